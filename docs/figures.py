@@ -107,7 +107,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/gameboy.md": {"speeds": game_boy},
         "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
         "docs/scale.md": {"measured": scale},
-        "pretrained/skullking/README.md": {"matches": lambda: pretrained("trained")},
+        "pretrained/skullking-ppo/README.md": {"matches": lambda: pretrained("trained")},
         "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-1")},
         "pretrained/lantern_walk/README.md": {
             "walk": lambda: game_boy_agents("walk-2"),

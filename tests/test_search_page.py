@@ -43,7 +43,7 @@ def test_options_that_the_page_names_are_options():
 
 # -- what RUNS.md says of the study ----------------------------------------------------------------
 
-STRANGERS = ("pretrained/skullking", "heuristic", "rule_hard")
+STRANGERS = ("pretrained/skullking-ppo", "heuristic", "rule_hard")
 
 
 @cache

@@ -117,7 +117,7 @@ def measure(totals: np.ndarray) -> dict[str, Any]:
 def main(argv: list[str] | None = None) -> int:
     """Play, fit, print the table and, if asked to, write the record."""
     parser = argparse.ArgumentParser(prog="python -m tools.fit_win_chance", description=__doc__)
-    parser.add_argument("--players", nargs="+", default=["pretrained/skullking", "heuristic"])
+    parser.add_argument("--players", nargs="+", default=["pretrained/skullking-ppo", "heuristic"])
     parser.add_argument("--games", type=int, default=8000, help="half of them are fitted")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="JSON file of the record")

@@ -23,7 +23,7 @@ from training.policies.guests import Table, make_guest
 from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-last-tricks.json")
-AGENT = "pretrained/skullking"
+AGENT = "pretrained/skullking-ppo"
 WHO = ("heuristic", "rule_hard", AGENT, f"search:{AGENT},worlds=32", f"search:{AGENT},worlds=256")
 TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 WORLDS = (128, 32)  # of the first decision and of later ones

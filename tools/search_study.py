@@ -16,7 +16,7 @@ from training.policies import contest
 from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-search.json")
-AGENT = "pretrained/skullking"
+AGENT = "pretrained/skullking-ppo"
 VALUE = "pretrained/skullking-value/value.safetensors"
 STRANGERS = (AGENT, "heuristic", "rule_hard")  # whom nothing here was tuned against
 SEED = 40_000  # of the deals; those of other evaluations have others

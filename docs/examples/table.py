@@ -37,7 +37,7 @@ def play(games):
     """Return the mean official points of the four players."""
     env = aec_env("SkullKingFlat-v0", num_players=4)
     players = {
-        "player_0": trained(env, "pretrained/skullking", seed=0),
+        "player_0": trained(env, "pretrained/skullking-ppo", seed=0),
         "player_1": scripted(env, "heuristic", seed=1),
         "player_2": scripted(env, "rule_hard", seed=2),
         "player_3": anything(env, seed=3),

@@ -16,7 +16,7 @@ from training.run.envs import make_engine
 from training.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDER = ROOT / "pretrained/skullking"
+FOLDER = ROOT / "pretrained/skullking-ppo"
 DRMARIO = ROOT / "pretrained/drmario"
 GAMEBOY = ROOT / "pretrained/gameboy"
 LANTERN_WALK = ROOT / "pretrained/lantern_walk"
@@ -49,7 +49,7 @@ def test_what_it_is_asked_to_play_leaves_no_untracked_files(name):
 
 def test_records_are_of_the_agent_that_lies_there():
     records = [
-        json.loads((ROOT / f"benchmarks/pretrained-skullking{name}.json").read_text())
+        json.loads((ROOT / f"benchmarks/pretrained-skullking-ppo{name}.json").read_text())
         for name in ("", "-milestones")
     ]
     head = json.loads((FOLDER / "config.json").read_text())
@@ -63,7 +63,7 @@ def test_records_are_of_the_agent_that_lies_there():
 
 def test_pretrained_agent_plays_against_hard_bots_as_its_record_says():
     """200 games that are always the same; the record, which has 4,000, is no interval away."""
-    record = json.loads((ROOT / "benchmarks/pretrained-skullking.json").read_text())
+    record = json.loads((ROOT / "benchmarks/pretrained-skullking-ppo.json").read_text())
     of_record = record["matches"]["results"]["rule_hard"][AGENT]
     trained = load(RunFolder.open(FOLDER))
     options = trained.config.evaluation.__class__(

@@ -144,13 +144,13 @@ def _pair() -> tuple[str, str]:
 
 
 def _agent() -> tuple[str, str]:
-    record = newest("pretrained-skullking.json")
+    record = newest("pretrained-skullking-ppo.json")
     found = record.head["matches"]["results"]["rule_hard"]
     trained, heuristic = (
         interval(found[name]["win_rate"], 1, 100, " %") for name in ("trained", "heuristic")
     )
     return (
-        "`pretrained/skullking`, one such training, against three RuleBased HARD",
+        "`pretrained/skullking-ppo`, one such training, against three RuleBased HARD",
         f"wins {trained} over deals after {record.head['steps'] / 1e6:.0f} M decisions; "
         f"`heuristic`, the best scripted player, wins {heuristic} of the same games "
         f"(`benchmarks/{record.path.name}`)",

@@ -60,7 +60,7 @@ def last_of(record: Record, milestone: str) -> list[list[float]]:
 
 def agent_milestones() -> str:
     """Return when the training of the agent of the repository reached M1 to M4."""
-    record, made = newest("pretrained-skullking-milestones.json"), []
+    record, made = newest("pretrained-skullking-ppo-milestones.json"), []
     for name, asked in _ASKED.items():
         found = record.head["milestones"][name]
         cells = ["-"] * 4
@@ -79,7 +79,7 @@ def agent_milestones() -> str:
 
 def pretrained(only: str = "") -> str:
     """Return how the agent of the repository and others play, or ``only`` one of them."""
-    record = newest("pretrained-skullking.json")
+    record = newest("pretrained-skullking-ppo.json")
     made = []
     for opponents, players in record.head["matches"]["results"].items():
         seats = opponents if opponents == "mixed" else f"3 x {opponents}"

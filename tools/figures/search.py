@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from tools.figures.records import Row, interval, newest, table
 
-STRANGERS = ("pretrained/skullking", "heuristic", "rule_hard")
+STRANGERS = ("pretrained/skullking-ppo", "heuristic", "rule_hard")
 WITHOUT = "none"
 FAIR = "fair, by the network"
 PART_NAMES = {

@@ -20,7 +20,7 @@ from training.search.searcher import Searcher
 
 pytestmark = needs_core
 ENV = "SkullKingFlat-v0"
-AGENT = "pretrained/skullking"
+AGENT = "pretrained/skullking-ppo"
 
 
 @pytest.fixture(scope="module")

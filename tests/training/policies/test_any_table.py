@@ -24,7 +24,7 @@ from training.selfplay.ratings import ANCHOR
 from .met import NIM, RACE
 
 FLAT = "SkullKingFlat-v0"
-PRETRAINED = "pretrained/skullking"
+PRETRAINED = "pretrained/skullking-ppo"
 VERSUS = "DrMarioVersus-v0"
 
 
@@ -337,7 +337,7 @@ def test_a_table_says_what_it_plays(agent):
 @pytest.mark.parametrize(("width", "tables"), [(140, 2), (80, 4), (60, 7)])
 def test_standings_fit_a_terminal(capsys, width, tables):
     points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
-    names = ["pretrained/skullking", "rule_hard", "an/agent", "random"]
+    names = ["pretrained/skullking-ppo", "rule_hard", "an/agent", "random"]
     players = [contests.Player(name, name) for name in names]
     ranked, per_deal = standings(players, [(range(4), points)], 50, 0)
     statistics = table_statistics(per_deal, 50, 0).record(names)

@@ -14,7 +14,7 @@ from training.run.folder import RunError
 from training.selfplay.ratings import ANCHOR, expected, fit
 
 FLAT = "SkullKingFlat-v0"
-PRETRAINED = "pretrained/skullking"
+PRETRAINED = "pretrained/skullking-ppo"
 
 
 class Same:
@@ -44,7 +44,7 @@ def test_known_strengths_come_out_in_order(trained):
     players = load_players([PRETRAINED, "rule_hard", "random", str(trained("flat"))])
     found = contest(players, 200, seed=3, resamples=200).standings
     names = [one.name for one in found]
-    assert names[:2] == ["pretrained/skullking", "rule_hard"]
+    assert names[:2] == ["pretrained/skullking-ppo", "rule_hard"]
     assert sum(one.wins.value for one in found) == pytest.approx(1)
     assert np.mean([one.rating.value for one in found]) == pytest.approx(ANCHOR)
     assert found[0].wins.low > 0.5

@@ -22,7 +22,7 @@ from training.run.options import canonical_json
 from .conftest import KINDS
 
 ROOT = Path(__file__).resolve().parents[3]
-PRETRAINED = ROOT / "pretrained/skullking"
+PRETRAINED = ROOT / "pretrained/skullking-ppo"
 
 
 def rows_of(obs, lanes):

@@ -16,7 +16,7 @@ from training.train import main
 from .conftest import TINY
 
 FLAT = "SkullKingFlat-v0"
-PRETRAINED = "pretrained/skullking"
+PRETRAINED = "pretrained/skullking-ppo"
 
 
 def first_legal(engine):

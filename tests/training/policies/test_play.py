@@ -14,7 +14,7 @@ from training.play import main
 from training.policies.person import number_names, parse_action
 
 ROOT = Path(__file__).resolve().parents[3]
-AGENT = str(ROOT / "pretrained/skullking")
+AGENT = str(ROOT / "pretrained/skullking-ppo")
 
 
 def played(monkeypatch, capsys, text, *flags):

@@ -8,7 +8,7 @@ from tests.needs import needs_core
 from training.logs import film
 from training.watch import main
 
-AGENT = "pretrained/skullking"
+AGENT = "pretrained/skullking-ppo"
 JUDGE = "lookahead:pretrained/drmario-evaluator/evaluator.safetensors"
 BOTTLE = ("--env", "DrMarioPlacement-v0")
 

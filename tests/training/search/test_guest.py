@@ -19,7 +19,7 @@ from training.search.options import SearchOptions
 from training.search.thoughts import Thought
 
 FLAT = "SkullKingFlat-v0"
-PRETRAINED = "pretrained/skullking"
+PRETRAINED = "pretrained/skullking-ppo"
 
 
 def table(lanes, first=0):

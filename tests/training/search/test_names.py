@@ -9,7 +9,7 @@ from training.run.options import Options
 from training.search.agent import load, parse
 from training.search.options import SearchOptions
 
-PRETRAINED = "pretrained/skullking"
+PRETRAINED = "pretrained/skullking-ppo"
 
 
 @pytest.mark.parametrize(

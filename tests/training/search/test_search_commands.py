@@ -16,7 +16,7 @@ from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.search.searcher import Searcher
 
-PRETRAINED = "pretrained/skullking"
+PRETRAINED = "pretrained/skullking-ppo"
 SEARCH = f"search:{PRETRAINED},worlds=2"
 FLAT = "SkullKingFlat-v0"
 

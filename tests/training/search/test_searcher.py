@@ -319,7 +319,7 @@ def test_the_last_stick_is_taken():
 
 @pytest.fixture(scope="module")
 def policy():
-    return training.load_policy("pretrained/skullking")
+    return training.load_policy("pretrained/skullking-ppo")
 
 
 def test_a_network_plays_rollouts(policy):
@@ -335,7 +335,7 @@ def test_a_network_plays_rollouts(policy):
 
 
 def test_a_network_with_a_memory_plays_no_rollouts(policy):
-    forgetful = training.load_policy("pretrained/skullking")
+    forgetful = training.load_policy("pretrained/skullking-ppo")
     forgetful.state_size = 8
     with pytest.raises(ConfigError, match=r"search\.rollouts='policy' is not possible for .* bot"):
         Searcher(fastenv.make_engine(FLAT, 1), forgetful, SearchOptions(rollouts="policy"))

@@ -14,7 +14,7 @@ from training.search.options import SearchOptions
 from training.search.searcher import Searcher
 
 pytestmark = needs_core
-AGENT = "pretrained/skullking"
+AGENT = "pretrained/skullking-ppo"
 SEATED = ("heuristic", "policy", "heuristic", "rule_hard")  # the first one watches
 
 

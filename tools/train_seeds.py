@@ -1,8 +1,8 @@
-"""What `make train` comes to over seeds: ``python -m tools.make_train --out FILE``.
+"""What a config comes to over seeds: ``python -m tools.train_seeds CONFIG --out FILE``.
 
 Trains with each seed by its command, one after the other, and gathers what the runs have written.
-A run that has been evaluated already is not trained again. ``benchmarks/make-train-5-seeds.json``
-is such a record.
+A run that has been evaluated already is not trained again. The default config is that of
+`make train`, whose record is ``benchmarks/make-train-5-seeds.json``.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from training.evaluation.over_seeds import parse_seeds, seconds_of
 from training.run import files, machine
 from training.run.folder import RunFolder
 
-COMMAND = "python -m training train --config training/configs/main.yaml --seed {0} --name s{0}"
+MAIN = "training/configs/main.yaml"
+COMMAND = "python -m training train --config {0} --seed {1} --name s{1}"
 WHAT = (
-    "whole games of Skull King that the agent of make train wins, and scripted players in its seat "
-    "on the same deals; a quarter would be even"
+    "whole games of Skull King that the trained agent wins, and scripted players in its seat on "
+    "the same deals; a quarter would be even"
 )
-MEASURES = ("win_rate", "points")
+MEASURES = ("win_rate", "points", "bid_hit")
 
 
-def train(seed: int, runs: Path) -> RunFolder:
+def train(config: str, seed: int, runs: Path) -> RunFolder:
     """Train and evaluate with a seed, unless that was done; return the run."""
     if not (runs / f"s{seed}" / "evaluation.json").exists():
-        _, *words = shlex.split(COMMAND.format(seed))
+        _, *words = shlex.split(COMMAND.format(config, seed))
         subprocess.run([sys.executable, *words, "--runs", str(runs)], check=True)
     return RunFolder.open(runs / f"s{seed}")
 
@@ -57,8 +58,8 @@ def row(run: RunFolder) -> dict[str, Any]:
     }
 
 
-def record(runs: dict[int, RunFolder]) -> dict[str, Any]:
-    """Return the record of runs by seed.
+def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
+    """Return the record of the runs of a config by seed.
 
     Raises
     ------
@@ -75,7 +76,7 @@ def record(runs: dict[int, RunFolder]) -> dict[str, Any]:
     return {
         "created": machine.now(),
         "what": WHAT,
-        "commands": [COMMAND.format("SEED")],
+        "commands": [COMMAND.format(config, "SEED")],
         "git_rev": git_rev,
         "dirty": dirty,
         "host": last["host"],
@@ -93,15 +94,19 @@ def record(runs: dict[int, RunFolder]) -> dict[str, Any]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.make_train", description=__doc__)
+    parse = argparse.ArgumentParser(prog="python -m tools.train_seeds", description=__doc__)
+    parse.add_argument("config", nargs="?", default=MAIN, metavar="CONFIG", help="YAML file")
     parse.add_argument("--seeds", default="1,2,3,4,5", metavar="SEED,SEED")
-    parse.add_argument("--runs", type=Path, default=Path("runs/make-train"), metavar="DIR")
+    parse.add_argument(
+        "--runs", type=Path, metavar="DIR", help="where they are; default runs/seeds/CONFIG"
+    )
     parse.add_argument("--out", type=Path, required=True, help="JSON file")
     args = parse.parse_args(argv)
     try:
         files.prepare("--out", args.out)
-        runs = {seed: train(seed, args.runs) for seed in parse_seeds(args.seeds)}
-        found = record(runs)
+        folder = args.runs or Path("runs/seeds") / Path(args.config).stem
+        runs = {seed: train(args.config, seed, folder) for seed in parse_seeds(args.seeds)}
+        found = record(args.config, runs)
         files.write_json(args.out, found)
     except (FastEnvError, OSError, subprocess.CalledProcessError) as error:
         print(f"error: {error}", file=sys.stderr)
