@@ -220,12 +220,14 @@ def test_trained_opponents_are_trained_against(train_hier, tmp_path, path):
         path = str(tmp_path / "pair")
     given = f"[{path}, rule_hard, {path}]"
     flags += words({"env_options": {"opponents": given}, "checkpoints": {"every": 128}})
+    flags += words({"hier": {"gate": {"target": 0.05, "every": 1}}})  # its test meets them too
     assert train_hier("whole", *flags, "--total-steps", 700, evaluation=True) == 0
     assert train_hier("parts", *flags, "--total-steps", 400) == 0
     assert train_hier("parts", "--total-steps", 700, resume=True) == 0
     whole, parts = (newest(tmp_path / name) for name in ("whole", "parts"))
     assert equal(whole.model, parts.model)
     assert whole.rows.tobytes() == parts.rows.tobytes()
+    assert (tmp_path / "whole/certificates/gate_0001.json").is_file()
     rows = read_lines(tmp_path / "whole/metrics.jsonl")
     assert {row["policy"] for row in rows} == {"worker", "manager"}
     load_policy(tmp_path / "whole").make().reset(seed=0)  # with the game's own bots
