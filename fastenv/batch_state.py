@@ -43,6 +43,7 @@ class BatchState:
         spec = game.spec
         spec.check()
         self.seats: Seats | None = game.seats  # how the players meet; None in a game for one
+        self.external_seats = game.external_seats  # who can be played from outside, if anybody
         game.shared.flags.writeable = False
         self.info_columns, self.term_columns = checks.split_columns(game, info_columns)
         self.num_envs = n = checks.as_count("num_envs", num_envs)
@@ -301,6 +302,7 @@ class BatchState:
         seating = self.get_seating()
         game.shared.flags.writeable = False
         self.game, self.seats = game, game.seats
+        self.external_seats = game.external_seats
         self._take_path()
         if rows.size:
             self.set_states(rows, self._seeded, trusted=True)
@@ -318,12 +320,13 @@ class BatchState:
         """Return where it is written who sits where."""
         if isinstance(self._path, OneSeatPath):
             return self._path
-        if self.seats is None or self.seats.fields is None:
+        seats = self.external_seats
+        if seats is None or seats.fields is None:
             raise ConfigError(
                 "seats: this engine does not show one seat at a time; make it with seats='all' or "
                 "an opponent"
             )
-        return self.seats.fields
+        return seats.fields
 
     def get_actors(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
         """Return the seats whose decisions are due, which are those that are shown, shape (k,).
@@ -354,7 +357,7 @@ class BatchState:
 
     def get_places(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
         """Return how many seats after the learner's the one is that is shown, shape (k,)."""
-        found, seats = self._seat_fields(), self.seats
+        found, seats = self._seat_fields(), self.external_seats
         assert seats is not None
         if isinstance(found, OneSeatPath):
             lanes = self.lanes(idx)
@@ -365,8 +368,7 @@ class BatchState:
 
     def has_outside(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
         """Return in which lanes another seat than the learner's is played from outside."""
-        found, seats = self._seat_fields(), self.seats
-        assert seats is not None
+        found = self._seat_fields()
         if isinstance(found, OneSeatPath):
             several: Array = (found.players[self.lanes(idx)] < 0).sum(1) > 1
             return several

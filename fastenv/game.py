@@ -321,6 +321,15 @@ class Game(Reference):
         return Seats(agents, self.spec.order) if agents > 1 else None
 
     @property
+    def external_seats(self) -> Seats | None:
+        """Seats beside the learner's that can be played from outside; default :attr:`seats`.
+
+        A game that is only a part of another, such as one round of it, can have them although its
+        players do not meet there.
+        """
+        return self.seats
+
+    @property
     def num_seats(self) -> int:
         """Players at the table, P: whom a rollout needs."""
         return self.spec.num_agents

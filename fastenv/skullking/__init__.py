@@ -178,6 +178,16 @@ class SkullKingGame(ConfiguredGame):
         outside = config.seats_outside() if config.seats == "all" else ()
         return Seats(config.num_players, "turns", "opponents", outside, FIELDS)
 
+    @property
+    def external_seats(self) -> Seats | None:
+        """Return :attr:`seats`, and those of rounds in which others bid and play beside the agent.
+
+        A Manager's step is a whole round, whose cards are played by rule.
+        """
+        if self.seats is None and self.config.tier != "manager":
+            return Seats(self.config.num_players, "turns", "opponents", fields=FIELDS)
+        return self.seats
+
     def outcomes(self, rows: Array) -> npt.NDArray[np.float64]:
         """Return the official points of all seats."""
         points: npt.NDArray[np.float64] = rows["total"].astype(np.float64)

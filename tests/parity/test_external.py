@@ -336,3 +336,27 @@ def test_rows_in_which_another_seat_cannot_act_are_refused(field, value):
     row[field][0] = value
     with pytest.raises(fastenv.StateError, match="lane 0: "):
         engine.set_states(row)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_an_engine_says_who_beside_the_agent_is_asked(tier):
+    engine = engine_of(tier, 4, "external", agent_seat="rotate")
+    assert (engine.seats is None) == ("flat" not in tier)
+    if tier == "manager":
+        assert engine.external_seats is None
+        return
+    assert engine.external_seats.count == 4
+    bots = engine_of(tier, 4, "random")
+    for each in (engine, bots):
+        each.reset_many(seeds=3)
+    rng, places = np.random.default_rng(3), set()
+    for _ in range(30):
+        rows = engine.get_states()
+        np.testing.assert_array_equal(engine.get_actors(), rows["actor"])
+        np.testing.assert_array_equal(engine.get_agents(), rows["agent"])
+        np.testing.assert_array_equal(engine.get_places(), (rows["actor"] - rows["agent"]) % 4)
+        places |= set(engine.get_places().tolist())
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+    assert places == {0, 1, 2, 3}
+    assert engine.has_outside().all()
+    assert not bots.has_outside().any()

@@ -28,7 +28,7 @@ SEATING = ("seats", "agent_seat", "opponent", "opponents")
 
 
 class Guest(Protocol):
-    """Plays a seat at many tables."""
+    """Plays a seat at many tables, or in many lanes of a part of a game."""
 
     @property
     def takes_all(self) -> bool:
@@ -127,7 +127,7 @@ def find_table(
     return table
 
 
-def make_guest(who: Who, engine: BatchEngine, seed: int) -> Guest:
+def make_guest(who: Who, engine: BatchEngine, seed: int, *, beside: bool = False) -> Guest:
     """Return a player for a seat of a table: of a trained policy, or of a bot by its name.
 
     Parameters
@@ -137,6 +137,8 @@ def make_guest(who: Who, engine: BatchEngine, seed: int) -> Guest:
         The table's.
     seed : int
         Of what it draws.
+    beside : bool
+        See :class:`PolicyGuest`.
 
     Raises
     ------
@@ -146,7 +148,7 @@ def make_guest(who: Who, engine: BatchEngine, seed: int) -> Guest:
     if isinstance(who, str):
         return BotGuest(who, engine, seed)
     if isinstance(who, Policy):
-        return PolicyGuest(who, engine, seed)
+        return PolicyGuest(who, engine, seed, beside=beside)
     found: Guest = who.guest(engine, seed)
     return found
 
@@ -195,6 +197,9 @@ class PolicyGuest:
         The table's.
     seed : int
         Of what the bot beside it draws, and itself in games whose agents draw their actions.
+    beside : bool
+        It sits beside a learner, whose episodes may be parts of a game in which players do not
+        meet; else it plays the learner's own seat there.
 
     Attributes
     ----------
@@ -212,13 +217,14 @@ class PolicyGuest:
     It remembers one game a lane, so it can have one seat of each.
     """
 
-    def __init__(self, policy: Policy, engine: Any, seed: int) -> None:
+    def __init__(self, policy: Policy, engine: Any, seed: int, *, beside: bool = False) -> None:
         self._policy, self._observer = policy, _make_observer(policy)
-        if engine.seats is None:
+        alone = engine.seats is None and not beside
+        if alone:
             _check_same_env(policy, engine)
         else:
             _check_same_game(policy, self._observer, engine)
-        shown = engine.seats is None or _shows_same(self._observer, engine)
+        shown = alone or _shows_same(self._observer, engine)
         self._shown = policy.env_spec.encode is None and shown
         game = games.get_game(policy.env)
         part = game.table.parts.get(short_id(policy.env))
@@ -313,9 +319,9 @@ def _check_same_env(policy: Policy, engine: Any) -> None:
 def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None:
     """Refuse a policy that could not play at a table as it has learnt to."""
     where, mine, theirs = engine.game.env_id, observer.spec, engine.spec
-    same = env_of_table(policy.env) == where
+    same = env_of_table(policy.env) == env_of_table(where or "")
     _check(same, policy, "env", policy.env, f"of the game of {where}")
-    own, seats = find_table([policy]).seats, engine.seats
+    own, seats = find_table([policy]).seats, engine.external_seats
     _check(own.count == seats.count, policy, "players", own.count, f"{seats.count}, as here")
     same = mine.num_actions == theirs.num_actions
     _check(same, policy, "actions", mine.num_actions, f"{theirs.num_actions}, as here")

@@ -58,7 +58,7 @@ class GuestEngine(SeatedEngine):
         if self._guests is None:
             known = {path: load_who(path) for path in {p for p in self.paths if p}}
             self._guests = [
-                None if path is None else make_guest(known[path], self._engine, seed=k)
+                None if path is None else make_guest(known[path], self._engine, k, beside=True)
                 for k, path in enumerate(self.paths)
             ]
         return self._guests
@@ -108,21 +108,22 @@ def prepare_seats(
     Raises
     ------
     ConfigError
-        If players do not meet in this environment.
+        If nobody can sit beside the learner in this environment, or none that searches: in parts of
+        a game nobody does.
     """
-    seats = fastenv.make_game(env, **without_seating(options)).seats
-    whole = seats is not None and env_of_table(env) == short_id(env)
+    seats = fastenv.make_game(env, **without_seating(options)).external_seats
+    whole = env_of_table(env) == short_id(env)
+    part = short_id(env) in games.get_game(env).table.parts
     name = opponents_option(options) if seats is None else seats.opponents
     given = options.get(name)
-    allowed = (
-        "bots: agents that are trained or search play whole games alone, which this environment "
-        "has not"
-    )
-    require(whole, name, given, allowed)
+    allowed = "bots: agents that are trained or search cannot be played in this environment"
+    require(seats is not None and (whole or part), name, given, allowed)
     assert seats is not None
     if name not in options:  # the game knows the other word even less
         return dict(options), lambda engine: GuestEngine(engine, [])
     names = [given] * (seats.count - 1) if isinstance(given, str) else list(given or ())
+    allowed = "bots or trained agents here: agents that search play whole games alone"
+    require(whole or not any(map(is_search, names)), name, given, allowed)
     plain = [EXTERNAL if is_guest(each) else each for each in names]
     paths = [each if is_guest(each) else None for each in names]
     return {**options, name: plain}, lambda engine: GuestEngine(engine, paths)

@@ -88,8 +88,8 @@ class NativeLearner(TrainerLearner):
         if config.selfplay is not None and folder is not None:
             engine = given.engines[0]
             assert isinstance(engine, BatchEngine)  # its other opponents are bots
-            self.league = League(config, folder, engine, self._new_net)
-            self.engines = [self.league.engine]
+            self.league = League(config, folder, self._new_net)
+            self.engines = [self.league.seat(engine, envs.stream_seed(config.seed, "explore"))]
         self.trainer = self.build(config, self._step_hook)
         if config.native.warm_start is not None:
             self.trainer.net.load_state_dict(first_parameters(config, self.engines[0]))

@@ -30,6 +30,7 @@ STREAMS = (
     "manager",
     "curriculum",
     "noise",
+    "pool",
 )
 
 
@@ -160,12 +161,13 @@ def check_opponents(config: RunConfig, engine: Engine) -> None:
     ConfigError
         If an option, a schedule or a stage of the gate asks for them.
     """
-    if engine.game.seats is None:
+    seats = engine.game.external_seats
+    if seats is None:
         return
     allowed = "left out: seats are played from outside with the section selfplay alone"
     every = config.env_options.get("seats", "one")
     require(every != "all", "env_options.seats", every, allowed)
-    name = engine.game.seats.opponents
+    name = seats.opponents
     given = [config.env_options.get(name)]
     given += [value for _, value in config.schedules.get(name, ())]
     given += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]

@@ -20,6 +20,8 @@ from training.selfplay.seated import Array, SeatedEngine
 # Called with the players (k, P) and totals (k, P) of the matches that have just ended, in seat
 # order; the learner is -1.
 OnMatches = Callable[[Array, Array], None]
+# Returns what the networks of a pool see of rows (k,) that show one seat, shape (k, ...).
+Encode = Callable[[Array], Array]
 
 
 class PoolEngine(SeatedEngine):
@@ -28,20 +30,23 @@ class PoolEngine(SeatedEngine):
     Parameters
     ----------
     engine : BatchEngine
-        Of whole games whose seats can be played from outside, not reset yet. What is not described
-        here is its own.
+        See :class:`SeatedEngine`.
     pool : Pool
         The frozen policies.
     weights : callable
         Returns the chance of each active snapshot, shape (len(pool.active),).
     bots : float
-        Share of the lanes, the first ones, that keep the opponents they are configured with.
+        Share of the lanes that keep the opponents they are configured with.
+    spread : bool
+        They are spread evenly over all lanes; else they are the first ones.
     seed : int
         Of the generators that draw opponents and their actions.
     best : bool
         They play their best actions instead.
     on_matches : callable, optional
         See :data:`OnMatches`.
+    encode : callable, optional
+        See :data:`Encode`; default the observations of the engine.
 
     Attributes
     ----------
@@ -56,14 +61,20 @@ class PoolEngine(SeatedEngine):
         weights: Callable[[], Array],
         *,
         bots: float,
+        spread: bool = False,
         seed: int,
         best: bool = False,
         on_matches: OnMatches | None = None,
+        encode: Encode | None = None,
     ) -> None:
         super().__init__(engine)
         self._pool, self._weights, self._on_matches = pool, weights, on_matches
+        self._encode = encode
         n = engine.num_envs
-        self._of_bots = np.arange(n) < round(bots * n)
+        kept = round(bots * n)
+        self._of_bots = np.arange(n) < kept
+        if spread:
+            self._of_bots = np.diff(np.arange(n + 1) * kept // n) > 0
         self._begun = False
         self._draws = np.random.default_rng(seed)
         self._sampler, self._best = Sampler(seed, torch.device("cpu")), best
@@ -83,11 +94,14 @@ class PoolEngine(SeatedEngine):
         order = np.argsort(players, kind="stable")
         bounds = np.flatnonzero(np.diff(players[order], prepend=-1, append=-1))
         logits = self._logits[: len(lanes)]
+        seen, where = obs, lanes
+        if self._encode is not None:
+            seen, where = self._encode(self._engine.get_states(lanes)), np.arange(len(lanes))
         with torch.inference_mode(), torch.autocast("cpu", enabled=False):
             for first, last in pairwise(bounds):
                 group = order[first:last]
                 net = self._pool.members[int(players[group[0]])].net
-                logits[group] = net.logits(as_tensor(obs[lanes[group]]))
+                logits[group] = net.logits(as_tensor(seen[where[group]]))
             legal = torch.from_numpy(mask[lanes] != 0)
             log_probs = masked_log_probs(logits, legal)
             chosen = mode(log_probs) if self._best else self._sampler(log_probs, legal)

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.seats import EXTERNAL
-from training.nets.actor_critic import ActorCritic
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import require
 from training.run.sections import SelfPlayConfig
-from training.selfplay.engine import PoolEngine
-from training.selfplay.pool import Pool
+from training.selfplay.engine import Encode, PoolEngine
+from training.selfplay.pool import Player, Pool
 from training.selfplay.ratings import LEARNER, Ratings, RatingsFile
 
 
+class Learner(Protocol):
+    """What is trained: a network, or several that are one player."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return its parameters, which a network of the pool can load."""
+
+
 class League:
-    """The learner, its snapshots and the engine in which they meet.
+    """The learner, its snapshots and the engines in which they meet.
 
     Parameters
     ----------
@@ -30,39 +36,64 @@ class League:
         Its section ``selfplay`` is set.
     folder : Path
         Of the run: ``pool/`` and ``ratings.sqlite`` are kept there.
-    engine : BatchEngine
-        Of whole games whose seats can be played from outside, not reset yet.
     make_net : callable
         Returns a network like the learner's.
+    encode : callable, optional
+        What such networks see of rows (:data:`training.selfplay.engine.Encode`); default the
+        observations of the engines.
 
     Attributes
     ----------
-    engine : PoolEngine
-        What the learner is trained on.
+    engines : list of PoolEngine
+        What the learner is trained on, as :meth:`seat` has made them.
     """
 
     def __init__(
         self,
         config: RunConfig,
         folder: Path,
-        engine: BatchEngine,
-        make_net: Callable[[], ActorCritic],
+        make_net: Callable[[], Player],
+        encode: Encode | None = None,
     ) -> None:
         assert config.selfplay is not None
         self.options: SelfPlayConfig = config.selfplay
         self.pool = Pool(folder / "pool", self.options.keep, make_net)
         self.ratings, self._file = Ratings(), RatingsFile(folder / "ratings.sqlite")
-        self.engine = PoolEngine(
+        self._encode = encode
+        self.engines: list[PoolEngine] = []
+        self._taken = self._due = 0  # snapshots, and how many were due when the last was taken
+        self._before = (0, 0.0)  # games and score when the iteration began
+
+    def seat(
+        self, engine: BatchEngine, seed: int, *, rated: bool = True, spread: bool = False
+    ) -> PoolEngine:
+        """Return an engine with the snapshots in its other seats.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+            Of games whose seats can be played from outside, not reset yet.
+        seed : int
+            Of the generators that draw who plays there, and what.
+        rated : bool
+            Its games count for the ratings.
+        spread : bool
+            The lanes of bots are spread over all lanes, which differ in something else too; else
+            they are the first ones.
+        """
+        found = PoolEngine(
             engine,
             self.pool,
             lambda: self.pool.weights(self.options.weights, self.ratings.win_rate),
             bots=self.options.bots,
-            seed=envs.stream_seed(config.seed, "explore"),
+            spread=spread,
+            seed=seed,
             best=self.options.play == "best",
-            on_matches=self._add,
+            on_matches=self._add if rated else None,
+            encode=self._encode,
         )
-        self._taken = self._due = 0  # snapshots, and how many were due when the last was taken
-        self._before = (0, 0.0)  # games and score when the iteration began
+        self.engines.append(found)
+        return found
 
     def _add(self, players: np.ndarray, totals: np.ndarray) -> None:
         for seats, points in zip(players.tolist(), totals.tolist(), strict=True):
@@ -72,15 +103,14 @@ class League:
         """Return games and score of the learner until now."""
         return sum(self.ratings.games.values()), sum(self.ratings.score.values())
 
-    def begin_iteration(self, steps: int, net: ActorCritic) -> None:
+    def begin_iteration(self, steps: int, net: Learner) -> None:
         """Take a snapshot of the learner if one is due.
 
         Parameters
         ----------
         steps : int
             Decisions until now.
-        net : ActorCritic
-            The learner's.
+        net : Learner
 
         Raises
         ------
@@ -95,8 +125,9 @@ class League:
         self.pool.add(number, steps, net.state_dict())
         self._taken += 1
         self.ratings.enter(number)
-        self.pool.forget(np.unique(self.engine.players).tolist())
-        self.engine.begin()
+        self.pool.forget({number for e in self.engines for number in np.unique(e.players).tolist()})
+        for engine in self.engines:
+            engine.begin()
 
     def end_iteration(self, steps: int) -> dict[str, float]:
         """Store the ratings; return the figures, none before the first snapshot."""
@@ -119,7 +150,7 @@ class League:
             "due": self._due,
             "pool": self.pool.state_dict(),
             "ratings": self.ratings.state_dict(),
-            "engine": self.engine.state_dict(),
+            "engines": [engine.state_dict() for engine in self.engines],
         }
 
     def load_state_dict(self, saved: Mapping[str, Any], steps: int) -> None:
@@ -133,7 +164,10 @@ class League:
         self.pool.load_state_dict(saved["pool"])
         self.ratings.load_state_dict(saved["ratings"])
         self._taken, self._due = int(saved["taken"]), int(saved["due"])
-        self.engine.load_state_dict(saved["engine"])
+        # Older checkpoints have the one engine that there was then.
+        states = saved["engines"] if "engines" in saved else [saved["engine"]]
+        for engine, state in zip(self.engines, states, strict=True):
+            engine.load_state_dict(state)
         self._file.drop_after(steps)
 
 
@@ -152,5 +186,15 @@ def check(config: RunConfig, engine: Engine) -> None:
     kinds = [given.get("kind", name) for name, given in config.trackers.items()]
     allowed = "without an archive with selfplay: nobody would sit in its rows"
     require("archive" not in kinds, "trackers", kinds, allowed)
+    check_rules(config, seats.opponents)
+
+
+def check_rules(config: RunConfig, opponents: str) -> None:
+    """Refuse rules under which seats cannot be played from outside; ``opponents`` is the knob.
+
+    Raises
+    ------
+    ConfigError
+    """
     (trial,) = envs.make_trial_lane(config).engines  # the run itself begins with the bots
-    trial.configure(seats.opponents, EXTERNAL)
+    trial.configure(opponents, EXTERNAL)

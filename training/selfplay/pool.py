@@ -9,16 +9,31 @@ import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from fastenv.files import read_regular
-from training.nets.actor_critic import ActorCritic
 from training.run import files
 from training.run.checkpoint import CheckpointError
+
+
+class Player(Protocol):
+    """A network without a state that can be frozen: an ``ActorCritic``, or several that are one."""
+
+    def logits(self, obs: Tensor) -> Tensor:
+        """Return the logits (n, A) of what it sees, shape (n, ...)."""
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> Any:
+        """Take over parameters."""
+
+    def eval(self) -> Any:
+        """Only play from now on."""
+
+    def requires_grad_(self, requires_grad: bool) -> Any:
+        """Say whether its parameters will be learnt."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +48,14 @@ class Member:
         Decisions the learner had taken.
     sha256 : str
         Of its file.
-    net : ActorCritic
+    net : Player
         Frozen, on the CPU.
     """
 
     id: int
     steps: int
     sha256: str
-    net: ActorCritic
+    net: Player
 
 
 class Pool:
@@ -64,7 +79,7 @@ class Pool:
         Those that can be drawn, oldest first.
     """
 
-    def __init__(self, folder: Path, keep: int, make_net: Callable[[], ActorCritic]) -> None:
+    def __init__(self, folder: Path, keep: int, make_net: Callable[[], Player]) -> None:
         self.folder, self.keep, self._make_net = folder, keep, make_net
         self.members: dict[int, Member] = {}
         self.active: tuple[int, ...] = ()
@@ -162,7 +177,9 @@ class Pool:
             raise CheckpointError(f"{problem} ({type(error).__name__}).") from error
         return parameters
 
-    def _frozen(self, parameters: Mapping[str, Tensor]) -> ActorCritic:
+    def _frozen(self, parameters: Mapping[str, Tensor]) -> Player:
         net = self._make_net()
         net.load_state_dict(parameters)
-        return net.eval().requires_grad_(False)
+        net.eval()
+        net.requires_grad_(False)
+        return net

@@ -9,7 +9,7 @@ their rows, so they never enter the loss.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,10 @@ from fastenv import BatchEngine
 
 Array = npt.NDArray[Any]
 
+# Called where episodes have just begun, bool (n,), before anybody acts in them, with observations
+# and masks (n, ...), which it may write.
+OnBegin = Callable[[Array, Array, Array], None]
+
 
 class SeatedEngine(ABC):
     """Engine protocol of :class:`fastenv.BatchEngine` around one with external seats.
@@ -26,11 +30,13 @@ class SeatedEngine(ABC):
     Parameters
     ----------
     engine : BatchEngine
-        Of whole games whose seats can be played from outside, not reset yet. What is not described
-        here is its own.
+        Of games, or parts of games, whose seats can be played from outside, not reset yet. What is
+        not described here is its own.
 
     Attributes
     ----------
+    on_begin : callable or None
+        See :data:`OnBegin`; to be set before the first reset.
     reward, terminated, truncated : ndarray, shape (n,)
         Of the learner's decision: added up over the steps in which others decided.
     info, final_info : dict of str to ndarray
@@ -40,8 +46,9 @@ class SeatedEngine(ABC):
     def __init__(self, engine: BatchEngine) -> None:
         self._engine = engine
         n = engine.num_envs
-        seats = engine.seats
+        seats = engine.external_seats
         assert seats is not None  # who makes it has asked
+        self.on_begin: OnBegin | None = None
         self._opponents, self._num_players = seats.opponents, seats.count  # name of a knob
         self._external = np.zeros(n, np.bool_)  # lanes whose episode has external seats
         self.reward = np.zeros_like(engine.reward)
@@ -87,11 +94,13 @@ class SeatedEngine(ABC):
         See :meth:`fastenv.BatchEngine.reset_many`.
         """
         engine = self._engine
-        engine.reset_many(mask, seeds, obs_out, mask_out)
         fresh = np.ones(engine.num_envs, np.bool_)
-        self._seat_players(fresh if mask is None else np.asarray(mask).astype(np.bool_))
+        if mask is not None:
+            fresh = np.asarray(mask).astype(np.bool_)
+        self._end_matches(fresh)
+        engine.reset_many(mask, seeds, obs_out, mask_out)
         obs = engine.obs if obs_out is None else obs_out
-        self._play_to_the_learner(obs, engine.mask if mask_out is None else mask_out)
+        self._begin(fresh, obs, engine.mask if mask_out is None else mask_out)
 
     def step_many(
         self,
@@ -154,12 +163,25 @@ class SeatedEngine(ABC):
     def _start_again(self, obs: Array, mask: Array) -> None:
         """Reset the lanes whose episode is over."""
         ended = self._engine.ended.copy()
-        matches = np.flatnonzero(ended & self._external)
+        self._end_matches(ended)
+        self._engine.reset_many(ended, obs_out=obs, mask_out=mask)
+        self._begin(ended, obs, mask)
+
+    def _end_matches(self, fresh: Array) -> None:
+        """Tell of the matches that are over in lanes ``fresh``, which are about to be reset."""
+        matches = np.flatnonzero(fresh & self._engine.ended & self._external)
         if matches.size:
             self._matches_over(matches)
-        self._engine.reset_many(ended, obs_out=obs, mask_out=mask)
-        self._seat_players(ended)
+
+    def _begin(self, fresh: Array, obs: Array, mask: Array) -> None:
+        """Begin the episodes of lanes ``fresh``, which have just been reset."""
+        self._seat(fresh, obs, mask)
         self._play_to_the_learner(obs, mask)
+
+    def _seat(self, fresh: Array, obs: Array, mask: Array) -> None:
+        self._seat_players(fresh)
+        if self.on_begin is not None:
+            self.on_begin(fresh, obs, mask)
 
     def _play_to_the_learner(self, obs: Array, mask: Array) -> None:
         """Let others decide who begin; what happens before the learner's decision is not counted.
@@ -177,7 +199,7 @@ class SeatedEngine(ABC):
             over = engine.ended & found[1]
             if over.any():
                 engine.reset_many(over, obs_out=obs, mask_out=mask)
-                self._seat_players(over)
+                self._seat(over, obs, mask)
         for array, before in kept:
             array[...] = before
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import training
+from tests.slow import late
 from training.evaluate import main as evaluate
 from training.policies.contest import play_table
 from training.policies.guests import find_table, make_guest
@@ -71,6 +72,56 @@ def test_bots_and_agents_side_by_side():
     assert min(totals[1], totals[3]) > totals[2] + 100, "seed 1"
 
 
+@pytest.mark.parametrize("kind", ["pretrained", "flat", *late("hier")])
+def test_agents_play_beside_a_learner_of_rounds_alone(trained, kind):
+    """A round with a goal, lane by lane, as agents play it at the table of whole games."""
+    path = PRETRAINED if kind == "pretrained" else str(trained(kind))
+    given = {"agent_seat": "rotate", "goal_mode": "uniform"}
+    engine = make_engine("SkullKingWorker-v0", 24, {"opponents": path, **given})
+    twin = make_engine("SkullKingWorker-v0", 24, {"opponents": "external", **given})
+    policy = training.load_policy(path)
+    table = find_table([policy]).make(1)
+    guest = make_guest(policy, table, seed=0)
+    assert guest.takes_all
+    for each in (engine, twin):
+        each.reset_many(seeds=7)
+
+    def play_others():
+        for lane in np.flatnonzero(~twin.ended):
+            while not twin.ended[lane]:
+                row = twin.get_states([lane])
+                if row["actor"] == row["agent"]:
+                    break
+                table.set_states(row, trusted=True)
+                actions = np.zeros(24, np.int32)
+                actions[lane] = guest.act(table, np.array([0]))[0]
+                twin.step_many(actions, select=np.arange(24) == lane, autoreset=False)
+
+    play_others()
+    while not engine.ended.all():
+        rows, wanted = engine.get_states(), twin.get_states()
+        np.testing.assert_array_equal(rows["actor"], rows["agent"])
+        for name in ("bid", "hand", "table_card", "won"):
+            np.testing.assert_array_equal(rows[name], wanted[name], name)
+        running = ~engine.ended
+        actions = first_legal(engine)
+        for each in (engine, twin):
+            each.step_many(actions, select=running, autoreset=False)
+        play_others()
+    np.testing.assert_array_equal(engine.get_states()["won"], twin.get_states()["won"])
+
+
+def test_a_worker_is_trained_against_agents_to_the_bit(tmp_path):
+    rounds = options(env="SkullKingWorker-v0")
+    assert run(tmp_path, "whole", rounds | {"total_steps": 384}) == 0
+    assert run(tmp_path, "parts", rounds | {"total_steps": 256}) == 0
+    resumed = ["--runs", str(tmp_path), "--name", "parts", "--resume", "--no-evaluation"]
+    assert main([*resumed, "--total-steps", "384"]) == 0
+    whole, parts = (parameters(tmp_path / name) for name in ("whole", "parts"))
+    assert all((whole[name] == parts[name]).all() for name in whole)
+    assert evaluate([str(tmp_path / "whole"), "--games", "4", "--episodes", "32"]) == 0
+
+
 def options(**changes):
     env_options = {"opponents": [PRETRAINED, "rule_hard", PRETRAINED]}
     return TINY | {"env": FLAT, "env_options": env_options, "deterministic": True} | changes
@@ -110,7 +161,23 @@ def test_evaluation_against_agents(trained, tmp_path, capsys):
     ("changes", "refused"),
     [
         ({"env_options": {"opponents": "no/where"}}, "must be a run folder"),
-        ({"env": "SkullKingWorker-v0"}, "whole games alone"),
+        ({"env": "SkullKingManager-v0"}, "cannot be played in this environment"),
+        (
+            {
+                "env": "SkullKingWorker-v0",
+                "env_options": {"opponents": PRETRAINED},
+                "native": {"hindsight": "value"},
+            },
+            "'off' with trained opponents",
+        ),
+        (
+            {
+                "env": "SkullKingWorker-v0",
+                "env_options": {"opponents": f"search:{PRETRAINED},worlds=4"},
+            },
+            "agents that search play whole games alone",
+        ),
+        ({"env": "SkullKingWorker-v0", "env_options": {"opponents": "external"}}, "selfplay alone"),
         ({"trainer": "sb3"}, "bots with trainer='sb3'"),
         ({"selfplay": {"every": 100}}, "selfplay"),
         ({"env_options": {"opponents": [PRETRAINED, "nobody", "random"]}}, "nobody"),

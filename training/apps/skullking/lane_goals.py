@@ -12,6 +12,7 @@ from fastenv import BatchEngine
 from training.apps.skullking.hier.options import GoalShares
 from training.apps.skullking.partner import Partner
 from training.apps.skullking.rows import write_bids
+from training.selfplay.seated import SeatedEngine
 
 SOURCES = ("manager", "estimate", "uniform")
 
@@ -49,12 +50,12 @@ class GoalLanes:
         lanes = np.arange(self._num_envs)
         return dict(zip(SOURCES, np.split(lanes, [first, second]), strict=True))
 
-    def begin(self, engine: BatchEngine, manager_bids: bool) -> None:
+    def begin(self, engine: BatchEngine | SeatedEngine, manager_bids: bool) -> None:
         """Divide the lanes; each takes its source at its next reset.
 
         Parameters
         ----------
-        engine : BatchEngine
+        engine : BatchEngine or SeatedEngine
         manager_bids : bool
             There is a Manager.
         """
@@ -67,7 +68,9 @@ class GoalLanes:
     def bid(
         self, engine: BatchEngine, stepped: bool, obs_out: np.ndarray, mask_out: np.ndarray
     ) -> None:
-        """Let the Manager bid in those of its lanes that have a new round.
+        """Let the Manager bid in those of its lanes that have a new round, against bots.
+
+        They may have played cards already, which do not depend on the bid.
 
         Parameters
         ----------
@@ -83,10 +86,38 @@ class GoalLanes:
         if not lanes.size:
             return
         kept = [column[lanes] for column in ends]  # the step's, which the trainer still needs
-        rows = engine.get_states(lanes)
-        seen = self._observer.encode_obs_many(rows, trusted=True)
-        legal = (np.arange(engine.num_actions) <= rows["cards"][:, None]).astype(np.uint8)
-        write_bids(engine, rows, lanes, self._manager.act(seen, legal))
+        self._write(engine, lanes, obs_out, mask_out)
         for column, values in zip(ends, kept, strict=True):
             column[lanes] = values
+
+    def bid_first(
+        self, engine: SeatedEngine, fresh: np.ndarray, obs_out: np.ndarray, mask_out: np.ndarray
+    ) -> None:
+        """Let the Manager bid before others than bots play a card: they see all bids then.
+
+        Parameters
+        ----------
+        engine : SeatedEngine
+        fresh : ndarray of bool, shape (n,)
+            Lanes whose round has just been dealt.
+        obs_out, mask_out : ndarray, shapes (n, D) and (n, A)
+            See :meth:`bid`.
+        """
+        lanes = np.flatnonzero(self._bidding & fresh)
+        if lanes.size:
+            self._write(engine, lanes, obs_out, mask_out)
+
+    def _write(
+        self,
+        engine: BatchEngine | SeatedEngine,
+        lanes: np.ndarray,
+        obs_out: np.ndarray,
+        mask_out: np.ndarray,
+    ) -> None:
+        rows = engine.get_states(lanes)
+        shown = rows.copy()
+        shown["actor"] = rows["agent"]  # another may be asked: what follows is the agent's view
+        seen = self._observer.encode_obs_many(shown, trusted=True)
+        legal = (np.arange(engine.num_actions) <= rows["cards"][:, None]).astype(np.uint8)
+        write_bids(engine, rows, lanes, self._manager.act(seen, legal))
         obs_out[lanes], mask_out[lanes] = engine.obs[lanes], engine.mask[lanes]

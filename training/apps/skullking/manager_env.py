@@ -15,8 +15,10 @@ from fastenv import BatchEngine
 from fastenv.skullking.tables import NUM_ACTIONS
 from training.apps.skullking.partner import Partner
 from training.apps.skullking.rows import write_bids
+from training.selfplay.seated import SeatedEngine
 
 Array = npt.NDArray[Any]
+Rounds = BatchEngine | SeatedEngine
 _ROUND = ("ended_round", "ended_cards", "ended_bid", "ended_won")
 _POINTS = ("reward_points", "reward_points_rank")
 
@@ -24,17 +26,18 @@ _POINTS = ("reward_points", "reward_points_rank")
 class Cards(Protocol):
     """Plays the cards of rounds that have been bid."""
 
-    def act(self, engine: BatchEngine, lanes: Array) -> Array:
+    def act(self, engine: Rounds, lanes: Array) -> Array:
         """Return actions, shape (n,), of which those in ``lanes`` will be taken."""
 
 
 class RuleCards:
     """``rule_hard``, which draws no random numbers when it plays a card."""
 
-    def act(self, engine: BatchEngine, lanes: Array) -> Array:
+    def act(self, engine: Rounds, lanes: Array) -> Array:
         """See :class:`Cards`."""
         unused = np.ones((engine.num_envs, 4), np.uint64)
-        return engine.bot_actions("rule_hard", unused)
+        actions: Array = engine.bot_actions("rule_hard", unused)
+        return actions
 
 
 class WorkerCards:
@@ -51,7 +54,7 @@ class WorkerCards:
     def __init__(self, partner: Partner, observer: BatchEngine | None = None) -> None:
         self._partner, self._observer = partner, observer
 
-    def act(self, engine: BatchEngine, lanes: Array) -> Array:
+    def act(self, engine: Rounds, lanes: Array) -> Array:
         """See :class:`Cards`."""
         if self._observer is None:
             obs = engine.obs[lanes]
@@ -69,9 +72,10 @@ class ManagerEnv:
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : BatchEngine or SeatedEngine
         Where the rounds are played. Of the Worker tier with ``goal_mode="manager"``: every bid is
-        an episode. Of the flat tier: the ten bids of a game are.
+        an episode. Of the flat tier: the ten bids of a game are, and others than bots may have the
+        other seats, since the agent is asked for its bid before them.
     observer : BatchEngine
         Of the Manager tier, without ``obs_ext``; encodes what the Manager sees. Nothing of it
         depends on the opponents' bids or the table, which the rows hold already.
@@ -100,7 +104,7 @@ class ManagerEnv:
     """
 
     def __init__(
-        self, engine: BatchEngine, observer: BatchEngine, cards: Cards, reward: str = "shaped"
+        self, engine: Rounds, observer: BatchEngine, cards: Cards, reward: str = "shaped"
     ) -> None:
         self.engine, self.cards = engine, cards
         self._observer, self._points = observer, reward == "points"
@@ -208,11 +212,13 @@ class ManagerEnv:
 
     def get_state(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.uint8]:
         """Return the rows of the engine inside; see :meth:`BatchEngine.get_state`."""
-        return self.engine.get_state(idx)
+        state: npt.NDArray[np.uint8] = self.engine.get_state(idx)
+        return state
 
     def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
         """Return the same as records; see :meth:`BatchEngine.get_states`."""
-        return self.engine.get_states(idx)
+        rows: Array = self.engine.get_states(idx)
+        return rows
 
     def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
         """Load rows in which no round of an episode is over; see :meth:`BatchEngine.set_state`."""

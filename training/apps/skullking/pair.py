@@ -12,7 +12,7 @@ from training.evaluation.policies import Bot, Policy
 from training.nets.actor_critic import Logits
 from training.policies.policy import EnvSpec
 from training.run.config import RunConfig
-from training.run.envs import make_engine, with_defaults
+from training.run.envs import make_engine, with_defaults, without_guests
 
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
 DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's
@@ -44,7 +44,7 @@ class Pair:
         games = WholeGames(options, self.bids, self.cards)
         wraps = games.wrap, games.wrap_vec, games.encode_asked
         shown = (games.obs_dtype, (), games.num_actions, *wraps)
-        return games.logits, EnvSpec(ENV, with_defaults(ENV, options), *shown)
+        return games.logits, EnvSpec(ENV, with_defaults(ENV, without_guests(options)), *shown)
 
     def policy(self, num_envs: int, seed: int) -> Policy:
         """Return the pair as a player of whole games; it plays the best legal actions.

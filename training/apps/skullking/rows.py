@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv import BatchEngine
+from training.selfplay.seated import SeatedEngine
 
 
-def write_bids(engine: BatchEngine, rows: np.ndarray, lanes: np.ndarray, bids: np.ndarray) -> None:
-    """Make ``bids`` the goals of rounds in which the agent has not played a card yet.
+def write_bids(
+    engine: BatchEngine | SeatedEngine, rows: np.ndarray, lanes: np.ndarray, bids: np.ndarray
+) -> None:
+    """Make ``bids`` the goals of rounds in which nobody has seen the agent's bid yet.
 
     Nobody sees a bid before all are made, and the bots never look at the agent's: a round that was
-    dealt with another goal is the same round. Observations, masks and info of the engine follow;
-    so do ``reward``, ``terminated`` and ``truncated``, which become 0 in these lanes.
+    dealt with another goal is the same round as long as nobody else has played a card in it.
+    Observations, masks and info of the engine follow; so do ``reward``, ``terminated`` and
+    ``truncated``, which become 0 in these lanes.
 
     Parameters
     ----------
-    engine : BatchEngine
+    engine : BatchEngine or SeatedEngine
         Of the Worker tier.
     rows : ndarray, shape (k,)
         The lanes' rows, from :meth:`BatchEngine.get_states`; changed in place.

@@ -13,7 +13,7 @@ from gymnasium import spaces
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.nets.actor_critic import Logits
-from training.run.envs import make_engine
+from training.run.envs import make_engine, without_guests
 
 ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
 
@@ -25,7 +25,7 @@ def manager_observer(options: Mapping[str, Any]) -> BatchEngine:
     played before the agent but after his bid.
     """
     rules = {name: value for name, value in options.items() if name != "obs_ext"}
-    return make_engine(MANAGER, 1, rules)
+    return make_engine(MANAGER, 1, without_guests(rules))
 
 
 class WholeGames:
@@ -44,7 +44,7 @@ class WholeGames:
 
     def __init__(self, options: Mapping[str, Any], bids: Logits, cards: Logits) -> None:
         self._options = dict(options)
-        worker = make_engine(WORKER, 1, options)
+        worker = make_engine(WORKER, 1, without_guests(options))
         self._observers = {"manager": manager_observer(options), "worker": worker}
         self._logits = {"manager": bids, "worker": cards}
         parts = [

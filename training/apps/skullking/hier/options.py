@@ -12,7 +12,7 @@ from fastenv.errors import ConfigError
 from training.callbacks.gate import GateConfig
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
 from training.run.config import Only
-from training.run.envs import stream_seed
+from training.run.envs import has_guests, stream_seed
 from training.run.options import (
     Number,
     Options,
@@ -129,8 +129,9 @@ class HierRun(ActorCriticRun):
     """A run of a Manager and a Worker (:mod:`training.apps.skullking.hier`)."""
 
     CHOOSES_PRECISION: ClassVar[bool] = True
+    MEETS_AGENTS: ClassVar[bool] = True
     ONLY: ClassVar[tuple[Only, ...]] = (
-        *ONE_NETWORK,
+        *(only for only in ONE_NETWORK if only.option != "selfplay"),
         Only("window_ticks", (0,)),
         Only("mask_schedule", ((),)),
         Only("trackers", ({},)),
@@ -184,7 +185,7 @@ def policy_run(run: HierRun, policy: str) -> NativeRun:
     """
     hier = run.hier
     values = {name: value for name, value in run.to_dict().items() if name != "hier"}
-    values["trainer"] = "native"
+    values |= {"trainer": "native", "selfplay": None}  # both meet the pool, neither has one
     sections = {"ppo": PPOConfig.names(), "native": NativeConfig.names()}
     for name, value in {**POLICY_DEFAULTS[policy], **getattr(hier, policy)}.items():
         section = next((s for s, names in sections.items() if name in names), None)
@@ -221,6 +222,7 @@ def check(run: HierRun) -> None:
             allowed = "'none' with trainer='hier': a partner is a function of what it sees"
             require(cell == "none", "native.recurrent", cell, allowed)
             require(groups == 1, "native.env_groups", groups, "1 with trainer='hier'")
+    _check_others(run)
     elsewhere = {"goal_mode": "hier.goals", "mode": "hier.mode"}
     if run.hier.balance == "steps":
         elsewhere["round_weights"] = "hier.balance='steps'"
@@ -230,6 +232,22 @@ def check(run: HierRun) -> None:
             allowed = f"left out with trainer='hier', where {decides} decides it"
             require(given is None, f"{section}.{name}", given, allowed)
     gate_config(run.hier.gate)
+
+
+def _check_others(run: HierRun) -> None:
+    """Refuse what cannot be where others than bots play, who see the bids."""
+    if run.selfplay is None and not has_guests(run.env_options):
+        return
+    allowed = (
+        "'game' with selfplay or trained opponents: in rounds alone they would play cards before "
+        "the Manager has bid"
+    )
+    require(run.hier.mode == "game", "hier.mode", run.hier.mode, allowed)
+    hindsight = policy_run(run, "worker").native.hindsight
+    allowed = (
+        "'off' with selfplay or trained opponents, who might have played otherwise to another goal"
+    )
+    require(hindsight == "off", "hier.worker.hindsight", hindsight, allowed)
 
 
 def gate_config(gate: GateOptions) -> GateConfig | None:

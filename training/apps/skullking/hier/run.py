@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,6 +33,7 @@ from training.run.folder import RunFolder
 from training.run.loop import Loop
 from training.run.options import require
 from training.run.session import Outcome, Snapshot
+from training.selfplay import league
 
 GATE_LANES = 256
 
@@ -45,7 +45,7 @@ def make_lanes(config: HierRun) -> Lanes:
 
 def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
     """Train a run; see :func:`training.run.session.run_training`."""
-    return run_training(run, resume, lambda: HierLearner(run.config, run.certificates), identity)
+    return run_training(run, resume, lambda: HierLearner(run), identity)
 
 
 class HierLearner:
@@ -55,15 +55,15 @@ class HierLearner:
 
     Parameters
     ----------
-    config : HierRun
-    certificates : Path
-        Folder for those of its gate.
+    run : RunFolder
+        Its config, and where certificates and the pool of self-play are kept.
     """
 
-    def __init__(self, config: HierRun, certificates: Path) -> None:
-        self._config, self._certificates = config, certificates
+    def __init__(self, run: RunFolder) -> None:
+        config: HierRun = run.config
+        self._config, self._certificates = config, run.certificates
         self._loop: Loop | None = None
-        self.trainer = HierTrainer(config, self._step)
+        self.trainer = HierTrainer(config, self._step, run.path)
         gate = options.gate_config(config.hier.gate)
         self._gate = None if gate is None else Gate(gate)
 
@@ -175,7 +175,11 @@ class HierLearner:
         nets = {name: parts[name].pop("policy") for name in options.POLICIES}
         return Snapshot(
             model={"policy": nets, **parts},
-            trainer={"counters": state["counters"], "gate": gate},
+            trainer={
+                "counters": state["counters"],
+                "gate": gate,
+                "selfplay": state["selfplay"],
+            },
             states=state["rows"],
             arrays=state["arrays"],
         )
@@ -199,6 +203,7 @@ class HierLearner:
             {
                 "model": parts,
                 "counters": saved.trainer["counters"],
+                "selfplay": saved.trainer.get("selfplay"),  # checkpoints are older
                 "rows": saved.rows,
                 "arrays": saved.arrays,
             }
@@ -224,6 +229,8 @@ def check(config: HierRun, engine: Engine) -> None:
     worker = tier_of(config.env) == "worker"
     require(worker, "env", config.env, "'SkullKingWorker-v0' with trainer='hier'")
     options.check(config)
+    if config.selfplay is not None:
+        league.check_rules(config, "opponents")
     scoring, allowed = rules_of(engine.game).scoring, "without cannonballs with trainer='hier'"
     require(scoring != "rascal_cannon", "env_options.scoring", scoring, allowed)
     seen: dict[str, Engine] = {"worker": engine, "manager": manager_observer(config.env_options)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from fastenv import BatchEngine
 from training.apps.skullking.hier import options
 from training.apps.skullking.hier.alternation import AdaptiveEpochs, next_policy
 from training.apps.skullking.hier.options import HierRun
+from training.apps.skullking.hier.selfplay import as_player, make_league
 from training.apps.skullking.lane_goals import GoalLanes
-from training.apps.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards
+from training.apps.skullking.manager_env import ManagerEnv, Rounds, RuleCards, WorkerCards
 from training.apps.skullking.partner import Partner
 from training.apps.skullking.round_stats import RoundStats
 from training.apps.skullking.rules import rules_of
@@ -21,7 +24,9 @@ from training.ppo import run as native
 from training.ppo.parts import PPOTrainer
 from training.run import envs
 from training.run.engine import Engine, OnStep
-from training.run.envs import Lanes, make_engine, stream_seed
+from training.run.envs import Lanes, make_engine, stream_seed, without_guests
+from training.selfplay.league import League
+from training.selfplay.seated import SeatedEngine
 
 FLAT = "SkullKingFlat-v0"
 
@@ -35,6 +40,8 @@ class HierTrainer:
     on_step : callable, optional
         Called after each step of an engine (of the Worker, or the :class:`ManagerEnv`); see
         :data:`training.run.engine.OnStep`.
+    folder : Path, optional
+        Of the run; self-play keeps its pool there, and without it there is none.
 
     Attributes
     ----------
@@ -50,6 +57,9 @@ class HierTrainer:
     worker_plays : bool
         The Worker plays the Manager's cards; until then ``rule_hard`` does. To be set between two
         iterations.
+    league : League or None
+        Of self-play: both engines are seats of one pool, whose snapshots are pairs. Ratings come
+        from the Manager's whole games.
 
     Raises
     ------
@@ -57,19 +67,18 @@ class HierTrainer:
         Options that it cannot follow; see :func:`training.apps.skullking.hier.options.check`.
     """
 
-    def __init__(self, config: HierRun, on_step: OnStep | None = None) -> None:
+    def __init__(
+        self, config: HierRun, on_step: OnStep | None = None, folder: Path | None = None
+    ) -> None:
         options.check(config)
         self.config, self._hier = config, config.hier
         self._on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
         self.observer = manager_observer(config.env_options)
-        lanes = self._worker_lanes()
-        (worker_engine,), self.backend = lanes.engines, lanes.backend
-        assert isinstance(worker_engine, BatchEngine)  # opponents of this trainer are bots
+        self.league: League | None = None
+        worker_engine, rounds = self._make_engines(folder)
         self._worker = worker_engine
-        self.manager_env = ManagerEnv(
-            self._manager_engine(), self.observer, RuleCards(), self._hier.reward
-        )
+        self.manager_env = ManagerEnv(rounds, self.observer, RuleCards(), self._hier.reward)
         self.engines: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
         hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
         self.trainers: dict[str, PPOTrainer] = {
@@ -85,28 +94,49 @@ class HierTrainer:
         num_envs = worker_engine.num_envs
         self.goals = GoalLanes(num_envs, self._hier.goals, self.observer, self.partners["manager"])
         self.goals.begin(worker_engine, manager_bids=False)
+        if isinstance(worker_engine, SeatedEngine):
+            worker_engine.on_begin = partial(self.goals.bid_first, worker_engine)
         self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
         self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
         self.stage = 0
         self.policy: str | None = None
         self.worker_plays = False
 
+    def _make_engines(self, folder: Path | None) -> tuple[Rounds, Rounds]:
+        """Return what the Worker is trained on, and what the Manager's rounds are played in."""
+        lanes = self._worker_lanes()
+        (worker,), self.backend = lanes.engines, lanes.backend
+        manager = self._manager_engine()
+        assert isinstance(worker, Rounds)
+        if self.config.selfplay is not None and folder is not None:
+            assert isinstance(worker, BatchEngine)  # with self-play the others are bots
+            assert isinstance(manager, BatchEngine)
+            observers = {"worker": worker, "manager": self.observer}
+            league = self.league = make_league(self.config, folder, self.runs, observers)
+            # "explore" is the stream of the partners
+            seeds = {name: stream_seed(run.seed, "pool") for name, run in self.runs.items()}
+            # bots are met in lanes of every source of goals, which are blocks
+            how = {"rated": False, "spread": True}
+            rounds = league.seat(worker, seeds["worker"], **how)
+            return rounds, league.seat(manager, seeds["manager"])
+        return worker, manager
+
     def _worker_lanes(self) -> Lanes:
         run = self.runs["worker"]
         if self._hier.balance == "steps":
-            rules = rules_of(fastenv.make_game(run.env, **run.env_options))
+            rules = rules_of(fastenv.make_game(run.env, **without_guests(run.env_options)))
             weights = [1 / cards for cards in rules.hand_sizes()]
             # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
             run = run.replace(env_options={**run.env_options, "round_weights": weights})
         return envs.make_lanes(run)
 
-    def _manager_engine(self) -> BatchEngine:
+    def _manager_engine(self) -> Rounds:
         """Return what the Manager's rounds are played in."""
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
         env = FLAT if whole else run.env
         (engine,) = envs.make_lanes(run.replace(env=env, env_options=values)).engines
-        assert isinstance(engine, BatchEngine)
+        assert isinstance(engine, Rounds)
         return engine
 
     # -- an iteration ----------------------------------------------------------------------------
@@ -132,15 +162,23 @@ class HierTrainer:
         Returns
         -------
         found : dict
-            What :meth:`PPOTrainer.iterate` has to say.
+            What :meth:`PPOTrainer.iterate` has to say, and the league in ``train``.
         details : dict
             Who learnt, with whom, and what became of the rounds; JSON values.
+
+        Raises
+        ------
+        CheckpointError
+            If a snapshot cannot be written.
         """
         name = self.next_policy
         # Both at once: a checkpoint starts both, and when one is taken must not decide with which
         # knobs the lanes of the policy that learns later begin.
         for each in self.trainers.values():
             each.start()
+        if self.league is not None:  # behind the start, for the same reason
+            nets = {each: trainer.net for each, trainer in self.trainers.items()}
+            self.league.begin_iteration(sum(self.steps.values()), as_player(nets))
         if name != self.policy:
             self._begin_stage(name)
         self._stats.clear()
@@ -150,6 +188,8 @@ class HierTrainer:
             trainer.ppo = trainer.ppo.replace(n_epochs=epochs)
         found = trainer.iterate()
         self._epochs[name].add(trainer.rollout.ret)
+        if self.league is not None:
+            found["train"] |= self.league.end_iteration(sum(self.steps.values()))
         details = {
             "policy": name,
             "stage": self.stage,
@@ -174,7 +214,8 @@ class HierTrainer:
     def _deal_cards(self) -> None:
         if self.worker_plays:
             whole = self._hier.mode == "game"
-            observer = make_engine(self.config.env, 1, self.config.env_options) if whole else None
+            options = without_guests(self.config.env_options)
+            observer = make_engine(self.config.env, 1, options) if whole else None
             self.manager_env.cards = WorkerCards(self.partners["worker"], observer)
 
     def _partner_of(self, name: str) -> dict[str, Any]:
@@ -195,7 +236,8 @@ class HierTrainer:
             self._stats.add(engine, self.goals.lanes)
             if self._on_step is not None:
                 self._on_step(engine, actions, obs, mask)
-        self.goals.bid(self._worker, actions is not None, obs, mask)
+        if isinstance(self._worker, BatchEngine):  # else it has bid before the others played
+            self.goals.bid(self._worker, actions is not None, obs, mask)
 
     def _manager_step(
         self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
@@ -214,6 +256,7 @@ class HierTrainer:
         -------
         dict
             As that of :class:`PPOTrainer`; the rows of the Worker's lanes, then the Manager's.
+            ``selfplay`` is the state of the league, None without.
         """
         saved = {name: trainer.state_dict() for name, trainer in self.trainers.items()}
         model = {name: saved[name]["model"] for name in saved}
@@ -229,6 +272,7 @@ class HierTrainer:
                 "policy": self.policy,
                 "worker_plays": self.worker_plays,
             },
+            "selfplay": None if self.league is None else self.league.state_dict(),
             "rows": np.concatenate([saved[name]["rows"] for name in options.POLICIES]),
             "arrays": {
                 f"{name}_{key}": array
@@ -244,8 +288,13 @@ class HierTrainer:
         ------
         KeyError, RuntimeError, ValueError, StateError
             Something is missing or of another shape.
+        CheckpointError
+            A snapshot of the pool is missing or damaged.
         """
         model, counters, arrays = saved["model"], saved["counters"], saved["arrays"]
+        if self.league is not None:
+            steps = sum(int(counters[name]["steps"]) for name in options.POLICIES)
+            self.league.load_state_dict(saved["selfplay"], steps)
         lanes = np.cumsum([self.trainers[name].num_envs for name in options.POLICIES])
         rows = dict(zip(options.POLICIES, np.split(saved["rows"], lanes[:-1]), strict=True))
         for name, trainer in self.trainers.items():

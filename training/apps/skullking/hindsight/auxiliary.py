@@ -119,6 +119,9 @@ def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:
     if game.tier == "worker":
         allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
         require(not config.trackers, "trackers", dict(config.trackers), allowed)
+        mode = config.native.hindsight
+        allowed = "'off' with trained opponents, who might have played otherwise to another goal"
+        require(not envs.has_guests(config.env_options), "native.hindsight", mode, allowed)
     seed = envs.stream_seed(config.seed, "auxiliary")
     return make(game, config.ppo, config.native, config.num_envs, seed)
 
