@@ -79,7 +79,7 @@ def test_a_contest_of_skull_king_has_the_numbers_it_always_had():
     players = load_players([PRETRAINED, "rule_hard", "random", "heuristic"])
     found = by_name(contest(players, 40, seed=3, resamples=50))
     points = {name: one.points.value for name, one in found.items()}
-    noted = {"skullking": 221.75, "heuristic": 156.75, "rule_hard": 105.5, "random": -192.75}
+    noted = {"skullking-ppo": 221.75, "heuristic": 156.75, "rule_hard": 105.5, "random": -192.75}
     assert points == noted
     wins = [found[name].wins.value for name in noted]
     np.testing.assert_allclose(wins, [0.570833, 0.270833, 0.158333, 0.0], atol=1e-6)

@@ -17,7 +17,7 @@ def test_in_the_terminal(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main([AGENT, "--opponents", "rule_hard"]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("skullking chooses") == 65  # ten bids and 55 cards
+    assert shown.count("skullking-ppo chooses") == 65  # ten bids and 55 cards
     assert re.search(r"return -?\d+\.\d\d, seed 0", shown)
     assert "\x1b" not in shown
     assert max(map(len, shown.splitlines())) <= 80

@@ -198,7 +198,8 @@ def test_a_policy_for_one_must_be_of_this_game():
 def test_players_are_named_in_short():
     names = [f"search:{PRETRAINED},worlds=2", "search:heuristic", "heuristic", PRETRAINED]
     players = load_players([*names, names[0]])
-    shorts = ["search:skullking", "search:heuristic", "heuristic", "skullking", "search:skullking"]
+    own = "skullking-ppo"
+    shorts = [f"search:{own}", "search:heuristic", "heuristic", own, f"search:{own}"]
     assert [player.short for player in players] == shorts
     assert [player.name for player in players] == [*names, f"{names[0]}#2"]
 

@@ -148,7 +148,9 @@ def test_opponents_search():
 
 
 def test_opponents_inside_an_engine_do_not():
-    with pytest.raises(ConfigError, match="bots: agents that are trained or search play whole"):
+    with pytest.raises(
+        ConfigError, match="bots or trained agents here: agents that search play whole"
+    ):
         make_engine("SkullKingWorker-v0", 1, {"opponents": "search:heuristic"})
 
 
