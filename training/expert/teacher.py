@@ -167,6 +167,11 @@ class SearchTeacher:
         self._table = BatchEngine(engine.game, 1)
         self._searcher = Searcher(self._table, policy, given)
 
+    @property
+    def covers_all(self) -> bool:
+        """Whether it has answers for every kind of decision."""
+        return self._searcher.options.decisions == "all"
+
     def covers(self, rows: np.ndarray) -> np.ndarray:
         """See :class:`Teacher`."""
         return self._searcher.wants(rows, np.ones((len(rows), 2), np.bool_))
@@ -210,5 +215,8 @@ def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
     options = config.expert
     if options.teacher is None:
         kind = options.temperature, options.prior
-        return SearchTeacher(net, config, engine, options.search, *kind)
+        teacher = SearchTeacher(net, config, engine, options.search, *kind)
+        allowed = "'all' where every decision is searched: PPO would have nothing to learn"
+        require(options.ppo == "all" or not teacher.covers_all, "expert.ppo", options.ppo, allowed)
+        return teacher
     return GuestTeacher(load_who(options.teacher), engine)

@@ -104,6 +104,14 @@ def test_ppo_leaves_to_the_search_what_it_answers(ppo):
     assert bool(certain[~bids & choice].float().mean() > 0.9) == (ppo == "rest")
 
 
+def test_a_search_that_answers_everything_leaves_ppo_nothing(tmp_path, capsys):
+    assert train(tmp_path, "run", search="worlds=2,decisions=all", ppo="rest") == 2
+    said = capsys.readouterr().err
+    assert "expert.ppo='rest' is not possible" in said
+    assert "PPO would have nothing to learn" in said
+    assert not (tmp_path / "run").exists()
+
+
 def test_nobody_is_asked_when_the_weight_is_gone(tmp_path):
     assert train(tmp_path, "run", teacher="rule_hard", share=1.0, until=0.5) == 0
     samples = [line["train"]["expert_samples"] for line in metrics(tmp_path / "run")]
