@@ -107,7 +107,7 @@ def test_a_turn_with_both_directions_goes_left_as_with_left_alone():
         assert (player.col, player.rot) == (2, 2)
 
 
-# -- levels above 20: initData_level clears what it then copies -------------------------------------
+# -- levels above 20: initData_level clears what it then copies ------------------------------------
 
 
 @pytest.mark.parametrize("level", [20, 21, 24])
@@ -121,7 +121,7 @@ def test_no_level_begins_with_speed_ups(level, agents):
     assert [player.speed_ups for player in game.players] == [0] * agents
 
 
-# -- chain_length: checkHorMatch and checkVerMatch add, action_pillFalling clears -------------------
+# -- chain_length: checkHorMatch and checkVerMatch add, action_pillFalling clears ------------------
 
 
 def test_chain_length_adds_up_runs_of_both_scans():
