@@ -216,7 +216,7 @@ def exhaustive(
 #
 # A set of states with one row, counter and orientation is an integer of 49 words: word 0 with no
 # direction held, then left, right and both with velocities 0 to 15. A word has a byte for every
-# order of the halves (rot >> 1) and set of held rotation buttons, and a byte a bit for every column.
+# order of the halves (rot >> 1) and set of held rotation buttons, a byte a bit for every column.
 
 WORDS = 49
 FIRST_WORDS = (0, 1, 17, 33)  # by the directions held
