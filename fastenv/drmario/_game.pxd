@@ -144,18 +144,24 @@ cdef inline uint32_t has_room(Room room, int col, int rot) noexcept nogil:
 
 
 cdef inline void move_sideways(Player* p, Room room) noexcept nogil:
-    cdef int held = p.buttons_held & SIDES, way = (held & 1) - (held >> 1)
+    # With both directions held, right comes first, and left from where that has led.
+    cdef int held = p.buttons_held & SIDES, limit = COLUMNS - 1 if p.rot & 1 else COLUMNS - 2
     cdef bint pressed = (p.buttons_pressed & SIDES) != 0
     cdef uint8_t charged = p.hor_velocity + 1
     cdef bint repeated = (charged >= FIRST_REPEAT) & (held != 0)
-    cdef int limit = 0 if way < 0 else COLUMNS - 1 if p.rot & 1 else COLUMNS - 2
-    cdef bint attempted = (pressed | repeated) & (p.col != limit)
-    cdef bint fitting = has_room(room, p.col + way, p.rot)
+    cdef bint attempted = pressed | repeated
+    cdef bint right = attempted & held & (p.col != limit), left = attempted & held >> 1
     cdef uint8_t velocity = NEXT_REPEAT if repeated else charged
+    cdef uint32_t fitting = has_room(room, p.col + 1, p.rot)
+    cdef bint blocked = right & (not fitting)
     velocity = 0 if pressed else velocity
     velocity = velocity if held else p.hor_velocity
-    p.hor_velocity = BLOCKED_REPEAT if attempted & (not fitting) else velocity
-    p.col += way if attempted & fitting else 0
+    p.col += right & fitting
+    left &= p.col > 0
+    fitting = has_room(room, p.col - 1, p.rot)
+    blocked |= left & (not fitting)
+    p.hor_velocity = BLOCKED_REPEAT if blocked else velocity
+    p.col -= left & fitting
 
 
 cdef struct Turned:
@@ -188,14 +194,14 @@ cdef inline void turn(Player* p, Room room) noexcept nogil:
 
 # -- after the lock (docs/drmario.md, 6) --------------------------------------------------------------
 
-cdef inline void remove_virus(const Tables* tb, Player* p) noexcept nogil:
+cdef inline void remove_virus(const Tables* tb, Player* p, int agents) noexcept nogil:
     if p.virus_bcd == 0:
         return
     p.virus_bcd = bcd_down(p.virus_bcd)
     p.status_row = ROWS - 1
-    p.score += tb.scores[p.speed_setting] << p.doublings
-    if p.doublings < MAX_DOUBLINGS:
-        p.doublings += 1
+    if agents == 1:
+        p.score += tb.scores[p.speed_setting] * tb.score_factors[p.scored]
+        p.scored += p.scored < MAX_SCORED
     if p.virus_bcd == 0:
         p.stage_clear = 1
 
@@ -207,13 +213,13 @@ cdef inline void match(
     p.combo_counter += 1
     if agents > 1 and p.combo_counter <= MAX_ATTACK:
         p.attack_colors[p.combo_counter - 1] = color
-    p.chain_length = length
+    p.chain_length += length
     p.match_flag += 1
     while length > 0:
         kind = kind_of(p.board[cell])
         if kind == TILE_VIRUS:
             p.ev_tiles_virus += 1
-            remove_virus(tb, p)
+            remove_virus(tb, p, agents)
         elif kind != TILE_CLEARING:
             p.ev_tiles_nonvirus += 1
         p.board[cell] = TILE_CLEARING | color
@@ -271,7 +277,7 @@ cdef inline void settle(const Tables* tb, Player* p, int agents) noexcept nogil:
     cdef int step = p.placed_step
     p.placed_step += 1
     if step == 0:
-        p.doublings = 0
+        p.scored = 0
     elif step == 3:
         if p.status_row != IDLE:
             p.placed_step = 3
@@ -372,9 +378,6 @@ cdef inline void attack(const Head* h, Player* p, Player* opponent) noexcept nog
 # -- a frame (docs/drmario.md, 4) ---------------------------------------------------------------------
 
 cdef inline void press(Player* p, uint8_t raw) noexcept nogil:
-    # Opposite directions, whose bits are neighbours, cancel each other.
-    cdef int both = raw & raw >> 1 & (BUTTON_RIGHT | BUTTON_DOWN)
-    raw &= ~(both * 3)
     p.buttons_pressed = raw & ~p.buttons_prev
     p.buttons_held = p.buttons_prev = raw
 
@@ -428,6 +431,7 @@ cdef inline void complete_plan(const Shared* c, const Head* h, Player* p) noexce
 
 cdef inline void fall(const Shared* c, const Head* h, Player* p) noexcept nogil:
     cdef Room room
+    p.chain_length = 0
     if p.plan_left > 0:
         p.plan_left -= 1
         if p.plan_left == 0:
@@ -513,7 +517,6 @@ cdef inline void start_player(
     memset(<char*>p + CELLS, 0, sizeof(Player) - CELLS)
     p.mode, p.next_action, p.status_row = MODE_INTRO, NEXT_SEND, IDLE
     p.level, p.speed_setting = level, speed
-    p.speed_ups = level - LAST_VIRUS_LEVEL if level > LAST_VIRUS_LEVEL else 0
     for i in range(CELLS):
         p.initial_viruses += kind_of(p.board[i]) == TILE_VIRUS
     p.virus_bcd = to_bcd(p.initial_viruses)

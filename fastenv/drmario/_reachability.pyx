@@ -48,7 +48,7 @@ def plan(boards, parities, gravities, bint extended=False):
     gravities : array_like of int, (n,) or scalar
         Frames a row takes, less one: 0 to 69.
     extended : bool
-        Allow A and B in the same frame.
+        Allow A and B in the same frame, and left and right.
 
     Returns
     -------

@@ -6,6 +6,7 @@ from libc.string cimport memcpy, memset
 
 cdef enum:
     ROWS = 16
+    COLUMNS = 8
     NUM_ACTIONS = 512
     INFEASIBLE = 0xFFFF
     DOWN_ALONE = 1
@@ -24,29 +25,35 @@ cdef enum:
     LEFT_15 = 16
     PRESSED_RIGHT = 17
     WORDS = 18
-    BOTH = 36  # orientations: horizontal, then vertical
+    PLAIN = 36  # orientations: horizontal, then vertical
+    # With the extended inputs, left and right held with velocity 0 to 15, behind all others.
+    TOGETHER_0 = WORDS
+    TOGETHER_15 = 33
+    SPEEDS = 16
+    EVERY = 68
 
 
 cdef extern from *:
     """
-    /* Inputs by number, down alone at 1. */
-    static const unsigned char fastenv_directions[4] = {0, 0x04, 0x02, 0x01};
+    /* Inputs by number, down alone at 1, what only the extended inputs have at the end. */
+    static const unsigned char fastenv_directions[5] = {0, 0x04, 0x02, 0x01, 0x03};
     static const unsigned char fastenv_held[4] = {0, 0x80, 0x40, 0xC0};
     /* One a thread: too large for the stack of some, and the search shall not allocate. */
     typedef struct {
-        uint64_t seen[2][16 * 70][36], sets[2][16 * 70][36];
+        uint64_t seen[2][16 * 70 * 68], sets[2][16 * 70 * 68];
         uint16_t cells[2][16 * 70];
         uint8_t touched[16 * 70];
     } fastenv_layers;
     static _Thread_local fastenv_layers fastenv_work;
     """
     ctypedef struct Layers "fastenv_layers":
-        uint64_t[1120][36] seen[2]  # by parity and cell: row * (gravity + 1) + counter
-        uint64_t[1120][36] sets[2]  # states of this layer and the next
+        # By parity and cell: row * (gravity + 1) + counter, PLAIN or EVERY words each.
+        uint64_t[76160] seen[2]
+        uint64_t[76160] sets[2]  # states of this layer and the next
         uint16_t cells[2][1120]  # that have states
         uint8_t touched[1120]
     Layers WORK "fastenv_work"
-    const uint8_t DIRECTIONS "fastenv_directions"[4]
+    const uint8_t DIRECTIONS "fastenv_directions"[5]
     const uint8_t HELD "fastenv_held"[4]
 
 
@@ -131,12 +138,24 @@ cdef inline uint64_t turned(
     return states
 
 
-cdef inline void touch(int cell, int following, int* count) noexcept nogil:
+cdef inline int words_of(bint extended) noexcept nogil:
+    return EVERY if extended else PLAIN
+
+
+cdef inline int index_of(int tall, int word) noexcept nogil:
+    """Return where a word of an orientation is."""
+    return WORDS * tall + word if word < WORDS else PLAIN + SPEEDS * tall + word - WORDS
+
+
+cdef inline uint64_t* touch(int cell, int following, int words, int* count) noexcept nogil:
+    """Return the words of a cell in the layer that follows, at first empty."""
+    cdef uint64_t* states = WORK.sets[following] + cell * words
     if not WORK.touched[cell]:
         WORK.touched[cell] = True
         WORK.cells[following][count[0]] = cell
         count[0] += 1
-        memset(WORK.sets[following][cell], 0, sizeof(uint64_t) * BOTH)
+        memset(states, 0, sizeof(uint64_t) * words)
+    return states
 
 
 cdef inline void rotate(
@@ -148,15 +167,15 @@ cdef inline void rotate(
     cdef int button
     if states == 0:
         return
-    out[WORDS * tall + word] |= released(states)
+    out[index_of(tall, word)] |= released(states)
     for button in range(1, 3):
         fresh = (states | states >> 8 * (3 - button)) & none
         fresh = turned(bottle, fresh, y, tall, button, left)
-        out[WORDS * (1 - tall) + word] |= fresh << 8 * button
+        out[index_of(1 - tall, word)] |= fresh << 8 * button
     if extended:
         fresh = turned(bottle, states & none, y, tall, 1, left)
         fresh = turned(bottle, fresh, y, 1 - tall, 2, left)
-        out[WORDS * tall + word] |= fresh << 24
+        out[index_of(tall, word)] |= fresh << 24
 
 
 cdef inline uint64_t any_left(const uint64_t* words) noexcept nogil:
@@ -167,27 +186,61 @@ cdef inline uint64_t any_left(const uint64_t* words) noexcept nogil:
     return states
 
 
+cdef inline uint64_t any_together(const uint64_t* states, int tall, bint extended) noexcept nogil:
+    cdef uint64_t found = 0
+    cdef int v
+    if extended:
+        for v in range(SPEEDS):
+            found |= states[PLAIN + SPEEDS * tall + v]
+    return found
+
+
+cdef inline void move_together(
+    const Bottle* bottle, const uint64_t* states, uint64_t pressed, int y, int tall, uint64_t* out
+) noexcept nogil:
+    """Do both stages with left and right held: to the right, and from there to the left."""
+    cdef const uint64_t* words = states + PLAIN + SPEEDS * tall
+    cdef uint64_t right = every(bottle.fits[tall][y + 1] >> 1), wall = every(0x40 << tall)
+    cdef uint64_t left = every(bottle.fits[tall][y + 1] << 1 & 0xFF), last = words[15], aged
+    cdef int v
+    for v in range(SPEEDS):
+        # What goes right comes back; what a cell stops there, or then to the left, is charged.
+        aged = words[v - 1] if v > 0 else pressed & right | (pressed & wall & left) >> 1
+        if v == 10:
+            aged |= last & right | (last & wall & left) >> 1
+        elif v == 15:
+            aged |= (pressed | last) & ~(right | left)
+            aged |= ((pressed | last) & ~(right | wall) & left) >> 1
+        rotate(bottle, aged, y, tall, TOGETHER_0 + v, True, True, out)
+
+
 cdef inline void move(
     const Bottle* bottle, const uint64_t* states, int y, bint neutral, bint extended, uint64_t* out
 ) noexcept nogil:
     """Do the horizontal and the rotation stage; `neutral` allows no direction alone."""
     cdef const uint64_t* words
-    cdef uint64_t lefts, room, wall = every(0x01), pressed, last, aged
+    cdef uint64_t lefts, together, room, wall = every(0x01), pressed, last, aged
     cdef int tall, v
     for tall in range(2):
         words = states + WORDS * tall
         lefts = any_left(words)
+        together = any_together(states, tall, extended)
         pressed = words[NEUTRAL] | words[PRESSED_RIGHT]
-        rotate(bottle, pressed | lefts, y, tall, NEUTRAL, False, extended, out)
-        if neutral or not pressed | lefts:
+        rotate(bottle, pressed | lefts | together, y, tall, NEUTRAL, False, extended, out)
+        if neutral or not pressed | lefts | together:
             continue
+        last = states[index_of(tall, TOGETHER_15)] if extended else 0
         room = every(bottle.fits[tall][y + 1] >> 1)
-        room &= words[NEUTRAL] | lefts
+        room &= words[NEUTRAL] | lefts | last
         rotate(bottle, room << 1, y, tall, PRESSED_RIGHT, False, extended, out)
+        if extended:
+            move_together(bottle, states, pressed | lefts, y, tall, out)
         room = every(bottle.fits[tall][y + 1] << 1 & 0xFF)
-        last = words[LEFT_15]
+        last |= words[LEFT_15]
         for v in range(16):
             aged = words[LEFT_0 + v - 1] if v > 0 else (pressed & room) >> 1 | pressed & wall
+            if extended and v > 0:
+                aged |= states[index_of(tall, TOGETHER_0 + v - 1)]
             if v == 10:
                 aged |= (last & room) >> 1 | last & wall
             elif v == 15:
@@ -195,10 +248,12 @@ cdef inline void move(
             rotate(bottle, aged, y, tall, LEFT_0 + v, True, extended, out)
 
 
-cdef inline int poses(const uint64_t* words, int order) noexcept nogil:
-    """Return the columns of a set with one orientation, whatever else is true of its states."""
-    cdef uint64_t states = words[NEUTRAL] | words[PRESSED_RIGHT] | any_left(words)
-    return <int>(released(states) >> 32 * order & 0xFF)
+cdef inline int poses(const uint64_t* states, int rot, bint extended) noexcept nogil:
+    """Return the columns of a set with one rotation, whatever else is true of its states."""
+    cdef const uint64_t* words = states + WORDS * (rot & 1)
+    cdef uint64_t found = words[NEUTRAL] | words[PRESSED_RIGHT] | any_left(words)
+    found |= any_together(states, rot & 1, extended)
+    return <int>(released(found) >> 32 * (rot >> 1) & 0xFF)
 
 
 cdef inline int slide(int x, int fits) noexcept nogil:
@@ -273,12 +328,12 @@ cdef inline void record(Log* log, int depth, int cell, int word, uint64_t bits) 
 
 
 cdef inline bint keep_unseen(
-    uint64_t* states, uint64_t* seen, int depth, int cell, Log* log
+    uint64_t* states, uint64_t* seen, int words, int depth, int cell, Log* log
 ) noexcept nogil:
     """Drop what an earlier layer had; with no button held a state covers those with one."""
     cdef uint64_t unheld, found = 0
     cdef int word
-    for word in range(BOTH):
+    for word in range(words):
         if states[word]:
             unheld = (states[word] | seen[word]) & 0x000000FF000000FFU
             states[word] &= ~(seen[word] | unheld << 8 | unheld << 16 | unheld << 24)
@@ -290,15 +345,15 @@ cdef inline bint keep_unseen(
 
 
 cdef inline int lock(
-    const Bottle* bottle, const uint64_t* states, int y, int depth, uint8_t* missing,
-    uint16_t* costs,
+    const Bottle* bottle, const uint64_t* states, int y, bint extended, int depth,
+    uint8_t* missing, uint16_t* costs,
 ) noexcept nogil:
     """Note what rests in row y as locked in frame `depth`; return how many are new."""
     cdef int rot, x, columns, count = 0
     for rot in range(4):
         if not missing[4 * y + rot]:
             continue
-        columns = poses(states + WORDS * (rot & 1), rot >> 1)
+        columns = poses(states, rot, extended)
         columns &= missing[4 * y + rot]
         missing[4 * y + rot] ^= columns
         for x in range(8):
@@ -309,7 +364,7 @@ cdef inline int lock(
 
 
 cdef inline bint lower(
-    const Bottle* bottle, const uint64_t* states, int y, uint64_t* out
+    const Bottle* bottle, const uint64_t* states, int y, bint extended, uint64_t* out
 ) noexcept nogil:
     """Keep the states that fit one row lower; tell whether there are any."""
     cdef uint64_t flat = every(bottle.fits[0][y]), tall = every(bottle.fits[1][y]), found = 0
@@ -318,6 +373,11 @@ cdef inline bint lower(
         out[word] = states[word] & flat
         out[WORDS + word] = states[WORDS + word] & tall
         found |= out[word] | out[WORDS + word]
+    if extended:
+        for word in range(PLAIN, PLAIN + SPEEDS):
+            out[word] = states[word] & flat
+            out[SPEEDS + word] = states[SPEEDS + word] & tall
+            found |= out[word] | out[SPEEDS + word]
     return found != 0
 
 
@@ -334,9 +394,10 @@ cdef inline void search(
 ) noexcept nogil:
     """Fill the costs, breadth first by frame; stop early once the action `target` is found."""
     cdef uint8_t missing[4 * ROWS]
-    cdef uint64_t lowered[BOTH]
+    cdef uint64_t lowered[EVERY]
     cdef uint64_t* states
-    cdef int counters = gravity + 1, now = 0, depth = 0, count = 0, following, cell, y, i, left
+    cdef int words = words_of(extended), counters = gravity + 1, now = 0, depth = 0, count = 0, following, cell, y, i, left
+    cdef uint64_t* out
     cdef int fresh
     cdef bint down, forced
     memset(costs, 0xFF, sizeof(uint16_t) * NUM_ACTIONS)
@@ -344,15 +405,15 @@ cdef inline void search(
         return
     left = lockable(bottle, root, extended, missing)
     for i in range(2):
-        memset(WORK.seen[i], 0, sizeof(uint64_t) * BOTH * ROWS * counters)
+        memset(WORK.seen[i], 0, sizeof(uint64_t) * words * ROWS * counters)
     memset(WORK.touched, 0, sizeof(WORK.touched))
     cell = root.y * counters + root.counter
-    touch(cell, now, &count)
+    states = touch(cell, now, words, &count)
     WORK.touched[cell] = False
-    i = WORDS * (root.rot & 1) + word_of(root)
-    WORK.sets[now][cell][i] = <uint64_t>1 << 8 * (root.rot >> 1 << 2 | root.held) + root.x
+    i = index_of(root.rot & 1, word_of(root))
+    states[i] = <uint64_t>1 << 8 * (root.rot >> 1 << 2 | root.held) + root.x
     if log != NULL:
-        record(log, 0, cell, i, WORK.sets[now][cell][i])
+        record(log, 0, cell, i, states[i])
     while count and left and (target < 0 or costs[target] == INFEASIBLE):
         down = not (parity + depth) & 1
         depth += 1
@@ -361,26 +422,23 @@ cdef inline void search(
         for i in range(count):
             cell = WORK.cells[now][i]
             y = cell // counters
-            states = WORK.sets[now][cell]
+            states = WORK.sets[now] + cell * words
             forced = cell % counters == gravity
             if forced or down:
-                left -= lock(bottle, states, y, depth, missing, costs)
-                if lower(bottle, states, y, lowered):
-                    cell = (y - 1) * counters
-                    touch(cell, following, &fresh)
-                    move(
-                        bottle, lowered, y - 1, not forced, extended, WORK.sets[following][cell]
-                    )
+                left -= lock(bottle, states, y, extended, depth, missing, costs)
+                if lower(bottle, states, y, extended, lowered):
+                    out = touch((y - 1) * counters, following, words, &fresh)
+                    move(bottle, lowered, y - 1, not forced, extended, out)
             if not forced:
-                cell = WORK.cells[now][i] + 1
-                touch(cell, following, &fresh)
-                move(bottle, states, y, False, extended, WORK.sets[following][cell])
+                out = touch(cell + 1, following, words, &fresh)
+                move(bottle, states, y, False, extended, out)
         count = 0
         for i in range(fresh):
             cell = WORK.cells[following][i]
             WORK.touched[cell] = False
-            states = WORK.sets[following][cell]
-            if keep_unseen(states, WORK.seen[depth & 1][cell], depth, cell, log):
+            states = WORK.sets[following] + cell * words
+            out = WORK.seen[depth & 1] + cell * words
+            if keep_unseen(states, out, words, depth, cell, log):
                 WORK.cells[following][count] = cell
                 count += 1
         now = following
@@ -412,18 +470,44 @@ cdef inline bint turn(
     return True
 
 
+cdef inline void shift_together(const Bottle* bottle, State* state) noexcept nogil:
+    """Do the horizontal stage with left and right held."""
+    cdef int limit = COLUMNS - 2 + (state.rot & 1)
+    cdef bint held = state.word >= TOGETHER_0
+    if held and state.word < TOGETHER_15:
+        state.word += 1
+        return
+    state.word = TOGETHER_0 + (10 if held else 0)
+    if state.x != limit:
+        if fits(bottle, state.x + 1, state.y, state.rot):
+            state.x += 1
+        else:
+            state.word = TOGETHER_15
+    if state.x > 0:
+        if fits(bottle, state.x - 1, state.y, state.rot):
+            state.x -= 1
+        else:
+            state.word = TOGETHER_15
+
+
 cdef inline bint shift(const Bottle* bottle, State* state, int direction) noexcept nogil:
     """Do the horizontal stage; return False for an input that the search leaves out."""
-    cdef bint held = state.word >= LEFT_0 and state.word <= LEFT_15
+    cdef bint held = state.word >= LEFT_0 and state.word != PRESSED_RIGHT
     if direction == 0:
         state.word = NEUTRAL
+    elif direction == 3:
+        shift_together(bottle, state)
     elif direction == 2:
-        if state.word == PRESSED_RIGHT or not fits(bottle, state.x + 1, state.y, state.rot):
+        # Right that goes on being held does nothing, unless both were charged.
+        if state.word == PRESSED_RIGHT or TOGETHER_0 <= state.word < TOGETHER_15:
+            return False
+        if not fits(bottle, state.x + 1, state.y, state.rot):
             return False
         state.x += 1
         state.word = PRESSED_RIGHT
-    elif held and state.word < LEFT_15:
-        state.word += 1
+    elif held and state.word != LEFT_15 and state.word != TOGETHER_15:
+        # Left goes on being held, with right or without it in the frame before.
+        state.word += 1 if state.word < LEFT_15 else 1 + LEFT_0 - TOGETHER_0
     elif state.x > 0 and not fits(bottle, state.x - 1, state.y, state.rot):
         state.word = LEFT_15
     else:
@@ -437,7 +521,8 @@ cdef inline bint leads(
 ) noexcept nogil:
     """Tell whether a frame leads from a state to another; `down` says that down acts."""
     cdef int pressed = ((buttons & BUTTON_A) >> 7 | (buttons & BUTTON_B) >> 5) & ~state.held
-    cdef int direction = 1 if buttons & LEFT else 2 if buttons & RIGHT else 0
+    cdef int direction = (buttons & LEFT) >> 1 | (buttons & RIGHT) << 1
+    cdef bint left = direction & 1
     cdef int x = state.x, rot = state.rot
     state.counter += 1
     if state.counter > gravity or (down and buttons & DOWN):
@@ -448,9 +533,9 @@ cdef inline bint leads(
     if not shift(bottle, &state, direction):
         return False
     x = state.x
-    if pressed & 1 and not turn(bottle, &state, -1, direction == 1):
+    if pressed & 1 and not turn(bottle, &state, -1, left):
         return False
-    if pressed & 2 and not turn(bottle, &state, 1, direction == 1):
+    if pressed & 2 and not turn(bottle, &state, 1, left):
         return False
     state.held = (buttons & BUTTON_A) >> 7 | (buttons & BUTTON_B) >> 5
     return (
@@ -463,15 +548,17 @@ cdef inline State state_of(const Entry* entry, int bit, int counters) noexcept n
     cdef State state
     state.x = bit & 7
     state.y = entry.cell // counters
-    state.rot = (entry.word >= WORDS) + (bit >> 5 << 1)
+    cdef int behind = entry.word - PLAIN
+    cdef bint tall = entry.word >= WORDS if behind < 0 else behind >= SPEEDS
+    state.rot = tall + (bit >> 5 << 1)
     state.counter = entry.cell % counters
-    state.word = entry.word % WORDS
+    state.word = entry.word - WORDS * tall if behind < 0 else TOGETHER_0 + behind - SPEEDS * tall
     state.held = bit >> 3 & 3
     return state
 
 
 cdef inline int before(
-    const Bottle* bottle, int gravity, const Entry* entry, bint down, State* goal
+    const Bottle* bottle, int gravity, const Entry* entry, bint down, bint extended, State* goal
 ) noexcept nogil:
     """Find a state of the entry that a frame leads from to the goal; return the buttons or -1."""
     cdef uint64_t bits = entry.bits
@@ -487,7 +574,7 @@ cdef inline int before(
         if not bits >> bit & 1:
             continue
         state = state_of(entry, bit, gravity + 1)
-        for direction in range(4):
+        for direction in range(5 if extended else 4):
             if direction == DOWN_ALONE and not down:
                 continue
             buttons = DIRECTIONS[direction] | HELD[goal.held]
@@ -546,7 +633,9 @@ cdef inline int search_script(
             if rests(bottle, gravity, &log.entries[i], not (parity + depth) & 1, action, &goal):
                 found = DOWN
         else:
-            found = before(bottle, gravity, &log.entries[i], not (parity + depth) & 1, &goal)
+            found = before(
+                bottle, gravity, &log.entries[i], not (parity + depth) & 1, extended, &goal
+            )
         if found >= 0:
             buttons[depth] = found
             depth -= 1

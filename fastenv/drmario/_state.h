@@ -116,7 +116,7 @@ typedef struct Player {
     uint8_t intro_wait;
     uint8_t stage_clear;
     uint8_t level_fail;
-    uint8_t doublings;
+    uint8_t scored;
     uint8_t attack_size;
     uint8_t attack_colors[4];
     int8_t level;
@@ -185,7 +185,7 @@ FASTENV_AT(Player, buttons_pressed, 154);
 FASTENV_AT(Player, intro_wait, 155);
 FASTENV_AT(Player, stage_clear, 156);
 FASTENV_AT(Player, level_fail, 157);
-FASTENV_AT(Player, doublings, 158);
+FASTENV_AT(Player, scored, 158);
 FASTENV_AT(Player, attack_size, 159);
 FASTENV_AT(Player, attack_colors, 160);
 FASTENV_AT(Player, level, 164);
@@ -459,14 +459,16 @@ typedef struct Tables {
     uint8_t virus_heights[21];
     uint8_t canonical[3];
     int32_t scores[3];
+    int32_t score_factors[14];
 } Tables;
-FASTENV_SIZE(Tables, 136);
+FASTENV_SIZE(Tables, 192);
 FASTENV_AT(Tables, gravity, 0);
 FASTENV_AT(Tables, speed_bases, 81);
 FASTENV_AT(Tables, virus_colors, 84);
 FASTENV_AT(Tables, virus_heights, 100);
 FASTENV_AT(Tables, canonical, 121);
 FASTENV_AT(Tables, scores, 124);
+FASTENV_AT(Tables, score_factors, 136);
 
 typedef struct Shared {
     Rules rules;
@@ -474,11 +476,11 @@ typedef struct Shared {
     Demo demo;
     uint16_t seeds[21][120];
 } Shared;
-FASTENV_SIZE(Shared, 6112);
+FASTENV_SIZE(Shared, 6168);
 FASTENV_AT(Shared, rules, 0);
 FASTENV_AT(Shared, tables, 168);
-FASTENV_AT(Shared, demo, 304);
-FASTENV_AT(Shared, seeds, 1072);
+FASTENV_AT(Shared, demo, 360);
+FASTENV_AT(Shared, seeds, 1128);
 
 #undef FASTENV_AT
 #undef FASTENV_SIZE

@@ -24,7 +24,7 @@ cdef enum:
     BLOCKED_REPEAT = 15
     MATCH = 4
     LAST_THROW = 24
-    MAX_DOUBLINGS = 5
+    MAX_SCORED = 13
     MAX_HEIGHT = 40
     MIN_ATTACK = 2
     MAX_ATTACK = 4
@@ -162,7 +162,7 @@ cdef extern from "_state.h":
         uint8_t intro_wait
         uint8_t stage_clear
         uint8_t level_fail
-        uint8_t doublings
+        uint8_t scored
         uint8_t attack_size
         uint8_t attack_colors[4]
         int8_t level
@@ -321,6 +321,7 @@ cdef extern from "_state.h":
         uint8_t virus_heights[21]
         uint8_t canonical[3]
         int32_t scores[3]
+        int32_t score_factors[14]
 
     ctypedef struct Shared:
         Rules rules

@@ -63,7 +63,8 @@ class DrMarioConfig(GameConfig):
         Whether a placement is carried out at once, or played by its script (docs/drmario.md, 12.2).
         Both lead to the same states. Two players warp.
     extended_inputs : bool
-        Whether the planner may press A and B in one frame (docs/drmario.md, 11.6).
+        Whether the planner may press A and B in one frame, and left and right (docs/drmario.md,
+        11.6).
     max_wait_frames : int
         Frames behind a placement after which an episode is truncated.
     actions : {"buttons", "latched", "unlatched"}

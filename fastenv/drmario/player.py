@@ -16,7 +16,6 @@ from fastenv.drmario.state import VIEW_DTYPE
 from fastenv.drmario.tables import Button, Mode, Next, Tile
 
 SIDES = Button.LEFT | Button.RIGHT
-UPS = Button.UP | Button.DOWN
 MASK32 = (1 << 32) - 1
 VIEW_NAMES = VIEW_DTYPE.names or ()
 
@@ -63,7 +62,7 @@ class Player:
         self.speed_setting = self.speed_ups = 0
         self.match_flag = self.combo_counter = self.chain_length = 0
         self.buttons_prev = self.buttons_held = self.buttons_pressed = 0
-        self.intro_wait = self.stage_clear = self.level_fail = self.doublings = 0
+        self.intro_wait = self.stage_clear = self.level_fail = self.scored = 0
         self.attack_size, self.attack_colors = 0, [0] * t.MAX_ATTACK
         self.level = self.initial_viruses = self.latches = self.clearing = self.height = 0
         self.decided, self.decided_frame = t.NO_SPAWN, 0
@@ -85,7 +84,6 @@ class Player:
         """Begin a level with a bottle of viruses."""
         self.clear()
         self.level, self.speed_setting, self.board = level, speed, board
-        self.speed_ups = min(max(0, level - t.LAST_VIRUS_LEVEL), t.MAX_SPEED_UPS)
         self.initial_viruses = sum(tile & 0xF0 == Tile.VIRUS for tile in board)
         self.virus_bcd = t.to_bcd(self.initial_viruses)
         self.intro_wait = self.game.config.intro_frames
@@ -116,10 +114,7 @@ class Player:
         self.count_matches()
 
     def press(self, raw: int) -> None:
-        """Take a byte of buttons; opposite directions cancel each other."""
-        for both in (SIDES, UPS):
-            if raw & both == both:
-                raw &= ~both
+        """Take a byte of buttons, as it is: opposite directions may be held together."""
         self.buttons_pressed = raw & ~self.buttons_prev
         self.buttons_held = self.buttons_prev = raw
 
@@ -151,6 +146,7 @@ class Player:
 
     def fall(self) -> None:
         """Move the pill: down, sideways, round; all three, even if the first one locks it."""
+        self.chain_length = 0
         if self.plan_left:
             self.plan_left -= 1
             if self.plan_left == 0:
@@ -218,7 +214,10 @@ class Player:
                 self.board[cell_of(r, c)] = tile | color
 
     def move_sideways(self) -> None:
-        """Move the pill when a direction is pressed, or held long enough (docs/drmario.md, 5.2)."""
+        """Move the pill when a direction is pressed, or held long enough (docs/drmario.md, 5.2).
+
+        With both held it goes to the right and back, or where only one is possible, there.
+        """
         if self.buttons_pressed & SIDES:
             self.hor_velocity = 0
         elif self.buttons_held & SIDES:
@@ -268,7 +267,7 @@ class Player:
         """Run one step of what happens after a lock."""
         step, self.placed_step = self.placed_step, self.placed_step + 1
         if step == 0:
-            self.doublings = 0
+            self.scored = 0
         elif step == 3:
             if self.status_row != t.IDLE:
                 self.placed_step = 3
@@ -334,7 +333,7 @@ class Player:
         self.combo_counter += 1
         if self.combo_counter <= t.MAX_ATTACK and self.game.versus:
             self.attack_colors[self.combo_counter - 1] = color
-        self.chain_length = len(cells)
+        self.chain_length = (self.chain_length + len(cells)) & 0xFF
         self.match_flag += 1
         for cell in cells:
             kind = self.board[cell] & 0xF0
@@ -351,8 +350,9 @@ class Player:
             return
         self.virus_bcd = t.bcd_down(self.virus_bcd)
         self.status_row = t.ROWS - 1
-        self.score += t.SCORES[self.speed_setting] << self.doublings
-        self.doublings = min(self.doublings + 1, t.MAX_DOUBLINGS)
+        if not self.game.versus:
+            self.score += t.SCORES[self.speed_setting] * t.SCORE_FACTORS[self.scored]
+            self.scored = min(self.scored + 1, t.MAX_SCORED)
         if self.virus_bcd == 0:
             self.stage_clear = 1
 

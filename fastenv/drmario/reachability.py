@@ -27,13 +27,16 @@ MAX_VELOCITY = 15
 HELD_BYTES = (0, A, B, A | B)
 STANDARD = (0, 1, 2)
 EXTENDED = (0, 1, 2, 3)
+# Directions as the set held, by its number: bit 0 is left, bit 1 is right.
+DIRECTION_BYTES = (0, LEFT, RIGHT, LEFT | RIGHT)
 
 
 class Root(NamedTuple):
     """A falling pill before the first frame of a search.
 
-    ``y`` counts rows from the bottom; ``hold_dir`` (0 none, 1 left, 2 right) and ``rot_hold``
-    (bit 0 A, bit 1 B) are the buttons held in the frame before.
+    ``y`` counts rows from the bottom; ``hold_dir`` (bit 0 left, bit 1 right) and ``rot_hold``
+    (bit 0 A, bit 1 B) are the buttons held in the frame before. A search begins with at most one
+    direction held.
     """
 
     x: int = 3
@@ -91,18 +94,20 @@ def shift(
     x, y, rot = pose
     if direction == 0:
         return x, 0
-    if direction != before:
+    if direction & ~before:
         velocity = 0
     else:
         velocity += 1
         if velocity <= MAX_VELOCITY:
             return x, velocity
         velocity = 10
-    wall = 0 if direction == 1 else 7 - (not rot & 1)
-    target = x - 1 if direction == 1 else x + 1
-    if x == wall:
-        return x, velocity
-    return (target, velocity) if bottle(target, y, rot) else (x, MAX_VELOCITY)
+    for button, way, wall in ((2, 1, 7 - (not rot & 1)), (1, -1, 0)):
+        if direction & button and x != wall:
+            if bottle(x + way, y, rot):
+                x += way
+            else:
+                velocity = MAX_VELOCITY
+    return x, velocity
 
 
 def turn(bottle: Bottle, x: int, y: int, rot: int, step: int, left: bool) -> tuple[int, int] | None:
@@ -134,7 +139,7 @@ def frame(
     ``parity`` is that of the frame counter before the frame: down acts when it is even.
     """
     x, y, rot, counter, velocity, before, held = state
-    direction = 1 if buttons & LEFT else 2 if buttons & RIGHT else 0
+    direction = DIRECTION_BYTES.index(buttons & (LEFT | RIGHT))
     pressed = (1 if buttons & A else 0) | (2 if buttons & B else 0)
     counter += 1
     if counter > gravity or (parity == 0 and buttons & 0x0F == DOWN):
@@ -143,14 +148,18 @@ def frame(
             return state, True
         y -= 1
     x, velocity = shift(bottle, (x, y, rot), direction, velocity, before)
-    x, rot = rotate(bottle, (x, y, rot), pressed & ~held, direction == 1)
+    x, rot = rotate(bottle, (x, y, rot), pressed & ~held, bool(direction & 1))
     return Root(x, y, rot, counter, velocity, direction, pressed), False
 
 
 def inputs(parity: int, extended: bool) -> Iterator[int]:
     """Yield the button bytes that differ at this parity (docs/drmario.md, 11.2)."""
-    for direction in (0, DOWN, LEFT, RIGHT) if parity == 0 else (0, LEFT, RIGHT):
-        for held in EXTENDED if extended else STANDARD:
+    sets = EXTENDED if extended else STANDARD
+    directions = [DIRECTION_BYTES[number] for number in sets]
+    if parity == 0:
+        directions.insert(1, DOWN)
+    for direction in directions:
+        for held in sets:
             yield direction | HELD_BYTES[held]
 
 
@@ -166,15 +175,15 @@ def exhaustive(
     # The stages see little of a state each, so their answers are kept.
     move = cache(lambda *args: shift(bottle, *args))
     turned = cache(lambda *args: rotate(bottle, *args))
-    rotations = EXTENDED if extended else STANDARD
+    sets = EXTENDED if extended else STANDARD
 
     def successors(state: tuple[int, ...], low: bool) -> Iterator[tuple[int, ...]]:
         x, y, rot, counter, velocity, before, held = state
         y, counter = (y - 1, 0) if low else (y, counter + 1)
-        for direction in (0, 1, 2):
+        for direction in sets:
             column, speed = move((x, y, rot), direction, velocity, before)
-            for pressed in rotations:
-                last, new = turned((column, y, rot), pressed & ~held, direction == 1)
+            for pressed in sets:
+                last, new = turned((column, y, rot), pressed & ~held, bool(direction & 1))
                 yield last, y, new, counter, speed, direction, pressed
 
     def next_states(states: Iterable[tuple[int, ...]], depth: int) -> Iterator[tuple[int, ...]]:
@@ -205,16 +214,17 @@ def exhaustive(
 
 # -- all columns at once: docs/drmario.md, 11.4 -----------------------------------------
 #
-# A set of states with one row, counter and orientation is an integer of 33 words: word 0 with no
-# direction held, then left and right with velocities 0 to 15. A word has a byte for every order of
-# the halves (rot >> 1) and set of held rotation buttons, and the byte a bit for every column.
+# A set of states with one row, counter and orientation is an integer of 49 words: word 0 with no
+# direction held, then left, right and both with velocities 0 to 15. A word has a byte for every
+# order of the halves (rot >> 1) and set of held rotation buttons, a byte a bit for every column.
 
+WORDS = 49
+FIRST_WORDS = (0, 1, 17, 33)  # by the directions held
 WORD = (1 << 64) - 1
-LEFTS = ((1 << 64 * 16) - 1) << 64
-RIGHTS = LEFTS << 64 * 16
-EVERY_BYTE = sum(1 << 8 * i for i in range(33 * 8))
-NOT_HELD = sum(0xFF << 32 * i for i in range(33 * 2))
-FIRST_ORDER = sum(0xFFFFFFFF << 64 * i for i in range(33))
+SPEEDS = (1 << 64 * 16) - 1
+EVERY_BYTE = sum(1 << 8 * i for i in range(WORDS * 8))
+NOT_HELD = sum(0xFF << 32 * i for i in range(WORDS * 2))
+FIRST_ORDER = sum(0xFFFFFFFF << 64 * i for i in range(WORDS))
 
 
 class Step(NamedTuple):
@@ -249,25 +259,34 @@ class Columns:
         self.fits = [[mask * EVERY_BYTE for mask in rows] for rows in bottle.fits]
 
     def directions(self, states: int, y: int, tall: int) -> Iterator[tuple[int, bool]]:
-        """Yield what no direction, left and right lead to, and whether it is left."""
-        fits = self.bottle.fits[tall][y]
+        """Yield what each set of directions leads to, none first, and whether left is in it."""
         yield merged(states), False
-        for held, first, wall, left in ((LEFTS, 1, 1, True), (RIGHTS, 17, 0x40 << tall, False)):
-            there = (fits << 1 if left else fits >> 1) & 0xFF & ~wall
-            free, walled = there * EVERY_BYTE & WORD, wall * EVERY_BYTE & WORD
+        for direction in (1, 2, 3) if self.extended else (1, 2):
+            held = aged = 0  # the states in which no direction is new, by place and by velocity
+            for before in (1, 2, 3):
+                if not direction & ~before:
+                    speeds = SPEEDS << 64 * FIRST_WORDS[before] & states
+                    held |= speeds
+                    aged |= speeds >> 64 * FIRST_WORDS[before]
+            pressed, blocked = self.attempt(merged(states & ~held), y, tall, direction)
+            again, still = self.attempt(aged >> 64 * 15, y, tall, direction)
+            words = pressed | aged << 64 & SPEEDS | again << 64 * 10
+            words |= (blocked | still) << 64 * 15
+            yield words << 64 * FIRST_WORDS[direction], bool(direction & 1)
 
-            def attempt(
-                word: int, free: int = free, walled: int = walled, left: bool = left
-            ) -> tuple[int, int]:
-                """Return what moves or stays at the wall, and what is blocked."""
-                moved = word & free
-                return (moved >> 1 if left else moved << 1) | word & walled, word & ~free & ~walled
-
-            pressed, blocked = attempt(merged(states & ~held))
-            again, still = attempt(states >> 64 * (first + 15) & WORD)
-            ageing = (states & held) >> 64 * first & (1 << 64 * 15) - 1
-            words = pressed | ageing << 64 | again << 64 * 10 | (blocked | still) << 64 * 15
-            yield words << 64 * first, left
+    def attempt(self, word: int, y: int, tall: int, direction: int) -> tuple[int, int]:
+        """Try to move; return what no cell has stopped, and what one has."""
+        fits, charged = self.bottle.fits[tall][y], 0
+        if direction & 2:
+            free = (fits >> 1) * EVERY_BYTE & WORD
+            walled = (0x40 << tall) * EVERY_BYTE & WORD
+            charged = word & ~free & ~walled
+            word = (word & free) << 1 | word & walled
+        if direction & 1:
+            free, walled = (fits << 1 & 0xFF) * EVERY_BYTE & WORD, EVERY_BYTE & WORD
+            charged = (charged & free) >> 1 | charged & ~free | word & ~free & ~walled
+            word = (word & free) >> 1 | word & walled
+        return word, charged
 
     def turned(self, states: int, y: int, tall: int, button: int, left: bool) -> int:
         """Return where a rotation leads the states, as if their buttons were not held."""
@@ -327,7 +346,7 @@ def layers(
     ``lock(depth, y, states)`` is told what locks in frame ``depth`` and says whether to go on.
     """
     x, y, rot, counter, velocity, direction, held = root
-    word = 0 if direction == 0 else velocity + (1 if direction == 1 else 17)
+    word = FIRST_WORDS[direction] + velocity  # which is 0 where it is dead
     bit = 1 << 64 * word + 8 * ((rot >> 1) * 4 + held) + x
     layer: Layer = {(y, counter): Step(0, bit) if rot & 1 else Step(bit, 0)}
     seen: tuple[dict[tuple[int, int], Step], ...] = ({}, {})
@@ -416,7 +435,7 @@ def plan(
     root : Root
         Where the pill is and what is held; the spawn by default.
     extended : bool
-        Allow A and B in the same frame.
+        Allow A and B in the same frame, and left and right.
 
     Returns
     -------
@@ -500,7 +519,7 @@ def _states(layer: Layer, y: int) -> Iterator[Root]:
                     bit = (part & -part).bit_length() - 1
                     part &= part - 1
                     word, lane, x = bit // 64, bit // 8 % 8, bit % 8
-                    direction = 0 if word == 0 else 1 if word < 17 else 2
+                    direction = (word + 15) // 16
                     velocity = 0 if word == 0 else (word - 1) % 16
                     rot = tall + 2 * (lane // 4)
                     yield Root(x, row, rot, counter, velocity, direction, lane % 4)

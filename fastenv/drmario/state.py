@@ -81,7 +81,7 @@ PLAYER: Fields = [
     ("intro_wait", "u1"),
     ("stage_clear", "u1"),
     ("level_fail", "u1"),
-    ("doublings", "u1"),  # of the score, by viruses of this placement (docs/drmario.md, 8)
+    ("scored", "u1"),  # viruses of this placement, MAX_SCORED at most (docs/drmario.md, 8)
     # -- attacks (docs/drmario.md, 9): 0 in games of one ---------------------------------------
     ("attack_size", "u1"),
     ("attack_colors", "u1", (t.MAX_ATTACK,)),
@@ -284,6 +284,7 @@ TABLES_DTYPE = np.dtype(
         ("virus_heights", "u1", (len(t.VIRUS_HEIGHTS),)),
         ("canonical", "u1", (t.NUM_COLORS,)),
         ("scores", "i4", (len(t.SCORES),)),
+        ("score_factors", "i4", (len(t.SCORE_FACTORS),)),
     ],
     align=True,
 )
@@ -331,7 +332,7 @@ CONSTANTS = {
         "ROWS", "COLUMNS", "CELLS", "SPAWN_ROW", "SPAWN_COLUMN", "NUM_COLORS", "NUM_PILLS", "FREE",
         "EMPTY", "DPAD", "RESERVE", "ORBIT", "LAST_VIRUS_LEVEL", "FEWEST_VIRUSES_LEVEL",
         "LOWEST_LEVEL", "IDLE", "MAX_SPEED_UPS", "FIRST_REPEAT", "NEXT_REPEAT", "BLOCKED_REPEAT",
-        "MATCH", "LAST_THROW", "MAX_DOUBLINGS", "MAX_HEIGHT", "MIN_ATTACK", "MAX_ATTACK",
+        "MATCH", "LAST_THROW", "MAX_SCORED", "MAX_HEIGHT", "MIN_ATTACK", "MAX_ATTACK",
         "DEMO_LEVEL", "DEMO_SPEED", "DEMO_INTRO", "DEMO_FRAME", "DEMO_PREROLL", "DEMO_INPUTS",
         "NUM_PLACEMENTS", "INFEASIBLE", "NO_ACTION", "NO_SPAWN", "REGISTRY_SEEDS", "NECK_LEFT",
         "NECK_RIGHT", "NECK_HEIGHT", "DECIDED",

@@ -153,7 +153,9 @@ THROW_SKIPPED = (1, 6, 23)  # values of throw_frame that are passed over
 LAST_THROW = 24
 
 SCORES = (100, 200, 300)  # of the first virus of a placement, by speed
-MAX_DOUBLINGS = 5
+# By viruses of the placement before. The console's table ends with the 11th; a 0 counts as 256.
+SCORE_FACTORS = (1, 2, 4, 8, 16, 32, 32, 32, 32, 32, 32, 10, 3, 256)
+MAX_SCORED = len(SCORE_FACTORS) - 1
 
 # -- two players (docs/drmario.md, 9) --------------------------------------------------------------
 

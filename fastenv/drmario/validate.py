@@ -23,7 +23,6 @@ Check = tuple[str, Any, str]  # field, the lanes and players it is wrong in, wha
 
 MAX_PLAN = t.ROWS * (t.MAX_GRAVITY + 1)
 SIDES = Button.LEFT | Button.RIGHT
-UPS = Button.UP | Button.DOWN
 DIRECTIONS = SIDES | Button.DOWN
 TILES = np.isin(np.arange(256), t.TILES)
 BCD = np.isin(np.arange(256), [t.to_bcd(n) for n in range(100)])
@@ -49,7 +48,7 @@ LIMITS = {
     "speed_ups": t.MAX_SPEED_UPS,
     "stage_clear": 1,
     "level_fail": 1,
-    "doublings": t.MAX_DOUBLINGS,
+    "scored": t.MAX_SCORED,
     "attack_colors": t.NUM_COLORS - 1,
     "initial_viruses": t.CELLS,
     "plan_left": MAX_PLAN,
@@ -178,6 +177,9 @@ def _counters(players: Array, config: DrMarioConfig) -> Iterator[Check]:
     if config.agents == 1:
         for field in ("attack_size", "attack_colors"):
             yield field, _any(players[field] != 0, 2), "it must be 0 in a game of one"
+    else:
+        for field in ("scored", "score"):
+            yield field, players[field] != 0, "it must be 0 in a game of two"
     yield "unused", _any(players["unused"] != 0, 2), "it must be 0"
     yield "unused_end", _any(players["unused_end"] != 0, 2), "it must be 0"
 
@@ -195,8 +197,6 @@ def _states(players: Array, config: DrMarioConfig) -> Iterator[Check]:
     yield "placed_step", ~placed & (players["placed_step"] != 0), "it must be 0 unless placed"
     held, pressed = players["buttons_held"], players["buttons_pressed"]
     yield "buttons_prev", players["buttons_prev"] != held, "it must be buttons_held"
-    both = (held & SIDES == SIDES) | (held & UPS == UPS)
-    yield "buttons_held", both, "opposite directions cancel each other"
     yield "buttons_pressed", pressed & ~held != 0, "what is pressed is held"
     latches = players["latches"]
     both = (latches & SIDES == SIDES) | (latches & (0xFF ^ DIRECTIONS) != 0)

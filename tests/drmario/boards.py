@@ -22,6 +22,18 @@ def recorded_questions():
     return questions, costs
 
 
+def charged_board():
+    """Return a board beside whose right wall a pill is charged, and what is won by that.
+
+    Where a row takes a frame, the pill is above the floor after two. Left with right and A takes it
+    to column 2, upright and charged; left with B to column 1, and lying to column 0. That is action
+    16, and left without right comes to column 1 at best.
+    """
+    board = np.full((16, 8), 0x80, np.uint8)
+    board[:3, :5] = 0xFF
+    return board.ravel(), 16, bytes([0x02 | 0x01 | 0x80, 0x02 | 0x40])
+
+
 def random_boards(rng, n):
     """Draw boards from nearly empty to nearly full, stacked or scattered, the spawn cells free."""
     density = rng.uniform(0.0, 0.8, (n, 1, 1))

@@ -41,6 +41,10 @@ SCHEMAS = {
 }  # fmt: skip
 
 
+# The registers beside a recorded demo are those of an engine that counted another chain_length.
+DEMO_FIELDS_BUT = "chain_length"
+
+
 class GoldenError(ValueError):
     """A golden file cannot be used; the message names it."""
 
@@ -85,6 +89,14 @@ EVENT = (
     "type", "player", "frame", "first", "second", "preview_first", "preview_second",
     "speed_or_-1", "speedups_or_x", "y", "rot",
 )  # fmt: skip
+
+
+def demo_registers(file):
+    """Return the registers of a recorded demo: their names, before it, and after each frame."""
+    fields = file["engine_fields"].tolist()
+    known = [number for number, name in enumerate(fields) if name != DEMO_FIELDS_BUT]
+    before, after = file["engine_state0"][known], file["engine_state"][:, known]
+    return [fields[number] for number in known], before.tolist(), after.tolist()
 
 
 def recorded_match(path):

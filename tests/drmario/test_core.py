@@ -75,9 +75,9 @@ def test_demo_is_the_recorded_one():
     config = DrMarioConfig(placement=False, demo=path)
     lanes, game = CompiledRows(config), played(config, config.knobs_record()[0], 3)
     lanes.reset([3])
-    fields = file["engine_fields"].tolist()
-    assert registers(lanes.rows[0], fields) == file["engine_state0"].tolist()
-    for i, wanted in enumerate(file["engine_state"].tolist()):
+    fields, before, after = golden.demo_registers(file)
+    assert registers(lanes.rows[0], fields) == before
+    for i, wanted in enumerate(after):
         assert_same_row(lanes.rows[0], game, f"frame {i}")
         lanes.step(i & 0xFF)
         game.step([i & 0xFF])

@@ -8,7 +8,7 @@ import pytest
 from fastenv.drmario import reachability
 from fastenv.drmario.reachability import INFEASIBLE, SPAWN
 from fastenv.errors import ConfigError, InvalidActionError
-from tests.drmario.boards import random_boards, recorded_questions
+from tests.drmario.boards import charged_board, random_boards, recorded_questions
 from tests.drmario.random_play import ask, random_play
 from tests.drmario.rows import Scripts
 from tests.drmario.stepper import replay
@@ -92,6 +92,27 @@ def test_plain_columns_agree(seed, n):
         strict=True,
     ):
         np.testing.assert_array_equal(costs, reachability.plan(*asked), err_msg=f"{asked}")
+
+
+@pytest.mark.parametrize("n", [30, pytest.param(1000, marks=pytest.mark.slow)])
+def test_plain_columns_agree_on_extended_inputs(n):
+    asked = questions(np.random.default_rng(n), n, 0, 20)
+    costs = core.plan(*asked, extended=True)
+    for i, (board, parity, gravity) in enumerate(zip(*asked, strict=True)):
+        wanted = reachability.plan(board, int(parity), int(gravity), extended=True)
+        np.testing.assert_array_equal(costs[i], wanted, err_msg=f"question {i}")
+    assert (costs <= core.plan(*asked)).all()
+
+
+def test_left_with_right_reaches_what_left_alone_does_not():
+    board, action, _ = charged_board()
+    assert core.plan(board[None], 0, 0)[0, action] == INFEASIBLE
+    assert core.plan(board[None], 0, 0, extended=True)[0, action] == 3
+    buttons, lengths = core.script(board[None], 0, 0, action, extended=True)
+    assert lengths.tolist() == [3]
+    asked = board[None], np.array([0]), np.array([0])
+    assert replayed(*asked, buttons, lengths) == action
+    assert Scripts(1).locked(*asked, buttons, lengths) == action
 
 
 @pytest.mark.parametrize(

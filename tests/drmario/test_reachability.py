@@ -14,7 +14,7 @@ from fastenv.drmario.reachability import (
     script,
 )
 from fastenv.errors import ConfigError, InvalidActionError
-from tests.drmario.boards import random_boards, recorded_questions
+from tests.drmario.boards import charged_board, random_boards, recorded_questions
 
 QUESTIONS, COSTS = recorded_questions()
 EMPTY_BOARD = np.full(128, 0xFF, np.uint8)
@@ -47,12 +47,30 @@ def test_exhaustive_search_finds_the_recorded_costs(case, extended):
     np.testing.assert_array_equal(costs, COSTS[extended][case])
 
 
+@pytest.mark.parametrize("extended", [False, True])
 @pytest.mark.parametrize("gravity", [0, 1])
-def test_searches_agree_on_steep_falls(gravity):
+def test_searches_agree_on_steep_falls(gravity, extended):
     board = random_boards(np.random.default_rng(gravity), 1)[0]
     for parity in (0, 1):
-        expected = exhaustive(board, parity, gravity)
-        np.testing.assert_array_equal(plan(board, parity, gravity), expected)
+        expected = exhaustive(board, parity, gravity, extended=extended)
+        costs = plan(board, parity, gravity, extended=extended)
+        np.testing.assert_array_equal(costs, expected)
+
+
+def test_left_with_right_reaches_what_left_alone_does_not():
+    board, action, buttons = charged_board()
+    for search in (plan, exhaustive):
+        assert search(board, 0, 0)[action] == INFEASIBLE
+        assert search(board, 0, 0, extended=True)[action] == 3
+    found = script(board, 0, 0, action, extended=True)
+    assert len(found) == 3
+    for way in (found, buttons + b"\0"):
+        assert action_of(*replay(way, board, 0, 0)) == action
+
+
+def test_roots_hold_one_direction_at_most():
+    with pytest.raises(ConfigError, match=r"root\.hold_dir must be 0 to 2, got 3"):
+        plan(EMPTY_BOARD, 0, 13, SPAWN._replace(hold_dir=3), extended=True)
 
 
 @pytest.mark.slow

@@ -92,15 +92,15 @@ def test_demo_is_the_recorded_one():
     path = golden.console_file("demo_trace")
     file = golden.load(path, "demo_trace")
     game = new_game(demo=DrMarioConfig(placement=False, demo=path).demo_record())
-    fields = file["engine_fields"].tolist()
-    assert registers(game, fields) == file["engine_state0"].tolist()
-    frames = len(file["engine_state"])
+    fields, before, after = golden.demo_registers(file)
+    assert registers(game, fields) == before
+    frames = len(after)
     deltas = [file[f"delta_{name}"] for name in ("frame", "cell", "value")]
     boards = golden.boards_of(file["initial_board"], frames, deltas)
     poses = np.stack([file[f"pill_{name}"] for name in ("row", "col", "rot")], axis=1)
     for i in range(frames):
         game.play([0])
-        assert registers(game, fields) == file["engine_state"][i].tolist(), f"frame {i + 1}"
+        assert registers(game, fields) == after[i], f"frame {i + 1}"
         player = game.players[0]
         assert player.board == boards[i].tolist(), f"frame {i + 1}"
         assert [player.row, player.col, player.rot] == poses[i].tolist(), f"frame {i + 1}"
