@@ -1,8 +1,9 @@
-"""What a config comes to over seeds: ``python -m tools.train_seeds CONFIG --out FILE``.
+"""Train a config of whole games of Skull King over seeds, and write the record.
 
-Trains with each seed by its command, one after the other, and gathers what the runs have written.
-A run that has been evaluated already is not trained again. The default config is that of
-`make train`, whose record is ``benchmarks/make-train-5-seeds.json``.
+``python -m tools.train_seeds CONFIG --out FILE`` trains with each seed by its command, one after
+the other, and gathers what the runs have written. A run that has been evaluated already
+is not trained again. The default config is that of `make train`, whose record is
+``benchmarks/make-train-5-seeds.json``.
 """
 
 from __future__ import annotations

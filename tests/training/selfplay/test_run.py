@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import sqlite3
 
 import numpy as np
 import pytest
@@ -10,13 +9,15 @@ import torch
 
 from fastenv.skullking.tables import Bot
 from tests.bits import equal
+from tests.training.killing import killed_at, rating_rows
 from training.callbacks.run_callbacks import check_config
 from training.ppo.options import NativeRun
+from training.ppo.run import NativeLearner
 from training.run import checkpoint
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_trial_lane
-from training.run.loop import Loop
+from training.run.folder import RunFolder
 from training.selfplay.engine import PoolEngine
 
 FLAGS = {
@@ -36,13 +37,6 @@ def flags(**changes):
 
 def records(run):
     return [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-
-
-def history(run):
-    database = sqlite3.connect(run / "ratings.sqlite")
-    rows = database.execute("SELECT * FROM ratings ORDER BY step, player").fetchall()
-    database.close()
-    return rows
 
 
 @pytest.fixture(scope="module")
@@ -99,27 +93,25 @@ def uninterrupted(train, tmp_path_factory):
     return runs / "run"
 
 
-class Killed(BaseException):
-    """Ends a run where it is raised."""
+def test_checkpoints_with_the_one_engine_of_older_versions_are_read(uninterrupted, tmp_path):
+    run = tmp_path / "run"
+    shutil.copytree(uninterrupted, run)
+    saved = checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
+    now = saved.trainer["selfplay"]
+    then = {name: value for name, value in now.items() if name != "engines"}
+    (then["engine"],) = now["engines"]
+    learner = NativeLearner(RunFolder.open(run).config, folder=run)
+    learner.league.load_state_dict(then, saved.steps)
+    assert learner.league.state_dict() == now
+    learner.close()
 
 
 @pytest.mark.parametrize("step", [1, 9, 17, 27])
 def test_a_run_killed_at_any_step_goes_on_as_if_it_had_not_been(
-    train, tmp_path, monkeypatch, uninterrupted, step
+    train, tmp_path, uninterrupted, step
 ):
-    taken, take = 0, Loop.step
-
-    def until_killed(loop, *args):
-        nonlocal taken
-        taken += args[1] is not None
-        if taken == step:
-            raise Killed
-        take(loop, *args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Loop, "step", until_killed)
-        with pytest.raises(Killed):
-            train(tmp_path, "run", *bots_flags())
+    with killed_at(step):
+        train(tmp_path, "run", *bots_flags())
     assert train(tmp_path, "run", "--resume", config=None) == 0
     ours, theirs = (
         checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
@@ -128,7 +120,7 @@ def test_a_run_killed_at_any_step_goes_on_as_if_it_had_not_been(
     assert ours.rows.tobytes() == theirs.rows.tobytes()
     assert equal(ours.model["policy"], theirs.model["policy"])
     assert ours.trainer["selfplay"] == theirs.trainer["selfplay"]
-    assert history(tmp_path / "run") == history(uninterrupted)
+    assert rating_rows(tmp_path / "run") == rating_rows(uninterrupted)
     for name in ("step", "train", "episodes"):
         found = [[r.get(name) for r in records(run)] for run in (tmp_path / "run", uninterrupted)]
         assert found[0] == found[1], name
@@ -142,7 +134,7 @@ def test_snapshots_are_taken_rated_and_reported(played):
     assert any("pool_win_rate" in record for record in rest)
     assert sorted(path.name for path in (played / "pool").iterdir()) == [
         "000.pt", "001.pt", "002.pt"]  # fmt: skip
-    rows = history(played)
+    rows = rating_rows(played)
     assert sorted({step for step, *_ in rows}) == [256, 384, 512]
     assert [player for step, player, *_ in rows if step == 512] == [-1, 0, 1, 2]
     ratings = [rating for step, _, rating, *_ in rows if step == 512]
@@ -168,7 +160,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(train, tmp_path, played):
     assert all(torch.equal(x, theirs.model["policy"][n]) for n, x in ours.model["policy"].items())
     assert ours.rows.tobytes() == theirs.rows.tobytes()
     assert ours.trainer["selfplay"] == theirs.trainer["selfplay"]
-    assert history(tmp_path / "halves") == history(played)
+    assert rating_rows(tmp_path / "halves") == rating_rows(played)
     stripped = [[r[k] for k in ("step", "train")] for r in records(tmp_path / "halves")]
     assert stripped == [[r[k] for k in ("step", "train")] for r in records(played)]
 
@@ -177,7 +169,7 @@ def test_an_earlier_checkpoint_forgets_what_came_after(train, tmp_path, played):
     shutil.copytree(played, tmp_path / "again")
     shutil.rmtree(tmp_path / "again/checkpoints/ckpt_000000000512")
     assert train(tmp_path, "again", "--resume", config=None) == 0
-    assert history(tmp_path / "again") == history(played)
+    assert rating_rows(tmp_path / "again") == rating_rows(played)
 
 
 @pytest.mark.parametrize("damage", ["missing", "damaged"])

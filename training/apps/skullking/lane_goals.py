@@ -86,7 +86,8 @@ class GoalLanes:
         if not lanes.size:
             return
         kept = [column[lanes] for column in ends]  # the step's, which the trainer still needs
-        self._write(engine, lanes, obs_out, mask_out)
+        rows = engine.get_states(lanes)
+        self._write(engine, lanes, rows, rows, obs_out, mask_out)
         for column, values in zip(ends, kept, strict=True):
             column[lanes] = values
 
@@ -104,19 +105,22 @@ class GoalLanes:
             See :meth:`bid`.
         """
         lanes = np.flatnonzero(self._bidding & fresh)
-        if lanes.size:
-            self._write(engine, lanes, obs_out, mask_out)
+        if not lanes.size:
+            return
+        rows = engine.get_states(lanes)
+        shown = rows.copy()
+        shown["actor"] = rows["agent"]  # another is asked: what follows is the agent's view
+        self._write(engine, lanes, rows, shown, obs_out, mask_out)
 
     def _write(
         self,
         engine: BatchEngine | SeatedEngine,
         lanes: np.ndarray,
+        rows: np.ndarray,
+        shown: np.ndarray,
         obs_out: np.ndarray,
         mask_out: np.ndarray,
     ) -> None:
-        rows = engine.get_states(lanes)
-        shown = rows.copy()
-        shown["actor"] = rows["agent"]  # another may be asked: what follows is the agent's view
         seen = self._observer.encode_obs_many(shown, trusted=True)
         legal = (np.arange(engine.num_actions) <= rows["cards"][:, None]).astype(np.uint8)
         write_bids(engine, rows, lanes, self._manager.act(seen, legal))

@@ -1,7 +1,5 @@
 """Self-play and trained opponents of a pair: who plays, when the Manager bids, what is refused."""
 
-import sqlite3
-
 import numpy as np
 import pytest
 import torch
@@ -10,6 +8,7 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Bot, Phase
 from tests.bits import equal
 from tests.slow import late
+from tests.training.killing import killed_at, rating_rows
 from training.apps.skullking.hier.options import check
 from training.apps.skullking.hier.selfplay import PairNet
 from training.apps.skullking.hier.trainer import HierTrainer
@@ -20,7 +19,6 @@ from training.nets.actor_critic import make_logits
 from training.policies.load import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
-from training.run.loop import Loop
 from training.selfplay.engine import PoolEngine
 
 AGENT = "pretrained/skullking-ppo"
@@ -240,44 +238,22 @@ def newest(run):
 # -- a run that goes on ----------------------------------------------------------------------------
 
 
-class Killed(BaseException):
-    """Ends a run where it is raised."""
-
-
-def history(run):
-    database = sqlite3.connect(run / "ratings.sqlite")
-    rows = database.execute("SELECT * FROM ratings ORDER BY step, player").fetchall()
-    database.close()
-    return rows
-
-
 RUN = words(GAME | {"selfplay": {"start": 128, "every": 128}, "checkpoints": {"every": 128}})
 
 
 @pytest.mark.parametrize("step", [11, *late(1, 22, 40, 57)])
-def test_a_killed_run_goes_on_as_if_it_had_not_been(train_hier, tmp_path, monkeypatch, step):
+def test_a_killed_run_goes_on_as_if_it_had_not_been(train_hier, tmp_path, step):
     flags = [*RUN, "--total-steps", 700]
     assert train_hier("whole", *flags) == 0
-    taken, take = 0, Loop.step
-
-    def until_killed(loop, *args):
-        nonlocal taken
-        taken += args[1] is not None
-        if taken == step:
-            raise Killed
-        take(loop, *args)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Loop, "step", until_killed)
-        with pytest.raises(Killed):
-            train_hier("parts", *flags)
+    with killed_at(step):
+        train_hier("parts", *flags)
     assert train_hier("parts", resume=True) == 0
     ours, theirs = newest(tmp_path / "parts"), newest(tmp_path / "whole")
     assert ours.rows.tobytes() == theirs.rows.tobytes()
     assert equal(ours.model, theirs.model)
     assert ours.trainer["selfplay"] == theirs.trainer["selfplay"]
     assert len(ours.trainer["selfplay"]["engines"]) == 2
-    assert history(tmp_path / "parts") == history(tmp_path / "whole")
+    assert rating_rows(tmp_path / "parts") == rating_rows(tmp_path / "whole")
     keep = ("step", "policy", "stage", "partner", "by_round", "episode")
     records = [
         [{k: r.get(k) for k in keep} for r in read_lines(tmp_path / run / "metrics.jsonl")]

@@ -1,0 +1,38 @@
+"""Runs that are killed, and what is left of their ratings."""
+
+import sqlite3
+from contextlib import contextmanager
+
+import pytest
+
+from training.run.loop import Loop
+
+
+class Killed(BaseException):
+    """Ends a run where it is raised."""
+
+
+@contextmanager
+def killed_at(step):
+    """Kill the run inside at this step of its engines, and see that it was."""
+    taken, take = 0, Loop.step
+
+    def until_killed(loop, *args):
+        nonlocal taken
+        taken += args[1] is not None
+        if taken == step:
+            raise Killed
+        take(loop, *args)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Loop, "step", until_killed)
+        with pytest.raises(Killed):
+            yield
+
+
+def rating_rows(run):
+    """Return the rows of the ratings of a run with a pool."""
+    database = sqlite3.connect(run / "ratings.sqlite")
+    rows = database.execute("SELECT * FROM ratings ORDER BY step, player").fetchall()
+    database.close()
+    return rows
