@@ -62,8 +62,7 @@ class BatchState:
         self._bytes = self._states.view(np.uint8).reshape(n, -1)
         self._knobs = aligned(n, spec.knobs_dtype)
         self._knobs[:] = game.default_knobs(n)
-        derived = spec.derived_dtype
-        self._derived = None if derived is None else aligned(n, derived)
+        self._derived = aligned(n, spec.derived_dtype) if spec.derived_dtype is not None else None
         self._out = out = self._allocate(self.num_agents)
         self.obs, self.mask, self.reward, self.terms = out.obs, out.mask, out.reward, out.terms
         self.terminated, self.truncated, self.tau = out.terminated, out.truncated, out.tau

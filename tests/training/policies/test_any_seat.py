@@ -258,7 +258,7 @@ def test_episodes_go_on_with_who_sits_there(agent):
         (NIM, {"players": 3, "opponent": ["no/where"]}, "one name or 2"),
         (RACE, {"opponent": "nim3"}, "env='Nim-v0' must be of the game of Race-v0"),
         (NIM, {"opponent": "nim3"}, "players=3 must be 2, as here"),
-        ("Prospector-v0", {"opponents": "nim3"}, "which this environment has not"),
+        ("Prospector-v0", {"opponents": "nim3"}, "cannot be played in this environment"),
     ],
 )
 def test_what_cannot_sit_there_is_refused(agent, env, options, refused):

@@ -23,7 +23,7 @@ UNIT = 100.0  # points
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    example = "pretrained/skullking-ppo --out value.safetensors"
+    example = "heuristic --out value.safetensors"
     parse = new_parser("values", ABOUT, example, "AGENT --out FILE [options]")
     parse.add_argument("agent", help="a run, a checkpoint, or the name of a bot")
     parse.add_argument("--out", type=Path, required=True, metavar="FILE")
