@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.backend import Backend
 from fastenv.configured import ConfiguredGame
-from fastenv.drmario import bots, encoding, position, render, rewards, worlds
+from fastenv.drmario import bots, encoding, position, render, rewards, successors, worlds
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import ACTIONS, KNOBS, MODES, DrMarioConfig, write_knobs
 from fastenv.drmario.deriving import derive_function
@@ -182,6 +183,44 @@ class DrMarioGame(ConfiguredGame):
         found: npt.NDArray[np.float64] = np.where((rows["done"] == 1)[:, None], ahead, 0.0)
         return found
 
+    def successors(
+        self,
+        rows: Array,
+        agent: int = 0,
+        backend: str | Backend = "auto",
+        trusted: bool = False,
+    ) -> tuple[npt.NDArray[np.int32], Array]:
+        """Return what is behind every placement that can be reached, with its frames counted.
+
+        Many times as fast as steps: nothing is planned, observed or kept for the next decision.
+
+        Parameters
+        ----------
+        rows : ndarray of the spec's ``state_dtype``, shape (n,)
+            Those where the agent has no decision to make have none.
+        agent : int
+            Whose decisions; in a match no attack comes meanwhile.
+        backend : str or Backend
+            As for an engine.
+        trusted : bool
+            Whether they are known to be states of this game, and need no check.
+
+        Returns
+        -------
+        parents : ndarray of int32, shape (k,)
+            The row that each belongs to, rising.
+        found : ndarray of ``fastenv.drmario.state.SUCCESSOR_DTYPE``, shape (k,)
+            By row, then by action. ``max_wait_frames`` is not looked at.
+
+        Raises
+        ------
+        ConfigError
+            Where decisions are frames, or there is no such agent.
+        StateError
+            For rows that are none of this game.
+        """
+        return successors.of_rows(self, rows, agent, backend, trusted)
+
     # -- the rest --------------------------------------------------------------------------------
 
     def default_knobs(self, n: int) -> Array:
@@ -237,9 +276,10 @@ class DrMarioGame(ConfiguredGame):
         return PlacementSteering(row, costs)
 
     def bot(self, name: str) -> Array:
-        return np.array(
-            [(bots.bot_kind(name, self.config.placement), *t.GREEDY.values())], BOT_DTYPE
-        )
+        kind = bots.bot_kind(name, self.config.placement)
+        followed = t.FOLLOWED.get(name, (0, 0))
+        weights = t.LOOKAHEAD if name in t.FOLLOWED else t.GREEDY
+        return np.array([(kind, followed, *weights.values())], BOT_DTYPE)
 
 
 def random_options(

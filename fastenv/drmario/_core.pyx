@@ -3,16 +3,20 @@
 The rules are in ``_game.pxd`` and, for placements, in ``_placement.pxd``. There is a table for each
 kind of decision and number of players.
 """
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from fastenv cimport _batch
 from fastenv._rng cimport rng_bounded
 from fastenv.drmario._game cimport reset as start_episode, step_frame
-from fastenv.drmario._greedy cimport greedy_action
+from fastenv.drmario._successors cimport Decision, decision_of, greedy_action, write_successor
+from fastenv.drmario._leaf cimport Counts, Planes, count_bottle, planes_of
+from fastenv.drmario._lookahead cimport lookahead_action
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
 from fastenv.drmario._worlds cimport draw_world, placed
 from fastenv.drmario._state cimport (
-    BOT_GREEDY, BOT_RANDOM, NUM_PLACEMENTS, BotParams, INFEASIBLE, Costs, Head, Knobs, One, Player, Rules, Shared, Two, View
+    BOT_GREEDY, BOT_LOOKAHEAD2, BOT_LOOKAHEAD3, BOT_RANDOM, NUM_PLACEMENTS, BotParams, INFEASIBLE, Costs, Head, Knobs, One, Player, Rules, Shared,
+    Successor, Two, View
 )
 
 # -- frames ----------------------------------------------------------------------------------------
@@ -154,6 +158,8 @@ cdef int32_t bot(
         return 0
     if who.kind == BOT_GREEDY:
         return greedy_action(&(<const Shared*>shared).tables, p, costs.costs, who)
+    if who.kind == BOT_LOOKAHEAD2 or who.kind == BOT_LOOKAHEAD3:
+        return lookahead_action(<const Shared*>shared, <const Head*>row, p, costs.costs, who)
     for i in range(NUM_PLACEMENTS):
         if costs.costs[i] < costs.costs[best]:
             best = i
@@ -181,6 +187,70 @@ cdef bint stop(
     cdef const Player* p = <const Player*>(<const Head*>row + 1)
     cdef const Player* before = <const Player*>(<const Head*>start + 1)
     return placed(p, before, (<const Shared*>shared).rules.agents, number)
+
+
+# -- successors ------------------------------------------------------------------------------------
+
+def write_successors(
+    const uint8_t[:, ::1] rows, const uint8_t[::1] shared, int agent, const uint16_t[:, ::1] costs,
+    int32_t[::1] parents, uint8_t[:, ::1] out
+):
+    """Write what is behind the placements of rows; the readable twin is successors.py.
+
+    Parameters
+    ----------
+    rows : (n, bytes of a row)
+    shared : (bytes of the shared record,)
+    agent : whose decisions
+    costs : (n, 512), INFEASIBLE for what is not asked for
+    parents : (k,), written
+    out : (k, bytes of SUCCESSOR_DTYPE), written
+    """
+    cdef const Shared* c = <const Shared*>&shared[0]
+    cdef const Head* head
+    cdef Decision due
+    cdef Py_ssize_t i, k = 0
+    cdef int action
+    with nogil:
+        for i in range(rows.shape[0]):
+            head = <const Head*>&rows[i, 0]
+            due = decision_of(<const Player*>(head + 1) + agent, head.frame, c.rules.agents)
+            for action in range(NUM_PLACEMENTS):
+                if costs[i, action] != INFEASIBLE:
+                    parents[k] = i
+                    write_successor(
+                        &c.tables, &due, action, costs[i, action], <Successor*>&out[k, 0]
+                    )
+                    k += 1
+
+
+def plan_rows(const uint8_t[:, ::1] rows, const uint8_t[::1] shared, int agent, uint16_t[:, ::1] out):
+    """Write the costs of placements of rows, (n, 512); INFEASIBLE where no decision is due."""
+    cdef const Shared* c = <const Shared*>&shared[0]
+    cdef const Head* head
+    cdef Costs costs
+    cdef Py_ssize_t i
+    with nogil:
+        memset(&costs, 0, sizeof(Costs))
+        for i in range(rows.shape[0]):
+            head = <const Head*>&rows[i, 0]
+            plan_costs(c, head, <const Player*>(head + 1) + agent, &costs)
+            if costs.known and not head.done:
+                memcpy(&out[i, 0], costs.costs, sizeof(costs.costs))
+            else:
+                memset(&out[i, 0], 0xFF, sizeof(costs.costs))
+
+
+def count_bottles(const uint8_t[:, ::1] boards, int32_t[:, ::1] out):
+    """Write what ``greedy`` weighs in bottles, (n, 128) cells; the readable twin is greedy.py."""
+    cdef Planes planes
+    cdef Counts counts
+    cdef Py_ssize_t i
+    with nogil:
+        for i in range(boards.shape[0]):
+            planes = planes_of(&boards[i, 0])
+            counts = count_bottle(&planes)
+            memcpy(&out[i, 0], &counts, sizeof(Counts))
 
 
 cdef _batch.RowTable frames_one, frames_two, placements_one, placements_two

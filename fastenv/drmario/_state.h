@@ -318,6 +318,7 @@ FASTENV_AT(Knobs, speed, 14);
 
 typedef struct BotParams {
     int32_t kind;
+    int32_t followed[2];
     int32_t virus;
     int32_t half;
     int32_t row_pair;
@@ -332,21 +333,40 @@ typedef struct BotParams {
     int32_t neck;
     int32_t frame;
 } BotParams;
-FASTENV_SIZE(BotParams, 56);
+FASTENV_SIZE(BotParams, 64);
 FASTENV_AT(BotParams, kind, 0);
-FASTENV_AT(BotParams, virus, 4);
-FASTENV_AT(BotParams, half, 8);
-FASTENV_AT(BotParams, row_pair, 12);
-FASTENV_AT(BotParams, row_triple, 16);
-FASTENV_AT(BotParams, column_pair, 20);
-FASTENV_AT(BotParams, column_triple, 24);
-FASTENV_AT(BotParams, virus_row, 28);
-FASTENV_AT(BotParams, virus_column, 32);
-FASTENV_AT(BotParams, gap, 36);
-FASTENV_AT(BotParams, cover, 40);
-FASTENV_AT(BotParams, change, 44);
-FASTENV_AT(BotParams, neck, 48);
-FASTENV_AT(BotParams, frame, 52);
+FASTENV_AT(BotParams, followed, 4);
+FASTENV_AT(BotParams, virus, 12);
+FASTENV_AT(BotParams, half, 16);
+FASTENV_AT(BotParams, row_pair, 20);
+FASTENV_AT(BotParams, row_triple, 24);
+FASTENV_AT(BotParams, column_pair, 28);
+FASTENV_AT(BotParams, column_triple, 32);
+FASTENV_AT(BotParams, virus_row, 36);
+FASTENV_AT(BotParams, virus_column, 40);
+FASTENV_AT(BotParams, gap, 44);
+FASTENV_AT(BotParams, cover, 48);
+FASTENV_AT(BotParams, change, 52);
+FASTENV_AT(BotParams, neck, 56);
+FASTENV_AT(BotParams, frame, 60);
+
+typedef struct Successor {
+    int16_t action;
+    uint16_t cost;
+    uint16_t frames;
+    uint8_t viruses;
+    uint8_t runs;
+    uint8_t reason;
+    uint8_t board[128];
+} Successor;
+FASTENV_SIZE(Successor, 138);
+FASTENV_AT(Successor, action, 0);
+FASTENV_AT(Successor, cost, 2);
+FASTENV_AT(Successor, frames, 4);
+FASTENV_AT(Successor, viruses, 6);
+FASTENV_AT(Successor, runs, 7);
+FASTENV_AT(Successor, reason, 8);
+FASTENV_AT(Successor, board, 9);
 
 typedef struct Costs {
     uint8_t occupied[16];

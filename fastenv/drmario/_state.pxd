@@ -94,6 +94,8 @@ cdef enum Bot:
     BOT_RANDOM = 0
     BOT_FIRST = 1
     BOT_GREEDY = 2
+    BOT_LOOKAHEAD2 = 3
+    BOT_LOOKAHEAD3 = 4
 
 cdef extern from "_state.h":
     ctypedef struct Head:
@@ -248,6 +250,7 @@ cdef extern from "_state.h":
 
     ctypedef struct BotParams:
         int32_t kind
+        int32_t followed[2]
         int32_t virus
         int32_t half
         int32_t row_pair
@@ -261,6 +264,15 @@ cdef extern from "_state.h":
         int32_t change
         int32_t neck
         int32_t frame
+
+    ctypedef struct Successor:
+        int16_t action
+        uint16_t cost
+        uint16_t frames
+        uint8_t viruses
+        uint8_t runs
+        uint8_t reason
+        uint8_t board[128]
 
     ctypedef struct Costs:
         uint8_t occupied[16]

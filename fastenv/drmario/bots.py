@@ -7,6 +7,8 @@ import numpy.typing as npt
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import greedy_action
+from fastenv.drmario.lookahead import lookahead_action
+from fastenv.drmario.placement import Placements
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import Bot
 from fastenv.errors import ConfigError, show
@@ -66,4 +68,8 @@ def bot_action(
     if params["kind"] == Bot.FIRST:
         return int(np.argmin(costs))
     weights = {name: int(params[name]) for name in t.GREEDY}
-    return greedy_action(game.players[agent], costs, weights)
+    if params["kind"] == Bot.GREEDY:
+        return greedy_action(game.players[agent], costs, weights)
+    assert isinstance(game, Placements)
+    widths = [width for width in params["followed"].tolist() if width > 0]
+    return lookahead_action(game, game.players[agent], costs, weights, widths)

@@ -8,6 +8,7 @@ whole numbers, and the first of the placements that weigh most is taken.
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from fastenv.drmario import tables as t
@@ -30,23 +31,36 @@ def greedy_action(player: Player, costs: Sequence[int], weights: Weights) -> int
         By the names of :data:`fastenv.drmario.tables.GREEDY`.
     """
     feasible = [action for action, cost in enumerate(costs) if cost != t.INFEASIBLE]
-    return max(feasible, key=lambda a: weigh(branch(player, a), costs[a], weights))
+    return max(feasible, key=lambda a: weigh(branch(player, a)[0], costs[a], weights))
 
 
-def branch(player: Player, action: int) -> Player:
-    """Return a copy of a player whose pill was placed, as soon as it has settled.
+def branch(player: Player, action: int) -> tuple[Player, int]:
+    """Place a pill in a copy of a player, and let it settle.
 
-    Nothing waits for a counter, so that no frames are played; the bottle is the same.
+    Frames in which nothing happens but that a counter goes down are counted, and not played.
+
+    Returns
+    -------
+    after : Player
+    frames : int
+        From the lock until nothing moves any more, or the level is cleared.
     """
     after = copy.copy(player)
     after.board, after.attack_colors = [*player.board], [*player.attack_colors]
     after.ev_tiles_virus = after.combo_counter = 0
     after.write_pill(*pose_of(action))
-    after.next_action = Next.PLACED
-    while after.next_action == Next.PLACED and not after.stage_clear:
-        after.status_row = t.IDLE
+    after.placed_step, after.next_action = 0, Next.PLACED
+    frames = 0
+    while after.next_action == Next.PLACED and not after.game.goal_met(after):
+        frames += 1
+        if after.status_row != t.IDLE:
+            after.status_row = (after.status_row - 1) & 0xFF
+        if after.placed_step == 3 and after.status_row != t.IDLE:
+            frames += after.status_row + 1
+            after.status_row = t.IDLE
         after.settle()
-    return after
+        after.count_matches()
+    return after, frames
 
 
 def weigh(after: Player, cost: int, weights: Weights) -> int:
@@ -60,34 +74,56 @@ def weigh(after: Player, cost: int, weights: Weights) -> int:
         Frames that the placement takes.
     weights : mapping of str to int
     """
-    task = after.level < t.FEWEST_VIRUSES_LEVEL  # which asks for matches
-    removed = after.combo_counter if task else after.ev_tiles_virus
-    weight = weights["virus"] * removed + weights["frame"] * cost
-    if after.stage_clear:
+    weight = weights["virus"] * removed(after) + weights["frame"] * cost
+    if after.game.goal_met(after):
         return weight + t.DECIDED
     if any(after.board[cell] < t.FREE for cell in t.SPAWN_CELLS):
         weight -= t.DECIDED
     return weight + weigh_bottle(after.board, weights)
 
 
+def removed(after: Player) -> int:
+    """Return what a placement removed of what is asked for: viruses, in some tasks matches."""
+    task = after.level < t.FEWEST_VIRUSES_LEVEL
+    return after.combo_counter if task else after.ev_tiles_virus
+
+
 def weigh_bottle(board: list[int], weights: Weights) -> int:
-    """Return what a settled bottle weighs: its columns, and all lines of four cells."""
+    """Return what a settled bottle weighs."""
+    return sum(weights[name] * count for name, count in count_bottle(board).items())
+
+
+def count_bottle(board: list[int]) -> Counter[str]:
+    """Return what is weighed in a bottle: its columns, and all lines of four cells.
+
+    Parameters
+    ----------
+    board : list of int
+        All cells.
+
+    Returns
+    -------
+    Counter
+        By the names of :data:`fastenv.drmario.tables.GREEDY`.
+    """
     columns = [board[col :: t.COLUMNS] for col in range(t.COLUMNS)]
     tops = [next((r for r, tile in enumerate(c) if tile < t.FREE), t.ROWS) for c in columns]
-    weight = sum(weigh_column(columns[col], col, tops[col], weights) for col in range(t.COLUMNS))
+    counts: Counter[str] = Counter()
+    for col in range(t.COLUMNS):
+        counts.update(count_column(columns[col], col, tops[col]))
     for row in range(t.ROWS):
         for col in range(t.COLUMNS - t.MATCH + 1):
             cells = [(row, col + i) for i in range(t.MATCH)]
-            weight += weigh_line(board, tops, cells, "row", weights)
+            counts.update(count_line(board, tops, cells, "row"))
     for row in range(t.ROWS - t.MATCH + 1):
         for col in range(t.COLUMNS):
             cells = [(row + i, col) for i in range(t.MATCH)]
-            weight += weigh_line(board, tops, cells, "column", weights)
-    return weight
+            counts.update(count_line(board, tops, cells, "column"))
+    return counts
 
 
-def weigh_column(column: list[int], col: int, top: int, weights: Weights) -> int:
-    """Return what the cells of a column weigh, and how high it is.
+def count_column(column: list[int], col: int, top: int) -> dict[str, int]:
+    """Count the cells of a column, and how high it is.
 
     Parameters
     ----------
@@ -95,7 +131,6 @@ def weigh_column(column: list[int], col: int, top: int, weights: Weights) -> int
         From the top.
     col, top : int
         Its number, and its highest row that is not free, 16 for none.
-    weights : mapping of str to int
     """
     tiles = [tile for tile in column if tile < t.FREE]
     halves = covers = changes = 0
@@ -107,14 +142,13 @@ def weigh_column(column: list[int], col: int, top: int, weights: Weights) -> int
             halves += 1
     neck = t.NECK_LEFT <= col <= t.NECK_RIGHT
     excess = max(0, t.ROWS - top - t.NECK_HEIGHT) if neck else 0
-    counted = {"half": halves, "cover": covers, "change": changes, "neck": excess**2}
-    return sum(weights[name] * count for name, count in counted.items())
+    return {"half": halves, "cover": covers, "change": changes, "neck": excess**2}
 
 
-def weigh_line(
-    board: list[int], tops: list[int], cells: list[tuple[int, int]], way: str, weights: Weights
-) -> int:
-    """Return what four cells weigh that could still become a match: 0 if they cannot.
+def count_line(
+    board: list[int], tops: list[int], cells: list[tuple[int, int]], way: str
+) -> dict[str, int]:
+    """Count four cells that could still become a match; nothing if they cannot.
 
     They can if those that are not free have one colour, and no free one has anything above it.
 
@@ -124,16 +158,15 @@ def weigh_line(
         All cells, and the highest row of each column that is not free.
     cells : list of (row, column)
     way : {"row", "column"}
-    weights : mapping of str to int
     """
     tiles = [board[r * t.COLUMNS + c] for r, c in cells]
     free = [(r, c) for (r, c), tile in zip(cells, tiles, strict=True) if tile >= t.FREE]
     full = [tile for tile in tiles if tile < t.FREE]
     if len({tile & 15 for tile in full}) != 1 or any(r > tops[c] for r, c in free):
-        return 0
-    weight = {2: weights[f"{way}_pair"], 3: weights[f"{way}_triple"]}.get(len(full), 0)
+        return {}
+    counts = {f"{way}_pair": int(len(full) == 2), f"{way}_triple": int(len(full) == 3)}
     if any(tile & 0xF0 == Tile.VIRUS for tile in full):
-        weight += weights[f"virus_{way}"] * len(full)
+        counts[f"virus_{way}"] = len(full)
     if way == "row":  # what must lie under the free cells first
-        weight += weights["gap"] * sum(tops[c] - 1 - r for r, c in free)
-    return weight
+        counts["gap"] = sum(tops[c] - 1 - r for r, c in free)
+    return counts

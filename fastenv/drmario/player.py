@@ -34,6 +34,9 @@ class Match(Protocol):
     def demo_input(self, player: Player) -> None:
         """Take a frame of the demo's input."""
 
+    def goal_met(self, player: Player) -> bool:
+        """Tell whether a player has reached what the level asks for."""
+
 
 class Player:
     """A bottle and its registers; the attributes are the fields of ``PLAYER_DTYPE``.

@@ -200,8 +200,24 @@ def derived_dtype(agents: int) -> np.dtype[Any]:
     return np.dtype([("players", COSTS_DTYPE, (agents,))], align=True)
 
 
-# A Bot, and what ``greedy`` weighs.
-BOT_DTYPE = np.dtype([("kind", "i4"), *((name, "i4") for name in t.GREEDY)], align=True)
+# What is behind a placement (docs/drmario.md, 12.8).
+SUCCESSOR_DTYPE = np.dtype(
+    [
+        ("action", "i2"),
+        ("cost", "u2"),  # frames until the pill locks
+        ("frames", "u2"),  # until the next decision, or the end
+        ("viruses", "u1"),  # that it removes
+        ("runs", "u1"),  # of four or more cells that it removes
+        ("reason", "u1"),  # why the episode ends with it, a Reason
+        ("board", "u1", (t.CELLS,)),  # as it has settled, before the next pill is there
+    ],
+    align=True,
+)
+
+# A Bot, how many placements it follows, and what it weighs.
+BOT_DTYPE = np.dtype(
+    [("kind", "i4"), ("followed", "i4", (2,)), *((name, "i4") for name in t.GREEDY)], align=True
+)
 
 # Coefficients of the reward (docs/drmario.md, 14.1), by the names of the options.
 COEFFICIENTS = {
@@ -257,6 +273,8 @@ class Bot(IntEnum):
     RANDOM = 0
     FIRST = 1
     GREEDY = 2
+    LOOKAHEAD2 = 3
+    LOOKAHEAD3 = 4
 
 
 class Actions(IntEnum):
@@ -320,6 +338,7 @@ STRUCTS = {
     "Two": np.dtype(TWO, align=True),
     "Knobs": KNOBS_DTYPE,
     "BotParams": BOT_DTYPE,
+    "Successor": SUCCESSOR_DTYPE,
     "Costs": COSTS_DTYPE,
     "Rules": RULES_DTYPE,
     "Demo": DEMO_DTYPE,

@@ -200,6 +200,25 @@ GREEDY = {
     "neck": -27,
     "frame": -8,
 }
+# How the bots that look ahead weigh the same, where frames go on until nothing moves any more, and
+# how many first and second placements they follow (docs/drmario.md, 17.3). Found by the same method
+# with ``lookahead2``, at the highest level and speed.
+LOOKAHEAD = {
+    "virus": 1000,
+    "half": -28,
+    "row_pair": 47,
+    "row_triple": 23,
+    "column_pair": 95,
+    "column_triple": 292,
+    "virus_row": 20,
+    "virus_column": 149,
+    "gap": -7,
+    "cover": -407,
+    "change": -56,
+    "neck": -19,
+    "frame": -3,
+}
+FOLLOWED = {"lookahead2": (8, 0), "lookahead3": (8, 4)}
 NECK_LEFT, NECK_RIGHT = 2, 5  # columns beside the spawn, and in it
 NECK_HEIGHT = 9  # which is not too high for them
 DECIDED = 10**9  # more than what else can be weighed: a level cleared, or lost

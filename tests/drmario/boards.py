@@ -2,10 +2,26 @@
 
 import numpy as np
 
+from fastenv.drmario import make_game
+from fastenv.drmario import tables as t
 from fastenv.drmario.reachability import Root
+from fastenv.drmario.tables import Tile
+from fastenv.engine import BatchEngine
 from tests.drmario import golden
 
 INPUT_SETS = {False: "cost", True: "cost_with_ab"}
+
+# What changes how long a pill takes, when an episode ends, and what can be reached.
+GAMES = {
+    "low": {"level": 12, "speed": "low"},
+    "medium": {"level": 9, "speed": "medium"},
+    "high": {"level": 20, "speed": "high"},
+    "few viruses": {"level": -2, "speed": "low"},
+    "matches": {"level": -13, "speed": "high"},
+    "extended": {"level": 16, "speed": "high", "extended_inputs": True},
+    "match": {"agents": 2, "level": (10, 4), "speed": ("low", "high")},
+    "replay": {"level": 5, "speed": "medium", "mode": "replay"},
+}
 
 
 def recorded_questions():
@@ -45,3 +61,33 @@ def random_boards(rng, n):
     )
     occupied[:, 0, 3:5] = False
     return np.where(occupied, 0x80, 0xFF).astype(np.uint8).reshape(n, 128)
+
+
+def hand_made(rng, boards):
+    """Fill boards with halves and viruses of all kinds, as deep as their numbers say."""
+    kinds = [Tile.SINGLE, Tile.VIRUS, Tile.TOP, Tile.BOTTOM, Tile.LEFT, Tile.RIGHT]
+    for i, board in enumerate(boards):
+        tiles = rng.choice(kinds, t.CELLS) | rng.integers(0, t.NUM_COLORS, t.CELLS)
+        full = (rng.random(t.CELLS) < 0.6) & (np.arange(t.CELLS) >= 8 * (3 + i % 13))
+        board[:] = np.where(full, tiles, t.EMPTY)
+
+
+def positions(options, lanes, seed):
+    """Return a game and rows in the middle of it; every second bottle is made by hand."""
+    rng, game = np.random.default_rng(seed), make_game(obs="none", **options)
+    engine = BatchEngine(game, lanes, "fast")
+    engine.reset_many(seeds=seed)
+    for _ in range(6 + seed % 7):
+        drawn = np.where(engine.mask != 0, rng.random(engine.mask.shape), -1.0)
+        engine.step_many(drawn.argmax(-1).astype(np.int32))
+    rows = engine.get_states()
+    for agent in range(game.spec.num_agents):
+        players = rows["players"][:, agent]
+        due = (players["next_action"] == t.Next.FALLING) & (players["plan_left"] == 0)
+        made = np.flatnonzero(due)[::2]
+        boards = players["board"][made]
+        hand_made(rng, boards)
+        players["board"][made] = boards
+        if options["level"] != -13:  # which has no viruses
+            players["virus_bcd"][made] = rng.integers(1, 10)
+    return game, rows

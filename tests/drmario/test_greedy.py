@@ -11,6 +11,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import branch, greedy_action
 from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
+from tests.drmario.boards import hand_made
 from tests.needs import needs_core
 
 
@@ -28,15 +29,6 @@ class Weighed(DrMarioGame):
 
 def engine_of(n=1, **options):
     return BatchEngine(Weighed(make_game(obs="bitplane_bottle", **options).config), n, "fast")
-
-
-def hand_made(rng, boards):
-    """Fill boards with halves and viruses of all kinds, as deep as their numbers say."""
-    kinds = [Tile.SINGLE, Tile.VIRUS, Tile.TOP, Tile.BOTTOM, Tile.LEFT, Tile.RIGHT]
-    for i, board in enumerate(boards):
-        tiles = rng.choice(kinds, t.CELLS) | rng.integers(0, t.NUM_COLORS, t.CELLS)
-        full = (rng.random(t.CELLS) < 0.6) & (np.arange(t.CELLS) >= 8 * (3 + i % 13))
-        board[:] = np.where(full, tiles, t.EMPTY)
 
 
 def positions(lanes, seed):
@@ -77,7 +69,7 @@ def test_branches_are_what_the_engine_makes_of_placements():
         played.step_many(feasible.astype(np.int32), autoreset=False)
         players = played.get_states()["players"][:, 0]
         for action, after in zip(feasible.tolist(), players, strict=True):
-            ours = branch(game.players[0], action)
+            ours, _ = branch(game.players[0], action)
             assert ours.stage_clear == after["stage_clear"], (lane, action)
             assert ours.ev_tiles_virus == after["ev_tiles_virus"], (lane, action)
             blocked = any(ours.board[cell] < t.FREE for cell in t.SPAWN_CELLS)
@@ -120,7 +112,7 @@ def decide(board, pill):
     row["players"][0, 0] = player
     engine.set_states(row)
     action = int(engine.bot_actions("greedy", rng_streams(0, 1))[0])
-    return branch(engine.game.unpack(row[0]).players[0], action)
+    return branch(engine.game.unpack(row[0]).players[0], action)[0]
 
 
 @needs_core

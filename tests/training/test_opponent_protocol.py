@@ -144,7 +144,7 @@ def test_a_game_is_evaluated_by_what_it_is():
     assert get_protocol(ENV).bots == ("slow", "fast")  # what its GameTraining says
     assert type(get_protocol("NoSuchGame-v0")) is EpisodeProtocol
     versus = get_protocol("DrMarioVersus-v0")
-    assert list(versus.scripted()) == ["greedy", "first", "random"]
+    assert list(versus.scripted()) == ["lookahead2", "greedy", "first", "random"]
     assert [name for name, *_ in versus.columns("x")][:4] == ["win", "draw", "points", "return"]
     assert get_protocol("DrMarioVersusFrame-v0").bots == ("random",)
 

@@ -21,8 +21,13 @@ from training.run.games import (
     Records,
     TableRules,
 )
+from training.search.rules import SearchRules
 
 COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
+
+# Scripted players that choose placements, the first above all; `lookahead3` takes milliseconds.
+PLACING = ("lookahead2", "greedy", "first", "random")
+SEARCH = SearchRules(rollouts="greedy")
 
 OPTIONS = {
     "speed": "medium",
@@ -81,7 +86,8 @@ class DrMario(GameTraining):
         "spawns": Budget("task_max_spawns", "spawns", step=1),
     }
     potentials: ClassVar = {"viruses": fewer_viruses}
-    bots: tuple[str, ...] = ("greedy", "first", "random")
+    bots: tuple[str, ...] = PLACING
+    search: ClassVar[Any] = SEARCH
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
@@ -123,6 +129,7 @@ class DrMarioFrames(DrMario):
 
     env_options: ClassVar[dict[str, Any]] = {}
     bots = ("random",)  # the others choose placements
+    search = None
 
     budgets: ClassVar = {}
     records = GameTraining.records
@@ -133,8 +140,8 @@ class DrMarioFrames(DrMario):
         return None
 
 
-class DrMarioMatches(GameTraining):
-    """Matches of two players."""
+class DrMarioFrameMatches(GameTraining):
+    """Matches of two players where every frame is a decision."""
 
     title = DrMario.title
     episode_columns: ClassVar = {"reason": "kept"}
@@ -145,9 +152,16 @@ class DrMarioMatches(GameTraining):
         return parts_of(engine)
 
 
+class DrMarioMatches(DrMarioFrameMatches):
+    """Matches of two players who choose placements."""
+
+    bots = PLACING
+    search: ClassVar[Any] = SEARCH
+
+
 GAMES = {
     "DrMarioPlacement-v0": DrMario(),
     "DrMarioFrame-v0": DrMarioFrames(),
     "DrMarioVersus-v0": DrMarioMatches(),
-    "DrMarioVersusFrame-v0": DrMarioMatches(),
+    "DrMarioVersusFrame-v0": DrMarioFrameMatches(),
 }

@@ -1,0 +1,164 @@
+"""The bots that look two and three placements ahead, against their readable twins.
+
+The compiled planner gives the costs throughout; that it is right is tested elsewhere.
+"""
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.drmario import DrMarioGame, make_game
+from fastenv.drmario import tables as t
+from fastenv.drmario.greedy import branch
+from fastenv.drmario.lookahead import candidates, lookahead_action
+from fastenv.drmario.successors import successors
+from fastenv.drmario.tables import Color, Tile
+from fastenv.engine import BatchEngine, rng_streams
+from fastenv.errors import ConfigError
+from tests.drmario.boards import GAMES, positions
+from tests.needs import needs_core
+
+
+class Weighed(DrMarioGame):
+    """A game whose players follow and weigh other numbers, which are set first."""
+
+    def bot(self, name):
+        row = super().bot(name)
+        for field, value in self.changes.items():
+            row[field] = value
+        return row
+
+
+def compiled(game, rows, name, agent, **changes):
+    """Return what a compiled bot does in rows, where a decision is due."""
+    weighed = Weighed(game.config)
+    weighed.changes = changes
+    engine = BatchEngine(weighed, len(rows), "fast")
+    engine.reset_many(seeds=0)
+    engine.set_states(rows)
+    return engine.bot_actions(name, rng_streams(0, len(rows)), agent=agent).tolist()
+
+
+def readable(game, row, agent, weights, widths):
+    """Return what the reference does, None without a decision."""
+    unpacked = game.unpack(row)
+    costs = unpacked.costs()[agent]
+    if costs is None:
+        return None
+    return lookahead_action(unpacked, unpacked.players[agent], costs, weights, widths)
+
+
+@needs_core
+@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3))])
+def test_two_placements(name, seed, planned):
+    game, rows = positions(GAMES[name], 2, 20 + seed)
+    drawn = np.random.default_rng(seed)
+    other = {weight: int(drawn.integers(-300, 300)) for weight in t.GREEDY}
+    for weights, width in ((t.LOOKAHEAD, 8), (other, 3)):
+        for agent in range(game.spec.num_agents):
+            found = compiled(game, rows, "lookahead2", agent, followed=(width, 0), **weights)
+            for lane, row in enumerate(rows):
+                wanted = readable(game, row, agent, weights, [width])
+                where = f"{name}, seed {seed}, lane {lane}, agent {agent}, {weights}"
+                assert wanted is None or found[lane] == wanted, where
+
+
+@needs_core
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3))])
+@pytest.mark.parametrize("name", ["high", "low", "match"])
+def test_three_placements(name, seed, planned):
+    game, rows = positions(GAMES[name], 2, 40 + seed)
+    for agent in range(game.spec.num_agents):
+        found = compiled(game, rows, "lookahead3", agent, followed=(2, 2))
+        for lane, row in enumerate(rows[:1]):
+            wanted = readable(game, row, agent, t.LOOKAHEAD, [2, 2])
+            where = f"{name}, seed {seed}, lane {lane}, agent {agent}"
+            assert wanted is None or found[lane] == wanted, where
+
+
+@needs_core
+def test_what_is_counted_is_what_is_played(planned):
+    """Branches count the frames that successors play, but for those behind them."""
+    game, rows = positions(GAMES["medium"], 3, 60)
+    for row in rows:
+        unpacked = game.unpack(row)
+        for each in successors(unpacked, 0):
+            after, frames = branch(unpacked.players[0], int(each["action"]))
+            assert after.combo_counter == each["runs"]
+            if each["reason"] == t.Reason.CLEAR:
+                assert each["cost"] + frames == each["frames"]
+            else:  # an attack, a frame, the throw and, where there is room, the pill
+                rest = 2 + 22 + (each["reason"] == t.Reason.NONE)
+                assert each["cost"] + frames + rest == each["frames"]
+                assert after.board == each["board"].tolist()
+
+
+@needs_core
+def test_pills_that_nobody_knows_do_not_count(planned):
+    """Another reserve behind the preview, and another generator: the same decision."""
+    game, rows = positions(GAMES["high"], 6, 80)
+    others = rows.copy()
+    at = rows["players"]["reserve_index"][:, 0]
+    rng = np.random.default_rng(1)
+    for row, k in zip(others, at.tolist(), strict=True):
+        row["reserve"][np.arange(k, k + 100) % 128] = rng.integers(0, 9, 100)
+        row["rng"] = rng.integers(1, 2**60, 4)
+    for name in ("lookahead2", "lookahead3"):
+        assert compiled(game, rows, name, 0) == compiled(game, others, name, 0)
+
+
+@needs_core
+def test_the_preview_counts():
+    """Two pills clear a column of three viruses that neither clears alone."""
+    game = make_game(level=0, speed="low")
+    engine = BatchEngine(game, 1, "fast")
+    engine.reset_many(seeds=1)
+    rows = engine.get_states()
+    player = rows["players"][0, 0]
+    player["board"][:] = t.EMPTY
+    player["board"][[8 * 15 + 5, 8 * 14 + 5]] = Tile.VIRUS | Color.RED, Tile.VIRUS | Color.BLUE
+    player["virus_bcd"] = 2
+    player["color_first"], player["color_second"] = Color.BLUE, Color.BLUE
+    player["preview_first"], player["preview_second"] = Color.BLUE, Color.RED
+    rows["players"][0, 0] = player
+    engine.set_states(rows)
+    action = int(engine.bot_actions("lookahead2", rng_streams(0, 1))[0])
+    engine.step_many(np.array([action], np.int32), autoreset=False)
+    engine.step_many(engine.bot_actions("lookahead2", rng_streams(0, 1)), autoreset=False)
+    assert engine.get_states()["players"][0, 0]["virus_bcd"] == 1
+
+
+@needs_core
+def test_equal_halves_are_weighed_once():
+    game, rows = positions(GAMES["high"], 1, 5)
+    player = game.unpack(rows[0]).players[0]
+    player.color_first = player.color_second = 1
+    costs = game.unpack(rows[0]).costs()[0]
+    alike = candidates(player, costs, t.LOOKAHEAD)
+    boards = [tuple(branch(player, each.action)[0].board) for each in alike]
+    assert len(set(boards)) == len(boards) < sum(cost != t.INFEASIBLE for cost in costs)
+
+
+@needs_core
+def test_it_clears_more_than_greedy():
+    """High bottles at high speed: greedy loses some, looking ahead none."""
+    cleared = {}
+    for name in ("greedy", "lookahead2"):
+        engine = BatchEngine(make_game(level=20, speed="high", obs="none"), 40, "fast")
+        engine.reset_many(seeds=9)
+        running = np.ones(40, bool)
+        for _ in range(400):
+            chosen = engine.bot_actions(name, rng_streams(0, 40))
+            engine.step_many(chosen, select=running, autoreset=False)
+            running &= ~engine.ended
+        cleared[name] = int((engine.get_states()["reason"] == t.Reason.CLEAR).sum())
+    assert cleared["lookahead2"] >= 39
+    assert cleared["greedy"] < cleared["lookahead2"]
+
+
+def test_they_choose_placements():
+    frames = fastenv.make_game("DrMarioFrame-v0")
+    for name in ("lookahead2", "lookahead3"):
+        with pytest.raises(ConfigError, match="where decisions are frames"):
+            frames.bot(name)
