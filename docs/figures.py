@@ -33,6 +33,7 @@ from tools.figures.games import (  # noqa: E402
 from tools.figures.headlines import headlines  # noqa: E402
 from tools.figures.learning import (  # noqa: E402
     agent_milestones,
+    champion,
     comparison,
     defaults,
     dqn_beside_ppo,
@@ -64,6 +65,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "README.md": {"figures": headlines, "flags": flags_verdict},
         "RUNS.md": {
             "milestones": milestones,
+            "champion": champion,
             "agent": agent_milestones,
             "search": skull_king,
             "open_cards": open_cards,
