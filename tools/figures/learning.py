@@ -104,9 +104,9 @@ def agent_milestones() -> str:
     return f"{table(heads, made)}\n\n{record.source}, {note}."
 
 
-def pretrained(only: str = "") -> str:
-    """Return how the agent of the repository and others play, or ``only`` one of them."""
-    record = newest("pretrained-skullking-ppo.json")
+def pretrained(agent: str, only: str = "") -> str:
+    """Return how an agent of the repository and others play, or ``only`` one of them."""
+    record = newest(f"pretrained-{agent}.json")
     made = []
     for opponents, players in record.head["matches"]["results"].items():
         seats = opponents if opponents == "mixed" else f"3 x {opponents}"
