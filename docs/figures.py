@@ -33,6 +33,7 @@ from tools.figures.games import (  # noqa: E402
 from tools.figures.headlines import headlines  # noqa: E402
 from tools.figures.learning import (  # noqa: E402
     agent_milestones,
+    champion,
     comparison,
     defaults,
     dqn_beside_ppo,
@@ -64,13 +65,14 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "README.md": {"figures": headlines, "flags": flags_verdict},
         "RUNS.md": {
             "milestones": milestones,
+            "champion": champion,
             "agent": agent_milestones,
             "search": skull_king,
             "open_cards": open_cards,
             "last_tricks": last_tricks,
             "searched_trips": prospector,
             "openspiel": open_spiel,
-            "pretrained": pretrained,
+            "pretrained": lambda: pretrained("skullking-ppo"),
             "variants": lambda: comparison("variants-*-seeds.json"),
             "options": lambda: comparison("options-*-seeds.json", but="decoded bids"),
             "defaults": defaults,
@@ -107,7 +109,9 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/gameboy.md": {"speeds": game_boy},
         "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
         "docs/scale.md": {"measured": scale},
-        "pretrained/skullking-ppo/README.md": {"matches": lambda: pretrained("trained")},
+        "pretrained/skullking-ppo/README.md": {
+            "matches": lambda: pretrained("skullking-ppo", "trained")
+        },
         "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-1")},
         "pretrained/lantern_walk/README.md": {
             "walk": lambda: game_boy_agents("walk-2"),

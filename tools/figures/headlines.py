@@ -47,7 +47,7 @@ def headlines() -> str:
     beside = newest("trainers.jsonl")
     for what, bar in _TRAINERS.items():
         made.append((f"our trainer over stock `MaskablePPO`, {what}", _times(beside.bar(bar))))
-    made += [_make_train(), _pair(), _agent()]
+    made += [_champion(), _make_train(), _pair(), _agent()]
     note = f"Speeds: {found.source}; trainers: {beside.source}."
     return f"{table(('what', 'measured'), made)}\n\n{note}"
 
@@ -125,6 +125,29 @@ def _make_train() -> tuple[str, str]:
         f"{spread(statistics.median(core), core, clock)} of a core; `heuristic`, the best scripted "
         f"player, wins {' and '.join(scripted)} of the same games over deals, and an even share is "
         f"{100 / record.head['players']:.0f} % (`benchmarks/{record.path.name}`)",
+    )
+
+
+def _champion() -> tuple[str, str]:
+    record = newest("champion-*-seeds.json")
+    runs = list(record.head["runs"].values())
+    shown = {
+        "pretrained/skullking-ppo": "of the agent before it",
+        "heuristic": "`heuristic`",
+        "rule_hard": "RuleBased HARD",
+    }
+    wins = [
+        interval(over_seeds([run["win_rate"][name]["trained"] for run in runs]), 1, 100, " %")
+        + f" against three {words}"
+        for name, words in shown.items()
+    ]
+    core = [run["cpu_s"] for run in runs]
+    return (
+        "`pretrained/skullking`: one network that learnt cards from search and bids from self-play",
+        f"wins {', '.join(wins[:-1])} and {wins[-1]}, over {len(runs)} training seeds and the "
+        f"deals, after {min(run['steps'] for run in runs) / 1e6:.0f} M decisions, "
+        f"{spread(statistics.median(core), core, clock)} of a core "
+        f"(`benchmarks/{record.path.name}`)",
     )
 
 

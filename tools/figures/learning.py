@@ -58,6 +58,33 @@ def last_of(record: Record, milestone: str) -> list[list[float]]:
     return [run["checkpoints"][-1]["results"][milestone] for run in record.head["runs"]]
 
 
+def champion() -> str:
+    """Return what trainings of the champion come to, over seeds, beside the best scripted player.
+
+    Where the opponents are agents there is no scripted player of the record's.
+    """
+    record = newest("champion-*-seeds.json")
+    runs, made = list(record.head["runs"].values()), []
+    for opponents in runs[0]["win_rate"]:
+        cells = [
+            interval(
+                over_seeds([run[name][opponents]["trained"] for run in runs]), decimals, factor
+            )
+            for name, decimals, factor in MEASURES
+            if name in runs[0]
+        ]
+        scripted = interval(runs[0]["win_rate"][opponents]["heuristic"], 1, 100)
+        made.append([f"3 x `{opponents}`", *cells, scripted])
+    heads = ("against", "points", "wins %", "bids made %", "`heuristic` wins %")
+    core = [run["cpu_s"] for run in runs]
+    note = (
+        f"{record.source}, seeds {', '.join(record.head['runs'])}, {record.head['games']:,} games "
+        f"each, {min(run['steps'] for run in runs) / 1e6:.0f} M decisions, "
+        f"{spread(statistics.median(core), core, clock)} of a core"
+    )
+    return f"{table(heads, made)}\n\n{note}."
+
+
 def agent_milestones() -> str:
     """Return when the training of the agent of the repository reached M1 to M4."""
     record, made = newest("pretrained-skullking-ppo-milestones.json"), []
@@ -77,9 +104,9 @@ def agent_milestones() -> str:
     return f"{table(heads, made)}\n\n{record.source}, {note}."
 
 
-def pretrained(only: str = "") -> str:
-    """Return how the agent of the repository and others play, or ``only`` one of them."""
-    record = newest("pretrained-skullking-ppo.json")
+def pretrained(agent: str, only: str = "") -> str:
+    """Return how an agent of the repository and others play, or ``only`` one of them."""
+    record = newest(f"pretrained-{agent}.json")
     made = []
     for opponents, players in record.head["matches"]["results"].items():
         seats = opponents if opponents == "mixed" else f"3 x {opponents}"

@@ -1,8 +1,9 @@
-"""What search costs on one core: worlds, rollouts and a searcher's decisions, rows and targets.
+"""What search and a trained agent cost on one core: rows and targets.
 
 Four play, deals of the table's own seeds. Rollouts begin at the
 first card of round 10 and end with the round. The searcher's decisions are those of whole games:
 256 tables play side by side, all seats search, and a decision costs what the whole of playing does.
+The agent alone decides there too: its observation, the network and the best action are timed.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from training.bench.ran import describe_engine
 from training.bench.targets import Row, speed, target
 from training.bench.timing import Work
 from training.policies.guests import Table, make_guest
+from training.policies.load import load_policy
 from training.search.agent import SearchAgent
 from training.search.options import SearchOptions
 
@@ -27,11 +29,12 @@ TABLES = 256  # that play side by side
 BOT = "heuristic"
 TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 ROUND = 9  # index of the round of ten cards
-PLAYS_PER_S, WORLDS_PER_S, DECISION_MS = 8e6, 2e6, 0.5
+AGENT = "pretrained/skullking"
+PLAYS_PER_S, WORLDS_PER_S, DECISION_MS, ALONE_PER_S = 8e6, 2e6, 0.5, 1e5
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
-    """Return a row for worlds, rollouts and a searcher's decisions."""
+    """Return a row for worlds, rollouts, a searcher's decisions and those of an agent alone."""
     return timing.rows(_works(), repeats, seconds)
 
 
@@ -49,6 +52,11 @@ def _works() -> dict[str, Work]:
     def roll() -> None:
         engine.rollout(starts, None, BOT, "round", seeds=1, trusted=True)
 
+    policy, every = make_guest(load_policy(AGENT), engine, 0), np.arange(ROWS)
+
+    def decide() -> None:
+        policy.act(engine, every)
+
     game = _Games()
     return {
         "worlds": Work(draw, ROWS, row=partial(_row, "worlds", engine, "resample", worlds=WORLDS)),
@@ -58,6 +66,7 @@ def _works() -> dict[str, Work]:
             game.decisions,
             row=partial(_row, "searcher", game.engine, "decisions", worlds=WORLDS, rollouts=BOT),
         ),
+        "alone": Work(decide, ROWS, row=partial(_row, "alone", engine, "act", agent=AGENT)),
     }
 
 
@@ -104,11 +113,12 @@ def _row(name: str, engine: BatchEngine, timed: str, **how: Any) -> Row:
 
 
 def judge(found: list[Row]) -> list[Row]:
-    """Return the targets of the three."""
+    """Return the targets of the four."""
     named = {row["name"]: row for row in found}
     decision = named["searcher"]
     every = [1000 / per_s for per_s in decision["steps_per_cpu_s_all"]]
     return [
+        speed(f"{AGENT} alone, decisions a CPU second", ALONE_PER_S, named["alone"]),
         speed("rollouts, four heuristic, plays a CPU second", PLAYS_PER_S, named["rollouts"]),
         speed("worlds, round 10, first trick, a CPU second", WORLDS_PER_S, named["worlds"]),
         target(
