@@ -66,6 +66,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "RUNS.md": {
             "milestones": milestones,
             "champion": champion,
+            "agents": lambda: pretrained("skullking"),
             "agent": agent_milestones,
             "search": skull_king,
             "open_cards": open_cards,
@@ -109,6 +110,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/gameboy.md": {"speeds": game_boy},
         "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
         "docs/scale.md": {"measured": scale},
+        "pretrained/skullking/README.md": {"matches": lambda: pretrained("skullking", "trained")},
         "pretrained/skullking-ppo/README.md": {
             "matches": lambda: pretrained("skullking-ppo", "trained")
         },

@@ -36,7 +36,7 @@ GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
 }
-AGENTS = ("skullking-ppo", "drmario", "gameboy", "lantern_walk", "prospector")
+AGENTS = ("skullking", "skullking-ppo", "drmario", "gameboy", "lantern_walk", "prospector")
 PRETRAINED = [f"pretrained/{name}/README.md" for name in AGENTS]
 ENVS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
 SKULL_KING = GAMES["skullking.md"]

@@ -16,12 +16,13 @@ from training.run.envs import make_engine
 from training.run.folder import RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
+CHAMPION = ROOT / "pretrained/skullking"
 FOLDER = ROOT / "pretrained/skullking-ppo"
 DRMARIO = ROOT / "pretrained/drmario"
 GAMEBOY = ROOT / "pretrained/gameboy"
 LANTERN_WALK = ROOT / "pretrained/lantern_walk"
 PROSPECTOR = ROOT / "pretrained/prospector"
-FOLDERS = (FOLDER, DRMARIO, GAMEBOY, LANTERN_WALK, PROSPECTOR)
+FOLDERS = (CHAMPION, FOLDER, DRMARIO, GAMEBOY, LANTERN_WALK, PROSPECTOR)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -47,6 +48,19 @@ def test_what_it_is_asked_to_play_leaves_no_untracked_files(name):
     assert subprocess.run(asked, cwd=ROOT, check=False).returncode == 1
 
 
+def test_the_champion_is_one_of_the_trainings_of_its_record():
+    """Its games are those of an own record, its training one of five."""
+    played = json.loads((ROOT / "benchmarks/pretrained-skullking.json").read_text())
+    trained = json.loads((ROOT / "benchmarks/champion-5-seeds.json").read_text())
+    head = json.loads((CHAMPION / "config.json").read_text())
+    assert played["checkpoint"] == (CHAMPION / "checkpoints/latest").read_text().strip()
+    assert played["config_sha256"] == head["sha256"]
+    assert [record["dirty"] for record in (played, trained, head)] == [False] * 3
+    assert trained["git_rev"] == head["git_rev"]
+    assert str(head["config"]["seed"]) in trained["runs"]
+    assert len(trained["runs"]) == 5
+
+
 def test_records_are_of_the_agent_that_lies_there():
     records = [
         json.loads((ROOT / f"benchmarks/pretrained-skullking-ppo{name}.json").read_text())
@@ -61,11 +75,12 @@ def test_records_are_of_the_agent_that_lies_there():
     assert [record["dirty"] for record in records] == [False, False]
 
 
-def test_pretrained_agent_plays_against_hard_bots_as_its_record_says():
+@pytest.mark.parametrize("folder", [CHAMPION, FOLDER], ids=lambda folder: folder.name)
+def test_pretrained_agent_plays_against_hard_bots_as_its_record_says(folder):
     """200 games that are always the same; the record, which has 4,000, is no interval away."""
-    record = json.loads((ROOT / "benchmarks/pretrained-skullking-ppo.json").read_text())
+    record = json.loads((ROOT / f"benchmarks/pretrained-{folder.name}.json").read_text())
     of_record = record["matches"]["results"]["rule_hard"][AGENT]
-    trained = load(RunFolder.open(FOLDER))
+    trained = load(RunFolder.open(folder))
     options = trained.config.evaluation.__class__(
         games=200, opponents=("rule_hard",), bootstrap=200
     )
