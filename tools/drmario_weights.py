@@ -62,7 +62,7 @@ def worths(
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = argparse.ArgumentParser(prog="python -m tools.drmario_weights", description=__doc__)
-    parse.add_argument("bot", choices=("greedy", *t.FOLLOWED))
+    parse.add_argument("bot", choices=("greedy", *t.LOOKING_AHEAD))
     parse.add_argument("--generations", type=int, default=40)
     parse.add_argument("--candidates", type=int, default=16)
     parse.add_argument("--games", type=int, default=64, help="of a candidate in a generation")
