@@ -170,7 +170,7 @@ def test_attacks_are_worth_something_in_matches_alone():
     player = rows["players"][0, 0]
     red, blue = Tile.SINGLE | Color.RED, Tile.SINGLE | Color.BLUE
     board = dict.fromkeys((120, 121, 122), red) | dict.fromkeys((116, 117, 118), blue)
-    board |= dict.fromkeys((124, 125, 126), Tile.SINGLE | Color.YELLOW)
+    board |= {124: Tile.SINGLE | Color.YELLOW, 125: red, 126: Tile.SINGLE | Color.YELLOW}
     board |= dict.fromkeys((127, 119, 111), Tile.VIRUS | Color.RED)
     player["board"][:] = t.EMPTY
     for cell, tile in board.items():
