@@ -1,32 +1,36 @@
 """How well Dr. Mario's bots play: ``python -m tools.drmario_bots --out FILE``.
 
-Every bot plays the same games to their ends, at medium speed. Their seeds have odd numbers; the
-weights of ``greedy`` were found on even ones (``tools/drmario_weights.py``). A rate has its 95 %
-interval by Wilson's score.
+Every bot plays the same games of a level and speed to their ends, on seeds that no player was tuned
+on (``training/apps/drmario/splits.py``). A rate has its 95 % interval by Wilson's score.
 """
 
 from __future__ import annotations
 
 import argparse
-import math
+import shlex
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
 from fastenv import BatchEngine
 from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.engine import rng_streams
 from fastenv.errors import FastEnvError
+from training.apps.drmario.splits import draw_seeds
 from training.run import files, machine
 
-LEVELS = (0, 5, 10, 15)
-BOTS = ("greedy", "first", "random")
+LEVELS, SPEEDS = (0, 5, 10, 15, 20, 24), ("low", "medium", "high")
+BOTS = ("lookahead3", "lookahead2", "greedy", "first", "random")
 MOST_PILLS = 1000  # of a game
 DRAWS = 0  # seed of the draws of game seeds
+QUANTILES = (0.1, 0.5, 0.9)
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,15 @@ class Played:
     left : ndarray of float
         Viruses left, as a share of those at first.
     pills, frames : ndarray of int
+    cpu_us : float
+        CPU microseconds a decision, steps included.
     """
 
     cleared: np.ndarray
     left: np.ndarray
     pills: np.ndarray
     frames: np.ndarray
+    cpu_us: float
 
 
 def engine_of(game: DrMarioGame, seeds: np.ndarray) -> BatchEngine:
@@ -53,12 +60,6 @@ def engine_of(game: DrMarioGame, seeds: np.ndarray) -> BatchEngine:
     for lane, seed in enumerate(seeds.tolist()):
         engine.configure("game_seed", seed, lane)
     return engine
-
-
-def draw_seeds(rng: np.random.Generator, count: int, odd: bool) -> np.ndarray:
-    """Draw different seeds with odd or with even numbers."""
-    numbers = np.arange(t.FIRST_SEED + odd, t.LAST_SEED + 1, 2)
-    return rng.choice(numbers, count, replace=False)
 
 
 def play(engine: BatchEngine, bot: str, most_pills: int) -> Played:
@@ -76,6 +77,7 @@ def play(engine: BatchEngine, bot: str, most_pills: int) -> Played:
     first = engine.info["viruses"].astype(int)
     left, running, words = first.copy(), np.ones(n, np.bool_), rng_streams(0, n)
     cleared, pills, frames = np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    begun = time.process_time()
     for _ in range(most_pills):
         engine.step_many(engine.bot_actions(bot, words), select=running, autoreset=False)
         pills += running
@@ -85,63 +87,100 @@ def play(engine: BatchEngine, bot: str, most_pills: int) -> Played:
         running &= ~engine.ended
         if not running.any():
             break
-    return Played(cleared, left / first, pills, frames)
+    cpu_us = 1e6 * (time.process_time() - begun) / pills.sum()
+    return Played(cleared, left / first, pills, frames, cpu_us)
 
 
-def wilson(successes: int, count: int) -> list[float]:
-    """Return a rate and its 95 % interval by Wilson's score."""
-    z, rate = 1.959964, successes / count
-    scale = 1 + z * z / count
-    middle = (rate + z * z / (2 * count)) / scale
-    half = z / scale * math.sqrt(rate * (1 - rate) / count + (z / (2 * count)) ** 2)
-    return [rate, max(0.0, middle - half), min(1.0, middle + half)]
-
-
-def measure(level: int, episodes: int) -> dict[str, Any]:
-    """Return what each bot reaches on a level."""
-    game = make_game(level=level, obs="bitplane_bottle", obs_dtype="uint8")
-    seeds = draw_seeds(np.random.default_rng([DRAWS, level]), episodes, odd=True)
+def measure(level: int, speed: str, bots: Sequence[str], episodes: int) -> dict[str, Any]:
+    """Return what bots reach at a level and speed."""
+    game = make_game(level=level, speed=speed, obs="none")
+    seeds = draw_seeds("reports", episodes, np.random.default_rng([DRAWS, level]))
     engine, found = engine_of(game, seeds), {}
-    for bot in BOTS:
+    for bot in bots:
         played = play(engine, bot, MOST_PILLS)
-        cleared = played.cleared
         found[bot] = {
-            "cleared": wilson(int(cleared.sum()), episodes),
+            "cleared": rate_of(played.cleared),
             "viruses_left": float(played.left.mean()),
-            "pills_to_clear": float(played.pills[cleared].mean()) if cleared.any() else None,
-            "frames_to_clear": float(played.frames[cleared].mean()) if cleared.any() else None,
+            "pills": spread_of(played.pills[played.cleared]),
+            "frames": spread_of(played.frames[played.cleared]),
+            "cpu_us_per_decision": round(played.cpu_us, 1),
         }
     return found
 
 
+def rate_of(happened: np.ndarray) -> list[float]:
+    """Return the share of what happened, with its interval."""
+    test = binomtest(int(happened.sum()), len(happened))
+    interval = test.proportion_ci(method="wilson")
+    return [float(happened.mean()), float(interval.low), float(interval.high)]
+
+
+def spread_of(values: np.ndarray) -> dict[str, Any] | None:
+    """Return mean, standard error and quantiles; None for no values."""
+    if not len(values):
+        return None
+    error = float(values.std(ddof=1) / len(values) ** 0.5) if len(values) > 1 else None
+    quantiles = [float(x) for x in np.quantile(values, QUANTILES)]
+    return {"mean": float(values.mean()), "error": error, "quantiles": quantiles}
+
+
+def listed(text: str) -> list[str]:
+    """Return the names of a list with commas."""
+    return [name for name in text.split(",") if name]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = argparse.ArgumentParser(prog="python -m tools.drmario_bots", description=__doc__)
+    parse.add_argument("--episodes", type=int, default=1000, help="of each level and speed")
+    parse.add_argument("--levels", type=listed, default=",".join(map(str, LEVELS)))
+    parse.add_argument("--speeds", type=listed, default=",".join(SPEEDS))
+    parse.add_argument("--bots", type=listed, default=",".join(BOTS))
+    parse.add_argument("--out", type=Path, required=True, help="JSON file")
+    return parse
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.drmario_bots", description=__doc__)
-    parse.add_argument("--episodes", type=int, default=200, help="of each level")
-    parse.add_argument("--out", type=Path, required=True, help="JSON file")
-    args = parse.parse_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    args = parser().parse_args(words)
     try:
         files.prepare("--out", args.out)
+        found: dict[str, Any] = {}
+        for level in args.levels:
+            for speed in args.speeds:
+                measured = measure(int(level), speed, args.bots, args.episodes)
+                found.setdefault(level, {})[speed] = measured
+                show(level, speed, measured)
         record = {
-            "what": "Dr. Mario's bots on the same games, medium speed",
-            "command": f"python -m tools.drmario_bots --episodes {args.episodes}",
+            "what": "Dr. Mario's bots on the same games",
+            "command": shlex.join(["python", "-m", "tools.drmario_bots", *words]),
             "created": machine.now(),
             **machine.revision(),
             "host": machine.host(),
             "versions": machine.versions(),
             "episodes": args.episodes,
             "cleared": "rate, and its 95 % interval by Wilson's score",
-            "levels": {str(level): measure(level, args.episodes) for level in LEVELS},
+            "pills, frames": f"of cleared games: mean, standard error, quantiles {QUANTILES}",
+            "levels": found,
         }
         files.write_json(args.out, record)
     except FastEnvError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    for level, found in record["levels"].items():
-        for bot, each in found.items():
-            rate, low, high = (100 * x for x in each["cleared"])
-            print(f"level {level}, {bot}: {rate:.1f} % [{low:.1f}, {high:.1f}] cleared")
     return 0
+
+
+def show(level: str, speed: str, measured: dict[str, Any]) -> None:
+    """Print what was measured."""
+    for bot, each in measured.items():
+        rate, low, high = (100 * x for x in each["cleared"])
+        frames = "" if each["frames"] is None else f", {each['frames']['mean']:,.0f} frames"
+        print(
+            f"level {level}, {speed}, {bot}: {rate:.1f} % [{low:.1f}, {high:.1f}] cleared{frames}, "
+            f"{each['cpu_us_per_decision']:.0f} us a decision",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

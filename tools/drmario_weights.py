@@ -1,17 +1,19 @@
-"""Find the weights of Dr. Mario's bot ``greedy``: ``python -m tools.drmario_weights``.
+"""Find the weights of a bot of Dr. Mario: ``python -m tools.drmario_weights BOT``.
 
 The cross-entropy method: candidates are drawn from a normal distribution, each weight by itself,
-and play the same games. Mean and spread of the best quarter are those of the next generation, which
-plays other games; all have seeds with even numbers, as ``tools/drmario_bots.py`` evaluates on odd
-ones. A candidate is worth, level by level, its share of cleared games less the share of viruses
-left and what the pills cost.
+and play the same games. Mean and spread of the best quarter lead to those of the next generation,
+which plays other games, all on seeds for tuning (``training/apps/drmario/splits.py``). A candidate
+is worth the frames until its games are cleared, at the highest speed; one that is not counts as
+``LOST``.
 
-It prints the mean of each generation. The last one is ``GREEDY`` in ``fastenv/drmario/tables.py``.
+It begins with the weights that the bot has, and prints the mean of each generation. The last ones
+are ``GREEDY`` and ``LOOKAHEAD`` in ``fastenv/drmario/tables.py``.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -19,32 +21,20 @@ from typing import Any
 import numpy as np
 
 from fastenv.drmario import DrMarioGame, make_game
-from tools.drmario_bots import draw_seeds, engine_of, play
+from fastenv.drmario import tables as t
+from tools.drmario_bots import engine_of, play
+from training.apps.drmario.splits import draw_seeds
 
-# By level: games of a candidate, and pills that cost as much as half a cleared game.
-LEVELS = {0: (48, 30), 10: (24, 120), 20: (24, 240)}
+LEVEL, SPEED = 20, "high"
 MOST_PILLS = 400
+LOST = 24_000.0  # frames
 ELITE = 4  # the best of a generation are one in so many
-# Where the search begins, by hand; that of a virus is the unit, and stays.
-START = {
-    "virus": 1000,
-    "half": -10,
-    "row_pair": 20,
-    "row_triple": 60,
-    "column_pair": 60,
-    "column_triple": 120,
-    "virus_row": 20,
-    "virus_column": 60,
-    "gap": -10,
-    "cover": -100,
-    "change": -20,
-    "neck": -30,
-    "frame": -5,
-}
+KEPT = 0.5  # of the mean, and of the spread, in the next generation
+LEAST = 0.03  # spread, as a share of the mean
 
 
 class Candidate(DrMarioGame):
-    """Dr. Mario with other weights of ``greedy``."""
+    """Dr. Mario with other weights of a bot."""
 
     weights: Mapping[str, int]
 
@@ -56,39 +46,44 @@ class Candidate(DrMarioGame):
         return row
 
 
-def worths(candidates: list[dict[str, int]], rng: np.random.Generator) -> list[float]:
-    """Return what candidates are worth on games that are drawn for them."""
-    total = [0.0] * len(candidates)
-    for level, (games, pills) in LEVELS.items():
-        options = {"level": level, "obs": "bitplane_bottle", "obs_dtype": "uint8"}
-        game = Candidate(make_game(**options).config)
-        engine = engine_of(game, draw_seeds(rng, games, odd=False))
-        for i, weights in enumerate(candidates):
-            game.weights = weights
-            played = play(engine, "greedy", MOST_PILLS)
-            worth = played.cleared.mean() - played.left.mean() - played.pills.mean() / (2 * pills)
-            total[i] += float(worth) / len(LEVELS)
-    return total
+def worths(
+    bot: str, candidates: list[dict[str, int]], games: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Return what candidates are worth on games that are drawn for them; less is better."""
+    game = Candidate(make_game(level=LEVEL, speed=SPEED, obs="none").config)
+    engine, found = engine_of(game, draw_seeds("tuning", games, rng)), []
+    for weights in candidates:
+        game.weights = weights
+        played = play(engine, bot, MOST_PILLS)
+        found.append(np.where(played.cleared, played.frames, LOST).mean())
+    return np.array(found)
 
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = argparse.ArgumentParser(prog="python -m tools.drmario_weights", description=__doc__)
-    parse.add_argument("--generations", type=int, default=10)
+    parse.add_argument("bot", choices=("greedy", *t.LOOKING_AHEAD))
+    parse.add_argument("--generations", type=int, default=40)
     parse.add_argument("--candidates", type=int, default=16)
+    parse.add_argument("--games", type=int, default=64, help="of a candidate in a generation")
     parse.add_argument("--seed", type=int, default=0, help="of all draws")
     args = parse.parse_args(argv)
-    rng, mean = np.random.default_rng(args.seed), np.array([*START.values()], float)
-    spread = np.abs(mean)
-    spread[0] = 0.0
+    start = t.GREEDY if args.bot == "greedy" else t.LOOKAHEAD
+    rng, mean = np.random.default_rng(args.seed), np.array([*start.values()], float)
+    spread = 0.3 * np.abs(mean) + 4.0
+    spread[0] = 0.0  # a virus is the unit
     for generation in range(args.generations):
         drawn = np.rint(rng.normal(mean, spread, (args.candidates, len(mean)))).astype(int)
-        candidates = [dict(zip(START, row, strict=True)) for row in drawn.tolist()]
-        scores = worths(candidates, rng)
-        best = drawn[np.argsort(scores)[::-1][: args.candidates // ELITE]]
-        mean, spread = best.mean(axis=0), best.std(axis=0) + spread / 10
-        found = dict(zip(START, np.rint(mean).astype(int).tolist(), strict=True))
-        print(f"{generation}: {np.mean(scores):.3f}, best {max(scores):.3f}: {found}", flush=True)
+        candidates = [dict(zip(start, row, strict=True)) for row in drawn.tolist()]
+        scores = worths(args.bot, candidates, args.games, rng)
+        best = drawn[np.argsort(scores)[: args.candidates // ELITE]]
+        least = LEAST * np.abs(mean) + 1.0
+        least[0] = 0.0
+        mean = KEPT * mean + (1 - KEPT) * best.mean(axis=0)
+        spread = KEPT * spread + (1 - KEPT) * np.maximum(best.std(axis=0), least)
+        found = dict(zip(start, np.rint(mean).astype(int).tolist(), strict=True))
+        told = f"{generation}: {scores.mean():,.0f} frames, the best {scores.min():,.0f}"
+        print(f"{told}: {json.dumps(found)}", flush=True)
     return 0
 
 

@@ -64,7 +64,7 @@ class DrMarioGame(ConfiguredGame):
 
     def __init__(self, config: DrMarioConfig) -> None:
         super().__init__(config)
-        self.bot_names = bots.names_of(config.placement)
+        self.bot_names = bots.names_of(config)
         self.shared = shared_record(config.rules_record(), config.demo_record())
         self.shared.flags.writeable = False
         self.demo = None if config.demo is None else self.shared["demo"]
@@ -276,10 +276,10 @@ class DrMarioGame(ConfiguredGame):
         return PlacementSteering(row, costs)
 
     def bot(self, name: str) -> Array:
-        kind = bots.bot_kind(name, self.config.placement)
-        followed = t.FOLLOWED.get(name, (0, 0))
-        weights = t.LOOKAHEAD if name in t.FOLLOWED else t.GREEDY
-        return np.array([(kind, followed, *weights.values())], BOT_DTYPE)
+        kind = bots.bot_kind(name, self.config)
+        weights = t.LOOKAHEAD if name in t.LOOKING_AHEAD else t.GREEDY
+        *followed, attack = t.LOOKING_AHEAD.get(name, (0, 0, 0))
+        return np.array([(kind, followed, *weights.values(), attack)], BOT_DTYPE)
 
 
 def random_options(

@@ -15,7 +15,7 @@ from fastenv.drmario._lookahead cimport lookahead_action
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
 from fastenv.drmario._worlds cimport draw_world, placed
 from fastenv.drmario._state cimport (
-    BOT_GREEDY, BOT_LOOKAHEAD2, BOT_LOOKAHEAD3, BOT_RANDOM, NUM_PLACEMENTS, BotParams, INFEASIBLE, Costs, Head, Knobs, One, Player, Rules, Shared,
+    BOT_GREEDY, BOT_LOOKAHEAD2, BOT_RANDOM, NUM_PLACEMENTS, BotParams, INFEASIBLE, Costs, Head, Knobs, One, Player, Rules, Shared,
     Successor, Two, View
 )
 
@@ -158,7 +158,7 @@ cdef int32_t bot(
         return 0
     if who.kind == BOT_GREEDY:
         return greedy_action(&(<const Shared*>shared).tables, p, costs.costs, who)
-    if who.kind == BOT_LOOKAHEAD2 or who.kind == BOT_LOOKAHEAD3:
+    if who.kind >= BOT_LOOKAHEAD2:
         return lookahead_action(<const Shared*>shared, <const Head*>row, p, costs.costs, who)
     for i in range(NUM_PLACEMENTS):
         if costs.costs[i] < costs.costs[best]:

@@ -78,7 +78,7 @@ cdef inline int list_candidates(
             branch_with(s.tables, due, pair.action[i], pair.cost[i], first, second, &branch)
             out[count].action, out[count].cost = pair.action[i], pair.cost[i]
             out[count].over = branch.cleared or branch.lost
-            out[count].gain = gain_of(s.weights, due.player, &branch)
+            out[count].gain = gain_of(s.weights, due, &branch)
             out[count].gain += s.weights.frame * <int64_t>branch.settled
             out[count].weight = out[count].gain + rest_of(s.weights, &branch)
             count += 1
@@ -147,7 +147,7 @@ cdef inline int64_t best_of_all_pills(
         for one in range(NUM_COLORS):
             for other in range(NUM_COLORS):
                 branch_with(s.tables, due, pair.action[0], 0, one, other, &branch)
-                weight = gain_of(s.weights, due.player, &branch) + rest_of(s.weights, &branch)
+                weight = gain_of(s.weights, due, &branch) + rest_of(s.weights, &branch)
                 weight += frame * branch.settled
                 if one == other:  # as list_candidates has it
                     raise_to(&best[one][one], weight, frame, min(pair.cost[0], pair.cost[1]))

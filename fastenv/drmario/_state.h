@@ -332,8 +332,9 @@ typedef struct BotParams {
     int32_t change;
     int32_t neck;
     int32_t frame;
+    int32_t attack;
 } BotParams;
-FASTENV_SIZE(BotParams, 64);
+FASTENV_SIZE(BotParams, 68);
 FASTENV_AT(BotParams, kind, 0);
 FASTENV_AT(BotParams, followed, 4);
 FASTENV_AT(BotParams, virus, 12);
@@ -349,6 +350,7 @@ FASTENV_AT(BotParams, cover, 48);
 FASTENV_AT(BotParams, change, 52);
 FASTENV_AT(BotParams, neck, 56);
 FASTENV_AT(BotParams, frame, 60);
+FASTENV_AT(BotParams, attack, 64);
 
 typedef struct Successor {
     int16_t action;

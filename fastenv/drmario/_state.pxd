@@ -96,6 +96,7 @@ cdef enum Bot:
     BOT_GREEDY = 2
     BOT_LOOKAHEAD2 = 3
     BOT_LOOKAHEAD3 = 4
+    BOT_ATTACK2 = 5
 
 cdef extern from "_state.h":
     ctypedef struct Head:
@@ -264,6 +265,7 @@ cdef extern from "_state.h":
         int32_t change
         int32_t neck
         int32_t frame
+        int32_t attack
 
     ctypedef struct Successor:
         int16_t action

@@ -141,11 +141,13 @@ cdef inline void branch_with(
 
 
 cdef inline int64_t gain_of(
-    const BotParams* w, const Player* before, const Branch* branch
+    const BotParams* w, const Decision* due, const Branch* branch
 ) noexcept nogil:
     # What a placement weighs by itself, without its cost.
-    cdef bint task = before.level < FEWEST_VIRUSES_LEVEL  # which asks for matches
+    cdef bint task = due.player.level < FEWEST_VIRUSES_LEVEL  # which asks for matches
     cdef int64_t gain = <int64_t>w.virus * (branch.runs if task else branch.viruses)
+    if due.agents > 1 and branch.runs >= MIN_ATTACK:
+        gain += <int64_t>w.attack * branch.runs
     return gain + DECIDED if branch.cleared else gain - DECIDED if branch.lost else gain
 
 
@@ -166,7 +168,7 @@ cdef inline int32_t greedy_action(
         if costs[action] == INFEASIBLE:
             continue
         branch_with(tb, &due, action, costs[action], p.color_first, p.color_second, &branch)
-        weight = gain_of(w, p, &branch) + <int64_t>w.frame * costs[action] + rest_of(w, &branch)
+        weight = gain_of(w, &due, &branch) + <int64_t>w.frame * costs[action] + rest_of(w, &branch)
         if best < 0 or weight > most:
             best, most = action, weight
     return best

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.drmario import tables as t
+from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.greedy import greedy_action
 from fastenv.drmario.lookahead import lookahead_action
 from fastenv.drmario.placement import Placements
@@ -15,30 +16,27 @@ from fastenv.errors import ConfigError, show
 from fastenv.rng import Rng
 
 NAMES = tuple(bot.name.lower() for bot in Bot)
+ALONE = tuple(name for name in NAMES if name != Bot.ATTACK2.name.lower())
 
 
-def names_of(placement: bool) -> tuple[str, ...]:
+def names_of(config: DrMarioConfig) -> tuple[str, ...]:
     """Return who can play: where decisions are frames only ``random``, others choose placements."""
-    return NAMES if placement else (Bot.RANDOM.name.lower(),)
+    if not config.placement:
+        return (Bot.RANDOM.name.lower(),)
+    return NAMES if config.agents == 2 else ALONE
 
 
-def bot_kind(name: str, placement: bool) -> Bot:
+def bot_kind(name: str, config: DrMarioConfig) -> Bot:
     """Return the bot of a name.
-
-    Parameters
-    ----------
-    name : str
-    placement : bool
-        Whether decisions are placements.
 
     Raises
     ------
     ConfigError
-        For one that is unknown, or chooses placements where decisions are frames.
+        For one that is unknown, or cannot play in this game.
     """
-    allowed = names_of(placement)
+    allowed = names_of(config)
     if not isinstance(name, str) or name not in allowed:
-        where = "" if placement else " where decisions are frames"
+        where = "" if config.placement else " where decisions are frames"
         raise ConfigError(f"bot {show(name)}: must be one of {', '.join(allowed)}{where}")
     return Bot[name.upper()]
 
@@ -67,7 +65,7 @@ def bot_action(
         return 0
     if params["kind"] == Bot.FIRST:
         return int(np.argmin(costs))
-    weights = {name: int(params[name]) for name in t.GREEDY}
+    weights = {name: int(params[name]) for name in (*t.GREEDY, "attack")}
     if params["kind"] == Bot.GREEDY:
         return greedy_action(game.players[agent], costs, weights)
     assert isinstance(game, Placements)

@@ -120,6 +120,8 @@ def candidate(player: Player, action: int, cost: int, weights: Weights) -> Candi
     blocked = any(after.board[cell] < t.FREE for cell in t.SPAWN_CELLS) and not cleared
     gain = weights["virus"] * removed(after) + weights["frame"] * (cost + frames)
     gain += t.DECIDED * (cleared - blocked)
+    if player.game.versus and after.combo_counter >= t.MIN_ATTACK:
+        gain += weights["attack"] * after.combo_counter
     rest = 0 if cleared else weigh_bottle(after.board, weights)
     return Candidate(action, cost, gain, rest, cleared or blocked)
 

@@ -214,9 +214,15 @@ SUCCESSOR_DTYPE = np.dtype(
     align=True,
 )
 
-# A Bot, how many placements it follows, and what it weighs.
+# A Bot, how many placements it follows, what it weighs, and what a run is worth to it in a match.
 BOT_DTYPE = np.dtype(
-    [("kind", "i4"), ("followed", "i4", (2,)), *((name, "i4") for name in t.GREEDY)], align=True
+    [
+        ("kind", "i4"),
+        ("followed", "i4", (2,)),
+        *((name, "i4") for name in t.GREEDY),
+        ("attack", "i4"),
+    ],
+    align=True,
 )
 
 # Coefficients of the reward (docs/drmario.md, 14.1), by the names of the options.
@@ -275,6 +281,7 @@ class Bot(IntEnum):
     GREEDY = 2
     LOOKAHEAD2 = 3
     LOOKAHEAD3 = 4
+    ATTACK2 = 5
 
 
 class Actions(IntEnum):

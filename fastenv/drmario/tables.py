@@ -200,9 +200,8 @@ GREEDY = {
     "neck": -27,
     "frame": -8,
 }
-# How the bots that look ahead weigh the same, where frames go on until nothing moves any more, and
-# how many first and second placements they follow (docs/drmario.md, 17.3). Found by the same method
-# with ``lookahead2``, at the highest level and speed.
+# How the bots that look ahead weigh the same, where frames go on until nothing moves any more
+# (docs/drmario.md, 17.3). Found by the same method with ``lookahead2``, at level 20 and high speed.
 LOOKAHEAD = {
     "virus": 1000,
     "half": -28,
@@ -218,7 +217,9 @@ LOOKAHEAD = {
     "neck": -19,
     "frame": -3,
 }
-FOLLOWED = {"lookahead2": (8, 0), "lookahead3": (8, 4)}
+# By bot, how many first and second placements are followed, and what a run is worth that is sent to
+# the other player.
+LOOKING_AHEAD = {"lookahead2": (8, 0, 0), "lookahead3": (8, 4, 0), "attack2": (8, 0, 3000)}
 NECK_LEFT, NECK_RIGHT = 2, 5  # columns beside the spawn, and in it
 NECK_HEIGHT = 9  # which is not too high for them
 DECIDED = 10**9  # more than what else can be weighed: a level cleared, or lost

@@ -18,6 +18,8 @@ from fastenv.errors import ConfigError
 from tests.drmario.boards import GAMES, positions
 from tests.needs import needs_core
 
+LOOKAHEAD = {**t.LOOKAHEAD, "attack": 0}
+
 
 class Weighed(DrMarioGame):
     """A game whose players follow and weigh other numbers, which are set first."""
@@ -54,8 +56,9 @@ def readable(game, row, agent, weights, widths):
 def test_two_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 20 + seed)
     drawn = np.random.default_rng(seed)
-    other = {weight: int(drawn.integers(-300, 300)) for weight in t.GREEDY}
-    for weights, width in ((t.LOOKAHEAD, 8), (other, 3)):
+    other = {weight: int(drawn.integers(-300, 300)) for weight in LOOKAHEAD}
+    other["attack"] = 2000
+    for weights, width in ((LOOKAHEAD, 8), (other, 3)):
         for agent in range(game.spec.num_agents):
             found = compiled(game, rows, "lookahead2", agent, followed=(width, 0), **weights)
             for lane, row in enumerate(rows):
@@ -72,7 +75,7 @@ def test_three_placements(name, seed, planned):
     for agent in range(game.spec.num_agents):
         found = compiled(game, rows, "lookahead3", agent, followed=(2, 2))
         for lane, row in enumerate(rows[:1]):
-            wanted = readable(game, row, agent, t.LOOKAHEAD, [2, 2])
+            wanted = readable(game, row, agent, LOOKAHEAD, [2, 2])
             where = f"{name}, seed {seed}, lane {lane}, agent {agent}"
             assert wanted is None or found[lane] == wanted, where
 
@@ -135,7 +138,7 @@ def test_equal_halves_are_weighed_once():
     player = game.unpack(rows[0]).players[0]
     player.color_first = player.color_second = 1
     costs = game.unpack(rows[0]).costs()[0]
-    alike = candidates(player, costs, t.LOOKAHEAD)
+    alike = candidates(player, costs, LOOKAHEAD)
     boards = [tuple(branch(player, each.action)[0].board) for each in alike]
     assert len(set(boards)) == len(boards) < sum(cost != t.INFEASIBLE for cost in costs)
 
@@ -155,6 +158,35 @@ def test_it_clears_more_than_greedy():
         cleared[name] = int((engine.get_states()["reason"] == t.Reason.CLEAR).sum())
     assert cleared["lookahead2"] >= 39
     assert cleared["greedy"] < cleared["lookahead2"]
+
+
+@needs_core
+def test_attacks_are_worth_something_in_matches_alone():
+    """A pill that makes two runs at once, beside a virus that it could clear instead."""
+    game = make_game(agents=2, level=(0, 0), speed=("low", "low"))
+    engine = BatchEngine(game, 1, "fast")
+    engine.reset_many(seeds=1)
+    rows = engine.get_states()
+    player = rows["players"][0, 0]
+    red, blue = Tile.SINGLE | Color.RED, Tile.SINGLE | Color.BLUE
+    board = dict.fromkeys((120, 121, 122), red) | dict.fromkeys((116, 117, 118), blue)
+    board |= {124: Tile.SINGLE | Color.YELLOW, 125: red, 126: Tile.SINGLE | Color.YELLOW}
+    board |= dict.fromkeys((127, 119, 111), Tile.VIRUS | Color.RED)
+    player["board"][:] = t.EMPTY
+    for cell, tile in board.items():
+        player["board"][cell] = tile
+    player["virus_bcd"] = 9  # others are elsewhere
+    player["color_first"], player["color_second"] = Color.RED, Color.BLUE
+    player["preview_first"] = player["preview_second"] = Color.YELLOW
+    rows["players"][0, 0] = player
+    runs = {}
+    for name, value in (("lookahead2", 0), ("attack2", 0), ("attack2", 10**6)):
+        action = compiled(game, rows, name, 0, attack=value)[0]
+        runs[name, value] = branch(game.unpack(rows[0]).players[0], action)[0].combo_counter
+    assert runs["lookahead2", 0] == runs["attack2", 0]
+    assert runs["attack2", 10**6] == 2 > runs["attack2", 0]
+    with pytest.raises(ConfigError, match="attack2"):
+        make_game(level=0).bot("attack2")
 
 
 def test_they_choose_placements():
