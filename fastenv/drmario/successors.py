@@ -13,7 +13,7 @@ The oracle plays the frames until the next decision; ``_successors.pxd`` counts 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +27,12 @@ from fastenv.drmario.state import SUCCESSOR_DTYPE
 from fastenv.drmario.tables import Next, Reason
 from fastenv.errors import ConfigError, show
 
-if TYPE_CHECKING:
-    from fastenv.drmario import DrMarioGame
-
 Array = npt.NDArray[Any]
 Found = tuple[npt.NDArray[np.int32], Array]
 
 
-def of_rows(
-    game: DrMarioGame, rows: object, agent: int, backend: str | Backend, trusted: bool
-) -> Found:
-    """Return what is behind the placements of rows; see :meth:`DrMarioGame.successors`."""
+def of_rows(game: Any, rows: object, agent: int, backend: str | Backend, trusted: bool) -> Found:
+    """Return what is behind the placements of rows; see ``DrMarioGame.successors``."""
     spec, agents = game.spec, game.config.agents
     if not game.config.placement:
         raise ConfigError(f"{game.env_id} has no successors: its decisions are frames")
@@ -55,7 +50,7 @@ def of_rows(
     return parents, np.concatenate([np.zeros(0, SUCCESSOR_DTYPE), *each])
 
 
-def _compiled(game: DrMarioGame, rows: Array, agent: int) -> Found:
+def _compiled(game: Any, rows: Array, agent: int) -> Found:
     """Return the same, planned and settled by the core."""
     from fastenv.drmario import _core
 
