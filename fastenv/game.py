@@ -395,6 +395,10 @@ class Game(Reference):
         """
         return self.render(row, mode)
 
+    def render_choice(self, row: np.void, action: int, mode: str) -> Any:
+        """Draw a state with the mark of an action that is about to be taken; default without."""
+        return self.render(row, mode)
+
     def steering(self, row: np.void) -> Steering | None:
         """Return how a person comes to an action from a state by keys; None: by its number."""
         return None

@@ -129,12 +129,13 @@ def render_bottles(row: Any, color: bool = True, ghosts: Mapping[int, int] | Non
     return "\n".join(_beside(blocks, [BOTTLE + 2] * len(blocks)))
 
 
-def render_rgb(row: Any) -> np.ndarray:
+def render_rgb(row: Any, ghosts: Mapping[int, int] | None = None) -> np.ndarray:
     """Return a picture of the bottles.
 
     Parameters
     ----------
-    row : record of a game
+    row, ghosts
+        See :func:`render_ansi`.
 
     Returns
     -------
@@ -148,4 +149,4 @@ def render_rgb(row: Any) -> np.ndarray:
     """
     with needs_pillow("bottles"):
         from fastenv.drmario import picture
-    return picture.draw(game_views(row))
+    return picture.draw(game_views(row, ghosts))
