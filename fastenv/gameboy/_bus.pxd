@@ -166,15 +166,15 @@ cdef inline void latch_clock(Machine* m, uint8_t value, int64_t time) noexcept n
 
 cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept nogil:
     # A byte below $FE00, whatever the display is doing.
-    cdef const uint8_t* page
+    cdef const uint8_t* ram
     if address < 0x8000:
         return m.reads[address >> 12][address & 0xFFF]
     if address < 0xA000:
         return m.s.vram[address & 0x1FFF]
     if address < 0xC000:
-        page = open_ram(m)
-        if page != NULL:
-            return page[address & 0x1FFF]
+        ram = open_ram(m, address)
+        if ram != NULL:
+            return ram[0]
         return m.s.clock_latched[clock_register(m)] if clock_register(m) >= 0 else 0xFF
     return m.s.wram[address & 0x1FFF]
 
@@ -501,9 +501,9 @@ cdef inline void store_slow(
         if address < 0x8000:
             write_bank(m, address, value, time)
         elif address < 0xC000:
-            ram = open_ram(m)
+            ram = open_ram(m, address)
             if ram != NULL:
-                ram[address & 0x1FFF] = value
+                ram[0] = value
             elif clock_register(m) >= 0:
                 write_clock(m, clock_register(m), value, time)
         else:

@@ -88,16 +88,20 @@ cdef inline const uint8_t* rom_bank(const Machine* m, unsigned int bank) noexcep
     return m.rom + ((bank & <unsigned int>(m.c.rom_banks - 1)) << 14)
 
 
-cdef inline uint8_t* open_ram(const Machine* m) noexcept nogil:
-    # The RAM at $A000, NULL if none is seen there (docs/gameboy.md, 11).
+cdef inline uint8_t* open_ram(const Machine* m, unsigned int address) noexcept nogil:
+    # The byte of RAM at $A000 to $BFFF, NULL if none is seen there (docs/gameboy.md, 11). RAM below
+    # 8 KiB is seen repeatedly.
     cdef const State* s = m.s
-    cdef unsigned int bank
-    if m.c.mbc == NO_MBC:
-        return m.cart if m.c.ram_banks else NULL
-    if not m.c.ram_banks or not s.ram_enable or (m.c.mbc == MBC3 and s.ram_bank > 7):
+    cdef unsigned int bank = s.ram_bank
+    if m.c.ram_bytes == 0:
         return NULL
-    bank = s.ram_bank if m.c.mbc != MBC1 or s.bank_mode else 0
-    return m.cart + ((bank & <unsigned int>(m.c.ram_banks - 1)) << 13)
+    if m.c.mbc == NO_MBC:
+        bank = 0
+    elif not s.ram_enable or (m.c.mbc == MBC3 and bank > 7):
+        return NULL
+    elif m.c.mbc == MBC1 and not s.bank_mode:
+        bank = 0
+    return m.cart + ((bank << 13 | address & 0x1FFF) & <unsigned int>(m.c.ram_bytes - 1))
 
 
 cdef inline int code_page(unsigned int pc) noexcept nogil:
@@ -132,8 +136,9 @@ cdef inline void map_rom(Machine* m) noexcept nogil:
 
 cdef inline void map_ram(Machine* m) noexcept nogil:
     # While a DMA transfer is under way, writes to what it may copy must find it up to date. Video
-    # memory is open while nothing is drawn, and until mode 3 of the next line.
-    cdef uint8_t* ram = open_ram(m)
+    # memory is open while nothing is drawn, and until mode 3 of the next line. RAM that is seen
+    # repeatedly is no plain memory.
+    cdef uint8_t* ram = NULL if m.c.ram_bytes < 0x2000 else open_ram(m, 0xA000)
     cdef bint closed = m.dma_end != 0
     cdef bint drawn = is_on(m) and m.ly < VISIBLE
     cdef int page

@@ -136,7 +136,7 @@ cdef extern from "_state.h":
 
     ctypedef struct Shared:
         int32_t rom_banks
-        int32_t ram_banks
+        int32_t ram_bytes
         int16_t mbc
         int16_t has_clock
         int16_t video_is_open

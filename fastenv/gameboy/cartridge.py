@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastenv.errors import ConfigError
 from fastenv.files import read_regular, show_path
-from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc
+from fastenv.gameboy.tables import ROM_BANK, Mbc
 
 _HEADER_END = 0x150
 _TITLE, _TYPE, _ROM_SIZE, _RAM_SIZE, _CHECKSUM = slice(0x134, 0x143), 0x147, 0x148, 0x149, 0x14D
@@ -21,7 +21,7 @@ _SUPPORTED = {
 }  # fmt: skip
 _WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
 _WITH_CLOCK = (0x0F, 0x10)
-_RAM_BANKS = {2: 1, 3: 4, 4: 16, 5: 8}  # by the header's code
+_RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the header's code
 _MOST_ROM = 512 * ROM_BANK
 
 
@@ -38,8 +38,8 @@ class Cartridge:
     rom : bytes
         Padded with $FF to a power of two of banks, at least two.
     mbc : Mbc
-    ram_banks : int
-        Of 8 KiB each.
+    ram_size : int
+        Bytes of RAM, a power of two or 0.
     title : str
     sha256 : str
         Of the ROM as it was given.
@@ -50,7 +50,7 @@ class Cartridge:
 
     rom: bytes
     mbc: Mbc
-    ram_banks: int
+    ram_size: int
     title: str
     sha256: str
     checksum: int
@@ -60,11 +60,6 @@ class Cartridge:
     def rom_banks(self) -> int:
         """Number of banks of 16 KiB."""
         return len(self.rom) // ROM_BANK
-
-    @property
-    def ram_size(self) -> int:
-        """Bytes of RAM."""
-        return self.ram_banks * RAM_BANK
 
 
 def load_cartridge(path: str | Path) -> Cartridge:
@@ -129,7 +124,7 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
     return Cartridge(
         rom=rom.ljust(banks * ROM_BANK, b"\xff"),
         mbc=_SUPPORTED[kind],
-        ram_banks=_RAM_BANKS.get(rom[_RAM_SIZE], 0) if kind in _WITH_RAM else 0,
+        ram_size=_RAM_SIZES.get(rom[_RAM_SIZE], 0) if kind in _WITH_RAM else 0,
         title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],

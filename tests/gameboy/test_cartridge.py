@@ -27,7 +27,8 @@ def bank_at(cart, address):
     ("kind", "ram", "mbc", "ram_size"),
     [(0x00, 2, Mbc.NONE, 0), (0x08, 2, Mbc.NONE, 0x2000), (0x01, 3, Mbc.MBC1, 0),
      (0x03, 3, Mbc.MBC1, 0x8000), (0x13, 2, Mbc.MBC3, 0x2000), (0x1B, 4, Mbc.MBC5, 0x20000),
-     (0x1E, 5, Mbc.MBC5, 0x10000), (0x11, 0, Mbc.MBC3, 0)],
+     (0x1E, 5, Mbc.MBC5, 0x10000), (0x11, 0, Mbc.MBC3, 0), (0x03, 1, Mbc.MBC1, 0x800),
+     (0x09, 1, Mbc.NONE, 0x800), (0x03, 6, Mbc.MBC1, 0)],
 )  # fmt: skip
 def test_header(kind, ram, mbc, ram_size):
     cartridge = build(b"", kind=kind, ram=ram)
@@ -132,3 +133,15 @@ def test_ram_is_there_when_it_is_enabled(kind):
     assert [cart.ram[0x2000 * bank - 1] for bank in range(1, 5)] == [1, 2, 3, 4]
     cart.write_rom(0x0000, 0x0B)
     assert cart.read_ram(0xBFFF) == 0xFF
+
+
+@pytest.mark.parametrize("kind", [0x03, 0x09, 0x13, 0x1B])
+def test_ram_of_2_kib_is_seen_four_times(kind):
+    cart = numbered(kind, 4, ram=1)
+    cart.write_rom(0x0000, 0x0A)
+    cart.write_rom(0x4000, 1)  # a bank of RAM that is not there
+    cart.write_rom(0x6000, 1)
+    cart.write_ram(0xA123, 7)
+    assert [cart.read_ram(address + 0x123) for address in range(0xA000, 0xC000, 0x800)] == [7] * 4
+    cart.write_ram(0xBFFF, 9)
+    assert (cart.ram[0x123], cart.ram[0x7FF], len(cart.ram)) == (7, 9, 0x800)

@@ -38,16 +38,18 @@ class Cart:
             return self.ram_bank << 5 | self.rom_bank
         return self.rom_bank
 
-    @property
-    def open_ram(self) -> int | None:
-        """Where in the RAM $A000 is, or None if no RAM is seen there."""
-        banks = self.cartridge.ram_banks
-        if self.mbc == Mbc.NONE:
-            return 0 if banks else None
-        if not banks or not self.ram_enable or (self.mbc == Mbc.MBC3 and self.ram_bank > 7):
+    def place_in_ram(self, address: int) -> int | None:
+        """Where in the RAM an address of $A000 to $BFFF is, or None if no RAM is seen there."""
+        size, bank = self.cartridge.ram_size, self.ram_bank
+        if not size:
             return None
-        bank = self.ram_bank if self.mbc != Mbc.MBC1 or self.bank_mode else 0
-        return bank % banks * RAM_BANK
+        if self.mbc == Mbc.NONE:
+            bank = 0
+        elif not self.ram_enable or (self.mbc == Mbc.MBC3 and bank > 7):
+            return None
+        elif self.mbc == Mbc.MBC1 and not self.bank_mode:
+            bank = 0
+        return (bank * RAM_BANK + address % RAM_BANK) % size  # RAM below 8 KiB is seen repeatedly
 
     @property
     def clock_register(self) -> int | None:
@@ -64,20 +66,20 @@ class Cart:
 
     def read_ram(self, address: int) -> int:
         """Return a byte of $A000 to $BFFF."""
-        which, base = self.clock_register, self.open_ram
+        which, place = self.clock_register, self.place_in_ram(address)
         if self.clock is not None and which is not None:
             return self.clock.latched[which]
-        return 0xFF if base is None else self.ram[base + address % RAM_BANK]
+        return 0xFF if place is None else self.ram[place]
 
     # -- what is written --
 
     def write_ram(self, address: int, value: int) -> None:
         """Store a byte, if there is RAM to hold it, or a register of the clock."""
-        which, base = self.clock_register, self.open_ram
+        which, place = self.clock_register, self.place_in_ram(address)
         if self.clock is not None and which is not None:
             self.clock.write(which, value)
-        if base is not None:
-            self.ram[base + address % RAM_BANK] = value
+        if place is not None:
+            self.ram[place] = value
 
     def write_rom(self, address: int, value: int) -> None:
         """Write a register of the bank controller, at $0000 to $7FFF."""

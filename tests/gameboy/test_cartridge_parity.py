@@ -1,0 +1,97 @@
+"""Bank controllers and RAM of cartridges, in reference and core (docs/gameboy.md, 11)."""
+
+import random
+
+import pytest
+
+from fastenv.gameboy.position import pack
+from fastenv.gameboy.reference import Machine
+from tests.gameboy.machines import START, assert_same, build, machine_with_memory, reloaded
+from tests.needs import needs_core
+
+pytestmark = [needs_core, pytest.mark.parity]
+
+NUMBER = 0x3FF0  # where every bank of ROM holds its number
+OPEN = bytes.fromhex("3e 0a ea 00 00")
+KINDS = {
+    "no controller, 2 KiB": {"kind": 0x09, "ram": 1},
+    "MBC1, 2 KiB": {"kind": 0x03, "ram": 1, "banks": 8},
+    "MBC1, 32 KiB": {"kind": 0x03, "ram": 3, "banks": 8},
+    "MBC1, 2 MiB": {"kind": 0x03, "ram": 2, "banks": 128},
+    "MBC3, 2 KiB": {"kind": 0x13, "ram": 1, "banks": 8},
+    "MBC3, clock": {"kind": 0x10, "ram": 3, "banks": 128},
+    "MBC5, 2 KiB": {"kind": 0x1B, "ram": 1, "banks": 8},
+    "MBC5, 128 KiB": {"kind": 0x1B, "ram": 4, "banks": 128},
+}
+
+
+@pytest.fixture(scope="module")
+def console():
+    from fastenv.gameboy.console import Console
+
+    return Console
+
+
+def random_access(rng):
+    """Return the code of a write to the controller or RAM, or of a read that is kept at DE."""
+    kept = b"\x12\x1c"
+    match rng.randrange(6):
+        case 0:
+            address = rng.choice([0x0000, 0x0100, 0x2000, 0x2100, 0x3000, 0x4000, 0x6000])
+            address += rng.choice([0, 0, rng.randrange(0x2000)])
+            value = rng.choice([0, 1, 2, 3, 0x0A, 0x10, rng.randrange(256)])
+            return bytes((0x3E, value, 0xEA, address & 0xFF, address >> 8))
+        case 1:
+            return OPEN
+        case 2:
+            address = rng.choice([0x3FF0, 0x3FF1, 0x7FF0, 0x7FF1])
+            return bytes((0xFA, address & 0xFF, address >> 8)) + kept
+        case 3 | 4:
+            address = 0xA000 + rng.choice([0, 0x200, 0x800, 0x1E00]) + rng.randrange(4)
+            return bytes((0x3E, rng.randrange(256), 0xEA, address & 0xFF, address >> 8))
+    address = rng.choice([rng.randrange(0xA000, 0xC000), 0xA000, 0xA201, 0xA802, 0xBE03])
+    return bytes((0xFA, address & 0xFF, address >> 8)) + kept
+
+
+def random_cartridge(rng, *, kind, ram, banks=2, patches=()):
+    """Return a cartridge with the same program in every bank, whichever of them is seen."""
+    program = b"\x11\x00\xd0" + OPEN
+    program += b"".join(random_access(rng) for _ in range(80)) + b"\xc3\x53\x01"
+    everywhere = [(bank * 0x4000 + START, program) for bank in range(banks)]
+    numbers = [(bank * 0x4000 + NUMBER, bank.to_bytes(2, "little")) for bank in range(banks)]
+    return build(
+        program, kind=kind, ram=ram, banks=banks, patches=[*everywhere, *numbers, *patches]
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_random_banks_and_ram(console, name):
+    for seed in range(8):
+        rng = random.Random(f"{name} {seed}")
+        cartridge = random_cartridge(rng, **KINDS[name])
+        machine = machine_with_memory(cartridge, seed)
+        twin = console(cartridge, pack(machine), skip_idle=seed % 2 == 0)
+        seen = set()
+        for _ in range(3):
+            machine.run_frame(draw=False)
+            twin.run_frame(draw=False)
+            try:
+                assert_same(machine, twin, drawn=False)
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}: {error}") from error
+            machine = reloaded(machine)
+            seen |= set(machine.bus.wram[0x1000:0x1100])
+        assert len(seen) > 2, f"seed {seed}: the program has seen nothing"
+
+
+def test_a_program_runs_in_ram_that_is_seen_repeatedly(console):
+    """INC A; RET stands at the end of 2 KiB, and goes on where they begin again."""
+    program = OPEN + bytes.fromhex("21 ff a7 36 3c 2e 00 26 b0 36 c9 af cd ff af ea 00 d0 18 fe")
+    cartridge = build(program, kind=0x03, ram=1)
+    machine = Machine(cartridge)
+    twin = console(cartridge, pack(machine))
+    machine.run_frame(draw=False)
+    twin.run_frame(draw=False)
+    assert_same(machine, twin, drawn=False)
+    assert (machine.bus.cart.ram[0x7FF], machine.bus.cart.ram[0]) == (0x3C, 0xC9)
+    assert machine.bus.wram[0x1000] == 1
