@@ -11,9 +11,10 @@ from fastenv.gameboy._ppu cimport (
     blank, compare_ly, end_frame, next_ppu_event, run_ppu, update_stat,
 )
 from fastenv.gameboy._state cimport (
-    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC5, NO_MBC, R_BGP,
-    R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY,
-    R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME, State,
+    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC2,
+    MBC5, NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB,
+    R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME,
+    State,
 )
 
 
@@ -174,7 +175,7 @@ cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept 
     if address < 0xC000:
         ram = open_ram(m, address)
         if ram != NULL:
-            return ram[0]
+            return ram[0] | (0xF0 if m.c.mbc == MBC2 else 0)
         return m.s.clock_latched[clock_register(m)] if clock_register(m) >= 0 else 0xFF
     return m.s.wram[address & 0x1FFF]
 
@@ -361,9 +362,12 @@ cdef inline void write_bank(
     # Registers of the bank controller (docs/gameboy.md, 11).
     cdef State* s = m.s
     cdef unsigned int region = address >> 13
-    if m.c.mbc == NO_MBC:
+    if m.c.mbc == NO_MBC or (m.c.mbc == MBC2 and region > 1):
         return
-    if region == 0:
+    if m.c.mbc == MBC2 and address & 0x100:
+        s.rom_bank = value & 0x0F
+        s.rom_bank += s.rom_bank == 0
+    elif region == 0 or m.c.mbc == MBC2:
         s.ram_enable = value & 0x0F == 0x0A
     elif m.c.mbc == MBC5:
         if region == 1 and address < 0x3000:
@@ -503,7 +507,7 @@ cdef inline void store_slow(
         elif address < 0xC000:
             ram = open_ram(m, address)
             if ram != NULL:
-                ram[0] = value
+                ram[0] = value & (0x0F if m.c.mbc == MBC2 else 0xFF)
             elif clock_register(m) >= 0:
                 write_clock(m, clock_register(m), value, time)
         else:

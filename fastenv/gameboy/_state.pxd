@@ -57,6 +57,7 @@ cdef enum Interrupt:
 cdef enum Mbc:
     NO_MBC = 0
     MBC1 = 1
+    MBC2 = 2
     MBC3 = 3
     MBC5 = 5
 

@@ -15,13 +15,14 @@ _HEADER_END = 0x150
 _TITLE, _TYPE, _ROM_SIZE, _RAM_SIZE, _CHECKSUM = slice(0x134, 0x143), 0x147, 0x148, 0x149, 0x14D
 _SUPPORTED = {
     0x00: Mbc.NONE, 0x08: Mbc.NONE, 0x09: Mbc.NONE,
-    0x01: Mbc.MBC1, 0x02: Mbc.MBC1, 0x03: Mbc.MBC1,
+    0x01: Mbc.MBC1, 0x02: Mbc.MBC1, 0x03: Mbc.MBC1, 0x05: Mbc.MBC2, 0x06: Mbc.MBC2,
     0x0F: Mbc.MBC3, 0x10: Mbc.MBC3, 0x11: Mbc.MBC3, 0x12: Mbc.MBC3, 0x13: Mbc.MBC3,
     0x19: Mbc.MBC5, 0x1A: Mbc.MBC5, 0x1B: Mbc.MBC5, 0x1C: Mbc.MBC5, 0x1D: Mbc.MBC5, 0x1E: Mbc.MBC5,
 }  # fmt: skip
 _WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
 _WITH_CLOCK = (0x0F, 0x10)
 _RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the header's code
+_MBC2_RAM = 512  # in the controller itself, whatever the header says
 _MOST_ROM = 512 * ROM_BANK
 
 
@@ -60,6 +61,11 @@ class Cartridge:
     def rom_banks(self) -> int:
         """Number of banks of 16 KiB."""
         return len(self.rom) // ROM_BANK
+
+    @property
+    def ram_bits(self) -> int:
+        """Which bits a byte of RAM has; the others read as 1, and are 0 in rows."""
+        return 0x0F if self.mbc == Mbc.MBC2 else 0xFF
 
 
 def load_cartridge(path: str | Path) -> Cartridge:
@@ -124,9 +130,16 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
     return Cartridge(
         rom=rom.ljust(banks * ROM_BANK, b"\xff"),
         mbc=_SUPPORTED[kind],
-        ram_size=_RAM_SIZES.get(rom[_RAM_SIZE], 0) if kind in _WITH_RAM else 0,
+        ram_size=_ram_size(rom),
         title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],
         has_clock=kind in _WITH_CLOCK,
     )
+
+
+def _ram_size(rom: bytes) -> int:
+    """Return how many bytes of RAM a cartridge has."""
+    if _SUPPORTED[rom[_TYPE]] == Mbc.MBC2:
+        return _MBC2_RAM
+    return _RAM_SIZES.get(rom[_RAM_SIZE], 0) if rom[_TYPE] in _WITH_RAM else 0

@@ -96,6 +96,7 @@ class Mbc(IntEnum):
 
     NONE = 0
     MBC1 = 1
+    MBC2 = 2
     MBC3 = 3
     MBC5 = 5
 

@@ -29,6 +29,8 @@ def machine_with_memory(cartridge, seed, strict_video_access=True, fixed_frames=
     machine = Machine(cartridge, strict_video_access, fixed_frames)
     for memory in (machine.ppu.vram, machine.ppu.oam, machine.bus.wram, machine.bus.cart.ram):
         memory[:] = rng.integers(0, 256, len(memory), np.uint8).tobytes()
+    ram = machine.bus.cart.ram
+    ram[:] = bytes(byte & cartridge.ram_bits for byte in ram)
     machine.ppu.oam[::4] = rng.integers(0, 176, 40, np.uint8).tobytes()  # most of them are seen
     machine.ppu.oam[1:80:4] = rng.choice(EDGES, 20).astype(np.uint8).tobytes()
     return machine
@@ -140,6 +142,8 @@ def cartridges(draw, max_parts=60):
     body = b"".join(draw(st.lists(PARTS, min_size=1, max_size=max_parts)))
     # The stack is set anew each time around, so that nothing wanders off.
     program = b"\x31\x00\xd0" + body + b"\xc3\x50\x01"
-    kind = draw(st.sampled_from([0x00, 0x03, 0x09, 0x10, 0x13, 0x1B]))
+    kind = draw(st.sampled_from([0x00, 0x03, 0x06, 0x09, 0x10, 0x13, 0x1B]))
     patches = [(vector, HANDLER) for vector in VECTORS]
-    return build(program, kind=kind, ram=draw(st.sampled_from([0, 2, 3])), banks=8, patches=patches)
+    return build(
+        program, kind=kind, ram=draw(st.sampled_from([0, 1, 2, 3])), banks=8, patches=patches
+    )

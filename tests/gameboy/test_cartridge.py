@@ -28,7 +28,8 @@ def bank_at(cart, address):
     [(0x00, 2, Mbc.NONE, 0), (0x08, 2, Mbc.NONE, 0x2000), (0x01, 3, Mbc.MBC1, 0),
      (0x03, 3, Mbc.MBC1, 0x8000), (0x13, 2, Mbc.MBC3, 0x2000), (0x1B, 4, Mbc.MBC5, 0x20000),
      (0x1E, 5, Mbc.MBC5, 0x10000), (0x11, 0, Mbc.MBC3, 0), (0x03, 1, Mbc.MBC1, 0x800),
-     (0x09, 1, Mbc.NONE, 0x800), (0x03, 6, Mbc.MBC1, 0)],
+     (0x09, 1, Mbc.NONE, 0x800), (0x03, 6, Mbc.MBC1, 0), (0x05, 0, Mbc.MBC2, 0x200),
+     (0x06, 3, Mbc.MBC2, 0x200)],
 )  # fmt: skip
 def test_header(kind, ram, mbc, ram_size):
     cartridge = build(b"", kind=kind, ram=ram)
@@ -53,7 +54,7 @@ def test_lengths_that_no_rom_has_are_refused(length):
         read_cartridge(bytes(length), "game")
 
 
-@pytest.mark.parametrize("kind", [0x05, 0x06, 0x20, 0x22, 0xFC, 0xFF])
+@pytest.mark.parametrize("kind", [0x04, 0x07, 0x0B, 0x20, 0x22, 0xFC, 0xFF])
 def test_types_that_are_not_emulated_are_refused_by_name(kind):
     rom = bytearray(build(b"").rom)
     rom[0x147] = kind
@@ -110,6 +111,63 @@ def test_mbc3_banks(value, bank):
     cart = numbered(0x11, 128)
     cart.write_rom(0x3FFF, value)
     assert bank_at(cart, 0x4000) == bank
+
+
+# -- MBC2: the cases of mooneye's mbc2/, which were checked on the chip --
+
+
+@pytest.mark.parametrize("banks", [2, 4, 8, 16])
+def test_mbc2_banks(banks):
+    """Four bits choose, whatever stands above them; 0 is 1, tested before the ROM's size counts."""
+    cart = numbered(0x06, banks)
+    assert (bank_at(cart, 0), bank_at(cart, 0x4000)) == (0, 1)
+    for value in range(256):
+        cart.write_rom(0x2100, value)
+        assert bank_at(cart, 0x4000) == (value & 0x0F or 1) % banks
+        assert bank_at(cart, 0) == 0
+
+
+def test_bit_8_of_the_address_says_which_register_of_an_mbc2_is_written():
+    cart = numbered(0x06, 4)
+    for address in range(0x4000):
+        cart.ram_enable, cart.rom_bank = 0, 1
+        cart.write_rom(address, 0x0A)
+        is_bank = address & 0x100 != 0
+        assert (cart.ram_enable, cart.rom_bank) == ((0, 0x0A) if is_bank else (1, 1))
+
+
+def test_which_values_open_the_ram_of_an_mbc2():
+    cart = numbered(0x06, 2)
+    for value in range(256):
+        cart.write_rom(0x0000, value)
+        assert cart.ram_enable == (value & 0x0F == 0x0A)
+
+
+def test_an_mbc2_has_no_register_from_4000_on():
+    cart = numbered(0x06, 16)
+    cart.write_rom(0x0000, 0x0A)
+    cart.write_rom(0x2100, 5)
+    for address in range(0x4000, 0x8000):
+        for value in (0x00, 0xFF):
+            cart.write_rom(address, value)
+    assert (cart.ram_enable, cart.ram_bank, cart.bank_mode) == (1, 0, 0)
+    assert bank_at(cart, 0x4000) == 5
+
+
+def test_half_bytes_of_an_mbc2():
+    cart = numbered(0x06, 2)
+    cart.write_ram(0xA000, 5)  # closed
+    assert cart.read_ram(0xA000) == 0xFF
+    cart.write_rom(0x0000, 0x0A)
+    assert cart.read_ram(0xA000) == 0xF0
+    for place in range(0x200):
+        cart.write_ram(0xA000 + place, place * 7 & 0xFF)
+    for address in range(0xA000, 0xC000):
+        assert cart.read_ram(address) == 0xF0 | (address % 0x200 * 7 & 0x0F)
+    cart.write_ram(0xBFFF, 0x93)
+    assert (cart.ram[0x1FF], len(cart.ram)) == (3, 0x200)  # what is not there is 0 in rows
+    cart.write_rom(0x1E00, 0x0B)
+    assert cart.read_ram(0xA1FF) == 0xFF
 
 
 def test_mbc5_banks():

@@ -18,6 +18,8 @@ KINDS = {
     "MBC1, 2 KiB": {"kind": 0x03, "ram": 1, "banks": 8},
     "MBC1, 32 KiB": {"kind": 0x03, "ram": 3, "banks": 8},
     "MBC1, 2 MiB": {"kind": 0x03, "ram": 2, "banks": 128},
+    "MBC2": {"kind": 0x06, "ram": 0, "banks": 16},
+    "MBC2, 64 KiB": {"kind": 0x05, "ram": 3, "banks": 4},
     "MBC3, 2 KiB": {"kind": 0x13, "ram": 1, "banks": 8},
     "MBC3, clock": {"kind": 0x10, "ram": 3, "banks": 128},
     "MBC5, 2 KiB": {"kind": 0x1B, "ram": 1, "banks": 8},
@@ -95,3 +97,30 @@ def test_a_program_runs_in_ram_that_is_seen_repeatedly(console):
     assert_same(machine, twin, drawn=False)
     assert (machine.bus.cart.ram[0x7FF], machine.bus.cart.ram[0]) == (0x3C, 0xC9)
     assert machine.bus.wram[0x1000] == 1
+
+
+def test_a_program_runs_in_the_half_bytes_of_an_mbc2(console):
+    """What is read there begins with $F: DI, EI, OR and CP are among it, and so is RST $38."""
+    for seed in range(6):
+        rng = random.Random(seed)
+        program = b"\x31\x00\xd0" + OPEN + b"\xc3" + bytes((rng.randrange(256), 0xA0 + seed))
+        patches = [(0x38, b"\xc3\x50\x01"), (0x40, b"\xd9")]
+        machine = machine_with_memory(build(program, kind=0x06, patches=patches), seed)
+        twin = console(machine.cartridge, pack(machine))
+        for _ in range(2):
+            machine.run_frame(draw=False)
+            twin.run_frame(draw=False)
+            assert_same(machine, twin, drawn=False)
+
+
+def test_dma_copies_what_an_mbc2_shows(console):
+    """Half bytes with 1s above them, where the RAM is open and seen again."""
+    copy = bytes.fromhex("af e0 40 3e 0a ea 00 00 3e a2 e0 46 18 fe")
+    cartridge = build(copy, kind=0x06)
+    machine = machine_with_memory(cartridge, 5)
+    twin = console(cartridge, pack(machine))
+    for _ in range(2):
+        machine.run_frame(draw=False)
+        twin.run_frame(draw=False)
+        assert_same(machine, twin, drawn=False)
+    assert bytes(machine.ppu.oam) == bytes(0xF0 | byte for byte in machine.bus.cart.ram[:160])

@@ -13,7 +13,7 @@ class Cart:
     def __init__(self, cartridge: Cartridge) -> None:
         self.cartridge = cartridge
         self.mbc = cartridge.mbc
-        self.ram = bytearray(cartridge.ram_size)
+        self.ram, self.ram_bits = bytearray(cartridge.ram_size), cartridge.ram_bits
         self.rom_bank = 0 if self.mbc == Mbc.NONE else 1
         self.ram_bank = 0
         self.bank_mode = 0
@@ -69,7 +69,7 @@ class Cart:
         which, place = self.clock_register, self.place_in_ram(address)
         if self.clock is not None and which is not None:
             return self.clock.latched[which]
-        return 0xFF if place is None else self.ram[place]
+        return 0xFF if place is None else self.ram[place] | ~self.ram_bits & 0xFF
 
     # -- what is written --
 
@@ -79,12 +79,14 @@ class Cart:
         if self.clock is not None and which is not None:
             self.clock.write(which, value)
         if place is not None:
-            self.ram[place] = value
+            self.ram[place] = value & self.ram_bits
 
     def write_rom(self, address: int, value: int) -> None:
         """Write a register of the bank controller, at $0000 to $7FFF."""
         if self.mbc == Mbc.MBC1:
             self._write_mbc1(address >> 13, value)
+        elif self.mbc == Mbc.MBC2:
+            self._write_mbc2(address, value)
         elif self.mbc == Mbc.MBC3:
             self._write_mbc3(address >> 13, value)
         elif self.mbc == Mbc.MBC5:
@@ -102,6 +104,12 @@ class Cart:
             self.ram_bank = value & 3
         else:
             self.bank_mode = value & 1
+
+    def _write_mbc2(self, address: int, value: int) -> None:
+        if address < ROM_BANK and address & 0x100:
+            self.rom_bank = value & 0x0F or 1
+        elif address < ROM_BANK:
+            self._enable(value)
 
     def _write_mbc3(self, register: int, value: int) -> None:
         if register == 0:
