@@ -5,14 +5,14 @@ from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, SCAN, STAMP, STEP_DRAW, STEP_OFF, Machine, code_page, is_on,
-    line_start, map_ram, map_rom, open_ram,
+    line_start, map_ram, map_rom, mbc1_bits, open_ram,
 )
 from fastenv.gameboy._ppu cimport (
     blank, compare_ly, end_frame, next_ppu_event, run_ppu, update_stat,
 )
 from fastenv.gameboy._state cimport (
-    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC2,
-    MBC5, NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB,
+    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC2, MBC5,
+    NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB,
     R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME,
     State,
 )
@@ -377,11 +377,11 @@ cdef inline void write_bank(
         elif region == 2:
             s.ram_bank = value & 0x0F
     elif region == 1:
-        s.rom_bank = value & (0x1F if m.c.mbc == MBC1 else 0x7F)
+        s.rom_bank = value & (0x1F if mbc1_bits(m) else 0x7F)
         s.rom_bank += s.rom_bank == 0
     elif region == 2:
-        s.ram_bank = value & (3 if m.c.mbc == MBC1 else 0x0F)
-    elif m.c.mbc == MBC1:
+        s.ram_bank = value & (3 if mbc1_bits(m) else 0x0F)
+    elif mbc1_bits(m):
         s.bank_mode = value & 1
     elif m.c.has_clock:
         latch_clock(m, value, time)

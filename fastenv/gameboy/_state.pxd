@@ -60,6 +60,7 @@ cdef enum Mbc:
     MBC2 = 2
     MBC3 = 3
     MBC5 = 5
+    MBC1M = 11
 
 cdef enum Reload:
     RELOAD_NO = 0

@@ -24,6 +24,8 @@ _WITH_CLOCK = (0x0F, 0x10)
 _RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the header's code
 _MBC2_RAM = 512  # in the controller itself, whatever the header says
 _MOST_ROM = 512 * ROM_BANK
+_LOGO = slice(0x104, 0x134)
+_MULTICART, _NEXT_GAME = 64, 16  # banks of a cartridge of several games, of each
 
 
 class UnsupportedCartridgeError(ConfigError):
@@ -127,15 +129,29 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
         )
     banks = max(2, -(-len(rom) // ROM_BANK))
     banks = 1 << (banks - 1).bit_length()
+    padded = rom.ljust(banks * ROM_BANK, b"\xff")
     return Cartridge(
-        rom=rom.ljust(banks * ROM_BANK, b"\xff"),
-        mbc=_SUPPORTED[kind],
+        rom=padded,
+        mbc=_controller(padded),
         ram_size=_ram_size(rom),
         title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],
         has_clock=kind in _WITH_CLOCK,
     )
+
+
+def _controller(rom: bytes) -> Mbc:
+    """Return the bank controller of a ROM, which was filled up.
+
+    The header does not tell how an MBC1 is wired. A cartridge of several games has 1 MiB, and
+    begins its second game as the first: with the logo, which a console looks for. A logo that is
+    one byte again and again is none.
+    """
+    mbc = _SUPPORTED[rom[_TYPE]]
+    logo, again = rom[_LOGO], rom[_NEXT_GAME * ROM_BANK :][_LOGO]
+    several = len(rom) == _MULTICART * ROM_BANK and logo == again and len(set(logo)) > 1
+    return Mbc.MBC1M if mbc == Mbc.MBC1 and several else mbc
 
 
 def _ram_size(rom: bytes) -> int:

@@ -99,6 +99,7 @@ class Mbc(IntEnum):
     MBC2 = 2
     MBC3 = 3
     MBC5 = 5
+    MBC1M = 11  # an MBC1 among several games, wired otherwise
 
 
 class Reload(IntEnum):

@@ -12,6 +12,10 @@ START = 0x150
 EDGES = (0, 1, 7, 8, 9, 159, 160, 167, 168, 169, 255)  # columns of objects at the margins
 VECTORS = (0x40, 0x48, 0x50, 0x58, 0x60)
 
+LOGO = bytes(range(1, 0x31))  # what stands where a console looks for the logo; not that one
+# Patches that make a cartridge of several games of an MBC1 with 64 banks.
+SEVERAL = tuple((game * 0x40000 + 0x104, LOGO) for game in range(4))
+
 
 def build(program, *, kind=0x00, ram=0, banks=2, fill=b"\0", patches=()):
     """Return the cartridge of a program at $0150; ``patches`` are (address, bytes)."""

@@ -10,13 +10,13 @@ from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
 from fastenv.gameboy.reference.cart import Cart
 from fastenv.gameboy.state import lane_dtype, shared_record, state_dtype
 from fastenv.gameboy.tables import Mbc
-from tests.gameboy.machines import build
+from tests.gameboy.machines import LOGO, SEVERAL, build
 
 
-def numbered(kind, banks, ram=0):
+def numbered(kind, banks, ram=0, patches=()):
     """Return the controller of a cartridge in which every bank of ROM begins with its number."""
-    patches = [(bank * 0x4000, bank.to_bytes(2, "little")) for bank in range(banks)]
-    return Cart(build(b"", kind=kind, ram=ram, banks=banks, patches=patches))
+    numbers = [(bank * 0x4000, bank.to_bytes(2, "little")) for bank in range(banks)]
+    return Cart(build(b"", kind=kind, ram=ram, banks=banks, patches=[*numbers, *patches]))
 
 
 def bank_at(cart, address):
@@ -104,6 +104,58 @@ def test_mbc1_never_selects_bank_0_but_through_a_smaller_rom():
     cart = numbered(0x01, 16)
     cart.write_rom(0x2000, 0x10)
     assert bank_at(cart, 0x4000) == 0
+
+
+# -- cartridges of several games --
+
+
+def test_mbc1_banks_of_several_games():
+    """All that can be written, as in mooneye's multicart_rom_8Mb, which was checked on the chip."""
+    cart = numbered(0x01, 64, patches=SEVERAL)
+    assert cart.mbc == Mbc.MBC1M
+    for mode in (0, 1):
+        cart.write_rom(0x6000, mode)
+        for bank2 in range(4):
+            cart.write_rom(0x4000, bank2)
+            for bank1 in range(256):
+                cart.write_rom(0x2000, bank1)
+                within = 1 if bank1 & 0x1F == 0 else bank1 & 0x0F  # 0 is 1, tested on five bits
+                assert bank_at(cart, 0) == 16 * bank2 * mode
+                assert bank_at(cart, 0x4000) == 16 * bank2 + within
+
+
+def test_ram_of_several_games():
+    """The two bits choose its bank as with every MBC1."""
+    cart = numbered(0x03, 64, ram=3, patches=SEVERAL)
+    cart.write_rom(0x0000, 0x0A)
+    cart.write_rom(0x4000, 2)
+    cart.write_ram(0xA000, 5)
+    cart.write_rom(0x6000, 1)
+    cart.write_ram(0xA000, 6)
+    assert (cart.ram[0], cart.ram[0x4000]) == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "banks", "patches"),
+    [
+        ("one logo", 0x01, 64, SEVERAL[:1]),
+        ("another one", 0x01, 64, [SEVERAL[0], (0x40104, LOGO[:-1] + b"x")]),
+        ("512 KiB twice", 0x01, 64, SEVERAL[::2]),
+        ("no logo at all", 0x01, 64, ()),
+        ("more ROM", 0x01, 128, SEVERAL),
+        ("less ROM", 0x01, 32, SEVERAL[:2]),
+        ("another controller", 0x19, 64, SEVERAL),
+    ],
+)
+def test_what_is_no_cartridge_of_several_games(what, kind, banks, patches):
+    cartridge = build(b"", kind=kind, banks=banks, patches=patches)
+    assert cartridge.mbc == (Mbc.MBC5 if kind == 0x19 else Mbc.MBC1), what
+
+
+def test_several_games_are_seen_where_the_last_bank_is_cut_short():
+    rom = build(b"", kind=0x01, banks=64, patches=SEVERAL).rom[: 60 * 0x4000]
+    with pytest.warns(UserWarning, match="it is cut short"):
+        assert read_cartridge(rom).mbc == Mbc.MBC1M
 
 
 @pytest.mark.parametrize(("value", "bank"), [(0, 1), (1, 1), (0x7F, 0x7F), (0x80, 1)])

@@ -6,7 +6,14 @@ import pytest
 
 from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
-from tests.gameboy.machines import START, assert_same, build, machine_with_memory, reloaded
+from tests.gameboy.machines import (
+    SEVERAL,
+    START,
+    assert_same,
+    build,
+    machine_with_memory,
+    reloaded,
+)
 from tests.needs import needs_core
 
 pytestmark = [needs_core, pytest.mark.parity]
@@ -18,6 +25,8 @@ KINDS = {
     "MBC1, 2 KiB": {"kind": 0x03, "ram": 1, "banks": 8},
     "MBC1, 32 KiB": {"kind": 0x03, "ram": 3, "banks": 8},
     "MBC1, 2 MiB": {"kind": 0x03, "ram": 2, "banks": 128},
+    "MBC1 of several games": {"kind": 0x03, "ram": 2, "banks": 64, "patches": SEVERAL},
+    "MBC1, 1 MiB": {"kind": 0x03, "ram": 3, "banks": 64},
     "MBC2": {"kind": 0x06, "ram": 0, "banks": 16},
     "MBC2, 64 KiB": {"kind": 0x05, "ram": 3, "banks": 4},
     "MBC3, 2 KiB": {"kind": 0x13, "ram": 1, "banks": 8},

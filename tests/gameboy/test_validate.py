@@ -15,7 +15,7 @@ from fastenv.gameboy.reference.ppu import DRAW
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import IO
 from fastenv.gameboy.validate_machine import HIGH_BITS, validate_rows
-from tests.gameboy.machines import assert_same, build, differences, machine_with_memory
+from tests.gameboy.machines import SEVERAL, assert_same, build, differences, machine_with_memory
 from tests.needs import needs_core
 
 CARTRIDGE = build(bytes.fromhex("fb3c18fd"), kind=0x03, ram=2)
@@ -93,6 +93,19 @@ def test_what_no_mbc2_can_be_is_refused(field, value, allowed):
     rows[field][1] = value
     message = f"lane 1: {field} is not possible: {allowed}"
     with pytest.raises(StateError, match=re.escape(message)):
+        validate_rows(rows, cartridge)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [("rom_bank", 0, "1 to 31"), ("rom_bank", 32, "1 to 31"), ("ram_bank", 4, "0 to 3")],
+)
+def test_what_no_cartridge_of_several_games_can_be_is_refused(field, value, allowed):
+    cartridge = build(b"", kind=0x01, banks=64, patches=SEVERAL)
+    rows = pack(Machine(cartridge))
+    validate_rows(rows, cartridge)
+    rows[field] = value
+    with pytest.raises(StateError, match=f"lane 0: {field} is not possible: must be {allowed}"):
         validate_rows(rows, cartridge)
 
 

@@ -4,6 +4,8 @@ from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.clock import Clock
 from fastenv.gameboy.tables import CLOCK_MASKS, FIRST_CLOCK_BANK, RAM_BANK, ROM_BANK, Mbc
 
+# How many bits of an MBC1's first register count, below the two of the second one.
+MBC1_BITS = {Mbc.MBC1: 5, Mbc.MBC1M: 4}
 BATTERY_KEY = 0x0A  # in the low half of a byte, it opens the RAM
 
 
@@ -25,8 +27,8 @@ class Cart:
     @property
     def low_bank(self) -> int:
         """The bank of ROM at $0000."""
-        if self.mbc == Mbc.MBC1 and self.bank_mode:
-            return self.ram_bank << 5
+        if self.mbc in MBC1_BITS and self.bank_mode:
+            return self.ram_bank << MBC1_BITS[self.mbc]
         return 0
 
     @property
@@ -34,8 +36,9 @@ class Cart:
         """The bank of ROM at $4000."""
         if self.mbc == Mbc.NONE:
             return 1
-        if self.mbc == Mbc.MBC1:
-            return self.ram_bank << 5 | self.rom_bank
+        if self.mbc in MBC1_BITS:
+            bits = MBC1_BITS[self.mbc]
+            return self.ram_bank << bits | self.rom_bank % (1 << bits)
         return self.rom_bank
 
     def place_in_ram(self, address: int) -> int | None:
@@ -47,7 +50,7 @@ class Cart:
             bank = 0
         elif not self.ram_enable or (self.mbc == Mbc.MBC3 and bank > 7):
             return None
-        elif self.mbc == Mbc.MBC1 and not self.bank_mode:
+        elif self.mbc in MBC1_BITS and not self.bank_mode:
             bank = 0
         return (bank * RAM_BANK + address % RAM_BANK) % size  # RAM below 8 KiB is seen repeatedly
 
@@ -83,7 +86,7 @@ class Cart:
 
     def write_rom(self, address: int, value: int) -> None:
         """Write a register of the bank controller, at $0000 to $7FFF."""
-        if self.mbc == Mbc.MBC1:
+        if self.mbc in MBC1_BITS:
             self._write_mbc1(address >> 13, value)
         elif self.mbc == Mbc.MBC2:
             self._write_mbc2(address, value)
