@@ -12,7 +12,8 @@ from fastenv.files import read_regular, show_path
 from fastenv.gameboy.tables import ROM_BANK, Mbc
 
 _HEADER_END = 0x150
-_TITLE, _TYPE, _ROM_SIZE, _RAM_SIZE, _CHECKSUM = slice(0x134, 0x143), 0x147, 0x148, 0x149, 0x14D
+_TITLE, _COLOUR, _TYPE = slice(0x134, 0x143), 0x143, 0x147
+_ROM_SIZE, _RAM_SIZE, _CHECKSUM = 0x148, 0x149, 0x14D
 _SUPPORTED = {
     0x00: Mbc.NONE, 0x08: Mbc.NONE, 0x09: Mbc.NONE,
     0x01: Mbc.MBC1, 0x02: Mbc.MBC1, 0x03: Mbc.MBC1, 0x05: Mbc.MBC2, 0x06: Mbc.MBC2,
@@ -23,13 +24,14 @@ _WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
 _WITH_CLOCK = (0x0F, 0x10)
 _RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the header's code
 _MBC2_RAM = 512  # in the controller itself, whatever the header says
+_COLOUR_ALONE = 0xC0  # $80 is for both machines
 _MOST_ROM = 512 * ROM_BANK
 _LOGO = slice(0x104, 0x134)
 _MULTICART, _NEXT_GAME = 64, 16  # banks of a cartridge of several games, of each
 
 
 class UnsupportedCartridgeError(ConfigError):
-    """A cartridge of a type that is not emulated."""
+    """A cartridge of a type that is not emulated, or for a machine that is not."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
     Raises
     ------
     UnsupportedCartridgeError
-        If its header names a type that is not emulated.
+        If its header names a type that is not emulated, or the colour machine alone.
     ConfigError
         If it is shorter than its header, or longer than any cartridge.
 
@@ -108,25 +110,8 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
             f"{name}: {len(rom)} bytes; a ROM has at least {_HEADER_END}, those of its header, and "
             f"at most {_MOST_ROM}"
         )
-    kind = rom[_TYPE]
-    if kind not in _SUPPORTED:
-        known = ", ".join(f"${code:02X}" for code in _SUPPORTED)
-        raise UnsupportedCartridgeError(
-            f"{name}: cartridge type ${kind:02X} at $0147 is not emulated, only {known}"
-        )
-    checksum = sum(0xFF - byte for byte in rom[0x134:_CHECKSUM]) & 0xFF
-    if checksum != rom[_CHECKSUM]:
-        warnings.warn(
-            f"{name}: header checksum at $014D is ${rom[_CHECKSUM]:02X}, should be "
-            f"${checksum:02X}: a console would not start it",
-            stacklevel=2,
-        )
-    size = 2 * ROM_BANK << rom[_ROM_SIZE]
-    if len(rom) < size <= _MOST_ROM:
-        warnings.warn(
-            f"{name}: {len(rom)} bytes, its header at $0148 says {size}: it is cut short",
-            stacklevel=2,
-        )
+    _check(rom, name)
+    _warn(rom, name)
     banks = max(2, -(-len(rom) // ROM_BANK))
     banks = 1 << (banks - 1).bit_length()
     padded = rom.ljust(banks * ROM_BANK, b"\xff")
@@ -137,8 +122,40 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
         title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],
-        has_clock=kind in _WITH_CLOCK,
+        has_clock=rom[_TYPE] in _WITH_CLOCK,
     )
+
+
+def _check(rom: bytes, name: str) -> None:
+    """Refuse what is not emulated."""
+    kind = rom[_TYPE]
+    if kind not in _SUPPORTED:
+        known = ", ".join(f"${code:02X}" for code in _SUPPORTED)
+        raise UnsupportedCartridgeError(
+            f"{name}: cartridge type ${kind:02X} at $0147 is not emulated, only {known}"
+        )
+    if rom[_COLOUR] == _COLOUR_ALONE:
+        raise UnsupportedCartridgeError(
+            f"{name}: $0143 is ${_COLOUR_ALONE:02X}, a program for the colour machine alone, which "
+            "is not emulated; any other value is allowed, such as $80 for both machines"
+        )
+
+
+def _warn(rom: bytes, name: str) -> None:
+    """Warn of what a console would not start, and of what is missing."""
+    checksum = sum(0xFF - byte for byte in rom[0x134:_CHECKSUM]) & 0xFF
+    if checksum != rom[_CHECKSUM]:
+        warnings.warn(
+            f"{name}: header checksum at $014D is ${rom[_CHECKSUM]:02X}, should be "
+            f"${checksum:02X}: a console would not start it",
+            stacklevel=3,
+        )
+    size = 2 * ROM_BANK << rom[_ROM_SIZE]
+    if len(rom) < size <= _MOST_ROM:
+        warnings.warn(
+            f"{name}: {len(rom)} bytes, its header at $0148 says {size}: it is cut short",
+            stacklevel=3,
+        )
 
 
 def _controller(rom: bytes) -> Mbc:

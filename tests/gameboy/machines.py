@@ -17,11 +17,12 @@ LOGO = bytes(range(1, 0x31))  # what stands where a console looks for the logo; 
 SEVERAL = tuple((game * 0x40000 + 0x104, LOGO) for game in range(4))
 
 
-def build(program, *, kind=0x00, ram=0, banks=2, fill=b"\0", patches=()):
+def build(program, *, kind=0x00, ram=0, banks=2, color=0, fill=b"\0", patches=()):
     """Return the cartridge of a program at $0150; ``patches`` are (address, bytes)."""
     rom = bytearray((fill * (banks * 0x4000 // len(fill) + 1))[: banks * 0x4000])
     for address, code in ((0x100, b"\x00\xc3\x50\x01"), (START, bytes(program)), *patches):
         rom[address : address + len(code)] = code
+    rom[0x143] = color
     rom[0x147], rom[0x148], rom[0x149] = kind, banks.bit_length() - 2, ram
     rom[0x14D] = sum(0xFF - byte for byte in rom[0x134:0x14D]) & 0xFF
     return read_cartridge(bytes(rom))

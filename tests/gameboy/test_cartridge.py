@@ -62,6 +62,20 @@ def test_types_that_are_not_emulated_are_refused_by_name(kind):
         read_cartridge(bytes(rom))
 
 
+def test_a_program_for_the_colour_machine_alone_is_refused():
+    message = (
+        "game: $0143 is $C0, a program for the colour machine alone, which is not emulated; any"
+    )
+    with pytest.raises(UnsupportedCartridgeError, match=re.escape(message)) as caught:
+        read_cartridge(bytes(0x143) + b"\xc0" + bytes(0x8000), "game")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("color", [0x00, 0x41, 0x7F, 0x80, 0x84, 0xC1])
+def test_programs_for_both_machines_or_this_one_are_taken(color):
+    assert build(b"", color=color).mbc == Mbc.NONE
+
+
 def test_a_wrong_checksum_is_told():
     rom = bytearray(build(b"").rom)
     rom[0x14D] ^= 1
