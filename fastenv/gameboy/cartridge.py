@@ -22,6 +22,7 @@ _SUPPORTED = {
 }  # fmt: skip
 _WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
 _WITH_CLOCK = (0x0F, 0x10)
+_WITH_BATTERY = (0x03, 0x06, 0x09, 0x0F, 0x10, 0x13, 0x1B, 0x1E)
 _RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the header's code
 _MBC2_RAM = 512  # in the controller itself, whatever the header says
 _COLOUR_ALONE = 0xC0  # $80 is for both machines
@@ -51,6 +52,8 @@ class Cartridge:
     checksum : int
         The header's, which decides two flags at power-up.
     has_clock : bool
+    has_battery : bool
+        Whether RAM and clock outlast the machine.
     """
 
     rom: bytes
@@ -60,6 +63,7 @@ class Cartridge:
     sha256: str
     checksum: int
     has_clock: bool = False
+    has_battery: bool = False
 
     @property
     def rom_banks(self) -> int:
@@ -123,6 +127,7 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],
         has_clock=rom[_TYPE] in _WITH_CLOCK,
+        has_battery=rom[_TYPE] in _WITH_BATTERY,
     )
 
 
