@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import StateError
-from fastenv.files import read_regular, show_path
+from fastenv.files import read_regular, show_path, write_bytes
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.tables import CLOCK_MASKS
@@ -49,7 +49,7 @@ def save_sav(path: str | Path, row: Array, cartridge: Cartridge) -> None:
     if cartridge.has_clock:
         registers = np.concatenate([row[name][0] for name in _CLOCK_FIELDS])
         content += registers.astype("<u4").tobytes() + _NO_TIME
-    Path(path).write_bytes(content)
+    write_bytes(path, content)
 
 
 def load_sav(path: str | Path, cartridge: Cartridge) -> Array:
