@@ -231,6 +231,9 @@ class Game(Reference):
         The id it was made by, without the namespace; None if it was made by hand.
     bot_names : tuple of str
         Names that :meth:`bot` knows, the strongest player last.
+    slow_bots : tuple of str
+        Those of them that take seconds for a decision in the reference; ``fastenv verify`` plays
+        without them.
     goal : str
         For people who play it: what it is about, and how to begin.
     presets : mapping of str to mapping
@@ -240,6 +243,7 @@ class Game(Reference):
     spec: GameSpec
     env_id: str | None = None
     bot_names: tuple[str, ...] = ()
+    slow_bots: tuple[str, ...] = ()
     goal: str = ""
     pays_rollouts = True  # whether rollouts count rewards; not needed where outcomes say it all
     bots_read_obs = True  # whether scripted players read what is shown, or the game alone

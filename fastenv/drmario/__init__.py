@@ -57,6 +57,7 @@ class DrMarioGame(ConfiguredGame):
     config : DrMarioConfig
     """
 
+    slow_bots = tuple(t.LOOKING_AHEAD)
     goal = "Clear all viruses: four cells of one colour in a line vanish."
 
     config: DrMarioConfig

@@ -9,6 +9,7 @@ from fastenv.drmario.layout import OBSERVATIONS
 from fastenv.drmario.reachability import plan
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
+from fastenv.verify import quick_bots
 from tests.needs import HAS_CORE, needs_core
 from tests.slow import late
 
@@ -25,11 +26,6 @@ def game_of(seed, agents, placement, **changes):
     if placement:
         options["mode"] = "warp"
     return make_game(agents=agents, placement=placement, **(options | changes))
-
-
-def quick_bots(game):
-    """Return the bots that take no seconds in plain Python."""
-    return [name for name in game.bot_names if name not in t.LOOKING_AHEAD]
 
 
 def rows_of(game, seed, steps, who="random"):
