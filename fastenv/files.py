@@ -1,9 +1,9 @@
-"""Reading files of unknown origin: bounded in size, never waiting, never pickled.
+"""Reading files of unknown origin, bounded in size and never pickled; and writing whole files.
 
-Each function takes the path and ``limit``, how many bytes the file, and what it expands to, may
-have, and raises nothing but :class:`FileError`, one sentence that names the file, what was found
-and what is allowed. What is declared in a header is checked against the limit before memory for
-it is taken.
+Each function that reads takes the path and ``limit``, how many bytes the file, and what it expands
+to, may have, and raises nothing but :class:`FileError`, one sentence that names the file, what was
+found and what is allowed. What is declared in a header is checked against the limit before memory
+for it is taken. What is written replaces a file in one step.
 """
 
 from __future__ import annotations
@@ -157,6 +157,30 @@ def check_zip(path: Path, limit: int) -> None:
     """
     with open_regular(path, limit) as file, _refuse(path, "no zip file"):
         _open_zip(file, path, limit).close()
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """Replace ``path`` by a file with this content, atomically and durably.
+
+    A process that is killed meanwhile leaves the old file, and one named ``.tmp-<pid>-...``.
+    """
+    folder, name = os.path.split(path)
+    unfinished = os.path.join(folder, f".tmp-{os.getpid()}-{name}")
+    with open(unfinished, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(unfinished, path)
+    sync_folder(folder or os.curdir)
+
+
+def sync_folder(path: Path) -> None:
+    """Make what was created, renamed or removed in a folder durable."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def show_path(path: Path) -> str:

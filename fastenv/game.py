@@ -231,6 +231,9 @@ class Game(Reference):
         The id it was made by, without the namespace; None if it was made by hand.
     bot_names : tuple of str
         Names that :meth:`bot` knows, the strongest player last.
+    slow_bots : tuple of str
+        Those of them that take seconds for a decision in the reference; ``fastenv verify`` plays
+        without them.
     goal : str
         For people who play it: what it is about, and how to begin.
     presets : mapping of str to mapping
@@ -240,6 +243,7 @@ class Game(Reference):
     spec: GameSpec
     env_id: str | None = None
     bot_names: tuple[str, ...] = ()
+    slow_bots: tuple[str, ...] = ()
     goal: str = ""
     pays_rollouts = True  # whether rollouts count rewards; not needed where outcomes say it all
     bots_read_obs = True  # whether scripted players read what is shown, or the game alone
@@ -393,6 +397,10 @@ class Game(Reference):
             Any of the game's, whether or not its decision is due.
         mode : {"ansi", "rgb_array"}
         """
+        return self.render(row, mode)
+
+    def render_choice(self, row: np.void, action: int, mode: str) -> Any:
+        """Draw a state with the mark of an action that is about to be taken; default without."""
         return self.render(row, mode)
 
     def steering(self, row: np.void) -> Steering | None:

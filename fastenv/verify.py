@@ -353,7 +353,7 @@ class Case:
         rows, found = standard.get_states(lanes), None
         if knows_resample(standard.game):
             found = self._check_worlds(rows, lanes.tolist())
-        if found is None and standard.game.bot_names:
+        if found is None and quick_bots(standard.game):
             found = self._check_rollouts(rows, lanes.tolist())
         return found
 
@@ -417,7 +417,7 @@ class Case:
         until = (None, *spec.stops)[rng.integers(1 + len(spec.stops))]
         how: dict[str, Any] = {
             "actions": actions.reshape(spec.agents(k)).tolist(),
-            "players": [str(name) for name in rng.choice(game.bot_names, game.num_seats)],
+            "players": [str(name) for name in rng.choice(quick_bots(game), game.num_seats)],
             "until": f"{until}{rng.integers(1, 6)}" if until and until.endswith("=") else until,
             "limit": int(rng.integers(1, 9)),
             "seeds": int(rng.integers(2**63)),
@@ -484,9 +484,14 @@ def draw_opponent(game: Game, seed: int) -> list[str] | None:
     return draw_players(game, rng)
 
 
+def quick_bots(game: Game) -> tuple[str, ...]:
+    """Return the scripted players that the reference can play too."""
+    return tuple(name for name in game.bot_names if name not in game.slow_bots)
+
+
 def draw_players(game: Game, rng: np.random.Generator) -> list[str]:
     """Return players for all seats but the learner's: bots, and some from outside."""
-    bots, count = game.bot_names or (EXTERNAL,), game.spec.num_agents - 1
+    bots, count = quick_bots(game) or (EXTERNAL,), game.spec.num_agents - 1
     drawn = [bots[k] for k in rng.integers(len(bots), size=count)]
     return [EXTERNAL if rng.random() < 0.5 else name for name in drawn]
 

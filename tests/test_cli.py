@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 import fastenv
-from fastenv import skullking
+from fastenv import numba_cache, skullking
 from fastenv.__main__ import main
 from fastenv.paths import as_compiled, callable_at
 from fastenv.skullking.state import STATE_DTYPE
@@ -109,7 +109,8 @@ def test_play_by_a_bot_and_by_hand(capsys, monkeypatch):
         (["play", "--env", "Prospector-v0", "--set", "level=5"], "'level'"),
     ],
 )
-def test_mistakes_are_one_line(capsys, args, message):
+def test_mistakes_are_one_line(capsys, args, message, monkeypatch):
+    monkeypatch.setattr(numba_cache, "print_notice", lambda _text: None)  # of a first compilation
     assert main(args) == 2
     shown = capsys.readouterr().err
     assert shown.startswith("error: ")

@@ -304,3 +304,22 @@ def test_integers_that_cannot_be_printed():
 @pytest.mark.parametrize(("path", "shown"), [("", "''"), (" ", "' '"), ("a b", "a b")])
 def test_a_path_of_nothing_is_seen(path, shown):
     assert files.show_path(path) == shown
+
+
+@pytest.mark.parametrize("place", ["folder/file", "file"])
+def test_a_file_is_replaced_whole_or_not_at_all(place, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    files.write_bytes(place, b"old")
+    files.write_bytes(tmp_path / place, b"new and longer")
+    assert (tmp_path / place).read_bytes() == b"new and longer"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        files.write_bytes(place, b"half")
+    assert (tmp_path / place).read_bytes() == b"new and longer"
+    (left,) = (tmp_path / place).parent.glob(".tmp-*")
+    assert left.name == f".tmp-{os.getpid()}-file"

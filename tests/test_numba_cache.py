@@ -16,7 +16,7 @@ pytest.importorskip("numba")
 import numba
 from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
 
-from fastenv import numba_cache
+from fastenv import notices, numba_cache
 from fastenv.numba_cache import compile_notice
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,6 +36,12 @@ def three(x):
     return x + 3
 """
 LINE = "fastenv: compiling the kernels of Some-v0 with Numba, some seconds, once: they are cached\n"
+
+
+@pytest.fixture(autouse=True)
+def notices_are_printed(monkeypatch):
+    """Tests of training silence them for a whole process."""
+    monkeypatch.setattr(numba_cache, "print_notice", notices.print_notice)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """How well Dr. Mario's bots play: ``python -m tools.drmario_bots --out FILE``.
 
-Every bot plays the same games of a level and speed to their ends, on seeds that no player was tuned
-on (``training/apps/drmario/splits.py``). A rate has its 95 % interval by Wilson's score.
+Every bot plays the same games of a level and speed to their ends, on the seeds for reports
+(``training/apps/drmario/splits.py``). A rate has its 95 % interval by Wilson's score.
 """
 
 from __future__ import annotations

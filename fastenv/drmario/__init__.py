@@ -57,6 +57,7 @@ class DrMarioGame(ConfiguredGame):
     config : DrMarioConfig
     """
 
+    slow_bots = tuple(t.LOOKING_AHEAD)
     goal = "Clear all viruses: four cells of one colour in a line vanish."
 
     config: DrMarioConfig
@@ -266,6 +267,14 @@ class DrMarioGame(ConfiguredGame):
             row = row.copy()
             row["players"]["plan_left"][1 - seat] = 0
         return self.render(row, mode)
+
+    def render_choice(self, row: np.void, action: int, mode: str) -> Any:
+        """Draw where a placement puts the pill; buttons, and seats of a match, have no mark."""
+        one = self.config.placement and self.config.agents == 1
+        ghosts = {0: int(action)} if one else None
+        if mode == "ansi":
+            return render.render_ansi(row, ghosts=ghosts)
+        return render.render_rgb(row, ghosts)
 
     def steering(self, row: np.void) -> Steering | None:
         if not self.config.placement:

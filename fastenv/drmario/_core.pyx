@@ -9,15 +9,15 @@ from libc.string cimport memcpy, memset
 from fastenv cimport _batch
 from fastenv._rng cimport rng_bounded
 from fastenv.drmario._game cimport reset as start_episode, step_frame
-from fastenv.drmario._successors cimport Decision, decision_of, greedy_action, write_successor
 from fastenv.drmario._leaf cimport Counts, Planes, count_bottle, planes_of
 from fastenv.drmario._lookahead cimport lookahead_action
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
-from fastenv.drmario._worlds cimport draw_world, placed
 from fastenv.drmario._state cimport (
-    BOT_GREEDY, BOT_LOOKAHEAD2, BOT_RANDOM, NUM_PLACEMENTS, BotParams, INFEASIBLE, Costs, Head, Knobs, One, Player, Rules, Shared,
-    Successor, Two, View
+    BOT_GREEDY, BOT_LOOKAHEAD2, BOT_RANDOM, INFEASIBLE, NUM_PLACEMENTS, BotParams, Costs, Head,
+    Knobs, One, Player, Rules, Shared, Successor, Two, View
 )
+from fastenv.drmario._successors cimport Decision, decision_of, greedy_action, write_successor
+from fastenv.drmario._worlds cimport draw_world, placed
 
 # -- frames ----------------------------------------------------------------------------------------
 

@@ -305,13 +305,20 @@ cdef inline void settle(const Tables* tb, Player* p, int agents) noexcept nogil:
 
 # -- spawn and throw (docs/drmario.md, 7) -------------------------------------------------------------
 
-cdef inline void count_pill(Player* p) noexcept nogil:
+cdef inline void count_up(Player* p) noexcept nogil:
     if p.pill_count_hi == 0x99 and p.pill_count_lo == 0x99:
         return
     p.pill_count_lo = bcd_up(p.pill_count_lo)
     if p.pill_count_lo == 0xA0:
         p.pill_count_lo = 0
         p.pill_count_hi = bcd_up(p.pill_count_hi)
+
+
+cdef inline void count_pill(Player* p) noexcept nogil:
+    # Every tenth pill makes the next ones faster.
+    count_up(p)
+    if (p.pill_count_lo & 15) == 0 and p.speed_ups < MAX_SPEED_UPS:
+        p.speed_ups += 1
 
 
 cdef inline void next_pill(const Head* h, Player* p) noexcept nogil:
@@ -322,8 +329,6 @@ cdef inline void next_pill(const Head* h, Player* p) noexcept nogil:
     p.throw_frame = p.preview_rot = p.combo_counter = 0
     p.row, p.col, p.rot = SPAWN_ROW, SPAWN_COLUMN, 0
     count_pill(p)
-    if (p.pill_count_lo & 15) == 0 and p.speed_ups < MAX_SPEED_UPS:
-        p.speed_ups += 1
 
 
 cdef inline void throw(Player* p) noexcept nogil:

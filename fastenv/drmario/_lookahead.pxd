@@ -1,6 +1,6 @@
 # The bots that look two and three placements ahead (docs/drmario.md, 17.3); the readable twin is
 # lookahead.py. Costs do not depend on colours: a bottle is planned once for all nine pills.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
 from fastenv.drmario._game cimport *
 from fastenv.drmario._planner cimport plan
@@ -117,8 +117,6 @@ cdef inline uint32_t go_on(
     after.color_first, after.color_second = after.preview_first, after.preview_second
     after.combo_counter = 0
     count_pill(after)
-    if (after.pill_count_lo & 15) == 0 and after.speed_ups < MAX_SPEED_UPS:
-        after.speed_ups += 1
     plan(after.board, frame & 1, gravity_of(s.tables, after), s.extended, costs)
     return frame
 

@@ -16,14 +16,14 @@ from fastenv.errors import ConfigError, show
 from fastenv.rng import Rng
 
 NAMES = tuple(bot.name.lower() for bot in Bot)
-ALONE = tuple(name for name in NAMES if name != Bot.ATTACK2.name.lower())
+FOR_ONE = tuple(name for name in NAMES if name != Bot.ATTACK2.name.lower())
 
 
 def names_of(config: DrMarioConfig) -> tuple[str, ...]:
     """Return who can play: where decisions are frames only ``random``, others choose placements."""
     if not config.placement:
         return (Bot.RANDOM.name.lower(),)
-    return NAMES if config.agents == 2 else ALONE
+    return NAMES if config.agents == 2 else FOR_ONE
 
 
 def bot_kind(name: str, config: DrMarioConfig) -> Bot:

@@ -11,13 +11,12 @@ import numpy as np
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Tile
-from fastenv.drmario.view import BottleView, game_views
+from fastenv.drmario.view import LETTERS, BottleView, game_views
 from fastenv.pillow import needs_pillow
 
 __all__ = ["render_ansi", "render_bottles", "render_rgb"]
 
 BOLD, DIM = "1", "2"
-LETTERS = "yrb"  # by colour, as the rules number them
 FRONT = ("93", "91", "94")
 BACK = ("30;103", "1;97;41", "1;97;44")
 # What stands before the letter of a half; that of a right half stands before its bracket.
@@ -129,12 +128,13 @@ def render_bottles(row: Any, color: bool = True, ghosts: Mapping[int, int] | Non
     return "\n".join(_beside(blocks, [BOTTLE + 2] * len(blocks)))
 
 
-def render_rgb(row: Any) -> np.ndarray:
+def render_rgb(row: Any, ghosts: Mapping[int, int] | None = None) -> np.ndarray:
     """Return a picture of the bottles.
 
     Parameters
     ----------
-    row : record of a game
+    row, ghosts
+        See :func:`render_ansi`.
 
     Returns
     -------
@@ -148,4 +148,4 @@ def render_rgb(row: Any) -> np.ndarray:
     """
     with needs_pillow("bottles"):
         from fastenv.drmario import picture
-    return picture.draw(game_views(row))
+    return picture.draw(game_views(row, ghosts))

@@ -13,7 +13,8 @@ The oracle plays the frames until the next decision; ``_successors.pxd`` counts 
 from __future__ import annotations
 
 import copy
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,17 +28,12 @@ from fastenv.drmario.state import SUCCESSOR_DTYPE
 from fastenv.drmario.tables import Next, Reason
 from fastenv.errors import ConfigError, show
 
-if TYPE_CHECKING:
-    from fastenv.drmario import DrMarioGame
-
 Array = npt.NDArray[Any]
 Found = tuple[npt.NDArray[np.int32], Array]
 
 
-def of_rows(
-    game: DrMarioGame, rows: object, agent: int, backend: str | Backend, trusted: bool
-) -> Found:
-    """Return what is behind the placements of rows; see :meth:`DrMarioGame.successors`."""
+def of_rows(game: Any, rows: object, agent: int, backend: str | Backend, trusted: bool) -> Found:
+    """Return what is behind the placements of rows; see ``DrMarioGame.successors``."""
     spec, agents = game.spec, game.config.agents
     if not game.config.placement:
         raise ConfigError(f"{game.env_id} has no successors: its decisions are frames")
@@ -55,7 +51,7 @@ def of_rows(
     return parents, np.concatenate([np.zeros(0, SUCCESSOR_DTYPE), *each])
 
 
-def _compiled(game: DrMarioGame, rows: Array, agent: int) -> Found:
+def _compiled(game: Any, rows: Array, agent: int) -> Found:
     """Return the same, planned and settled by the core."""
     from fastenv.drmario import _core
 
@@ -94,13 +90,11 @@ def successor(game: DrMario, player: Player, action: int, cost: int) -> tuple[An
     after.plan_left, after.plan_action = cost, action
     frames = runs = 0
     board = after.board
-    while not is_over(after) and not after.needs_decision():
-        if after.next_action == Next.SEND:
-            board = [*after.board]  # a pill that has no room is written over it
-        alone.frame = (alone.frame + 1) & MASK32
-        after.frame(0)
+    for _ in play_on(alone, after):
         frames += 1
         runs = max(runs, after.combo_counter)  # forgotten as soon as the next pill is there
+        if after.next_action == Next.SEND:
+            board = [*after.board]  # a pill that has no room is written over it
     goal = alone.goal_met(after)
     reason = Reason.CLEAR if goal else Reason.TOPOUT if after.level_fail else Reason.NONE
     viruses = after.ev_tiles_virus
@@ -117,16 +111,18 @@ def take_aside(game: DrMario, player: Player) -> tuple[DrMario, Player]:
     return alone, after
 
 
-def is_over(player: Player) -> bool:
-    """Tell whether a player has reached its goal, or lost."""
-    return player.game.goal_met(player) or bool(player.level_fail)
+def play_on(game: DrMario, player: Player) -> Iterator[None]:
+    """Play frames up to the next decision of a player, or its end; stop behind each."""
+    while not (game.goal_met(player) or player.level_fail or player.needs_decision()):
+        game.frame = (game.frame + 1) & MASK32
+        player.frame(0)
+        yield
 
 
 def follow(game: DrMario, player: Player, action: int, cost: int) -> tuple[DrMario, Player]:
     """Return a copy of a game at the next decision of a player, or at the end."""
     alone, after = take_aside(game, player)
     after.plan_left, after.plan_action = cost, action
-    while not is_over(after) and not after.needs_decision():
-        alone.frame = (alone.frame + 1) & MASK32
-        after.frame(0)
+    for _ in play_on(alone, after):
+        pass
     return alone, after

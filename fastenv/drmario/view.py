@@ -9,6 +9,7 @@ from typing import Any
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Mode, Next, Reason, Tile
 
+LETTERS = "yrb"  # by colour, as the rules number them
 FRAME_RATE = 60.0988  # frames a second, as docs/drmario.md says at its top
 
 
@@ -76,7 +77,7 @@ def game_views(row: Any, ghosts: Mapping[int, int] | None = None) -> list[Bottle
     """
     endings = _endings(row)
     return [
-        _bottle_view(row, player, (ghosts or {}).get(number), *endings[number])
+        _bottle_view(row, player, number, (ghosts or {}).get(number), *endings[number])
         for number, player in enumerate(row["players"])
     ]
 
@@ -103,7 +104,9 @@ def halves_of(action: int, first: int, second: int) -> tuple[Half, Half]:
     return Half(row, col, tiles[0], first), Half(row + down, col + right, tiles[1], second)
 
 
-def _bottle_view(row: Any, player: Any, ghost: int | None, ending: str, won: bool) -> BottleView:
+def _bottle_view(
+    row: Any, player: Any, number: int, ghost: int | None, ending: str, won: bool
+) -> BottleView:
     colors = int(player["color_first"]), int(player["color_second"])
     if ghost is None and player["plan_left"]:
         ghost = int(player["plan_action"])
@@ -112,7 +115,7 @@ def _bottle_view(row: Any, player: Any, ghost: int | None, ending: str, won: boo
         pill=_pill(player, *colors),
         ghost=() if ghost is None else halves_of(ghost, *colors),
         preview=(int(player["preview_first"]), int(player["preview_second"])),
-        counters=_counters(row, player),
+        counters=_counters(row, player, number),
         news=_news(player),
         ending=ending,
         won=won,
@@ -131,7 +134,7 @@ def _pill(player: Any, *colors: int) -> tuple[Half, ...]:
     )
 
 
-def _counters(row: Any, player: Any) -> tuple[tuple[str, str], ...]:
+def _counters(row: Any, player: Any, number: int) -> tuple[tuple[str, str], ...]:
     level = int(player["level"])
     if level < t.FEWEST_VIRUSES_LEVEL:
         goal = ("matches", f"{player['matches']} of {t.match_goal(level)}")
@@ -139,6 +142,9 @@ def _counters(row: Any, player: Any) -> tuple[tuple[str, str], ...]:
         goal = ("viruses", str(t.from_bcd(int(player["virus_bcd"]))))
     frames = int(row["ep_frames"])
     minutes, seconds = divmod(int(frames / FRAME_RATE), 60)
+    last = ("score", f"{player['score']:,}")
+    if len(row["players"]) == 2:  # which has no score
+        last = ("garbage", _pending(row["players"][1 - number]))
     return (
         ("level", str(level)),
         ("speed", t.SPEEDS[player["speed_setting"]]),
@@ -146,8 +152,16 @@ def _counters(row: Any, player: Any) -> tuple[tuple[str, str], ...]:
         ("pills", str(player["locks"])),
         ("frames", f"{frames:,}"),
         ("time", f"{minutes}:{seconds:02}"),
-        ("score", f"{player['score']:,}"),
+        last,
     )
+
+
+def _pending(opponent: Any) -> str:
+    """Return what an opponent has sent and has not fallen yet: how much, and its colours."""
+    size = min(int(opponent["attack_size"]), t.MAX_ATTACK)
+    if size < t.MIN_ATTACK:
+        return "none"
+    return f"{size} " + "".join(LETTERS[color] for color in opponent["attack_colors"][:size])
 
 
 def _news(player: Any) -> tuple[str, ...]:

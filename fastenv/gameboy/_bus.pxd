@@ -5,15 +5,16 @@ from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, SCAN, STAMP, STEP_DRAW, STEP_OFF, Machine, code_page, is_on,
-    line_start, map_ram, map_rom, open_ram,
+    line_start, map_ram, map_rom, mbc1_bits, open_ram,
 )
 from fastenv.gameboy._ppu cimport (
     blank, compare_ly, end_frame, next_ppu_event, run_ppu, update_stat,
 )
 from fastenv.gameboy._state cimport (
-    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC1, MBC5, NO_MBC, R_BGP,
-    R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY,
-    R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME, State,
+    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC2, MBC5,
+    NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB,
+    R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME,
+    State,
 )
 
 
@@ -166,15 +167,15 @@ cdef inline void latch_clock(Machine* m, uint8_t value, int64_t time) noexcept n
 
 cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept nogil:
     # A byte below $FE00, whatever the display is doing.
-    cdef const uint8_t* page
+    cdef const uint8_t* ram
     if address < 0x8000:
         return m.reads[address >> 12][address & 0xFFF]
     if address < 0xA000:
         return m.s.vram[address & 0x1FFF]
     if address < 0xC000:
-        page = open_ram(m)
-        if page != NULL:
-            return page[address & 0x1FFF]
+        ram = open_ram(m, address)
+        if ram != NULL:
+            return ram[0] | (0xF0 if m.c.mbc == MBC2 else 0)
         return m.s.clock_latched[clock_register(m)] if clock_register(m) >= 0 else 0xFF
     return m.s.wram[address & 0x1FFF]
 
@@ -361,9 +362,12 @@ cdef inline void write_bank(
     # Registers of the bank controller (docs/gameboy.md, 11).
     cdef State* s = m.s
     cdef unsigned int region = address >> 13
-    if m.c.mbc == NO_MBC:
+    if m.c.mbc == NO_MBC or (m.c.mbc == MBC2 and region > 1):
         return
-    if region == 0:
+    if m.c.mbc == MBC2 and address & 0x100:
+        s.rom_bank = value & 0x0F
+        s.rom_bank += s.rom_bank == 0
+    elif region == 0 or m.c.mbc == MBC2:
         s.ram_enable = value & 0x0F == 0x0A
     elif m.c.mbc == MBC5:
         if region == 1 and address < 0x3000:
@@ -373,11 +377,11 @@ cdef inline void write_bank(
         elif region == 2:
             s.ram_bank = value & 0x0F
     elif region == 1:
-        s.rom_bank = value & (0x1F if m.c.mbc == MBC1 else 0x7F)
+        s.rom_bank = value & (0x1F if mbc1_bits(m) else 0x7F)
         s.rom_bank += s.rom_bank == 0
     elif region == 2:
-        s.ram_bank = value & (3 if m.c.mbc == MBC1 else 0x0F)
-    elif m.c.mbc == MBC1:
+        s.ram_bank = value & (3 if mbc1_bits(m) else 0x0F)
+    elif mbc1_bits(m):
         s.bank_mode = value & 1
     elif m.c.has_clock:
         latch_clock(m, value, time)
@@ -501,9 +505,9 @@ cdef inline void store_slow(
         if address < 0x8000:
             write_bank(m, address, value, time)
         elif address < 0xC000:
-            ram = open_ram(m)
+            ram = open_ram(m, address)
             if ram != NULL:
-                ram[address & 0x1FFF] = value
+                ram[0] = value & (0x0F if m.c.mbc == MBC2 else 0xFF)
             elif clock_register(m) >= 0:
                 write_clock(m, clock_register(m), value, time)
         else:

@@ -26,7 +26,7 @@ cdef int set_machine(
     m.lines = NULL
     m.skips, m.phase = skips, phase
     memset(&m.watch, 0, sizeof(m.watch))
-    if row.shape[0] != <Py_ssize_t>sizeof(State) + (m.c.ram_banks << 13):
+    if row.shape[0] != <Py_ssize_t>sizeof(State) + m.c.ram_bytes:
         raise ValueError(f"row has {row.shape[0]} bytes, the cartridge's machines have others")
     if shared.shape[0] < <Py_ssize_t>sizeof(Shared) + (m.c.rom_banks << 14):
         raise ValueError(f"shared has {shared.shape[0]} bytes, too few for the ROM")

@@ -7,8 +7,8 @@ from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._machine cimport Machine
 from fastenv.gameboy._state cimport (
-    HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, PLACE_DIALOGUE, PLACE_DONE, PLACE_ITEMS,
-    PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
+    HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MBC2, PLACE_DIALOGUE, PLACE_DONE,
+    PLACE_ITEMS, PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
 )
 from fastenv.gameboy._times cimport end_drawing, end_step, start_drawing, start_step
 
@@ -194,11 +194,15 @@ cdef inline void fill_memory(Lane* lane) noexcept nogil:
     # Fill all memory, as it may be when a console is turned on.
     cdef State* s = lane.s
     cdef uint64_t x = rng_next(lane.e.rng)
+    cdef int k
     x = fill(s.oam, sizeof(s.oam), x if x else 1)
     x = fill(s.high + 0x80, 0x7F, x)
     x = fill(s.vram, sizeof(s.vram), x)
     x = fill(s.wram, sizeof(s.wram), x)
     fill(lane.cart, lane.r.cart_bytes, x)
+    if (<const Shared*>lane.shared).mbc == MBC2:
+        for k in range(lane.r.cart_bytes):
+            lane.cart[k] &= 0x0F
 
 
 cdef inline void reset_lane(

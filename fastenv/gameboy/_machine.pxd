@@ -3,8 +3,8 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._state cimport (
-    DMA_BLOCKS, DRAW_END, FRAME, LINE, LINES, M_CYCLE, MBC1, MBC3, NEXT_LY, NO_MBC, R_LCDC, R_STAT,
-    RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
+    DMA_BLOCKS, DRAW_END, FRAME, LINE, LINES, M_CYCLE, MBC1, MBC1M, MBC3, NEXT_LY, NO_MBC, R_LCDC,
+    R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
 )
 from fastenv.gameboy._times cimport Watch
 
@@ -88,16 +88,25 @@ cdef inline const uint8_t* rom_bank(const Machine* m, unsigned int bank) noexcep
     return m.rom + ((bank & <unsigned int>(m.c.rom_banks - 1)) << 14)
 
 
-cdef inline uint8_t* open_ram(const Machine* m) noexcept nogil:
-    # The RAM at $A000, NULL if none is seen there (docs/gameboy.md, 11).
+cdef inline int mbc1_bits(const Machine* m) noexcept nogil:
+    # How many bits of an MBC1's first register count, below the two of the second one; 0: no MBC1.
+    return 5 if m.c.mbc == MBC1 else 4 if m.c.mbc == MBC1M else 0
+
+
+cdef inline uint8_t* open_ram(const Machine* m, unsigned int address) noexcept nogil:
+    # The byte of RAM at $A000 to $BFFF, NULL if none is seen there (docs/gameboy.md, 11). RAM below
+    # 8 KiB is seen repeatedly.
     cdef const State* s = m.s
-    cdef unsigned int bank
-    if m.c.mbc == NO_MBC:
-        return m.cart if m.c.ram_banks else NULL
-    if not m.c.ram_banks or not s.ram_enable or (m.c.mbc == MBC3 and s.ram_bank > 7):
+    cdef unsigned int bank = s.ram_bank
+    if m.c.ram_bytes == 0:
         return NULL
-    bank = s.ram_bank if m.c.mbc != MBC1 or s.bank_mode else 0
-    return m.cart + ((bank & <unsigned int>(m.c.ram_banks - 1)) << 13)
+    if m.c.mbc == NO_MBC:
+        bank = 0
+    elif not s.ram_enable or (m.c.mbc == MBC3 and bank > 7):
+        return NULL
+    elif mbc1_bits(m) and not s.bank_mode:
+        bank = 0
+    return m.cart + ((bank << 13 | address & 0x1FFF) & <unsigned int>(m.c.ram_bytes - 1))
 
 
 cdef inline int code_page(unsigned int pc) noexcept nogil:
@@ -117,12 +126,12 @@ cdef inline void map_code(
 cdef inline void map_rom(Machine* m) noexcept nogil:
     cdef const State* s = m.s
     cdef unsigned int low = 0, high = s.rom_bank
-    cdef int page
+    cdef int page, bits = mbc1_bits(m)
     if m.c.mbc == NO_MBC:
         high = 1
-    elif m.c.mbc == MBC1:
-        high |= s.ram_bank << 5
-        low = s.ram_bank << 5 if s.bank_mode else 0
+    elif bits:
+        high = (high & ((1 << bits) - 1)) | s.ram_bank << bits
+        low = s.ram_bank << bits if s.bank_mode else 0
     for page in range(4):
         m.reads[page] = rom_bank(m, low) + (page << 12)
         m.reads[page + 4] = rom_bank(m, high) + (page << 12)
@@ -132,8 +141,9 @@ cdef inline void map_rom(Machine* m) noexcept nogil:
 
 cdef inline void map_ram(Machine* m) noexcept nogil:
     # While a DMA transfer is under way, writes to what it may copy must find it up to date. Video
-    # memory is open while nothing is drawn, and until mode 3 of the next line.
-    cdef uint8_t* ram = open_ram(m)
+    # memory is open while nothing is drawn, and until mode 3 of the next line. RAM that is seen
+    # repeatedly is no plain memory.
+    cdef uint8_t* ram = NULL if m.c.ram_bytes < 0x2000 else open_ram(m, 0xA000)
     cdef bint closed = m.dma_end != 0
     cdef bint drawn = is_on(m) and m.ly < VISIBLE
     cdef int page

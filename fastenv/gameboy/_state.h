@@ -120,7 +120,7 @@ FASTENV_AT(Rules, differences, 1796);
 
 typedef struct Shared {
     int32_t rom_banks;
-    int32_t ram_banks;
+    int32_t ram_bytes;
     int16_t mbc;
     int16_t has_clock;
     int16_t video_is_open;
@@ -131,7 +131,7 @@ typedef struct Shared {
 } Shared;
 FASTENV_SIZE(Shared, 4248);
 FASTENV_AT(Shared, rom_banks, 0);
-FASTENV_AT(Shared, ram_banks, 4);
+FASTENV_AT(Shared, ram_bytes, 4);
 FASTENV_AT(Shared, mbc, 8);
 FASTENV_AT(Shared, has_clock, 10);
 FASTENV_AT(Shared, video_is_open, 12);

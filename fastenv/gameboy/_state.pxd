@@ -57,8 +57,10 @@ cdef enum Interrupt:
 cdef enum Mbc:
     NO_MBC = 0
     MBC1 = 1
+    MBC2 = 2
     MBC3 = 3
     MBC5 = 5
+    MBC1M = 11
 
 cdef enum Reload:
     RELOAD_NO = 0
@@ -136,7 +138,7 @@ cdef extern from "_state.h":
 
     ctypedef struct Shared:
         int32_t rom_banks
-        int32_t ram_banks
+        int32_t ram_bytes
         int16_t mbc
         int16_t has_clock
         int16_t video_is_open

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import FileError, StateError, show
-from fastenv.files import parse_json, read_regular, show_path
+from fastenv.files import parse_json, read_regular, show_path, write_bytes
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.validate_machine import validate_rows
@@ -37,7 +37,7 @@ def save_state(path: str | Path, row: np.ndarray[Any, Any], cartridge: Cartridge
     validate_rows(row, cartridge)
     header = {"format": FORMAT, "version": VERSION, "rom_sha256": cartridge.sha256}
     header |= {"row": row.nbytes}
-    Path(path).write_bytes(json.dumps(header).encode("ascii") + b"\n" + row.tobytes())
+    write_bytes(path, json.dumps(header).encode("ascii") + b"\n" + row.tobytes())
 
 
 def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:

@@ -228,7 +228,7 @@ RULES_DTYPE = np.dtype(
 SHARED_DTYPE = np.dtype(
     [
         ("rom_banks", "i4"),  # a power of two, of 16 KiB
-        ("ram_banks", "i4"),  # a power of two, of 8 KiB; 0: no RAM
+        ("ram_bytes", "i4"),  # a power of two; 0: no RAM
         ("mbc", "i2"),  # a Mbc
         ("has_clock", "i2"),
         ("video_is_open", "i2"),  # to the processor at any time (docs/gameboy.md, 5.5)
@@ -273,7 +273,7 @@ def shared_record(
     dtype = np.dtype(parts, align=True)
     record = np.zeros(1, dtype)
     head = record["head"]
-    head["rom_banks"], head["ram_banks"] = cartridge.rom_banks, cartridge.ram_banks
+    head["rom_banks"], head["ram_bytes"] = cartridge.rom_banks, cartridge.ram_size
     head["has_clock"] = cartridge.has_clock
     head["mbc"], head["read_ones"] = cartridge.mbc, t.READ_ONES
     head["video_is_open"], head["fixed_frames"] = not strict_video_access, fixed_frames

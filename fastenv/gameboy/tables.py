@@ -96,8 +96,10 @@ class Mbc(IntEnum):
 
     NONE = 0
     MBC1 = 1
+    MBC2 = 2
     MBC3 = 3
     MBC5 = 5
+    MBC1M = 11  # an MBC1 among several games, wired otherwise
 
 
 class Reload(IntEnum):

@@ -38,8 +38,9 @@ LONGEST_DELAY = 8 + 108  # of the end of mode 3: by scrolling, and by ten object
 _LONGEST = 2**62
 _FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
           "first_frame", "lyc_match", "wy_seen", "bank_mode", "ram_enable")  # fmt: skip
-_ROM_BANKS = {Mbc.NONE: (0, 0), Mbc.MBC1: (1, 31), Mbc.MBC3: (1, 127), Mbc.MBC5: (0, 511)}
-_RAM_BANKS = {Mbc.NONE: 0, Mbc.MBC1: 3, Mbc.MBC3: 15, Mbc.MBC5: 15}
+_ROM_BANKS = {Mbc.NONE: (0, 0), Mbc.MBC1: (1, 31), Mbc.MBC2: (1, 15), Mbc.MBC3: (1, 127),
+              Mbc.MBC5: (0, 511), Mbc.MBC1M: (1, 31)}  # fmt: skip
+_RAM_BANKS = {Mbc.NONE: 0, Mbc.MBC1: 3, Mbc.MBC2: 0, Mbc.MBC3: 15, Mbc.MBC5: 15, Mbc.MBC1M: 3}
 
 
 def _high_bits() -> Array:
@@ -153,6 +154,10 @@ def _display(rows: Array, on: Array) -> Iterator[Check]:
 def _cartridge(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     yield outside(rows, "rom_bank", *_ROM_BANKS[cartridge.mbc])
     yield outside(rows, "ram_bank", 0, _RAM_BANKS[cartridge.mbc])
+    bits = cartridge.ram_bits
+    if bits != 0xFF:  # to look at all bytes of others would take time and find nothing
+        wrong = (rows["cart"] & ~np.uint8(bits)).any(axis=1)
+        yield "cart", wrong, f"of a byte only the bits ${bits:02X} may be set"
     runs = int(cartridge.has_clock)
     for field in ("clock", "clock_latched"):
         most = np.array(CLOCK_MASKS, np.uint8) * runs

@@ -6,7 +6,7 @@ from fastenv.drmario import make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.reachability import Root
 from fastenv.drmario.tables import Tile
-from fastenv.engine import BatchEngine
+from fastenv.engine import BatchEngine, rng_streams
 from tests.drmario import golden
 
 INPUT_SETS = {False: "cost", True: "cost_with_ab"}
@@ -61,6 +61,17 @@ def random_boards(rng, n):
     )
     occupied[:, 0, 3:5] = False
     return np.where(occupied, 0x80, 0xFF).astype(np.uint8).reshape(n, 128)
+
+
+def play_out(engine, name, decisions, seed):
+    """Let a bot play the lanes to their ends, so many decisions at most; return their rows."""
+    engine.reset_many(seeds=seed)
+    running = np.ones(engine.num_envs, bool)
+    for _ in range(decisions):
+        chosen = engine.bot_actions(name, rng_streams(0, engine.num_envs))
+        engine.step_many(chosen, select=running, autoreset=False)
+        running &= ~engine.ended
+    return engine.get_states()
 
 
 def hand_made(rng, boards):

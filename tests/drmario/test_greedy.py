@@ -11,7 +11,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import branch, greedy_action
 from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
-from tests.drmario.boards import hand_made
+from tests.drmario.boards import hand_made, play_out
 from tests.needs import needs_core
 
 
@@ -147,13 +147,8 @@ def test_it_keeps_the_spawn_free():
 @needs_core
 def test_it_makes_the_matches_that_a_task_asks_for():
     engine = engine_of(8, level=-11, speed="medium")
-    engine.reset_many(seeds=5)
-    running = np.ones(8, bool)
-    for _ in range(100):
-        chosen = engine.bot_actions("greedy", rng_streams(0, 8))
-        engine.step_many(chosen, select=running, autoreset=False)
-        running &= ~engine.ended
-    assert (engine.get_states()["reason"] == t.Reason.CLEAR).all()
+    rows = play_out(engine, "greedy", 100, seed=5)
+    assert (rows["reason"] == t.Reason.CLEAR).all()
 
 
 @needs_core
@@ -161,12 +156,7 @@ def test_it_clears_level_0_where_first_does_not():
     cleared = {}
     for name in ("greedy", "first"):
         engine = engine_of(20, level=0, speed="medium")
-        engine.reset_many(seeds=77)
-        running = np.ones(20, bool)
-        for _ in range(80):
-            chosen = engine.bot_actions(name, rng_streams(0, 20))
-            engine.step_many(chosen, select=running, autoreset=False)
-            running &= ~engine.ended
-        cleared[name] = int((engine.get_states()["players"]["stage_clear"] == 1).sum())
+        rows = play_out(engine, name, 80, seed=77)
+        cleared[name] = int((rows["players"]["stage_clear"] == 1).sum())
     assert cleared["greedy"] == 20
     assert cleared["first"] < 5

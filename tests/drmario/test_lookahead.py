@@ -15,7 +15,7 @@ from fastenv.drmario.successors import successors
 from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
-from tests.drmario.boards import GAMES, positions
+from tests.drmario.boards import GAMES, play_out, positions
 from tests.needs import needs_core
 
 LOOKAHEAD = {**t.LOOKAHEAD, "attack": 0}
@@ -149,13 +149,8 @@ def test_it_clears_more_than_greedy():
     cleared = {}
     for name in ("greedy", "lookahead2"):
         engine = BatchEngine(make_game(level=20, speed="high", obs="none"), 40, "fast")
-        engine.reset_many(seeds=9)
-        running = np.ones(40, bool)
-        for _ in range(400):
-            chosen = engine.bot_actions(name, rng_streams(0, 40))
-            engine.step_many(chosen, select=running, autoreset=False)
-            running &= ~engine.ended
-        cleared[name] = int((engine.get_states()["reason"] == t.Reason.CLEAR).sum())
+        rows = play_out(engine, name, 400, seed=9)
+        cleared[name] = int((rows["reason"] == t.Reason.CLEAR).sum())
     assert cleared["lookahead2"] >= 39
     assert cleared["greedy"] < cleared["lookahead2"]
 

@@ -136,10 +136,20 @@ def test_counters_say_what_the_row_says(config):
         ("pills", "41"),
         ("frames", "7,300"),
         ("time", "2:01"),
-        ("score", "12,300"),
+        ("score", "12,300") if config.agents == 1 else ("garbage", "none"),
     ):
         assert re.search(rf"{name} +{value}( |$)", shown, re.MULTILINE), name
     assert len(re.findall(r"next +\(rb\)", shown)) == config.agents
+
+
+def test_garbage_on_its_way_stands_beside_whom_it_will_hit():
+    row = row_of(MATCH)
+    players = row["players"]
+    players["attack_size"], players["attack_colors"] = (1, 5), [[2, 0, 0, 0], [1, 2, 0, 1]]
+    garbage = [dict(view.counters)["garbage"] for view in game_views(row)]
+    assert garbage == ["4 rbyr", "none"]  # one run alone is no attack, and four fall at most
+    assert re.search(r"garbage +4 rbyr .* garbage +none", plain(row))
+    assert "score" not in plain(row)
 
 
 def test_each_counter_and_the_next_pill_change_the_picture():

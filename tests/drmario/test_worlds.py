@@ -5,11 +5,11 @@ import pytest
 
 from fastenv.drmario import make_game, random_options
 from fastenv.drmario import tables as t
-from fastenv.drmario.bots import names_of
 from fastenv.drmario.layout import OBSERVATIONS
 from fastenv.drmario.reachability import plan
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
+from fastenv.verify import quick_bots
 from tests.needs import HAS_CORE, needs_core
 from tests.slow import late
 
@@ -45,7 +45,7 @@ def moments(agents, placement, seeds=2, **changes):
     for seed in range(seeds):
         game = game_of(seed, agents, placement, **changes)
         steps = int(np.random.default_rng(seed).integers(1, 40 if placement else 800))
-        yield game, rows_of(game, seed, steps, game.bot_names[-1])
+        yield game, rows_of(game, seed, steps, quick_bots(game)[-1])
 
 
 def first_hidden(row):
@@ -109,7 +109,7 @@ def test_players_see_the_same(agents, placement):
         shown = {"obs": obs, "extras": extras, **({} if placement else {"stack": 4})}
         game = make_game(agents=agents, placement=placement, level=10, **shown)
         if rows is None:
-            rows = rows_of(game, 5, 25, game.bot_names[-1])
+            rows = rows_of(game, 5, 25, quick_bots(game)[-1])
             worlds = [BatchEngine(game, 1).resample(rows, seat, 11) for seat in range(agents)]
         columns = (*game.spec.info_columns, *game.spec.term_columns)
         engine = BatchEngine(game, LANES, BACKENDS[-1], info_columns=columns)
@@ -217,7 +217,7 @@ def test_backends_play_the_same_rollouts(agents, placement, seeds):
     number = 2 if placement else 1
     for game, rows in moments(agents, placement, seeds, intro_frames=1):
         rows = rows[:3]
-        for who in names_of(placement):
+        for who in quick_bots(game):
             first = BatchEngine(game, 1).rollout(rows, None, who, limit=1, seeds=4)
             found = [
                 BatchEngine(game, 1, b).rollout(

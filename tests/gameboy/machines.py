@@ -12,12 +12,17 @@ START = 0x150
 EDGES = (0, 1, 7, 8, 9, 159, 160, 167, 168, 169, 255)  # columns of objects at the margins
 VECTORS = (0x40, 0x48, 0x50, 0x58, 0x60)
 
+LOGO = bytes(range(1, 0x31))  # what stands where a console looks for the logo; not that one
+# Patches that make a cartridge of several games of an MBC1 with 64 banks.
+SEVERAL = tuple((game * 0x40000 + 0x104, LOGO) for game in range(4))
 
-def build(program, *, kind=0x00, ram=0, banks=2, fill=b"\0", patches=()):
+
+def build(program, *, kind=0x00, ram=0, banks=2, color=0, fill=b"\0", patches=()):
     """Return the cartridge of a program at $0150; ``patches`` are (address, bytes)."""
     rom = bytearray((fill * (banks * 0x4000 // len(fill) + 1))[: banks * 0x4000])
     for address, code in ((0x100, b"\x00\xc3\x50\x01"), (START, bytes(program)), *patches):
         rom[address : address + len(code)] = code
+    rom[0x143] = color
     rom[0x147], rom[0x148], rom[0x149] = kind, banks.bit_length() - 2, ram
     rom[0x14D] = sum(0xFF - byte for byte in rom[0x134:0x14D]) & 0xFF
     return read_cartridge(bytes(rom))
@@ -29,6 +34,8 @@ def machine_with_memory(cartridge, seed, strict_video_access=True, fixed_frames=
     machine = Machine(cartridge, strict_video_access, fixed_frames)
     for memory in (machine.ppu.vram, machine.ppu.oam, machine.bus.wram, machine.bus.cart.ram):
         memory[:] = rng.integers(0, 256, len(memory), np.uint8).tobytes()
+    ram = machine.bus.cart.ram
+    ram[:] = bytes(byte & cartridge.ram_bits for byte in ram)
     machine.ppu.oam[::4] = rng.integers(0, 176, 40, np.uint8).tobytes()  # most of them are seen
     machine.ppu.oam[1:80:4] = rng.choice(EDGES, 20).astype(np.uint8).tobytes()
     return machine
@@ -140,6 +147,8 @@ def cartridges(draw, max_parts=60):
     body = b"".join(draw(st.lists(PARTS, min_size=1, max_size=max_parts)))
     # The stack is set anew each time around, so that nothing wanders off.
     program = b"\x31\x00\xd0" + body + b"\xc3\x50\x01"
-    kind = draw(st.sampled_from([0x00, 0x03, 0x09, 0x10, 0x13, 0x1B]))
+    kind = draw(st.sampled_from([0x00, 0x03, 0x06, 0x09, 0x10, 0x13, 0x1B]))
     patches = [(vector, HANDLER) for vector in VECTORS]
-    return build(program, kind=kind, ram=draw(st.sampled_from([0, 2, 3])), banks=8, patches=patches)
+    return build(
+        program, kind=kind, ram=draw(st.sampled_from([0, 1, 2, 3])), banks=8, patches=patches
+    )

@@ -10,13 +10,13 @@ from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
 from fastenv.gameboy.reference.cart import Cart
 from fastenv.gameboy.state import lane_dtype, shared_record, state_dtype
 from fastenv.gameboy.tables import Mbc
-from tests.gameboy.machines import build
+from tests.gameboy.machines import LOGO, SEVERAL, build
 
 
-def numbered(kind, banks, ram=0):
+def numbered(kind, banks, ram=0, patches=()):
     """Return the controller of a cartridge in which every bank of ROM begins with its number."""
-    patches = [(bank * 0x4000, bank.to_bytes(2, "little")) for bank in range(banks)]
-    return Cart(build(b"", kind=kind, ram=ram, banks=banks, patches=patches))
+    numbers = [(bank * 0x4000, bank.to_bytes(2, "little")) for bank in range(banks)]
+    return Cart(build(b"", kind=kind, ram=ram, banks=banks, patches=[*numbers, *patches]))
 
 
 def bank_at(cart, address):
@@ -27,7 +27,9 @@ def bank_at(cart, address):
     ("kind", "ram", "mbc", "ram_size"),
     [(0x00, 2, Mbc.NONE, 0), (0x08, 2, Mbc.NONE, 0x2000), (0x01, 3, Mbc.MBC1, 0),
      (0x03, 3, Mbc.MBC1, 0x8000), (0x13, 2, Mbc.MBC3, 0x2000), (0x1B, 4, Mbc.MBC5, 0x20000),
-     (0x1E, 5, Mbc.MBC5, 0x10000), (0x11, 0, Mbc.MBC3, 0)],
+     (0x1E, 5, Mbc.MBC5, 0x10000), (0x11, 0, Mbc.MBC3, 0), (0x03, 1, Mbc.MBC1, 0x800),
+     (0x09, 1, Mbc.NONE, 0x800), (0x03, 6, Mbc.MBC1, 0), (0x05, 0, Mbc.MBC2, 0x200),
+     (0x06, 3, Mbc.MBC2, 0x200)],
 )  # fmt: skip
 def test_header(kind, ram, mbc, ram_size):
     cartridge = build(b"", kind=kind, ram=ram)
@@ -52,12 +54,26 @@ def test_lengths_that_no_rom_has_are_refused(length):
         read_cartridge(bytes(length), "game")
 
 
-@pytest.mark.parametrize("kind", [0x05, 0x06, 0x20, 0x22, 0xFC, 0xFF])
+@pytest.mark.parametrize("kind", [0x04, 0x07, 0x0B, 0x20, 0x22, 0xFC, 0xFF])
 def test_types_that_are_not_emulated_are_refused_by_name(kind):
     rom = bytearray(build(b"").rom)
     rom[0x147] = kind
     with pytest.raises(UnsupportedCartridgeError, match=re.escape(f"type ${kind:02X} at $0147")):
         read_cartridge(bytes(rom))
+
+
+def test_a_program_for_the_colour_machine_alone_is_refused():
+    message = (
+        "game: $0143 is $C0, a program for the colour machine alone, which is not emulated; any"
+    )
+    with pytest.raises(UnsupportedCartridgeError, match=re.escape(message)) as caught:
+        read_cartridge(bytes(0x143) + b"\xc0" + bytes(0x8000), "game")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("color", [0x00, 0x41, 0x7F, 0x80, 0x84, 0xC1])
+def test_programs_for_both_machines_or_this_one_are_taken(color):
+    assert build(b"", color=color).mbc == Mbc.NONE
 
 
 def test_a_wrong_checksum_is_told():
@@ -104,11 +120,120 @@ def test_mbc1_never_selects_bank_0_but_through_a_smaller_rom():
     assert bank_at(cart, 0x4000) == 0
 
 
+# -- cartridges of several games --
+
+
+def test_mbc1_banks_of_several_games():
+    """All that can be written, as in mooneye's multicart_rom_8Mb, which was checked on the chip."""
+    cart = numbered(0x01, 64, patches=SEVERAL)
+    assert cart.mbc == Mbc.MBC1M
+    for mode in (0, 1):
+        cart.write_rom(0x6000, mode)
+        for bank2 in range(4):
+            cart.write_rom(0x4000, bank2)
+            for bank1 in range(256):
+                cart.write_rom(0x2000, bank1)
+                within = 1 if bank1 & 0x1F == 0 else bank1 & 0x0F  # 0 is 1, tested on five bits
+                assert bank_at(cart, 0) == 16 * bank2 * mode
+                assert bank_at(cart, 0x4000) == 16 * bank2 + within
+
+
+def test_ram_of_several_games():
+    """The two bits choose its bank as with every MBC1."""
+    cart = numbered(0x03, 64, ram=3, patches=SEVERAL)
+    cart.write_rom(0x0000, 0x0A)
+    cart.write_rom(0x4000, 2)
+    cart.write_ram(0xA000, 5)
+    cart.write_rom(0x6000, 1)
+    cart.write_ram(0xA000, 6)
+    assert (cart.ram[0], cart.ram[0x4000]) == (5, 6)
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "banks", "patches"),
+    [
+        ("one logo", 0x01, 64, SEVERAL[:1]),
+        ("another one", 0x01, 64, [SEVERAL[0], (0x40104, LOGO[:-1] + b"x")]),
+        ("512 KiB twice", 0x01, 64, SEVERAL[::2]),
+        ("no logo at all", 0x01, 64, ()),
+        ("more ROM", 0x01, 128, SEVERAL),
+        ("less ROM", 0x01, 32, SEVERAL[:2]),
+        ("another controller", 0x19, 64, SEVERAL),
+    ],
+)
+def test_what_is_no_cartridge_of_several_games(what, kind, banks, patches):
+    cartridge = build(b"", kind=kind, banks=banks, patches=patches)
+    assert cartridge.mbc == (Mbc.MBC5 if kind == 0x19 else Mbc.MBC1), what
+
+
+def test_several_games_are_seen_where_the_last_bank_is_cut_short():
+    rom = build(b"", kind=0x01, banks=64, patches=SEVERAL).rom[: 60 * 0x4000]
+    with pytest.warns(UserWarning, match="it is cut short"):
+        assert read_cartridge(rom).mbc == Mbc.MBC1M
+
+
 @pytest.mark.parametrize(("value", "bank"), [(0, 1), (1, 1), (0x7F, 0x7F), (0x80, 1)])
 def test_mbc3_banks(value, bank):
     cart = numbered(0x11, 128)
     cart.write_rom(0x3FFF, value)
     assert bank_at(cart, 0x4000) == bank
+
+
+# -- MBC2: the cases of mooneye's mbc2/, which were checked on the chip --
+
+
+@pytest.mark.parametrize("banks", [2, 4, 8, 16])
+def test_mbc2_banks(banks):
+    """Four bits choose, whatever stands above them; 0 is 1, tested before the ROM's size counts."""
+    cart = numbered(0x06, banks)
+    assert (bank_at(cart, 0), bank_at(cart, 0x4000)) == (0, 1)
+    for value in range(256):
+        cart.write_rom(0x2100, value)
+        assert bank_at(cart, 0x4000) == (value & 0x0F or 1) % banks
+        assert bank_at(cart, 0) == 0
+
+
+def test_bit_8_of_the_address_says_which_register_of_an_mbc2_is_written():
+    cart = numbered(0x06, 4)
+    for address in range(0x4000):
+        cart.ram_enable, cart.rom_bank = 0, 1
+        cart.write_rom(address, 0x0A)
+        is_bank = address & 0x100 != 0
+        assert (cart.ram_enable, cart.rom_bank) == ((0, 0x0A) if is_bank else (1, 1))
+
+
+def test_which_values_open_the_ram_of_an_mbc2():
+    cart = numbered(0x06, 2)
+    for value in range(256):
+        cart.write_rom(0x0000, value)
+        assert cart.ram_enable == (value & 0x0F == 0x0A)
+
+
+def test_an_mbc2_has_no_register_from_4000_on():
+    cart = numbered(0x06, 16)
+    cart.write_rom(0x0000, 0x0A)
+    cart.write_rom(0x2100, 5)
+    for address in range(0x4000, 0x8000):
+        for value in (0x00, 0xFF):
+            cart.write_rom(address, value)
+    assert (cart.ram_enable, cart.ram_bank, cart.bank_mode) == (1, 0, 0)
+    assert bank_at(cart, 0x4000) == 5
+
+
+def test_half_bytes_of_an_mbc2():
+    cart = numbered(0x06, 2)
+    cart.write_ram(0xA000, 5)  # closed
+    assert cart.read_ram(0xA000) == 0xFF
+    cart.write_rom(0x0000, 0x0A)
+    assert cart.read_ram(0xA000) == 0xF0
+    for place in range(0x200):
+        cart.write_ram(0xA000 + place, place * 7 & 0xFF)
+    for address in range(0xA000, 0xC000):
+        assert cart.read_ram(address) == 0xF0 | (address % 0x200 * 7 & 0x0F)
+    cart.write_ram(0xBFFF, 0x93)
+    assert (cart.ram[0x1FF], len(cart.ram)) == (3, 0x200)  # what is not there is 0 in rows
+    cart.write_rom(0x1E00, 0x0B)
+    assert cart.read_ram(0xA1FF) == 0xFF
 
 
 def test_mbc5_banks():
@@ -132,3 +257,15 @@ def test_ram_is_there_when_it_is_enabled(kind):
     assert [cart.ram[0x2000 * bank - 1] for bank in range(1, 5)] == [1, 2, 3, 4]
     cart.write_rom(0x0000, 0x0B)
     assert cart.read_ram(0xBFFF) == 0xFF
+
+
+@pytest.mark.parametrize("kind", [0x03, 0x09, 0x13, 0x1B])
+def test_ram_of_2_kib_is_seen_four_times(kind):
+    cart = numbered(kind, 4, ram=1)
+    cart.write_rom(0x0000, 0x0A)
+    cart.write_rom(0x4000, 1)  # a bank of RAM that is not there
+    cart.write_rom(0x6000, 1)
+    cart.write_ram(0xA123, 7)
+    assert [cart.read_ram(address + 0x123) for address in range(0xA000, 0xC000, 0x800)] == [7] * 4
+    cart.write_ram(0xBFFF, 9)
+    assert (cart.ram[0x123], cart.ram[0x7FF], len(cart.ram)) == (7, 9, 0x800)

@@ -105,15 +105,16 @@ def test_hand_made_goals_go_on_alike(tmp_path):
     play_on(engines, rows, 2, np.random.default_rng(2))
 
 
-def test_ram_of_the_cartridge_is_in_the_row():
+@pytest.mark.parametrize(("rom", "size"), [("mbc5", 0x8000), ("mbc2", 0x200)])
+def test_ram_of_the_cartridge_is_in_the_row(rom, size):
     one = {"frames_per_step": 1, "release_after_frames": 0, "stack_k": 1}
-    game = make_game(rom="fastenv/gameboy/roms/micro/mbc5.gb", **one)
+    game = make_game(rom=f"fastenv/gameboy/roms/micro/{rom}.gb", **one)
     engines = [BatchEngine(game, 3, backend) for backend in BACKENDS]
     for engine in engines:
         engine.reset_many(seeds=3)
     rows, rng = engines[0].get_states(), np.random.default_rng(4)
-    assert rows["cart"].shape[1] == game.common.cartridge.ram_size > 0
-    rows["cart"] = rng.integers(1, 256, rows["cart"].shape)
+    assert rows["cart"].shape[1] == game.common.cartridge.ram_size == size
+    rows["cart"] = rng.integers(1, game.common.cartridge.ram_bits, rows["cart"].shape)
     play_on(engines, rows, 2, rng)
     assert (engines[-1].get_states()["cart"][1] != 0).mean() > 0.9
     for engine in engines:

@@ -52,6 +52,19 @@ def test_memory_is_filled_from_the_stream_of_the_lane(backend, rom):
     assert np.array_equal(engine.get_states(), twin.get_states())
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_half_bytes_of_an_mbc2_are_filled(backend, tmp_path):
+    path = tmp_path / "idle.gb"
+    path.write_bytes(build(b"\x18\xfe", kind=0x06).rom)
+    engine = engine_of(2, backend, rom=path, ram_fill="seeded", **ONE_FRAME)
+    rows = engine.get_states()
+    assert rows["cart"].shape == (2, 512)
+    assert set(rows["cart"].ravel().tolist()) == set(range(16))
+    engine.set_states(rows)  # which are not refused
+    twin = engine_of(2, "reference", rom=path, ram_fill="seeded", **ONE_FRAME)
+    assert np.array_equal(rows, twin.get_states())
+
+
 def test_memory_is_empty_by_default(rom):
     assert not memory_of(engine_of(2, rom=rom, **ONE_FRAME)).any()
 

@@ -31,7 +31,7 @@ def test_there_is_a_program_for_every_part_of_the_machine() -> None:
     assert {name.removeprefix("micro/").removesuffix(".gb") for name in MICRO} == {
         *("alu", "daa", "cb", "stack", "ei_delay", "halt_wake", "halt_bug", "timer"),
         *("tima_reload", "div_tac", "stat_blocking", "lyc", "lcd_onoff", "dma", "sprites"),
-        *("sprite_mask", "window", "joypad", "serial", "mbc1", "mbc3", "mbc5", "memory"),
+        *("sprite_mask", "window", "joypad", "serial", "mbc1", "mbc2", "mbc3", "mbc5", "memory"),
     }
 
 

@@ -15,7 +15,7 @@ from fastenv.gameboy.reference.ppu import DRAW
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import IO
 from fastenv.gameboy.validate_machine import HIGH_BITS, validate_rows
-from tests.gameboy.machines import assert_same, build, differences, machine_with_memory
+from tests.gameboy.machines import SEVERAL, assert_same, build, differences, machine_with_memory
 from tests.needs import needs_core
 
 CARTRIDGE = build(bytes.fromhex("fb3c18fd"), kind=0x03, ram=2)
@@ -77,6 +77,38 @@ def test_registers_hold_what_can_be_written(rows, register, value):
         validate_rows(rows, CARTRIDGE)
 
 
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("rom_bank", 0, "must be 1 to 15"),
+        ("rom_bank", 16, "must be 1 to 15"),
+        ("ram_bank", 1, "must be 0 to 0"),
+        ("cart", 0x10, "of a byte only the bits $0F may be set"),
+    ],
+)
+def test_what_no_mbc2_can_be_is_refused(field, value, allowed):
+    cartridge = build(b"", kind=0x06)
+    rows = np.repeat(pack(machine_with_memory(cartridge, 4)), 2)
+    validate_rows(rows, cartridge)
+    rows[field][1] = value
+    message = f"lane 1: {field} is not possible: {allowed}"
+    with pytest.raises(StateError, match=re.escape(message)):
+        validate_rows(rows, cartridge)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [("rom_bank", 0, "1 to 31"), ("rom_bank", 32, "1 to 31"), ("ram_bank", 4, "0 to 3")],
+)
+def test_what_no_cartridge_of_several_games_can_be_is_refused(field, value, allowed):
+    cartridge = build(b"", kind=0x01, banks=64, patches=SEVERAL)
+    rows = pack(Machine(cartridge))
+    validate_rows(rows, cartridge)
+    rows[field] = value
+    with pytest.raises(StateError, match=f"lane 0: {field} is not possible: must be {allowed}"):
+        validate_rows(rows, cartridge)
+
+
 def test_another_cartridge_is_refused(rows):
     with pytest.raises(StateError, match=re.escape("state_dtype(32768)")):
         validate_rows(rows, build(b"", kind=0x03, ram=3))
@@ -134,7 +166,7 @@ def test_a_million_random_bytes_as_roms():
 
     for seed in range(32):
         rng = random.Random(seed)
-        kind = rng.choice([0x00, 0x03, 0x09, 0x13, 0x1B])
+        kind = rng.choice([0x00, 0x03, 0x06, 0x09, 0x13, 0x1B])
         cartridge = build(rng.randbytes(64), kind=kind, ram=2, fill=rng.randbytes(0x8000))
         console = Console(cartridge, pack(Machine(cartridge)))
         for _ in range(20):

@@ -180,17 +180,25 @@ def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
     """
     env: Any = who.make(render_mode=mode)
     engine, choose = env.unwrapped.engine, who.begin(seed)
+    chosen: list[int] = []  # the action that is about to be taken
 
     def steps() -> Iterator[str | None]:
         obs, _ = env.reset(seed=seed)
         for _ in range(max_steps):
             action = choose(env, obs)
+            chosen[:] = [action]
             name = env.unwrapped.game.action_name(action, env.unwrapped.get_state())
             yield f"{who.name} chooses {name}"
             obs, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
                 break
+        chosen.clear()
         yield None
+
+    def draw() -> Any:
+        if not chosen:
+            return env.render()
+        return env.unwrapped.game.render_choice(env.unwrapped.get_state(), chosen[0], mode)
 
     def say(console: Console) -> None:
         if who.thoughts is not None:
@@ -199,7 +207,7 @@ def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
 
     return Episode(
         steps(),
-        env.render,
+        draw,
         lambda: bool(engine.ended[0]),
         lambda: f"return {engine.ep_return[0]:.2f}",
         say,

@@ -17,6 +17,8 @@ import psutil
 from fastenv.errors import ConfigError, FileError
 from fastenv.files import open_regular, show_path
 from fastenv.files import read_json as read_bounded
+from fastenv.files import sync_folder as sync_folder
+from fastenv.files import write_bytes as write_bytes
 
 MOST_JSON = 1 << 25  # bytes; values take up to twenty times as many
 MOST_DIGITS = 9  # of the id of a process
@@ -59,17 +61,6 @@ def prepare(flag: str, path: Path) -> None:
 def write_text(path: Path, text: str) -> None:
     """Replace ``path`` by a file with this text, atomically and durably."""
     write_bytes(path, text.encode())
-
-
-def write_bytes(path: Path, content: bytes) -> None:
-    """Replace ``path`` by a file with this content, atomically and durably."""
-    unfinished = path.with_name(f".tmp-{os.getpid()}-{path.name}")
-    with unfinished.open("wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, path)
-    sync_folder(path.parent)
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -116,15 +107,6 @@ def remove_leftovers(folder: Path) -> None:
             shutil.rmtree(left)
         else:
             left.unlink(missing_ok=True)
-
-
-def sync_folder(path: Path) -> None:
-    """Make what was created, renamed or removed in a folder durable."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def sync_file(path: Path) -> None:

@@ -4,6 +4,8 @@ from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.clock import Clock
 from fastenv.gameboy.tables import CLOCK_MASKS, FIRST_CLOCK_BANK, RAM_BANK, ROM_BANK, Mbc
 
+# How many bits of an MBC1's first register count, below the two of the second one.
+MBC1_BITS = {Mbc.MBC1: 5, Mbc.MBC1M: 4}
 BATTERY_KEY = 0x0A  # in the low half of a byte, it opens the RAM
 
 
@@ -13,7 +15,7 @@ class Cart:
     def __init__(self, cartridge: Cartridge) -> None:
         self.cartridge = cartridge
         self.mbc = cartridge.mbc
-        self.ram = bytearray(cartridge.ram_size)
+        self.ram, self.ram_bits = bytearray(cartridge.ram_size), cartridge.ram_bits
         self.rom_bank = 0 if self.mbc == Mbc.NONE else 1
         self.ram_bank = 0
         self.bank_mode = 0
@@ -25,8 +27,8 @@ class Cart:
     @property
     def low_bank(self) -> int:
         """The bank of ROM at $0000."""
-        if self.mbc == Mbc.MBC1 and self.bank_mode:
-            return self.ram_bank << 5
+        if self.mbc in MBC1_BITS and self.bank_mode:
+            return self.ram_bank << MBC1_BITS[self.mbc]
         return 0
 
     @property
@@ -34,20 +36,23 @@ class Cart:
         """The bank of ROM at $4000."""
         if self.mbc == Mbc.NONE:
             return 1
-        if self.mbc == Mbc.MBC1:
-            return self.ram_bank << 5 | self.rom_bank
+        if self.mbc in MBC1_BITS:
+            bits = MBC1_BITS[self.mbc]
+            return self.ram_bank << bits | self.rom_bank % (1 << bits)
         return self.rom_bank
 
-    @property
-    def open_ram(self) -> int | None:
-        """Where in the RAM $A000 is, or None if no RAM is seen there."""
-        banks = self.cartridge.ram_banks
-        if self.mbc == Mbc.NONE:
-            return 0 if banks else None
-        if not banks or not self.ram_enable or (self.mbc == Mbc.MBC3 and self.ram_bank > 7):
+    def place_in_ram(self, address: int) -> int | None:
+        """Where in the RAM an address of $A000 to $BFFF is, or None if no RAM is seen there."""
+        size, bank = self.cartridge.ram_size, self.ram_bank
+        if not size:
             return None
-        bank = self.ram_bank if self.mbc != Mbc.MBC1 or self.bank_mode else 0
-        return bank % banks * RAM_BANK
+        if self.mbc == Mbc.NONE:
+            bank = 0
+        elif not self.ram_enable or (self.mbc == Mbc.MBC3 and bank > 7):
+            return None
+        elif self.mbc in MBC1_BITS and not self.bank_mode:
+            bank = 0
+        return (bank * RAM_BANK + address % RAM_BANK) % size  # RAM below 8 KiB is seen repeatedly
 
     @property
     def clock_register(self) -> int | None:
@@ -64,25 +69,27 @@ class Cart:
 
     def read_ram(self, address: int) -> int:
         """Return a byte of $A000 to $BFFF."""
-        which, base = self.clock_register, self.open_ram
+        which, place = self.clock_register, self.place_in_ram(address)
         if self.clock is not None and which is not None:
             return self.clock.latched[which]
-        return 0xFF if base is None else self.ram[base + address % RAM_BANK]
+        return 0xFF if place is None else self.ram[place] | ~self.ram_bits & 0xFF
 
     # -- what is written --
 
     def write_ram(self, address: int, value: int) -> None:
         """Store a byte, if there is RAM to hold it, or a register of the clock."""
-        which, base = self.clock_register, self.open_ram
+        which, place = self.clock_register, self.place_in_ram(address)
         if self.clock is not None and which is not None:
             self.clock.write(which, value)
-        if base is not None:
-            self.ram[base + address % RAM_BANK] = value
+        if place is not None:
+            self.ram[place] = value & self.ram_bits
 
     def write_rom(self, address: int, value: int) -> None:
         """Write a register of the bank controller, at $0000 to $7FFF."""
-        if self.mbc == Mbc.MBC1:
+        if self.mbc in MBC1_BITS:
             self._write_mbc1(address >> 13, value)
+        elif self.mbc == Mbc.MBC2:
+            self._write_mbc2(address, value)
         elif self.mbc == Mbc.MBC3:
             self._write_mbc3(address >> 13, value)
         elif self.mbc == Mbc.MBC5:
@@ -100,6 +107,12 @@ class Cart:
             self.ram_bank = value & 3
         else:
             self.bank_mode = value & 1
+
+    def _write_mbc2(self, address: int, value: int) -> None:
+        if address < ROM_BANK and address & 0x100:
+            self.rom_bank = value & 0x0F or 1
+        elif address < ROM_BANK:
+            self._enable(value)
 
     def _write_mbc3(self, register: int, value: int) -> None:
         if register == 0:

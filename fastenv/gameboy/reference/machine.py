@@ -68,6 +68,7 @@ class Machine:
                 state ^= state << 17 & WORD
                 word = state.to_bytes(8, "little")
                 memory[at : at + 8] = word[: len(memory) - at]
+        bus.cart.ram[:] = bytes(byte & bus.cart.ram_bits for byte in bus.cart.ram)
 
     def press(self, keys: int) -> None:
         """Set which keys are pressed: bits of :class:`fastenv.gameboy.tables.Key`."""

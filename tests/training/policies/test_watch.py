@@ -52,6 +52,16 @@ def test_scripted_players(flags, name, decisions, capsys, monkeypatch):
     assert capsys.readouterr().out == shown  # a seed is an episode
 
 
+@needs_core
+def test_the_placement_that_is_chosen_is_marked_in_the_bottle(capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["greedy", *BOTTLE, "--set", "level=0", "--max-steps", "1"]) == 0
+    shown = re.split(r"─+ .* ─+\n", capsys.readouterr().out)[1:]
+    before, behind = ([line[:18] for line in text.splitlines()[3:18]] for text in shown)
+    assert before == behind  # below the spawn: the pill lies where it was to lie
+    assert sum(line.count("(") + line.count("^") for line in before) == 1
+
+
 def test_a_gif_has_a_picture_of_every_decision(tmp_path, capsys):
     image = pytest.importorskip("PIL.Image")
     assert main([AGENT, "--max-steps", "4", "--out", str(tmp_path / "x.gif"), "--fps", "2"]) == 0

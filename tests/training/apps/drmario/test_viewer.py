@@ -76,6 +76,26 @@ def test_steps():
     assert found.totals.decisions == SKIP + 1
 
 
+def test_the_title_fits_80_columns():
+    name = "lookahead:pretrained/drmario-evaluator/evaluator.safetensors:cvar0.25"
+    for env, bot in (("DrMarioVersus-v0", "attack2"), (ENV, "first")):
+        shown = playback(12, env, bot)
+        if env == ENV:
+            shown.source = replace(shown.source, name=name)
+        app = Viewer(shown, auto=False)
+        title = played(app, "1", size=(80, 40), then=lambda app: text_of(app, "title")).rstrip()
+        end = "safetensors:cvar0.25" if env == ENV else "attack2"
+        assert title.endswith(f"{end}   environment 1 of 12   {env}")
+        assert len(title) <= 80
+
+
+def test_no_time_is_written_with_an_exponent():
+    found = after("n", "n", n=1, then=lambda app: panels.performance(app.playback, 0, False))
+    times = dict(found)
+    assert "us a frame" in times
+    assert not any("e-" in value for value in times.values())
+
+
 def walk(read, *path, **options):
     """Press keys and compare what is read after each with what stands beside it."""
 

@@ -25,6 +25,7 @@ DEBOUNCE = 0.5  # seconds after the last key that changes the number of environm
 SKIP = 60  # steps of the key f
 COLUMNS = 4  # boards side by side
 BOARD = 19  # columns of a board in the grid
+NAME = 30  # columns of who plays in the title
 WIDE = 120  # columns from which panels stand in two columns
 
 PANELS = ("performance", "learning", "reward", "best times")
@@ -216,7 +217,9 @@ class Viewer(App[None]):
     def _title(self) -> Text:
         source, n = self.playback.source, self.playback.num_envs
         view = f"summary of {n}" if self.shown == 0 else f"environment {self.shown} of {n}"
-        text = f" Dr. Mario   {view}   {source.env}   {source.name}"
+        name = source.name  # of a long path the end says more
+        name = name if len(name) <= NAME else f"…{name[1 - NAME :]}"
+        text = f" {name}   {view}   {source.env}"
         return Text(text, no_wrap=True, overflow="ellipsis")
 
     def _status(self) -> Text:

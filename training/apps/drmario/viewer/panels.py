@@ -103,7 +103,7 @@ def performance(playback: Playback, lane: int | None, names: bool) -> Rows:
         ("speed", speed),
         ("target", target),
         *_rates(playback),
-        *_milliseconds(playback),
+        *_microseconds(playback),
     ]
     return [*rows, *_shown(playback, lane or 0, names)]
 
@@ -125,11 +125,11 @@ def _rates(playback: Playback) -> Rows:
     ]
 
 
-def _milliseconds(playback: Playback) -> Rows:
+def _microseconds(playback: Playback) -> Rows:
     """Return where the time of a frame goes; the planner is timed apart, once a window."""
     rates = playback.rates
     if rates is None or rates.frames == 0:
-        return [("ms a frame", NOTHING)]
+        return [("us a frame", NOTHING)]
     planner = None
     if playback.planner is not None:
         planner = min(playback.planner * rates.decisions, rates.env)
@@ -140,12 +140,12 @@ def _milliseconds(playback: Playback) -> Rows:
         "update": None,  # of a network: nothing learns here
         "rest": rates.at - rates.env - rates.inference,
     }
-    scale = 1000 / rates.frames
+    scale = 1e6 / rates.frames
     shown = [
-        (f"  {name}", NOTHING if part is None else f"{max(part, 0.0) * scale:.3g}")
+        (f"  {name}", number(None if part is None else max(part, 0.0) * scale))
         for name, part in parts.items()
     ]
-    return [("ms a frame", f"{rates.at * scale:.3g}"), *shown]
+    return [("us a frame", number(rates.at * scale, 0)), *shown]
 
 
 def _shown(playback: Playback, lane: int, names: bool) -> Rows:

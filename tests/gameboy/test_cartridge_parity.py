@@ -1,0 +1,137 @@
+"""Bank controllers and RAM of cartridges, in reference and core (docs/gameboy.md, 11)."""
+
+import random
+
+import pytest
+
+from fastenv.gameboy.position import pack
+from fastenv.gameboy.reference import Machine
+from tests.gameboy.machines import (
+    SEVERAL,
+    START,
+    assert_same,
+    build,
+    machine_with_memory,
+    reloaded,
+)
+from tests.needs import needs_core
+
+pytestmark = [needs_core, pytest.mark.parity]
+
+NUMBER = 0x3FF0  # where every bank of ROM holds its number
+OPEN = bytes.fromhex("3e 0a ea 00 00")
+KINDS = {
+    "no controller, 2 KiB": {"kind": 0x09, "ram": 1},
+    "MBC1, 2 KiB": {"kind": 0x03, "ram": 1, "banks": 8},
+    "MBC1, 32 KiB": {"kind": 0x03, "ram": 3, "banks": 8},
+    "MBC1, 2 MiB": {"kind": 0x03, "ram": 2, "banks": 128},
+    "MBC1 of several games": {"kind": 0x03, "ram": 2, "banks": 64, "patches": SEVERAL},
+    "MBC1, 1 MiB": {"kind": 0x03, "ram": 3, "banks": 64},
+    "MBC2": {"kind": 0x06, "ram": 0, "banks": 16},
+    "MBC2, 64 KiB": {"kind": 0x05, "ram": 3, "banks": 4},
+    "MBC3, 2 KiB": {"kind": 0x13, "ram": 1, "banks": 8},
+    "MBC3, clock": {"kind": 0x10, "ram": 3, "banks": 128},
+    "MBC5, 2 KiB": {"kind": 0x1B, "ram": 1, "banks": 8},
+    "MBC5, 128 KiB": {"kind": 0x1B, "ram": 4, "banks": 128},
+}
+
+
+@pytest.fixture(scope="module")
+def console():
+    from fastenv.gameboy.console import Console
+
+    return Console
+
+
+def random_access(rng):
+    """Return the code of a write to the controller or RAM, or of a read that is kept at DE."""
+    kept = b"\x12\x1c"
+    match rng.randrange(6):
+        case 0:
+            address = rng.choice([0x0000, 0x0100, 0x2000, 0x2100, 0x3000, 0x4000, 0x6000])
+            address += rng.choice([0, 0, rng.randrange(0x2000)])
+            value = rng.choice([0, 1, 2, 3, 0x0A, 0x10, rng.randrange(256)])
+            return bytes((0x3E, value, 0xEA, address & 0xFF, address >> 8))
+        case 1:
+            return OPEN
+        case 2:
+            address = rng.choice([0x3FF0, 0x3FF1, 0x7FF0, 0x7FF1])
+            return bytes((0xFA, address & 0xFF, address >> 8)) + kept
+        case 3 | 4:
+            address = 0xA000 + rng.choice([0, 0x200, 0x800, 0x1E00]) + rng.randrange(4)
+            return bytes((0x3E, rng.randrange(256), 0xEA, address & 0xFF, address >> 8))
+    address = rng.choice([rng.randrange(0xA000, 0xC000), 0xA000, 0xA201, 0xA802, 0xBE03])
+    return bytes((0xFA, address & 0xFF, address >> 8)) + kept
+
+
+def random_cartridge(rng, *, kind, ram, banks=2, patches=()):
+    """Return a cartridge with the same program in every bank, whichever of them is seen."""
+    program = b"\x11\x00\xd0" + OPEN
+    program += b"".join(random_access(rng) for _ in range(80)) + b"\xc3\x53\x01"
+    everywhere = [(bank * 0x4000 + START, program) for bank in range(banks)]
+    numbers = [(bank * 0x4000 + NUMBER, bank.to_bytes(2, "little")) for bank in range(banks)]
+    return build(
+        program, kind=kind, ram=ram, banks=banks, patches=[*everywhere, *numbers, *patches]
+    )
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("seeds", [range(8), pytest.param(range(8, 60), marks=pytest.mark.slow)])
+def test_random_banks_and_ram(console, name, seeds):
+    seen = set()
+    for seed in seeds:
+        rng = random.Random(f"{name} {seed}")
+        cartridge = random_cartridge(rng, **KINDS[name])
+        machine = machine_with_memory(cartridge, seed)
+        machine.bus.wram[0x1000:0x1100] = bytes(0x100)
+        twin = console(cartridge, pack(machine), skip_idle=seed % 2 == 0)
+        for _ in range(3):
+            machine.run_frame(draw=False)
+            twin.run_frame(draw=False)
+            try:
+                assert_same(machine, twin, drawn=False)
+            except AssertionError as error:
+                raise AssertionError(f"seed {seed}: {error}") from error
+            machine = reloaded(machine)
+            seen |= set(machine.bus.wram[0x1000:0x1100])
+    assert len(seen) > 12, "the programs have seen next to nothing"
+
+
+def test_a_program_runs_in_ram_that_is_seen_repeatedly(console):
+    """INC A; RET stands at the end of 2 KiB, and goes on where they begin again."""
+    program = OPEN + bytes.fromhex("21 ff a7 36 3c 2e 00 26 b0 36 c9 af cd ff af ea 00 d0 18 fe")
+    cartridge = build(program, kind=0x03, ram=1)
+    machine = Machine(cartridge)
+    twin = console(cartridge, pack(machine))
+    machine.run_frame(draw=False)
+    twin.run_frame(draw=False)
+    assert_same(machine, twin, drawn=False)
+    assert (machine.bus.cart.ram[0x7FF], machine.bus.cart.ram[0]) == (0x3C, 0xC9)
+    assert machine.bus.wram[0x1000] == 1
+
+
+def test_a_program_runs_in_the_half_bytes_of_an_mbc2(console):
+    """What is read there begins with $F: DI, EI, OR and CP are among it, and so is RST $38."""
+    for seed in range(6):
+        rng = random.Random(seed)
+        program = b"\x31\x00\xd0" + OPEN + b"\xc3" + bytes((rng.randrange(256), 0xA0 + seed))
+        patches = [(0x38, b"\xc3\x50\x01"), (0x40, b"\xd9")]
+        machine = machine_with_memory(build(program, kind=0x06, patches=patches), seed)
+        twin = console(machine.cartridge, pack(machine))
+        for _ in range(2):
+            machine.run_frame(draw=False)
+            twin.run_frame(draw=False)
+            assert_same(machine, twin, drawn=False)
+
+
+def test_dma_copies_what_an_mbc2_shows(console):
+    """Half bytes with 1s above them, where the RAM is open and seen again."""
+    copy = bytes.fromhex("af e0 40 3e 0a ea 00 00 3e a2 e0 46 18 fe")
+    cartridge = build(copy, kind=0x06)
+    machine = machine_with_memory(cartridge, 5)
+    twin = console(cartridge, pack(machine))
+    for _ in range(2):
+        machine.run_frame(draw=False)
+        twin.run_frame(draw=False)
+        assert_same(machine, twin, drawn=False)
+    assert bytes(machine.ppu.oam) == bytes(0xF0 | byte for byte in machine.bus.cart.ram[:160])
