@@ -57,7 +57,6 @@ class DrMarioGame(ConfiguredGame):
     config : DrMarioConfig
     """
 
-    slow_bots = tuple(t.LOOKING_AHEAD)
     goal = "Clear all viruses: four cells of one colour in a line vanish."
 
     config: DrMarioConfig
@@ -66,6 +65,7 @@ class DrMarioGame(ConfiguredGame):
     def __init__(self, config: DrMarioConfig) -> None:
         super().__init__(config)
         self.bot_names = bots.names_of(config)
+        self.slow_bots = tuple(t.LOOKING_AHEAD) if config.placement else self.bot_names[1:]
         self.shared = shared_record(config.rules_record(), config.demo_record())
         self.shared.flags.writeable = False
         self.demo = None if config.demo is None else self.shared["demo"]
@@ -287,7 +287,7 @@ class DrMarioGame(ConfiguredGame):
     def bot(self, name: str) -> Array:
         kind = bots.bot_kind(name, self.config)
         weights = t.LOOKAHEAD if name in t.LOOKING_AHEAD else t.GREEDY
-        *followed, attack = t.LOOKING_AHEAD.get(name, (0, 0, 0))
+        *followed, attack = t.LOOKING_AHEAD.get(name, (0, 0, 0, 0))
         return np.array([(kind, followed, *weights.values(), attack)], BOT_DTYPE)
 
 

@@ -8,13 +8,14 @@ from libc.string cimport memcpy, memset
 
 from fastenv cimport _batch
 from fastenv._rng cimport rng_bounded
+from fastenv.drmario._falling cimport buttons_to, can_be_placed, is_falling, plan_falling
 from fastenv.drmario._game cimport reset as start_episode, step_frame
 from fastenv.drmario._leaf cimport Counts, Planes, count_bottle, planes_of
 from fastenv.drmario._lookahead cimport lookahead_action
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
 from fastenv.drmario._state cimport (
     BOT_GREEDY, BOT_LOOKAHEAD2, BOT_RANDOM, INFEASIBLE, NUM_PLACEMENTS, BotParams, Costs, Head,
-    Knobs, One, Player, Rules, Shared, Successor, Two, View
+    Knobs, One, Player, Shared, Successor, Two, View
 )
 from fastenv.drmario._successors cimport Decision, decision_of, greedy_action, write_successor
 from fastenv.drmario._worlds cimport draw_world, placed
@@ -132,18 +133,35 @@ cdef void derive(const void* row, void* derived, const void* shared) noexcept no
 
 # -- scripted players ------------------------------------------------------------------------------
 
+cdef int32_t choose(
+    const Shared* c, const Head* h, const Player* p, const uint16_t* costs, const BotParams* who
+) noexcept nogil:
+    # The placement, of those that can be reached.
+    cdef int i, best = 0
+    if who.kind == BOT_GREEDY:
+        return greedy_action(&c.tables, p, costs, who)
+    if who.kind >= BOT_LOOKAHEAD2:
+        return lookahead_action(c, h, p, costs, who)
+    for i in range(NUM_PLACEMENTS):
+        if costs[i] < costs[best]:
+            best = i
+    return best
+
+
 cdef int32_t bot(
     const void* row, const void* derived, const void* shared, const void* params, int32_t agent,
     const void* obs, const uint8_t* mask, uint64_t* rng
 ) noexcept nogil:
     # The readable twin is bots.py.
-    cdef const Rules* rules = &(<const Shared*>shared).rules
+    cdef const Shared* c = <const Shared*>shared
+    cdef const Head* h = <const Head*>row
     cdef const BotParams* who = <const BotParams*>params
-    cdef const Player* p = <const Player*>(<const Head*>row + 1) + agent
+    cdef const Player* p = <const Player*>(h + 1) + agent
     cdef const Costs* costs
-    cdef int i, left = 0, best = 0
+    cdef uint16_t falling[NUM_PLACEMENTS]
+    cdef int i, left = 0, action
     if who.kind == BOT_RANDOM:
-        for i in range(rules.num_actions):
+        for i in range(c.rules.num_actions):
             left += mask[i] != 0
         left = rng_bounded(rng, left)
         i = 0
@@ -151,19 +169,16 @@ cdef int32_t bot(
             left -= mask[i] != 0
             i += 1
         return i
-    if not rules.placement:
+    if c.rules.placement:
+        costs = <const Costs*>derived + agent
+        return choose(c, h, p, costs.costs, who) if costs.known else 0
+    if not is_falling(p):
         return 0
-    costs = <const Costs*>derived + agent
-    if not costs.known:
+    plan_falling(c, p, h.frame, -1, falling)
+    if not can_be_placed(falling):
         return 0
-    if who.kind == BOT_GREEDY:
-        return greedy_action(&(<const Shared*>shared).tables, p, costs.costs, who)
-    if who.kind >= BOT_LOOKAHEAD2:
-        return lookahead_action(<const Shared*>shared, <const Head*>row, p, costs.costs, who)
-    for i in range(NUM_PLACEMENTS):
-        if costs.costs[i] < costs.costs[best]:
-            best = i
-    return best
+    action = choose(c, h, p, falling, who)
+    return buttons_to(c, h, p, action, falling[action])
 
 
 # -- worlds and rollouts ---------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-# The bots that look two and three placements ahead (docs/drmario.md, 17.3); the readable twin is
+# The bots that look two placements ahead and more (docs/drmario.md, 17.3); the readable twin is
 # lookahead.py. Costs do not depend on colours: a bottle is planned once for all nine pills.
 from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
 
@@ -14,6 +14,7 @@ cdef extern from *:
 
 cdef enum:
     MAX_CANDIDATES = 256
+    MAX_WIDTHS = 3
     NUM_PAIRS = 2 * CELLS
     UPRIGHT = 3 * CELLS  # placements that stand
     FLAT_TURNED = 2 * CELLS + 1  # from one that lies to the one turned round
@@ -158,33 +159,45 @@ cdef inline int64_t best_of_all_pills(
     return total
 
 
-cdef inline int64_t worth_of(
-    const Search* s, const Decision* due, const Candidate* first, int width
+cdef inline int64_t best_of_pill(
+    const Search* s, const Decision* due, const uint16_t* costs, const int32_t* widths
 ) noexcept nogil:
-    # What a placement weighs with those behind it: with a second width nine times that.
-    cdef Candidate behind[MAX_CANDIDATES]
+    # What the best placement of the pill that is due weighs, times NUM_PILLS for each width.
+    cdef Candidate found[MAX_CANDIDATES]
+    cdef int64_t best = NOTHING, scale = 1
+    cdef int i, count = list_candidates(s, due, costs, found), depth = 0
+    while widths[depth] > 0:
+        scale *= NUM_PILLS
+        depth += 1
+    count = bring_to_front(found, count, max(widths[0], 1))
+    if depth == 0:
+        return found[0].weight
+    for i in range(count):
+        best = max(best, worth_of(s, due, found + i, scale, widths))
+    return best
+
+
+cdef inline int64_t worth_of(
+    const Search* s, const Decision* due, const Candidate* first, int64_t scale,
+    const int32_t* widths,
+) noexcept nogil:
+    # What a placement weighs with those of all pills behind it.
     cdef uint16_t costs[NUM_PLACEMENTS]
-    cdef Player after, last
-    cdef Decision second, third
-    cdef int64_t best = NOTHING, weight, scale = NUM_PILLS if width > 0 else 1
-    cdef int i, count
+    cdef Player after
+    cdef Decision following
+    cdef int64_t total = 0
+    cdef int pill
     cdef uint32_t frame
     if first.over:
         return scale * first.weight
     frame = go_on(s, due, first, &after, costs)
-    second = decision_of(&after, frame, due.agents)
-    count = bring_to_front(behind, list_candidates(s, &second, costs, behind), max(width, 1))
-    if width == 0:
-        return first.gain + behind[0].weight
-    for i in range(count):
-        weight = scale * behind[i].weight
-        if not behind[i].over:
-            frame = go_on(s, &second, behind + i, &last, costs)
-            third = decision_of(&last, frame, due.agents)
-            weight = scale * behind[i].gain + best_of_all_pills(s, &third, costs)
-        if weight > best:
-            best = weight
-    return scale * first.gain + best
+    following = decision_of(&after, frame, due.agents)
+    if widths[1] == 0:
+        return scale * first.gain + best_of_all_pills(s, &following, costs)
+    for pill in range(NUM_PILLS):
+        after.color_first, after.color_second = pill // NUM_COLORS, pill % NUM_COLORS
+        total += best_of_pill(s, &following, costs, widths + 1)
+    return scale * first.gain + total
 
 
 cdef inline int32_t lookahead_action(
@@ -192,14 +205,26 @@ cdef inline int32_t lookahead_action(
 ) noexcept nogil:
     # The placement that weighs most with those behind it.
     cdef Candidate found[MAX_CANDIDATES]
-    cdef Decision due = decision_of(p, h.frame, c.rules.agents)
+    cdef uint16_t planned[NUM_PLACEMENTS]
+    cdef Decision due = decision_of(p, h.frame, c.rules.agents), following
+    cdef Player after
     cdef Search s
-    cdef int64_t weight, most = 0
+    cdef int64_t weight, most = 0, scale = 1
     cdef int i, count, best = -1
+    cdef int32_t widths[MAX_WIDTHS + 1]
     s.tables, s.weights, s.extended = &c.tables, w, c.rules.extended_inputs
-    count = bring_to_front(found, list_candidates(&s, &due, costs, found), w.followed[0])
+    for i in range(MAX_WIDTHS):
+        widths[i] = w.followed[i]
+        scale *= NUM_PILLS if i > 0 and w.followed[i] > 0 else 1
+    widths[MAX_WIDTHS] = 0
+    count = bring_to_front(found, list_candidates(&s, &due, costs, found), widths[0])
     for i in range(count):
-        weight = worth_of(&s, &due, found + i, w.followed[1])
+        weight = scale * found[i].weight
+        if not found[i].over:
+            following = decision_of(
+                &after, go_on(&s, &due, found + i, &after, planned), due.agents
+            )
+            weight = scale * found[i].gain + best_of_pill(&s, &following, planned, widths + 1)
         if best < 0 or weight > most or (weight == most and found[i].action < found[best].action):
             best, most = i, weight
     return found[best].action

@@ -318,7 +318,7 @@ FASTENV_AT(Knobs, speed, 14);
 
 typedef struct BotParams {
     int32_t kind;
-    int32_t followed[2];
+    int32_t followed[3];
     int32_t virus;
     int32_t half;
     int32_t row_pair;
@@ -334,23 +334,23 @@ typedef struct BotParams {
     int32_t frame;
     int32_t attack;
 } BotParams;
-FASTENV_SIZE(BotParams, 68);
+FASTENV_SIZE(BotParams, 72);
 FASTENV_AT(BotParams, kind, 0);
 FASTENV_AT(BotParams, followed, 4);
-FASTENV_AT(BotParams, virus, 12);
-FASTENV_AT(BotParams, half, 16);
-FASTENV_AT(BotParams, row_pair, 20);
-FASTENV_AT(BotParams, row_triple, 24);
-FASTENV_AT(BotParams, column_pair, 28);
-FASTENV_AT(BotParams, column_triple, 32);
-FASTENV_AT(BotParams, virus_row, 36);
-FASTENV_AT(BotParams, virus_column, 40);
-FASTENV_AT(BotParams, gap, 44);
-FASTENV_AT(BotParams, cover, 48);
-FASTENV_AT(BotParams, change, 52);
-FASTENV_AT(BotParams, neck, 56);
-FASTENV_AT(BotParams, frame, 60);
-FASTENV_AT(BotParams, attack, 64);
+FASTENV_AT(BotParams, virus, 16);
+FASTENV_AT(BotParams, half, 20);
+FASTENV_AT(BotParams, row_pair, 24);
+FASTENV_AT(BotParams, row_triple, 28);
+FASTENV_AT(BotParams, column_pair, 32);
+FASTENV_AT(BotParams, column_triple, 36);
+FASTENV_AT(BotParams, virus_row, 40);
+FASTENV_AT(BotParams, virus_column, 44);
+FASTENV_AT(BotParams, gap, 48);
+FASTENV_AT(BotParams, cover, 52);
+FASTENV_AT(BotParams, change, 56);
+FASTENV_AT(BotParams, neck, 60);
+FASTENV_AT(BotParams, frame, 64);
+FASTENV_AT(BotParams, attack, 68);
 
 typedef struct Successor {
     int16_t action;

@@ -96,7 +96,8 @@ cdef enum Bot:
     BOT_GREEDY = 2
     BOT_LOOKAHEAD2 = 3
     BOT_LOOKAHEAD3 = 4
-    BOT_ATTACK2 = 5
+    BOT_LOOKAHEAD4 = 5
+    BOT_ATTACK2 = 6
 
 cdef extern from "_state.h":
     ctypedef struct Head:
@@ -251,7 +252,7 @@ cdef extern from "_state.h":
 
     ctypedef struct BotParams:
         int32_t kind
-        int32_t followed[2]
+        int32_t followed[3]
         int32_t virus
         int32_t half
         int32_t row_pair

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from fastenv.drmario import tables as t
-from fastenv.drmario.config import DrMarioConfig
+from fastenv.drmario.config import ACTIONS, DrMarioConfig
 from fastenv.drmario.greedy import greedy_action
 from fastenv.drmario.lookahead import lookahead_action
-from fastenv.drmario.placement import Placements
+from fastenv.drmario.planning import buttons_to, costs_of_falling
+from fastenv.drmario.player import Player
 from fastenv.drmario.reference import DrMario
-from fastenv.drmario.state import Bot
+from fastenv.drmario.state import Actions, Bot
 from fastenv.errors import ConfigError, show
 from fastenv.rng import Rng
 
 NAMES = tuple(bot.name.lower() for bot in Bot)
+BUTTONS = ACTIONS[Actions.BUTTONS]
 FOR_ONE = tuple(name for name in NAMES if name != Bot.ATTACK2.name.lower())
 
 
 def names_of(config: DrMarioConfig) -> tuple[str, ...]:
-    """Return who can play: where decisions are frames only ``random``, others choose placements."""
-    if not config.placement:
+    """Return who can play: where actions latch directions only ``random``."""
+    if config.actions != BUTTONS:
         return (Bot.RANDOM.name.lower(),)
     return NAMES if config.agents == 2 else FOR_ONE
 
@@ -36,7 +40,7 @@ def bot_kind(name: str, config: DrMarioConfig) -> Bot:
     """
     allowed = names_of(config)
     if not isinstance(name, str) or name not in allowed:
-        where = "" if config.placement else " where decisions are frames"
+        where = "" if config.actions == BUTTONS else f" with actions={show(config.actions)}"
         raise ConfigError(f"bot {show(name)}: must be one of {', '.join(allowed)}{where}")
     return Bot[name.upper()]
 
@@ -60,14 +64,21 @@ def bot_action(
     if params["kind"] == Bot.RANDOM:
         legal = np.flatnonzero(mask).tolist()
         return int(legal[rng.bounded(len(legal))])
-    costs = game.costs()[agent]
+    player = game.players[agent]
+    steered = not game.config.placement
+    costs = costs_of_falling(game, player) if steered else game.costs()[agent]
     if costs is None:
         return 0
+    action = choose(params, game, player, costs)
+    return buttons_to(game, player, action, costs[action]) if steered else action
+
+
+def choose(params: np.void, game: DrMario, player: Player, costs: Sequence[int]) -> int:
+    """Return the placement that a bot chooses, of those that can be reached."""
     if params["kind"] == Bot.FIRST:
         return int(np.argmin(costs))
     weights = {name: int(params[name]) for name in (*t.GREEDY, "attack")}
     if params["kind"] == Bot.GREEDY:
-        return greedy_action(game.players[agent], costs, weights)
-    assert isinstance(game, Placements)
+        return greedy_action(player, costs, weights)
     widths = [width for width in params["followed"].tolist() if width > 0]
-    return lookahead_action(game, game.players[agent], costs, weights, widths)
+    return lookahead_action(game, player, costs, weights, widths)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.drmario import tables as t
-from fastenv.drmario.placement import costs_of, occupied
+from fastenv.drmario.planning import costs_of, occupied
 from fastenv.drmario.state import COSTS_DTYPE
 
 

@@ -1,9 +1,9 @@
-"""The bots that look two and three placements ahead, in plain Python (docs/drmario.md, 17.3).
+"""The bots that look two placements ahead and more, in plain Python (docs/drmario.md, 17.3).
 
 The best of the first placements are followed to the preview, and what is weighed is both placements
 and the bottle behind them. With three, the best of the second ones are followed to a pill that
-nobody knows yet, whose nine possibilities count alike. Of these the sum is taken instead of the
-mean, so that all numbers are whole.
+nobody knows yet, whose nine possibilities count alike; with four, the best of those to one more.
+Of the nine the sum is taken instead of the mean, so that all numbers are whole.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import Weights, branch, removed, weigh_bottle
-from fastenv.drmario.placement import Placements
+from fastenv.drmario.planning import costs_for
 from fastenv.drmario.player import Player, pose_of
+from fastenv.drmario.reference import DrMario
 from fastenv.drmario.successors import follow
 
 
@@ -47,51 +48,57 @@ class Candidate:
 
 
 def lookahead_action(
-    game: Placements, player: Player, costs: Sequence[int], weights: Weights, widths: Sequence[int]
+    game: DrMario, player: Player, costs: Sequence[int], weights: Weights, widths: Sequence[int]
 ) -> int:
     """Return the placement that weighs most with those behind it.
 
     Parameters
     ----------
-    game : Placements
+    game : DrMario
     player : Player
         Who has to decide.
     costs : sequence of int
         Of the 512 placements; at least one can be reached.
     weights : mapping of str to int
     widths : sequence of int
-        How many of the first placements are followed and, if there are two numbers, of the second.
+        How many of the first placements are followed and, if there are more numbers, of those
+        behind them.
     """
-    kept = best_of(candidates(player, costs, weights), widths[0])
-    return min((-worth(game, player, each, weights, widths[1:]), each.action) for each in kept)[1]
+    scale, found = t.NUM_PILLS ** (len(widths) - 1), []
+    for first in best_of(candidates(player, costs, weights), widths[0]):
+        if first.over:
+            worth = scale * (first.gain + first.rest)
+        else:
+            behind = follow(game, player, first.action, first.cost)
+            worth = scale * first.gain + best_of_pill(*behind, weights, widths[1:])
+        found.append((-worth, first.action))
+    return min(found)[1]
 
 
-def worth(
-    game: Placements, player: Player, first: Candidate, weights: Weights, widths: Sequence[int]
-) -> int:
-    """Return what a placement weighs with those behind it: nine times that, if there are two."""
-    scale = t.NUM_PILLS if widths else 1
-    if first.over:
-        return scale * (first.gain + first.rest)
-    alone, after = _follow(game, player, first)
-    behind = candidates(after, alone.costs_for(after, alone.frame), weights)
+def best_of_pill(game: DrMario, player: Player, weights: Weights, widths: Sequence[int]) -> int:
+    """Return what the best placement of the pill that is due weighs: nine times that a width."""
+    found = candidates(player, costs_for(player, game.frame), weights)
     if not widths:
-        return first.gain + max(each.gain + each.rest for each in behind)
-    return scale * first.gain + max(
+        return max(each.gain + each.rest for each in found)
+    scale: int = t.NUM_PILLS ** len(widths)
+    return max(
         scale * (each.gain + each.rest)
         if each.over
-        else scale * each.gain + of_all_pills(*_follow(alone, after, each), weights)
-        for each in best_of(behind, widths[0])
+        else scale * each.gain
+        + best_of_all_pills(*follow(game, player, each.action, each.cost), weights, widths[1:])
+        for each in best_of(found, widths[0])
     )
 
 
-def of_all_pills(game: Placements, player: Player, weights: Weights) -> int:
+def best_of_all_pills(
+    game: DrMario, player: Player, weights: Weights, widths: Sequence[int]
+) -> int:
     """Return the sum of what the best placement of each of the nine pills weighs."""
-    costs, total = game.costs_for(player, game.frame), 0
+    total = 0
     for pill in range(t.NUM_PILLS):
         drawn = copy.copy(player)
         drawn.color_first, drawn.color_second = divmod(pill, t.NUM_COLORS)
-        total += max(each.gain + each.rest for each in candidates(drawn, costs, weights))
+        total += best_of_pill(game, drawn, weights, widths)
     return total
 
 
@@ -129,9 +136,3 @@ def candidate(player: Player, action: int, cost: int, weights: Weights) -> Candi
 def best_of(given: list[Candidate], width: int) -> list[Candidate]:
     """Return so many candidates that weigh most, of equal ones those with the lowest numbers."""
     return sorted(given, key=lambda each: each.order)[:width]
-
-
-def _follow(game: Placements, player: Player, first: Candidate) -> tuple[Placements, Player]:
-    alone, after = follow(game, player, first.action, first.cost)
-    assert isinstance(alone, Placements)
-    return alone, after

@@ -13,7 +13,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ import numpy as np
 from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
+from fastenv.drmario.planning import costs_for
 from fastenv.drmario.player import MASK32, Player
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.tables import Reason
@@ -38,38 +38,13 @@ def new_game(config: DrMarioConfig, demo: Any = None) -> DrMario:
     return Placements(config) if config.placement else DrMario(config, demo)
 
 
-@lru_cache(maxsize=256)
-def costs_of(occupied: bytes, parity: int, gravity: int, extended: bool) -> tuple[int, ...]:
-    """Return the 512 costs of a pill at the spawn; boards come back, so answers are kept.
-
-    Parameters
-    ----------
-    occupied : bytes
-        A byte a cell, 0 for those that are free and another cell's byte for the others.
-    parity, gravity, extended
-        As :func:`fastenv.drmario.reachability.plan` has them.
-    """
-    board = np.frombuffer(occupied, np.uint8)
-    return tuple(reachability.plan(board, parity, gravity, extended=extended).tolist())
-
-
-def occupied(board: list[int]) -> bytes:
-    """Return what of a board a falling pill meets: a byte a cell, 0 or 255 for a free one."""
-    return bytes(0xFF if tile >= t.FREE else 0 for tile in board)
-
-
 class Placements(DrMario):
     """A game whose decisions are placements."""
 
     def costs(self) -> list[tuple[int, ...] | None]:
         """Return for each player the costs of the decision that is due; see :class:`DrMario`."""
         frame = self.frame
-        return [self.costs_for(p, frame) if p.needs_decision() else None for p in self.players]
-
-    def costs_for(self, player: Player, frame: int) -> tuple[int, ...]:
-        """Return the costs of placements of a pill that appeared before a frame."""
-        board, extended = occupied(player.board), self.config.extended_inputs
-        return costs_of(board, frame & 1, player.gravity(), extended)
+        return [costs_for(p, frame) if p.needs_decision() else None for p in self.players]
 
     # -- reset ---------------------------------------------------------------------------------
 

@@ -218,7 +218,7 @@ SUCCESSOR_DTYPE = np.dtype(
 BOT_DTYPE = np.dtype(
     [
         ("kind", "i4"),
-        ("followed", "i4", (2,)),
+        ("followed", "i4", (3,)),
         *((name, "i4") for name in t.GREEDY),
         ("attack", "i4"),
     ],
@@ -281,7 +281,8 @@ class Bot(IntEnum):
     GREEDY = 2
     LOOKAHEAD2 = 3
     LOOKAHEAD3 = 4
-    ATTACK2 = 5
+    LOOKAHEAD4 = 5
+    ATTACK2 = 6
 
 
 class Actions(IntEnum):

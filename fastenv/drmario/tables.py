@@ -219,7 +219,12 @@ LOOKAHEAD = {
 }
 # By bot, how many first and second placements are followed, and what a run is worth that is sent to
 # the other player.
-LOOKING_AHEAD = {"lookahead2": (8, 0, 0), "lookahead3": (8, 4, 0), "attack2": (8, 0, 3000)}
+LOOKING_AHEAD = {
+    "lookahead2": (8, 0, 0, 0),
+    "lookahead3": (4, 2, 0, 0),
+    "lookahead4": (4, 2, 1, 0),
+    "attack2": (8, 0, 0, 3000),
+}
 NECK_LEFT, NECK_RIGHT = 2, 5  # columns beside the spawn, and in it
 NECK_HEIGHT = 9  # which is not too high for them
 DECIDED = 10**9  # more than what else can be weighed: a level cleared, or lost

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.placement import Placements
+from fastenv.drmario.planning import costs_for
 from fastenv.drmario.player import Player
 from fastenv.drmario.reference import DrMario
 from fastenv.rng import Rng
@@ -40,7 +41,7 @@ def choose_again(game: Placements, player: Player, rng: Rng) -> None:
     if player.plan_left == 0:
         return
     cost = player.plan_left + game.since(player)
-    costs = game.costs_for(player, player.decided_frame)
+    costs = costs_for(player, player.decided_frame)
     same = [a for a, c in enumerate(costs) if c == cost and c != t.INFEASIBLE]
     if not same:  # a row that no game comes to
         return

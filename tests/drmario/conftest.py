@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from fastenv.drmario import placement
+from fastenv.drmario import planning
+from fastenv.drmario.reachability import SPAWN
 
 
 @pytest.fixture
@@ -11,8 +12,8 @@ def planned(monkeypatch):
     """Let the reference plan with the compiled planner, many times as fast as its own."""
     from fastenv.drmario import _reachability
 
-    def costs_of(occupied, parity, gravity, extended):
-        board = np.frombuffer(occupied, np.uint8)[None]
-        return tuple(_reachability.plan(board, [parity], [gravity], extended)[0].tolist())
+    def costs_of(occupied, parity, gravity, extended, root=SPAWN):
+        board = np.frombuffer(occupied, np.uint8)
+        return tuple(_reachability.search(board, parity, gravity, root, extended).tolist())
 
-    monkeypatch.setattr(placement, "costs_of", costs_of)
+    monkeypatch.setattr(planning, "costs_of", costs_of)

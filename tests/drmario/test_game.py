@@ -179,14 +179,14 @@ def test_a_match_is_shown_as_one_agent_with_a_bot(placement):
         assert (engine.tau > 0).all()
 
 
-@pytest.mark.parametrize("name", ["first", "greedy"])
-def test_bots_that_choose_placements_do_not_play_frames(name):
-    allowed = "must be one of random where decisions are frames"
-    assert make_game(placement=False).bot_names == ("random",)
-    with pytest.raises(ConfigError, match=f"bot '{name}': {allowed}"):
-        engine_of(placement=False).bot_actions(name, rng_streams(0, 4))
-    with pytest.raises(ConfigError, match=f"bot '{name}': {allowed}"):
-        engine_of(opponent=name, agents=2, placement=False)
+@pytest.mark.parametrize("actions", ["latched", "unlatched"])
+def test_bots_that_choose_placements_have_no_buttons_where_directions_latch(actions):
+    allowed = f"must be one of random with actions='{actions}'"
+    assert make_game(placement=False, actions=actions).bot_names == ("random",)
+    with pytest.raises(ConfigError, match=f"bot 'greedy': {allowed}"):
+        engine_of(placement=False, actions=actions).bot_actions("greedy", rng_streams(0, 4))
+    with pytest.raises(ConfigError, match=f"bot 'first': {allowed}"):
+        engine_of(opponent="first", agents=2, placement=False, actions=actions)
 
 
 REFUSED = {

@@ -6,7 +6,6 @@ The compiled planner gives the costs throughout; that it is right is tested else
 import numpy as np
 import pytest
 
-import fastenv
 from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import branch
@@ -60,7 +59,7 @@ def test_two_placements(name, seed, planned):
     other["attack"] = 2000
     for weights, width in ((LOOKAHEAD, 8), (other, 3)):
         for agent in range(game.spec.num_agents):
-            found = compiled(game, rows, "lookahead2", agent, followed=(width, 0), **weights)
+            found = compiled(game, rows, "lookahead2", agent, followed=(width, 0, 0), **weights)
             for lane, row in enumerate(rows):
                 wanted = readable(game, row, agent, weights, [width])
                 where = f"{name}, seed {seed}, lane {lane}, agent {agent}, {weights}"
@@ -73,11 +72,19 @@ def test_two_placements(name, seed, planned):
 def test_three_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 40 + seed)
     for agent in range(game.spec.num_agents):
-        found = compiled(game, rows, "lookahead3", agent, followed=(2, 2))
+        found = compiled(game, rows, "lookahead3", agent, followed=(2, 2, 0))
         for lane, row in enumerate(rows[:1]):
             wanted = readable(game, row, agent, LOOKAHEAD, [2, 2])
             where = f"{name}, seed {seed}, lane {lane}, agent {agent}"
             assert wanted is None or found[lane] == wanted, where
+
+
+@needs_core
+@pytest.mark.slow
+def test_four_placements(planned):
+    game, rows = positions(GAMES["high"], 1, 50)
+    found = compiled(game, rows, "lookahead4", 0, followed=(2, 1, 1))
+    assert found[0] == readable(game, rows[0], 0, LOOKAHEAD, [2, 1, 1])
 
 
 @needs_core
@@ -182,10 +189,3 @@ def test_attacks_are_worth_something_in_matches_alone():
     assert runs["attack2", 10**6] == 2 > runs["attack2", 0]
     with pytest.raises(ConfigError, match="attack2"):
         make_game(level=0).bot("attack2")
-
-
-def test_they_choose_placements():
-    frames = fastenv.make_game("DrMarioFrame-v0")
-    for name in ("lookahead2", "lookahead3"):
-        with pytest.raises(ConfigError, match="where decisions are frames"):
-            frames.bot(name)

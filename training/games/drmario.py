@@ -25,8 +25,9 @@ from training.search.rules import SearchRules
 
 COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
 
-# Scripted players that choose placements, the first above all; `lookahead3` takes milliseconds.
+# Scripted players that choose placements, the first above all; `lookahead4` takes milliseconds.
 PLACING = ("lookahead2", "greedy", "first", "random")
+STEERING = PLACING[1:]  # which are asked in every frame
 SEARCH = SearchRules(rollouts="greedy")
 
 OPTIONS = {
@@ -128,7 +129,7 @@ class DrMarioFrames(DrMario):
     """The game where every frame is a decision, with an observation of its own."""
 
     env_options: ClassVar[dict[str, Any]] = {}
-    bots = ("random",)  # the others choose placements
+    bots = STEERING
     search = None
 
     budgets: ClassVar = {}
@@ -144,6 +145,7 @@ class DrMarioFrameMatches(GameTraining):
     """Matches of two players where every frame is a decision."""
 
     title = DrMario.title
+    bots: tuple[str, ...] = STEERING
     episode_columns: ClassVar = {"reason": "kept"}
     potentials = DrMario.potentials
 
