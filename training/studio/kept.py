@@ -86,10 +86,10 @@ def _row(text: Any) -> bytes:
     try:
         unpack = zlib.decompressobj()
         data = unpack.decompress(base64.b64decode(text, validate=True), MAX_ROW)
-        if not unpack.eof:
-            raise Refusal(f"this is no moment: its row has more than {MAX_ROW} bytes.")
     except (TypeError, ValueError, binascii.Error, zlib.error):
         raise Refusal("this is no moment: its row cannot be unpacked.") from None
+    if not unpack.eof:
+        raise Refusal(f"this is no moment: its row is cut, or has more than {MAX_ROW} bytes.")
     return data
 
 

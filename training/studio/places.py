@@ -16,7 +16,6 @@ from training.studio.refusal import Refusal
 PERSON = "person"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9][A-Za-z0-9_.+-]*){0,4}")
 _WORD = re.compile(r"[A-Za-z0-9_+ -]{0,100}")
-_BOT = re.compile(r"[a-z0-9_]{1,60}")
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ class Places:
                 key, _, value = option.partition("=")
                 if key == "value" or not _WORD.fullmatch(value.replace(".", "").replace("=", "")):
                     raise Refusal(f"player {show(name)}: {show(option)} is no option here.")
-        if who in bots or (_BOT.fullmatch(who) and not (self.runs / who).exists()):
+        if who in bots:
             return f"{head}{who}{options}"
         return f"{head}{self.find(who)}{options}"
 
