@@ -318,8 +318,9 @@ class Session:
         self._outbox.put({"kind": "kept", "hash": name, "link": self._link(name)})
 
     def _moment(self) -> kept.Moment:
-        table, shown = self._needs_one()
-        return kept.Moment(table.env, table.options, table.players, shown.row.tobytes())
+        table, _ = self._needs_one()
+        row = table.engine.get_states([0]).tobytes()  # a copy of a record has other padding
+        return kept.Moment(table.env, table.options, table.players, row)
 
     def _on_think(self, message: messages.Think) -> None:
         self._thinker.choose(message.on, message.who, message.opened)

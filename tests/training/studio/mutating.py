@@ -1,5 +1,6 @@
 """Messages that are nearly right."""
 
+import copy
 import json
 import random
 
@@ -48,13 +49,13 @@ def mutate(rng):
         elif way < 0.5 and isinstance(message.get(key), list | dict):
             inner = message[key]
             if isinstance(inner, list):
-                inner.append(rng.choice(VALUES))
+                inner.append(copy.deepcopy(rng.choice(VALUES)))
             else:
                 inner[rng.choice(["rom", "states", "level", "schedule", "demo", *WORDS])] = (
-                    rng.choice(VALUES)
+                    copy.deepcopy(rng.choice(VALUES))
                 )
         else:
-            message[key] = rng.choice(VALUES)
+            message[key] = copy.deepcopy(rng.choice(VALUES))
     text = json.dumps(message)
     if rng.random() < 0.2:
         at = rng.randrange(len(text) + 1)

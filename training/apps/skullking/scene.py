@@ -89,6 +89,5 @@ def _scene(view: TableView) -> dict[str, Any]:
         "discarded": view.discarded,
         "legal": sorted(view.legal_slots),
         "choices": [list(each) for each in view.choices],
-        "news": list(view.news),
         "suits": list(SUITS),
     }

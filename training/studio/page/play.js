@@ -66,6 +66,7 @@ export class Play {
     this.module = message.page ? await import(message.page) : null;
     if (this.info !== waiting) return;
     this.stage.replaceChildren();
+    this.stage.className = "";
     const api = {
       act: (action) => this.act(action), key: (key) => this.tap(key), keyDown: (key, down) => this.sendKey(key, down), ansi, h,
     };

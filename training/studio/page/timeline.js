@@ -62,7 +62,7 @@ export class Timeline {
 
   place() {
     const { branches, branch, index } = this.state;
-    if (!this.slider) return;
+    if (!this.slider || !branches[branch]) return; // a view of a new branch comes before its timeline
     this.slider.max = branches[branch].last;
     this.slider.value = index;
     const mark = branches[branch].marks.find(([at]) => at === index);
