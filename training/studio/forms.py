@@ -41,13 +41,18 @@ def describe(env: str, places: Places) -> dict[str, Any]:
         "seats": seats,
         "players_option": seats > 1 and "num_players" in _names(name),
         "bots": [*bots, *(bot for bot in game.bot_names if bot not in bots)],
-        "agents": [each["name"] for each in places.agents() if _fits(each["env"], name)],
+        "agents": agents_for(name, places),
         "person": PERSON,
         "page": view.page is not None,
         "options": list(options_of(name, game)),
         "defaults": {k: v for k, v in training.env_options.items() if _is_plain(v)},
         "search": list(_search_options()),
     }
+
+
+def agents_for(env: str, places: Places) -> list[str]:
+    """Return the names of agents that might play in an environment."""
+    return [each["name"] for each in places.agents() if _fits(each["env"], env)]
 
 
 def _fits(env: str, name: str) -> bool:

@@ -209,6 +209,22 @@ KINDS: tuple[type[Message], ...] = (
 )
 
 
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of what a client may send."""
+    return _ADAPTER.json_schema()
+
+
+def message_rows() -> list[tuple[str, list[tuple[str, str]], str]]:
+    """Return kind, fields with their meaning, and meaning of what a client may send."""
+    rows = []
+    for model in KINDS:
+        fields = {name: each for name, each in model.model_fields.items() if name != "kind"}
+        named = [(name, each.description or "") for name, each in fields.items()]
+        about = " ".join((model.__doc__ or "").split())
+        rows.append((model.__name__.lower(), named, about))
+    return rows
+
+
 def parse(data: str | bytes) -> Any:
     """Return a message that a client has sent.
 

@@ -28,6 +28,7 @@ def bind(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind(("127.0.0.1", port))
+        listening.listen(64)  # who opens the link at once waits until it is served
     except OSError as error:
         listening.close()
         raise PortError(

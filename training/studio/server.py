@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from fastenv.errors import FastEnvError
 from fastenv.registry import ENVS
 from training.run import games
-from training.studio import forms, messages, report, runs
+from training.studio import messages
 from training.studio.outbox import Outbox
 from training.studio.places import Places
 from training.studio.refusal import Refusal
@@ -158,6 +158,8 @@ class Studio:
 
     async def report(self, request: Request) -> Response:
         """Answer with runs as one file that needs nothing else."""
+        from training.studio import report
+
         names = [name for name in request.query_params.get("runs", "").split(",") if name][:12]
         paths = {name: self.places.find(name) for name in names}
         text = await asyncio.to_thread(report.page, paths, PAGE)
@@ -260,6 +262,8 @@ async def _send(socket: WebSocket, outbox: Outbox, wake: asyncio.Event) -> None:
 
 def _look_up(message: messages.Describe | messages.Runs, places: Places) -> dict[str, Any]:
     """Answer what needs no session: such an answer is there while sessions still import."""
+    from training.studio import forms, runs  # which the first page does not wait for
+
     try:
         if isinstance(message, messages.Runs):
             return {"kind": "runs", "runs": runs.listed(places)}
@@ -285,6 +289,7 @@ async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Pl
                 outbox.acknowledge(message.number)
             elif isinstance(message, messages.Describe | messages.Runs):
                 outbox.put(await asyncio.to_thread(_look_up, message, places))
+                worker.put(message)
             elif not worker.put(message):
                 outbox.put({"kind": "refused", "text": "too many messages wait: slow down."})
     except (WebSocketDisconnect, RuntimeError, OSError):

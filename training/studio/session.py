@@ -13,10 +13,11 @@ from typing import Any
 
 from fastenv import BatchEngine
 from fastenv.errors import FastEnvError, InvalidActionError
+from fastenv.registry import short_id
 from training.run.options import require
-from training.studio import films, kept, messages, prove, runs, tiles
+from training.studio import films, forms, kept, messages, prove, runs, tiles
 from training.studio.outbox import VIEW, Outbox
-from training.studio.places import Places
+from training.studio.places import PERSON, Places
 from training.studio.refusal import Refusal
 from training.studio.show import Shown, is_secret
 from training.studio.table import Table, make_table
@@ -26,6 +27,7 @@ from training.studio.timeline import Timeline
 AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown
 TIMELINE_S = 0.5  # between messages about it while it runs
 CURVES_S = 1.0
+_PREPARED: set[str] = set()  # environments of which a game was made
 LATE_S = 0.1  # frames that a game is behind are left out
 
 
@@ -178,6 +180,17 @@ class Session:
     def stop(self) -> None:
         """Do nothing more by itself."""
         self._running, self._prover, self._curves = False, None, None
+
+    def _on_describe(self, message: messages.Describe) -> None:
+        """Prepare for what is looked at: the first game of it then begins at once."""
+        name = short_id(message.env)
+        if name not in _PREPARED:
+            _PREPARED.add(name)
+            players = forms.agents_for(name, self._places)[:1] or [PERSON]
+            make_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
+
+    def _on_runs(self, message: messages.Runs) -> None:
+        """Do nothing: it was answered where no session is needed."""
 
     def _on_begin(self, message: messages.Begin) -> None:
         seed = secrets.randbelow(2**31) if message.seed is None else message.seed
