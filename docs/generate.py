@@ -70,8 +70,8 @@ def studio_bars() -> str:
         f"| first page | {start['page_bytes'] / 1000:.0f} KB | at most 200 KB |",
         f"| from start to page | {start['page_s']:.2f} s | at most 1 s |",
         f"| to the first move of an agent | {record['first_move_s']:.2f} s | at most 3 s |",
-        f"| {many['sessions']:.0f} sessions for {many['seconds']:.0f} s, one killed: others go on | "
-        f"{many['went_on']:.0f} | {many['sessions'] - 1:.0f} |",
+        f"| {many['sessions']:.0f} sessions for {many['seconds']:.0f} s, one killed | "
+        f"{many['went_on']:.0f} others go on | {many['sessions'] - 1:.0f} |",
         f"| their memory after a quarter, and at the end | {early:.0f} MB, {late:.0f} MB | flat |",
     ]
     return "\n".join(lines)

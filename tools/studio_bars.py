@@ -33,7 +33,7 @@ FRAMES = {
     "dr. mario": ("DrMarioFrame-v0", "ArrowLeft"),
 }
 FRAMES_S = 10.0
-PAUSE_S = 5.0  # between the page and the click on it that begins
+PAUSE_S = 10.0  # between the page and the click on it that begins
 KEYS = 60
 
 

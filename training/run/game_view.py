@@ -59,6 +59,14 @@ class GameView:
         """Return options of an environment that suit a person who plays it alone."""
         return {}
 
+    def other_env(self, env: str) -> str | None:
+        """Return another environment of the game, whose players :meth:`guest` brings here."""
+        return None
+
+    def guest(self, engine: Any, who: Any, seed: int) -> Any:
+        """Return a player of :meth:`other_env` as one of this engine of one lane."""
+        raise NotImplementedError
+
     def pad(self, engine: Any) -> Sequence[PadKey]:
         """Return the buttons for those who have no keys."""
         return ()

@@ -32,7 +32,6 @@ def describe(env: str, places: Places) -> dict[str, Any]:
     training, where = games.get_game(name), env_of_table(name)
     seats = game.seats.count if game.seats is not None and where == name else 1
     view = training.view()
-    bots = list(training.bots or game.bot_names)
     return {
         "kind": "game",
         "env": name,
@@ -40,7 +39,7 @@ def describe(env: str, places: Places) -> dict[str, Any]:
         "goal": game.goal,
         "seats": seats,
         "players_option": seats > 1 and "num_players" in _names(name),
-        "bots": [*bots, *(bot for bot in game.bot_names if bot not in bots)],
+        "bots": bots_for(name, game),
         "agents": agents_for(name, places),
         "person": PERSON,
         "page": view.page is not None,
@@ -52,7 +51,17 @@ def describe(env: str, places: Places) -> dict[str, Any]:
 
 def agents_for(env: str, places: Places) -> list[str]:
     """Return the names of agents that might play in an environment."""
-    return [each["name"] for each in places.agents() if _fits(each["env"], env)]
+    other = games.get_game(env).view().other_env(env)
+    fitting = [each for each in places.agents() if _fits(each["env"], env) or each["env"] == other]
+    return [each["name"] for each in fitting]
+
+
+def bots_for(env: str, game: Any) -> list[str]:
+    """Return the bots that can play in an environment, those worth comparing with first."""
+    training = games.get_game(env)
+    other = training.view().other_env(env)
+    others = () if other is None else make_game(other).bot_names
+    return [*dict.fromkeys((*training.bots, *game.bot_names, *others))]
 
 
 def _fits(env: str, name: str) -> bool:

@@ -103,6 +103,8 @@ class Session:
         while self._running:
             if not self._advance():
                 break
+            if frame is not None and self._pending:
+                continue  # all decide in the same frame
             if self._speed or frame is not None or time.monotonic() > now + AT_ONCE_S:
                 break
         if frame is not None or not self._outbox.is_waiting or not self._running:
@@ -118,9 +120,7 @@ class Session:
     def _frame_time(self) -> float | None:
         """Return how long a frame lasts where a person plays without the game waiting; or None."""
         shown = self._shown
-        if shown is None or self._table is None or not shown.is_persons_turn:
-            return None
-        return shown.frame_time
+        return None if shown is None else shown.frame_time
 
     def _advance(self) -> bool:
         """Let whoever must decide do so; return False where it is a person, who has not."""
@@ -218,6 +218,8 @@ class Session:
 
     def _adopt(self, table: Table, seed: int | None) -> None:
         """Take a table as the game of this session."""
+        if self._table is None or self._table.env != table.env:
+            self._thinker.choose(self._thinker.on, None, self._thinker.opened)
         self._table, self._prover = table, None
         self._pending.clear()
         self._held.clear()

@@ -117,9 +117,11 @@ class Shown:
     def steering(self) -> Any:
         """How a person comes to an action by keys; None where there is no such way."""
         if not self._steers and self.is_persons_turn:
-            alone = len(self._table.persons) == 1 and self._table.actor() == 0
-            game = self._table.engine.game
-            self._steering = game.steering(self.row) if alone or not self._table.meets else None
+            found = self._table.engine.game.steering(self.row)
+            # One that waits shows what the first player may choose.
+            own = not self._table.meets or self._table.actor() == 0
+            waits = found is not None and found.idle is None
+            self._steering = found if own or not waits else None
             self._steers = True
         return self._steering
 

@@ -20,6 +20,7 @@ from training.run import games
 from training.run.envs import make_engine, with_defaults
 from training.run.names import short_name
 from training.run.seating import env_of_table, without_seating
+from training.studio.forms import bots_for
 from training.studio.places import PERSON, Places, check_options
 from training.studio.refusal import Refusal
 
@@ -85,18 +86,34 @@ class Table:
             If somebody cannot sit there. Nothing has changed.
         """
         seated = fill(players, len(self.players))
-        bots = self.engine.game.bot_names
+        bots = bots_for(self.env, self.engine.game)
         loaded = {name: load(name, places, bots) for name in {*seated}}
         self._take(seated, loaded, seed)
+
+    def _guest(self, who: Who, seed: int) -> Guest:
+        if not _comes_from_other(self.env, who, self.engine.game.bot_names):
+            return make_guest(who, self.engine, seed)
+        if self.engine.num_envs > 1:
+            raise Refusal(f"players of another environment play one game of {self.env} at a time.")
+        found: Guest = self.game.view().guest(self.engine, who, seed)
+        return found
 
     def _take(self, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
         guests: list[Guest | None] = []
         for k, name in enumerate(seated):
             who = loaded[name]
-            guests.append(None if who is None else make_guest(who, self.engine, seed + 1 + k))
+            guests.append(None if who is None else self._guest(who, seed + 1 + k))
         names = [YOU if loaded[name] is None else short_name(name) for name in seated]
         self.players, self.guests, self.names = seated, guests, number_names(names)
         self.begin()
+
+
+def _comes_from_other(env: str, who: Who, own: Sequence[str]) -> bool:
+    """Tell whether a player is one of the game's other environment."""
+    base = who if isinstance(who, Policy | str) else who.base
+    if isinstance(base, str):
+        return base not in own
+    return short_id(base.env) == games.get_game(env).view().other_env(env)
 
 
 def fill(players: Sequence[str], count: int) -> list[str]:
@@ -155,11 +172,13 @@ def make_table(
     """
     check_options(options)
     name, given = short_id(env), dict(options)
-    bots = make_game(name).bot_names
+    own = make_game(name).bot_names
+    bots = bots_for(name, make_game(name))
     loaded = {each: load(each, places, bots) for each in dict.fromkeys(players)}
     if lanes > 1 and None in loaded.values():
         raise Refusal(f"lanes={lanes}: several games are watched, none is played by a person.")
-    policies = [_base(who) for who in loaded.values()]
+    here = [who for who in loaded.values() if who and not _comes_from_other(name, who, own)]
+    policies = [_base(who) for who in here]
     trained = [policy for policy in policies if policy is not None]
     seats = 1
     if env_of_table(name) == name and make_game(name).seats is not None:

@@ -194,3 +194,26 @@ def test_who_takes_which_seat():
     assert fill(["person", "a"], 4) == ["person", "a", "a", "a"]
     assert fill(["a", "person", "b"], 5) == ["a", "person", "b", "a", "b"]
     assert fill(["person"], 2) == ["person", "person"]
+
+
+@pytest.mark.parametrize("env", ["DrMarioFrame-v0", "DrMarioVersusFrame-v0"])
+def test_who_chooses_placements_plays_frames(asked, env):
+    players = ["greedy"] if env == "DrMarioFrame-v0" else ["greedy", "random"]
+    begin(asked, env, players, {"level": 0})
+    asked.ask("run", on=True, speed=0.0)
+    asked.go_on(lambda said: said["kind"] == "view" and int(pills(said)) >= 4)
+    assert int(pills(asked.last("view"))) >= 4
+
+
+def pills(view):
+    return dict(view["scene"]["bottles"][0]["counters"])["pills"]
+
+
+def test_a_person_plays_frames_against_who_chooses_placements(asked):
+    begin(asked, "DrMarioVersusFrame-v0", ["person", "greedy"], {"level": 1})
+    asked.ask("key", key="left", down=True, serial=3)
+    asked.go_on(lambda said: said["kind"] == "view" and said["index"] >= 150)
+    bottles = asked.last("view")["scene"]["bottles"]
+    frames = [dict(each["counters"])["frames"] for each in bottles]
+    assert frames[0] == frames[1]
+    assert asked.last("view")["running"]

@@ -13,6 +13,7 @@ from fastenv.drmario.steering import DOWN, LEFT, RIGHT, TURN_A, TURN_B
 from fastenv.drmario.tables import Button
 from fastenv.drmario.view import BottleView, game_views
 from fastenv.keys import ENTER
+from training.apps.drmario.frame_player import ENV, FramePlayer
 from training.run.game_view import GameView, PadKey
 
 BUTTONS = {
@@ -33,6 +34,14 @@ class DrMarioView(GameView):
     """How Dr. Mario is shown; see :class:`training.run.game_view.GameView`."""
 
     page: ClassVar = Path(__file__).parent / "scene.js"
+
+    def other_env(self, env: str) -> str | None:
+        """Return where placements are chosen: who does can press buttons too."""
+        return ENV if env in ("DrMarioFrame-v0", "DrMarioVersusFrame-v0") else None
+
+    def guest(self, engine: Any, who: Any, seed: int) -> FramePlayer:
+        """Return a player of placements as one of frames."""
+        return FramePlayer(who, engine, seed)
 
     def pad(self, engine: Any) -> Sequence[PadKey]:
         """Return the buttons; where the game waits, one more to drop the pill."""

@@ -75,7 +75,7 @@ export function create(root, api) {
       trick.replaceChildren(h("h3", {}, now ? "Trick" : scene.last.length > 0 ? "Last trick" : ""),
         h("div", { class: "row" }, now ? laid(scene.plays, scene.winning, names, true) : laid(scene.last, scene.last_winner, names, false)));
       trick.classList.toggle("past", !now);
-      prompt.textContent = view.over ? "" : yours ? scene.prompt : view.actor >= 0 ? `It is the turn of ${names[view.actor]}.` : "";
+      prompt.textContent = view.over ? "" : yours ? scene.prompt.replace(/ The action is .*/, "") : view.actor >= 0 ? `It is the turn of ${names[view.actor]}.` : "";
       choices.replaceChildren(...(yours ? scene.choices : []).map(([action, name]) => h("button", {
         type: "button", class: scene.phase === "BID" ? "bid" : "", "data-key": `choice-${action}`,
         "aria-label": scene.phase === "BID" ? `bid ${name}` : name, onclick: () => api.act(action),

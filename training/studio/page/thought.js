@@ -19,6 +19,7 @@ export class Thought {
   draw(table) {
     const about = this.play.game && this.play.game.env === table.env ? this.play.game : { agents: [], bots: [] };
     const names = [...about.agents, ...about.agents.map((name) => `search:${name},worlds=32`), ...about.bots.map((name) => `search:${name},worlds=32`)];
+    if (!names.includes(this.who)) this.who = "";
     const choose = () => this.choose();
     this.toggle = h("input", { type: "checkbox", id: "think", checked: this.on, onchange: (event) => { this.on = event.target.checked; choose(); } });
     const select = h("select", { id: "thinker", "aria-label": "Who thinks", onchange: (event) => { this.who = event.target.value; choose(); } },
