@@ -24,6 +24,7 @@ from typing import Any
 
 import psutil
 from websockets.sync.client import connect
+from websockets.typing import Origin
 
 from training.run import files, machine
 
@@ -85,8 +86,8 @@ def first_move(runs: str) -> float:
 def socket_of(url: str) -> Any:
     """Return a websocket to a studio."""
     address = url.replace("http://", "ws://").replace("/?", "/session?")
-    origin = url.partition("/?")[0]
-    return connect(address, origin=origin, max_size=None)  # type: ignore[arg-type]
+    origin = Origin(url.partition("/?")[0])
+    return connect(address, origin=origin, max_size=None)
 
 
 def tell(socket: Any, **message: Any) -> None:
