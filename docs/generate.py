@@ -68,7 +68,8 @@ def studio_bars() -> str:
     early, late = many["memory_early_mb"], many["memory_late_mb"]
     lines += [
         f"| first page | {start['page_bytes'] / 1000:.0f} KB | at most 200 KB |",
-        f"| from start to page | {start['page_s']:.2f} s | at most 1 s |",
+        f"| from start to page | {start['page_s']:.2f} s, {start['page_cpu_s']:.2f} s of a core "
+        "| at most 1 s |",
         f"| to the first move of an agent | {record['first_move_s']:.2f} s | at most 3 s |",
         f"| {many['sessions']:.0f} sessions for {many['seconds']:.0f} s, one killed | "
         f"{many['went_on']:.0f} others go on | {many['sessions'] - 1:.0f} |",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import shutil
 import statistics
@@ -212,6 +213,7 @@ def main(argv: list[str] | None = None) -> int:
             "created": machine.now(),
             **machine.revision(),
             "host": machine.host(),
+            "load": os.getloadavg()[0],
             "start": start(runs),
             "first_move_s": first_move(runs),
             "frames": frames(runs),

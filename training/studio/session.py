@@ -88,7 +88,11 @@ class Session:
             if message["done"]:
                 self._prover = None
         if self._running and now >= self._due:
-            self._move(now)
+            try:
+                self._move(now)
+            except FastEnvError as error:  # such as a timeline that is full
+                self.stop()
+                self.refuse(str(error))
 
     def _move(self, now: float) -> None:
         """Take the decisions that are due."""

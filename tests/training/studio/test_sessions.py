@@ -217,3 +217,10 @@ def test_a_person_plays_frames_against_who_chooses_placements(asked):
     frames = [dict(each["counters"])["frames"] for each in bottles]
     assert frames[0] == frames[1]
     assert asked.last("view")["running"]
+
+
+def test_a_timeline_that_is_full_ends_the_run_in_a_sentence(asked, monkeypatch):
+    monkeypatch.setattr("training.studio.timeline.MAX_DECISIONS", 3)
+    begin(asked, players=["heuristic"])
+    assert asked.last("refused")["text"].startswith("this session has 3 decisions")
+    assert asked.session.due() is None
