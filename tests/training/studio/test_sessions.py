@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import fastenv
+from fastenv.registry import ENVS
 from training.studio import kept
 from training.studio.table import fill
 
@@ -224,3 +225,59 @@ def test_a_timeline_that_is_full_ends_the_run_in_a_sentence(asked, monkeypatch):
     begin(asked, players=["heuristic"])
     assert asked.last("refused")["text"].startswith("this session has 3 decisions")
     assert asked.session.due() is None
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_every_environment_is_played_thought_about_and_opened_again(asked, env):
+    options = {"abilities": "agent", "tigress": "agent"} if env == "SkullKingAbility-v0" else {}
+    view = begin(asked, env, ["person"], options)
+    asked.ask("think", on=True, opened=True)
+    for _ in range(4):
+        if view["over"]:
+            break
+        if asked.last("table")["frame_time"] is None:
+            asked.ask("act", action=view["legal"][0][0])
+        else:
+            asked.ask("key", key="left", down=True)
+            asked.go_on(lambda said: said["kind"] == "view", limit=5)
+            asked.ask("run", on=False)
+        view = asked.last("view")
+        assert "refused" not in {said["kind"] for said in asked.said}
+    assert view["index"] >= 1
+    assert asked.last("thought")["actions"] > 0
+    asked.ask("go", branch=0, index=1)
+    name = asked.ask("keep")["kept"]["hash"]
+    asked.ask("open", hash=name)
+    assert asked.ask("keep")["kept"]["hash"] == name
+
+
+def test_pirates_and_the_tigress_ask_for_their_choices(asked):
+    """Whole games with abilities: every kind of decision is offered in the scene."""
+    options = {"abilities": "agent", "tigress": "agent", "schedule": [8, 9, 10]}
+    rng, phases = np.random.default_rng(2), set()
+    wanted = {"BID", "PLAY", "TIGRESS", "ROSIE", "BENDT_1", "RASCAL", "HARRY"}
+    for seed in range(9):
+        if phases >= wanted:
+            break
+        begin(asked, players=["person"], options=options, seed=seed)
+        while not (view := asked.last("view"))["over"]:
+            scene = view["scene"]
+            phases.add(scene["phase"])
+            offered = {action for action, _ in scene["choices"]} | set(scene["legal"])
+            assert offered == {action for action, _ in view["legal"]}, scene["phase"]
+            asked.ask("act", action=int(rng.choice(sorted(offered))))
+    assert phases >= wanted
+
+
+def test_who_decide_together_are_asked_one_after_the_other(asked):
+    begin(asked, "DrMarioVersus-v0", ["person", "greedy"], {"level": 1})
+    for key in ("left", "up", "enter"):
+        asked.ask("key", key=key)
+    asked.go_on()
+    view = asked.last("view")
+    assert view["yours"]
+    assert view["index"] >= 1
+    counters = [dict(each["counters"]) for each in view["scene"]["bottles"]]
+    assert [each["pills"] for each in counters] != ["0", "0"]
+    asked.ask("go", branch=0, index=0)
+    assert asked.last("view")["yours"]
