@@ -45,6 +45,7 @@ HEADERS = {
 MAX_SESSIONS = 32
 MAX_FILMS, MAX_FILM_BYTES = 8, 64 << 20
 VERSION = 1
+CURVES_S = 1.0
 
 
 class Studio:
@@ -260,6 +261,22 @@ async def _send(socket: WebSocket, outbox: Outbox, wake: asyncio.Event) -> None:
         return
 
 
+async def _follow(message: messages.Curves, outbox: Outbox, places: Places) -> None:
+    """Send curves of runs, and again when something was written since."""
+    from training.studio import runs
+
+    try:
+        reader = runs.CurveReader({name: places.find(name) for name in message.names})
+    except Refusal as error:
+        outbox.put({"kind": "refused", "text": str(error)})
+        return
+    while message.names:
+        found = await asyncio.to_thread(reader.read)
+        if found is not None:
+            outbox.put(found)
+        await asyncio.sleep(CURVES_S)
+
+
 def _look_up(message: messages.Describe | messages.Runs, places: Places) -> dict[str, Any]:
     """Answer what needs no session: such an answer is there while sessions still import."""
     from training.studio import forms, runs  # which the first page does not wait for
@@ -274,6 +291,7 @@ def _look_up(message: messages.Describe | messages.Runs, places: Places) -> dict
 
 async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Places) -> None:
     """Take what the client says, until it has left."""
+    curves = asyncio.create_task(asyncio.sleep(0))
     try:
         while True:
             event = await socket.receive()
@@ -289,8 +307,14 @@ async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Pl
                 outbox.acknowledge(message.number)
             elif isinstance(message, messages.Describe | messages.Runs):
                 outbox.put(await asyncio.to_thread(_look_up, message, places))
-                worker.put(message)
+                if isinstance(message, messages.Describe):
+                    worker.put(message)
+            elif isinstance(message, messages.Curves):
+                curves.cancel()
+                curves = asyncio.create_task(_follow(message, outbox, places))
             elif not worker.put(message):
                 outbox.put({"kind": "refused", "text": "too many messages wait: slow down."})
     except (WebSocketDisconnect, RuntimeError, OSError):
         return
+    finally:
+        curves.cancel()

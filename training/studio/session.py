@@ -15,7 +15,7 @@ from fastenv import BatchEngine
 from fastenv.errors import FastEnvError, InvalidActionError
 from fastenv.registry import short_id
 from training.run.options import require
-from training.studio import films, forms, kept, messages, prove, runs, tiles
+from training.studio import films, forms, kept, messages, prove, tiles
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
 from training.studio.refusal import Refusal
@@ -26,7 +26,6 @@ from training.studio.timeline import Timeline
 
 AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown
 TIMELINE_S = 0.5  # between messages about it while it runs
-CURVES_S = 1.0
 _PREPARED: set[str] = set()  # environments of which a game was made
 LATE_S = 0.1  # frames that a game is behind are left out
 
@@ -56,32 +55,25 @@ class Session:
         self._timeline: Timeline | None = None
         self._pending: list[tuple[int, int]] = []  # decided, but nothing has come of it
         self._running, self._speed, self._due = False, 4.0, 0.0
-        self._timeline_sent, self._curves_due = 0.0, 0.0
+        self._timeline_sent = 0.0
         self._held: list[str] = []
         self._tapped: list[str] = []
         self._shown: Shown | None = None
         self._thinker = Thinker(places)
         self._tiles: tiles.Tiles | None = None
-        self._curves: runs.CurveReader | None = None
         self._prover: prove.Prover | None = None
 
     # -- what is due -----------------------------------------------------------------------------
 
     def due(self) -> float | None:
         """Return when something must happen next, by ``time.monotonic``; None for nothing."""
-        times = [self._curves_due] if self._curves is not None else []
         if self._prover is not None:
-            times.append(0.0)
-        if self._running:
-            times.append(self._due)
-        return min(times) if times else None
+            return 0.0
+        return self._due if self._running else None
 
     def tick(self) -> None:
         """Do what is due."""
         now = time.monotonic()
-        if self._curves is not None and now >= self._curves_due:
-            self._curves_due = now + CURVES_S
-            self._send_curves()
         if self._prover is not None:
             message = self._prover.advance()
             self._outbox.put(message)
@@ -183,7 +175,7 @@ class Session:
 
     def stop(self) -> None:
         """Do nothing more by itself."""
-        self._running, self._prover, self._curves = False, None, None
+        self._running, self._prover = False, None
 
     def _on_describe(self, message: messages.Describe) -> None:
         """Prepare for what is looked at: the first game of it then begins at once."""
@@ -192,9 +184,6 @@ class Session:
             _PREPARED.add(name)
             players = forms.agents_for(name, self._places)[:1] or [PERSON]
             make_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
-
-    def _on_runs(self, message: messages.Runs) -> None:
-        """Do nothing: it was answered where no session is needed."""
 
     def _on_begin(self, message: messages.Begin) -> None:
         seed = secrets.randbelow(2**31) if message.seed is None else message.seed
@@ -359,17 +348,6 @@ class Session:
         table, shown = self._needs_one()
         require(not table.engine.ended[0], "prove", "here", "where the game is not over")
         self._prover = prove.Prover(table.engine, shown.row, message.steps)
-
-    def _on_curves(self, message: messages.Curves) -> None:
-        paths = {name: self._places.find(name) for name in message.names}
-        self._curves = runs.CurveReader(paths) if paths else None
-        self._curves_due = 0.0
-
-    def _send_curves(self) -> None:
-        assert self._curves is not None
-        message = self._curves.read()
-        if message is not None:
-            self._outbox.put(message)
 
     # -- showing ---------------------------------------------------------------------------------
 
