@@ -14,6 +14,7 @@ function make(tag, attributes, ...children) {
 }
 
 const short = (value) => (Math.abs(value) >= 1e6 ? `${+(value / 1e6).toPrecision(3)} M`
+  : value !== 0 && Math.abs(value) < 1e-3 ? value.toExponential(1)
   : Math.abs(value) >= 1e4 ? `${+(value / 1e3).toPrecision(3)} k` : String(+value.toPrecision(3)));
 
 export function measures(curves) {

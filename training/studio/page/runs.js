@@ -26,7 +26,7 @@ export class Runs {
           onchange: (event) => this.choose(run.name, event.target.checked),
         })),
         h("th", { scope: "row" }, run.name), h("td", {}, run.env), h("td", {}, run.trainer), h("td", {}, run.status || "–"),
-        h("td", { class: "number" }, number(run.steps), run.total_steps ? ` of ${number(run.total_steps)}` : ""))))));
+        h("td", { class: "number" }, run.steps === null ? number(run.total_steps) : `${number(run.steps)} of ${number(run.total_steps)}`))))));
   }
 
   choose(name, on) {
