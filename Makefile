@@ -10,10 +10,13 @@ RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
 
-.PHONY: train test slow-test rllib rllib-test bench gpu-check lint build again debug-test sanitize-test versions clean
+.PHONY: train studio test slow-test rllib rllib-test bench gpu-check lint build again debug-test sanitize-test versions clean
 
 train: $(EXTENSION)
 	$(PY) -m training train --config training/configs/main.yaml
+
+studio: $(EXTENSION)
+	$(PY) -m training studio
 
 test: $(EXTENSION)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)

@@ -1,10 +1,11 @@
-"""Write the observation tables of the games' pages from their ``layout.py``.
+"""Write the observation tables of the games' pages from their ``layout.py``, and the studio's.
 
 Run ``python docs/generate.py`` after a change of a layout. A test compares.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from fastenv.drmario.layout import AUX, AUX_VERSUS, PLANES
 from fastenv.prospector.layout import OBS_LAYOUT
 from fastenv.skullking.layout import layout_table
 from fastenv.skullking.tables import Tier
+from training.studio.messages import message_rows
 
 FOLDER = Path(__file__).parent
 
@@ -43,6 +45,39 @@ def drmario_aux() -> str:
     return "\n".join(lines)
 
 
+def studio_messages() -> str:
+    """Return what a client may send to the studio as a Markdown table."""
+    lines = ["| kind | fields | |", "|---|---|---|"]
+    for kind, fields, about in message_rows():
+        said = "<br>".join(f"`{name}`: {text}" if text else f"`{name}`" for name, text in fields)
+        lines.append(f"| `{kind}` | {said} | {about} |")
+    return "\n".join(lines)
+
+
+def studio_bars() -> str:
+    """Return what the studio was measured at as a Markdown table."""
+    record = json.loads((FOLDER.parent / "benchmarks" / "studio.json").read_text(encoding="utf-8"))
+    start, many = record["start"], record["sessions"]
+    lines = ["| what | measured | asked |", "|---|---|---|"]
+    for name, found in record["frames"].items():
+        lines += [
+            f"| {name}: frames a second at the page | {found['frames_a_second']:.1f} | 60 |",
+            f"| {name}: cores of the server | {found['cores']:.2f} | at most 1 |",
+            f"| {name}: from key to frame, median | {found['latency_ms']:.0f} ms | at most 50 ms |",
+        ]
+    early, late = many["memory_early_mb"], many["memory_late_mb"]
+    lines += [
+        f"| first page | {start['page_bytes'] / 1000:.0f} KB | at most 200 KB |",
+        f"| from start to page | {start['page_s']:.2f} s, {start['page_cpu_s']:.2f} s of a core "
+        "| at most 1 s |",
+        f"| to the first move of an agent | {record['first_move_s']:.2f} s | at most 3 s |",
+        f"| {many['sessions']:.0f} sessions for {many['seconds']:.0f} s, one killed | "
+        f"{many['went_on']:.0f} others go on | {many['sessions'] - 1:.0f} |",
+        f"| their memory after a quarter, and at the end | {early:.0f} MB, {late:.0f} MB | flat |",
+    ]
+    return "\n".join(lines)
+
+
 def tables() -> dict[str, dict[str, str]]:
     """Return page -> mark -> table."""
     skullking = {f"layout_table({tier.name})": layout_table(tier) for tier in Tier}
@@ -51,6 +86,7 @@ def tables() -> dict[str, dict[str, str]]:
         "skullking.md": skullking,
         "prospector.md": {"layout_table": prospector_table()},
         "drmario.md": drmario,
+        "studio.md": {"messages": studio_messages(), "bars": studio_bars()},
     }
 
 

@@ -84,6 +84,12 @@ def _play() -> Main:
     return play.main
 
 
+def _studio() -> Main:
+    from training.commands import studio
+
+    return studio.main
+
+
 def _export() -> Main:
     from training import export
 
@@ -129,6 +135,7 @@ COMMANDS = {
     "exploit": Command("train best responses to an agent", _exploit),
     "watch": Command("watch who plays", _watch),
     "play": Command("play against trained agents and bots", _play),
+    "studio": Command("play, watch and take games apart in the browser", _studio),
     "export": Command("give a trained agent away as a small folder", _export),
     "benchmark": Command("measure speed", _benchmark),
 }
@@ -143,7 +150,6 @@ PARTS: dict[str, dict[str, Callable[[], Main]]] = {
         "gpu-check": _gpu_check,
     },
 }
-RESERVED = ("studio",)
 
 
 def parts_of(command: str) -> dict[str, Callable[[], Main]]:
@@ -170,7 +176,6 @@ def parser() -> argparse.ArgumentParser:
     listed = (
         _listed("commands", COMMANDS),
         _listed("applications", applications()),
-        f"reserved, and not there yet: {', '.join(RESERVED)}",
         "Each has --help; docs/training.md shows how they belong together.",
         f"example: {PROG} train --env {registry.DEFAULT_ENVS['train']} --name first",
     )
@@ -181,7 +186,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="\n\n".join(listed),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = [*COMMANDS, *applications(), *RESERVED]
+    names = [*COMMANDS, *applications()]
     parse.add_argument("command", nargs="?", choices=names, help=argparse.SUPPRESS)
     return parse
 
@@ -194,9 +199,6 @@ def main(argv: list[str] | None = None) -> int:
     if name is None:
         commands.print_help()
         return 0
-    if name in RESERVED:
-        print(f"error: {PROG} {name} is not there yet: the name is reserved.", file=sys.stderr)
-        return 2
     parts = parts_of(name)
     if len(words) > 1 and words[1] in parts:
         return parts[words[1]]()(words[2:])

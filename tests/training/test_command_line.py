@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from training import benchmark_v9, moved
-from training.__main__ import COMMANDS, RESERVED, applications, main, parts_of
+from training.__main__ import COMMANDS, applications, main, parts_of
 from training.apps.drmario.reader import command as reader
 from training.commands import gpu_check, matrix, profile
 from training.run import machine
@@ -31,9 +31,7 @@ def test_alone_it_lists_every_command(capsys, monkeypatch):
     assert len(shown.splitlines()) <= 40
     for name in NAMES:
         assert re.search(rf"^  {name} .", shown, re.MULTILINE)
-    for name in RESERVED:
-        assert name in shown
-    assert len(NAMES) + len(RESERVED) <= 14
+    assert len(NAMES) <= 14
 
 
 @pytest.mark.parametrize("words", [*EVERY, *INNER], ids=" ".join)
@@ -74,16 +72,6 @@ for words in json.loads(sys.argv[1]):
     for words, imported in zip(EVERY, asked, strict=True):
         assert imported.startswith("\n".join(words))
         assert HEAVY & set(imported.split("\n")) == set(), words
-
-
-@pytest.mark.parametrize("name", RESERVED)
-def test_a_reserved_name_says_that_it_is_not_there_yet(name, capsys):
-    assert main([name, "--anything"]) == 2
-    shown = capsys.readouterr()
-    assert (
-        shown.err == f"error: python -m training {name} is not there yet: the name is reserved.\n"
-    )
-    assert shown.out == ""
 
 
 def test_a_name_that_is_no_command_is_refused(capsys):

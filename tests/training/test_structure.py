@@ -26,6 +26,7 @@ LAYERS = (
     ("search",),
     ("expert",),
     ("bench",),
+    ("studio",),
     ("apps",),
     ("games",),
     ("composition", "moved"),
@@ -169,6 +170,7 @@ def test_nothing_is_imported_by_name():
 
 def test_registries_know_nothing_of_what_is_registered():
     below = {"training.run", "training.run.registry", "training.run.engine", "training.run.options"}
+    below |= {"training.run.game_view"}
     found = {
         imported
         for name, imported, _ in edges()

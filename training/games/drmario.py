@@ -12,6 +12,7 @@ from fastenv.drmario.layout import PLANES, STABLE
 from fastenv.drmario.tables import Reason, from_bcd
 from training.apps.drmario.placements import cells_of_placements
 from training.run.engine import Engine
+from training.run.game_view import GameView
 from training.run.games import (
     Budget,
     Colours,
@@ -94,6 +95,12 @@ class DrMario(GameTraining):
         """Return the file with the options that learn."""
         return dict.fromkeys(("native", "expert"), "drmario.yaml").get(trainer)
 
+    def view(self) -> GameView:
+        """Return how it is shown as data."""
+        from training.apps.drmario.scene import DrMarioView
+
+        return DrMarioView()
+
     def protocol(self) -> Any:
         """Return episodes judged by clears."""
         from training.apps.drmario.evaluation import DrMarioProtocol
@@ -148,6 +155,7 @@ class DrMarioFrameMatches(GameTraining):
     bots: tuple[str, ...] = STEERING
     episode_columns: ClassVar = {"reason": "kept"}
     potentials = DrMario.potentials
+    view = DrMario.view
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """See :class:`DrMario`."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from fastenv.gameboy.config import GameBoyConfig
 from fastenv.registry import short_id
 from training.run.engine import Engine
+from training.run.game_view import GameView
 from training.run.games import GameTraining, ObservationParts
 
 # Files with the options that learn, on states of ours.
@@ -23,6 +24,12 @@ class GameBoy(GameTraining):
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
         return dict.fromkeys(("native", "expert"), LEARNS.get(short_id(env))).get(trainer)
+
+    def view(self) -> GameView:
+        """Return how it is shown as data."""
+        from training.apps.gameboy.scene import GameBoyView
+
+        return GameBoyView()
 
     def protocol(self) -> Any:
         """Return episodes from start states that no training saw."""

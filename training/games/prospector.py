@@ -11,6 +11,7 @@ from fastenv.prospector.tables import Action
 from training.apps.prospector.bots import BOTS
 from training.apps.prospector.search import SEARCH
 from training.run.engine import Engine
+from training.run.game_view import GameView
 from training.run.games import GameTraining
 
 # docs/prospector.md, 22. 6,144 decisions; the published figure of 6,000 counts ticks.
@@ -80,6 +81,12 @@ class Prospector(GameTraining):
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file that pays for profit; see docs/prospector.md."""
         return dict.fromkeys(("native", "expert"), "prospector.yaml").get(trainer)
+
+    def view(self) -> GameView:
+        """Return how it is shown as data."""
+        from training.apps.prospector.scene import ProspectorView
+
+        return ProspectorView()
 
     def protocol(self) -> Any:
         """Return episodes beside the reference lines and all bots."""

@@ -16,6 +16,7 @@ from training.apps.skullking.hindsight.modes import MODES
 from training.apps.skullking.rules import SETS
 from training.apps.skullking.search import SEARCH
 from training.run.engine import Engine
+from training.run.game_view import GameView
 from training.run.games import GameTraining, ObservationParts, PartOfGame, TableRules
 
 ON_POLICY = ("native", "expert", "sb3", "ensemble", "rllib")  # they learn by the same options
@@ -170,6 +171,12 @@ class SkullKing(GameTraining):
         """Return the file whose options were found best for a tier."""
         files = dict.fromkeys(ON_POLICY, CONFIGS.get(short_id(env)))
         return {**files, "hier": "hierarchical.yaml"}.get(trainer)
+
+    def view(self) -> GameView:
+        """Return how it is shown as data."""
+        from training.apps.skullking.scene import SkullKingView
+
+        return SkullKingView()
 
     def protocol(self) -> Any:
         """Return whole games on duplicate deals, and rounds at equal goals."""

@@ -22,9 +22,7 @@ from fastenv.seats import EXTERNAL, Seats
 from training.policies.policy import Policy, Who
 from training.run import games
 from training.run.options import require
-
-# Options that say who plays where, which a table says itself.
-SEATING = ("seats", "agent_seat", "opponent", "opponents")
+from training.run.seating import SEATING, env_of_table, without_seating
 
 
 class Guest(Protocol):
@@ -74,16 +72,6 @@ class Table:
     def make(self, num_envs: int) -> BatchEngine:
         """Return an engine whose seats are all played from outside, with a table a lane."""
         return fastenv.make_engine(self.env, num_envs, seats="all", **self.options)
-
-
-def without_seating(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an environment that do not say who plays where."""
-    return {name: value for name, value in options.items() if name not in SEATING}
-
-
-def env_of_table(env: str) -> str:
-    """Return the id of the environment in which the policies of one meet others."""
-    return games.get_game(env).table.env or short_id(env)
 
 
 def find_table(

@@ -16,12 +16,13 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.registry import short_id
 from fastenv.seats import EXTERNAL
-from training.policies.guests import Guest, env_of_table, make_guest, without_seating
+from training.policies.guests import Guest, make_guest
 from training.policies.load import load_policy, load_who
 from training.run import games
 from training.run.envs import make_engine, opponents_option
 from training.run.names import is_guest, is_search
 from training.run.options import require
+from training.run.seating import env_of_table, without_seating
 from training.selfplay.seated import Array, SeatedEngine
 
 

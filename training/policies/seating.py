@@ -15,6 +15,7 @@ from training.run.envs import make_engine, with_defaults
 from training.run.names import SEARCH, is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
+from training.run.seating import without_seating
 
 
 def session(console: Console, args: argparse.Namespace) -> Session:
@@ -88,8 +89,6 @@ def _default_players(env: str, options: Mapping[str, Any]) -> list[str]:
     ConfigError
         If the game names nobody either.
     """
-    from training.policies.guests import without_seating
-
     game = fastenv.make_game(env, **without_seating(options))
     if game.spec.num_agents == 1:
         return []

@@ -16,12 +16,13 @@ from rich.text import Text
 
 import fastenv
 from fastenv.registry import short_id
-from training.policies.guests import SEATING, find_table
+from training.policies.guests import find_table
 from training.policies.policy import Agent, Policy
 from training.policies.thinking import Thoughts
 from training.run import games
 from training.run.names import is_search, short_name
 from training.run.options import require
+from training.run.seating import SEATING
 
 # Chooses an action in an environment, of what it shows.
 Choose = Callable[[Any, Any], int]

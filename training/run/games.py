@@ -20,6 +20,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError, show
 from training.run import registry
 from training.run.engine import Engine
+from training.run.game_view import GameView
 from training.run.options import require
 
 
@@ -367,6 +368,10 @@ class GameTraining:
         raise ConfigError(
             f"best_times={show(str(path))} is not possible: {config.env} keeps no best times."
         )
+
+    def view(self) -> GameView:
+        """Return how it is shown where more than text can be drawn."""
+        return GameView()
 
     def render_state(
         self, engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0

@@ -1,0 +1,301 @@
+"""Who may come in, and what comes of messages and rows from strangers."""
+
+import base64
+import builtins
+import http.client
+import json
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from tests.training.studio.mutating import mutated
+from training.studio import kept, messages
+from training.studio.places import Places, check_options
+from training.studio.refusal import Refusal
+
+
+def get(studio, path="/", host=None, token=True, **headers):
+    connection = http.client.HTTPConnection("127.0.0.1", studio.port, timeout=10)
+    headers["Host"] = host or f"127.0.0.1:{studio.port}"
+    if token:
+        headers["Cookie"] = f"studio-{studio.port}={studio.token if token is True else token}"
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    text = answer.read().decode(errors="replace")
+    connection.close()
+    return answer, text
+
+
+def test_it_listens_on_this_machine_alone_and_says_where(studio):
+    assert studio.url.startswith(f"http://127.0.0.1:{studio.port}/?token=")
+    assert len(studio.token) >= 32
+
+
+@pytest.mark.parametrize("path", ["/", "/page/app.js", "/film/x", "/report?runs=x", "/moment/x"])
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"token": False},
+        {"token": "wrong"},
+        {"host": "evil.example"},
+        {"host": "127.0.0.1:1"},
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+    ],
+    ids=str,
+)
+def test_strangers_are_refused_in_a_sentence(studio, path, how):
+    answer, text = get(studio, path, **how)
+    assert answer.status == 403
+    assert text.count(".") >= 1
+    assert text.startswith("The studio ")
+    assert len(text.splitlines()) == 1
+
+
+def test_the_token_becomes_a_cookie_that_no_script_reads(studio):
+    answer, _ = get(studio, f"/?token={studio.token}", token=False)
+    assert (answer.status, answer.headers["Location"]) == (303, "/")
+    cookie = answer.headers["Set-Cookie"].lower()
+    assert "httponly" in cookie
+    assert "samesite=strict" in cookie
+
+
+def test_pages_load_nothing_from_elsewhere(studio):
+    answer, text = get(studio)
+    assert answer.status == 200
+    assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+    assert "://" not in text
+    for path in Path(__file__).parents[3].glob("training/**/*.js"):
+        found = path.read_text(encoding="utf-8").replace("http://www.w3.org/", "")
+        assert "http://" not in found, path
+        assert "https://" not in found, path
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("/page/../server.py", "/page/..%2fserver.py", "/page/%2e%2e/server.py", "/page/x.py"),
+        *("/page//etc/passwd", "/game/../page.js", "/game/nothing/page.js", "/film/../../x"),
+        *(
+            "/moment/../config",
+            "/moment/..%2f..%2fREADME",
+            "/report?runs=../..",
+            "/report?runs=/etc",
+        ),
+    ],
+)
+def test_paths_lead_nowhere_else(studio, path):
+    answer, text = get(studio, path)
+    assert answer.status == 404
+    assert "root:" not in text
+
+
+@pytest.mark.parametrize("how", ["token", "origin", "no origin", "port"])
+def test_sockets_of_strangers_are_refused(studio, how):
+    token = "wrong" if how == "token" else studio.token
+    origin = "http://evil.example" if how == "origin" else f"http://127.0.0.1:{studio.port}"
+    origin = "http://127.0.0.1:1" if how == "port" else origin
+    with (
+        pytest.raises(InvalidStatus, match="403"),
+        connect(
+            f"ws://127.0.0.1:{studio.port}/session?token={token}",
+            origin=None if how == "no origin" else origin,
+        ),
+    ):
+        pass
+
+
+def test_a_socket_of_another_host_is_refused(studio):
+    wanted = {"Upgrade": "websocket", "Connection": "Upgrade", "Sec-WebSocket-Version": "13"}
+    wanted |= {"Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==", "Origin": "http://evil.example"}
+    answer, _ = get(studio, "/session", host="evil.example", **wanted)
+    assert answer.status == 403
+
+
+def talk(studio):
+    return connect(
+        f"ws://127.0.0.1:{studio.port}/session?token={studio.token}",
+        origin=f"http://127.0.0.1:{studio.port}",
+        max_size=None,
+    )
+
+
+def test_a_socket_answers_nonsense_in_a_sentence_and_goes_on(studio):
+    with talk(studio) as socket:
+        assert json.loads(socket.recv(10))["kind"] == "hello"
+        stranger = '{"kind": "curves", "names": ["../x"]}'
+        for nonsense in ("", "[]", b"\xff\xfe", "{", '{"kind": "no"}', "[" * 100_000, stranger):
+            socket.send(nonsense)
+            said = json.loads(socket.recv(10))
+            assert said["kind"] == "refused"
+            assert said["text"].endswith(".")
+        socket.send(json.dumps({"kind": "describe", "env": "Prospector-v0"}))
+        assert json.loads(socket.recv(60))["env"] == "Prospector-v0"
+
+
+def test_sessions_come_to_an_end_with_their_sockets(studio):
+    for _ in range(3):
+        with talk(studio) as socket:
+            socket.recv(10)
+    with talk(studio) as socket:
+        socket.recv(10)
+        assert studio.sessions <= 4
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """Note every file that is opened to be read."""
+    names, original = [], builtins.open
+
+    def note(file, *args, **kwargs):
+        names.append(str(file))
+        return original(file, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "open", note)
+    monkeypatch.setattr("io.open", note)
+    return names
+
+
+def parse(text):
+    """Return a message, or what is wrong with it."""
+    try:
+        return messages.parse(text)
+    except Refusal as error:
+        return error
+
+
+def check_sentence(text):
+    assert len(text) <= 1000
+    assert "\n" not in text
+    assert "root:" not in text
+
+
+def send_all(asked, texts):
+    """Hand broken messages to a session; return how many were refused."""
+    refused = 0
+    for text in texts:
+        message = parse(text)
+        if isinstance(message, Refusal):
+            refused += 1
+            check_sentence(str(message))
+            continue
+        if message.kind in ("ack", "runs", "curves"):
+            continue
+        if message.kind == "begin":
+            message.lanes = min(message.lanes, 2)
+        if message.kind == "prove":
+            message.steps = 1
+        first = len(asked.said)
+        asked.session.handle(message)
+        asked.session.stop()
+        asked.listen()
+        said = [each["text"] for each in asked.said[first:] if each["kind"] == "refused"]
+        refused += bool(said)
+        for sentence in said:
+            check_sentence(sentence)
+        del asked.said[:]
+    return refused
+
+
+def check_opened(names):
+    for name in names:
+        path = os.path.realpath(name)
+        assert "/etc/passwd" not in path
+        assert not path.endswith("README.md")
+
+
+def test_mutated_messages_are_refused_and_read_nothing(asked, opened):
+    assert send_all(asked, mutated(400)) > 150
+    check_opened(opened)
+
+
+@pytest.mark.slow
+def test_ten_thousand_mutated_messages(asked, opened):
+    assert send_all(asked, mutated(10_000, seed=6)) > 4000
+    check_opened(opened)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("..", "../x", "/etc/passwd", "pretrained/..", "pretrained/../README.md", "a/../../b"),
+        *(
+            "search:../x",
+            "search:heuristic,value=x",
+            "pretrained/",
+            "pretrained",
+            "./x",
+            "x\0y",
+            "",
+        ),
+        "lookahead:/etc/passwd",
+    ],
+)
+def test_names_of_players_stay_inside(places, name):
+    with pytest.raises(Refusal):
+        places.check_player(name, ["heuristic"])
+
+
+def test_links_that_lead_outside_are_no_runs(tmp_path):
+    runs, outside = tmp_path / "runs", tmp_path / "outside"
+    runs.mkdir()
+    outside.mkdir()
+    (outside / "config.json").write_text("{}")
+    (runs / "link").symlink_to(outside)
+    with pytest.raises(Refusal):
+        Places(runs, tmp_path).find("link")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"rom": "/etc/passwd"},
+        {"rom": "README.md"},
+        {"states": "../x"},
+        {"x": {"y": ["a/b"]}},
+        {"a b": 1},
+        {"__class__.x": 1},
+    ],
+    ids=str,
+)
+def test_options_name_no_files(options):
+    with pytest.raises(Refusal):
+        check_options(options)
+
+
+def test_rows_from_strangers_are_checked_at_the_door(asked, places):
+    asked.ask("begin", env="SkullKingFlat-v0", players=["person"], seed=1)
+    name = asked.ask("keep")["kept"]["hash"]
+    good = json.loads((places.kept / f"{name}.json").read_text())
+    assert "view" in asked.ask("load", moment=good)
+    row = bytearray(kept.read(good).row)
+
+    def again(**changes):
+        record = {**good, **changes}
+        try:
+            data = zlib.decompress(base64.b64decode(record["row"]))
+            moment = kept.Moment(record["env"], record["options"], record["players"], data)
+            record["hash"] = moment.hash  # strangers can compute it too
+        except (ValueError, TypeError, zlib.error):
+            pass
+        return asked.ask("load", moment=record)["refused"]["text"]
+
+    def packed(data):
+        return base64.b64encode(zlib.compress(bytes(data))).decode()
+
+    wrong = bytearray(row)
+    wrong[-100:] = b"\x7f" * 100
+    assert "row 0" in again(row=packed(wrong)) or "lane 0" in again(row=packed(wrong))
+    assert "536" in again(row=packed(row[:-1]))
+    assert "unpacked" in again(row="!!")
+    assert "1048576 bytes" in again(row=packed(b"\0" * (2 << 20)))
+    assert "files are not read" in again(options={"deck": "/etc/passwd"})
+    assert again(env="nothing")
+    assert asked.ask("load", moment={**good, "hash": "0" * 64})["refused"]["text"].endswith("row.")
+    assert "must have" in asked.ask("load", moment={**good, "more": 1})["refused"]["text"]
+    assert asked.ask("open", hash="1" * 64)["refused"]["text"].endswith("kept here.")

@@ -1,0 +1,283 @@
+"""Sessions: play, watch, step back, branch, keep and open."""
+
+import json
+
+import numpy as np
+import pytest
+
+import fastenv
+from fastenv.registry import ENVS
+from training.studio import kept
+from training.studio.table import fill
+
+SKULL = "SkullKingFlat-v0"
+SHORT = {"schedule": [1, 2]}
+
+
+def begin(asked, env=SKULL, players=("person", "heuristic"), options=None, **given):
+    options = SHORT if options is None and env == SKULL else (options or {})
+    said = asked.ask("begin", env=env, players=[*players], options=options, **{"seed": 3, **given})
+    assert "refused" not in said, said
+    table = said["table"]
+    if table["lanes"] == 1 and table["frame_time"] is None:
+        asked.ask("run", on=True, speed=0.0)
+        asked.go_on()
+    return asked.last("view")
+
+
+def play_on(asked, choose=lambda legal: legal[0][0]):
+    """Play a game to its end as its person; return all views of decisions."""
+    views = []
+    while not (view := asked.last("view"))["over"]:
+        views.append(view)
+        asked.ask("act", action=choose(view["legal"]))
+        asked.ask("run", on=True, speed=0.0)
+        asked.go_on()
+    return [*views, view]
+
+
+def test_a_game_is_played_to_its_points(asked):
+    begin(asked)
+    views = play_on(asked)
+    assert views[-1]["result"].startswith("The game is over: ")
+    lines = [line for view in views for line in view["news"]]
+    assert any(line.startswith("Bids: You 0") for line in lines)
+    assert any("Round 2 is over" in line for line in lines)
+    marks = asked.last("timeline")["branches"][0]["marks"]
+    assert [mark for _, mark in marks] == ["round 1", "round 2"]
+
+
+def test_an_illegal_action_says_why_and_changes_nothing(asked):
+    view = begin(asked)
+    said = asked.ask("act", action=9)["refused"]["text"]
+    assert "9" in said
+    assert "possible are 0 (bid 0), 1 (bid 1)" in said
+    assert asked.ask("act", action=11)["refused"]["text"] == "action 11: there are 0 to 10."
+    assert asked.ask("go", branch=0, index=view["index"])["view"]["index"] == view["index"]
+
+
+def test_only_a_person_is_asked(asked):
+    begin(asked, players=["heuristic"])
+    assert asked.last("view")["over"]
+    assert asked.ask("act", action=0)["refused"]["text"].startswith("the game is over")
+
+
+def test_every_decision_can_be_gone_back_to_with_the_same_bits(asked):
+    begin(asked)
+    play_on(asked)
+    newest = asked.last("view")["index"]
+    hashes = []
+    for index in range(newest + 1):
+        asked.ask("go", branch=0, index=index)
+        hashes.append(asked.ask("keep")["kept"]["hash"])
+    assert len(set(hashes)) == len(hashes)
+    asked.ask("go", branch=0, index=newest // 2)
+    assert asked.ask("keep")["kept"]["hash"] == hashes[newest // 2]
+    assert asked.ask("go", branch=0, index=newest + 1)["refused"]["text"].endswith("there is none.")
+
+
+def test_playing_on_from_the_past_begins_a_branch_beside_the_first(asked):
+    first = begin(asked, players=["heuristic", "heuristic", "heuristic", "person"])["index"]
+    assert first > 0
+    play_on(asked)
+    asked.ask("go", branch=0, index=first)
+    asked.ask("act", action=1)
+    asked.ask("run", on=True, speed=0.0)
+    asked.go_on()
+    branches = asked.last("timeline")["branches"]
+    assert [each["parent"] for each in branches] == [None, 0]
+    assert branches[1]["first"] == first
+    assert asked.last("view")["branch"] == 1
+    asked.ask("go", branch=1, index=0)  # which lies in the first
+    assert asked.last("view")["branch"] == 0
+
+
+def test_others_can_take_over(asked):
+    begin(asked)
+    assert asked.ask("take", players=["heuristic"])["table"]["persons"] == []
+    asked.ask("run", on=True, speed=0.0)
+    asked.go_on()
+    assert asked.last("view")["over"]
+
+
+def test_a_link_opens_the_same_bits_and_a_file_does(asked, places):
+    view = begin(asked)
+    name = asked.ask("keep")["kept"]["hash"]
+    row = kept.find(name, places).row
+    play_on(asked)
+    assert asked.ask("open", hash=name)["view"]["scene"] == view["scene"]
+    assert asked.ask("keep")["kept"]["hash"] == name
+    record = json.loads((places.kept / f"{name}.json").read_text())
+    play_on(asked)
+    said = asked.ask("load", moment=record)
+    assert said["view"]["legal"] == view["legal"]
+    assert said["table"]["players"] == ["person", *["heuristic"] * 3]
+    engine = fastenv.make_engine(SKULL, 1, seats="all", **record["options"])
+    assert engine.spec.state_dtype.itemsize == len(row)
+
+
+@pytest.mark.parametrize("env", ["Prospector-v0", "DrMarioPlacement-v0", "SkullKingWorker-v0"])
+def test_games_for_one_are_played_kept_and_proved(asked, env):
+    view = begin(asked, env, ["person"])
+    for _ in range(3):
+        view = asked.ask("act", action=view["legal"][0][0])["view"]
+    assert view["index"] == 3
+    name = asked.ask("keep")["kept"]["hash"]
+    assert asked.ask("open", hash=name)["view"]["scene"] == view["scene"]
+    asked.ask("prove", steps=3)
+    asked.go_on()
+    proof = asked.last("proof")
+    assert proof["difference"] is None
+    assert (proof["steps"], proof["done"]) == (3, True)
+
+
+def test_a_film_is_made_and_its_kind_is_checked(asked, monkeypatch):
+    begin(asked)
+    assert asked.ask("film", format="gif", last=2)["film"]["url"] == "/film/1.gif"
+    assert asked.films[0][1][:3] == b"GIF"
+    said = asked.ask("film", format="gif", first=9, last=2)["refused"]["text"]
+    assert said == "film from 9 to 0: there is nothing between them."
+    monkeypatch.setattr("training.logs.film._ffmpeg", lambda: (_ for _ in ()).throw(OSError("no")))
+    assert "refused" in asked.ask("film", format="mp4")
+
+
+def test_several_games_are_watched_and_one_is_picked(asked):
+    view = begin(asked, "DrMarioPlacement-v0", ["greedy"], {"level": 1}, lanes=4)
+    assert view["lanes"] == 4
+    assert len(view["scenes"]) == 4
+    said = asked.ask("pick", lane=2)
+    assert said["table"]["lanes"] == 1
+    said = asked.ask("begin", env=SKULL, players=["person"], lanes=4)
+    assert said["refused"]["text"].startswith("lanes=4: ")
+
+
+def test_frames_go_on_by_themselves_and_keys_are_held(asked):
+    begin(asked, "DrMarioFrame-v0", ["person"], {"level": 1})
+    asked.ask("key", key="left", down=True, serial=7)
+    asked.go_on(lambda said: said["kind"] == "view" and said["index"] > 8)
+    view = asked.last("view")
+    assert view["running"]
+    assert view["key"] == 7
+    asked.ask("run", on=False)
+    assert not asked.last("view")["running"]
+    assert asked.session.due() is None
+
+
+def test_large_rows_are_stepped_to_again(asked):
+    begin(asked, "LanternWalk-v0", ["person"])
+    asked.ask("key", key="right", down=True)
+    asked.go_on(lambda said: said["kind"] == "view" and said["index"] > 70)
+    asked.ask("run", on=False)
+    asked.listen()
+    timeline = asked.session._timeline
+    newest = timeline.index
+    assert sum(row is not None for row in timeline.branches[0].rows) == 1 + newest // 64
+    assert np.array_equal(timeline.row(newest), asked.session._table.engine.get_states([0]))
+    assert asked.ask("go", branch=0, index=33)["view"]["pixels"] == 160 * 144 // 4
+
+
+def test_thoughts_name_layout_mask_and_terms(asked):
+    begin(asked)
+    said = asked.ask("think", on=True, who="search:heuristic,worlds=2,decisions=all")["thought"]
+    assert {part["name"] for part in said["observation"]} >= {"hand", "table", "status"}
+    assert said["mask"] == [0, 1]
+    assert [row["worlds"] for row in said["advice"]["searched"]] == [2, 2]
+    assert {name for name, _ in said["terms"]} >= {"reward_points"}
+
+
+def test_what_is_hidden_is_shown_behind_a_switch(asked):
+    view = begin(asked)
+    assert "hands" not in view["scene"]
+    assert len(asked.ask("think", on=True, opened=True)["view"]["scene"]["hands"]) == 4
+
+
+def test_who_takes_which_seat():
+    assert fill(["person", "a"], 4) == ["person", "a", "a", "a"]
+    assert fill(["a", "person", "b"], 5) == ["a", "person", "b", "a", "b"]
+    assert fill(["person"], 2) == ["person", "person"]
+
+
+@pytest.mark.parametrize("env", ["DrMarioFrame-v0", "DrMarioVersusFrame-v0"])
+def test_who_chooses_placements_plays_frames(asked, env):
+    players = ["greedy"] if env == "DrMarioFrame-v0" else ["greedy", "random"]
+    begin(asked, env, players, {"level": 0})
+    asked.ask("run", on=True, speed=0.0)
+    asked.go_on(lambda said: said["kind"] == "view" and int(pills(said)) >= 4)
+    assert int(pills(asked.last("view"))) >= 4
+
+
+def pills(view):
+    return dict(view["scene"]["bottles"][0]["counters"])["pills"]
+
+
+def test_a_person_plays_frames_against_who_chooses_placements(asked):
+    begin(asked, "DrMarioVersusFrame-v0", ["person", "greedy"], {"level": 1})
+    asked.ask("key", key="left", down=True, serial=3)
+    asked.go_on(lambda said: said["kind"] == "view" and said["index"] >= 150)
+    bottles = asked.last("view")["scene"]["bottles"]
+    frames = [dict(each["counters"])["frames"] for each in bottles]
+    assert frames[0] == frames[1]
+    assert asked.last("view")["running"]
+
+
+def test_a_timeline_that_is_full_ends_the_run_in_a_sentence(asked, monkeypatch):
+    monkeypatch.setattr("training.studio.timeline.MAX_DECISIONS", 3)
+    begin(asked, players=["heuristic"])
+    assert asked.last("refused")["text"].startswith("this session has 3 decisions")
+    assert asked.session.due() is None
+
+
+@pytest.mark.parametrize("env", ENVS)
+def test_every_environment_is_played_thought_about_and_opened_again(asked, env):
+    options = {"abilities": "agent", "tigress": "agent"} if env == "SkullKingAbility-v0" else {}
+    view = begin(asked, env, ["person"], options)
+    asked.ask("think", on=True, opened=True)
+    for _ in range(4):
+        if view["over"]:
+            break
+        if asked.last("table")["frame_time"] is None:
+            asked.ask("act", action=view["legal"][0][0])
+        else:
+            asked.ask("key", key="left", down=True)
+            asked.go_on(lambda said: said["kind"] == "view", limit=5)
+            asked.ask("run", on=False)
+        view = asked.last("view")
+        assert "refused" not in {said["kind"] for said in asked.said}
+    assert view["index"] >= 1
+    assert asked.last("thought")["actions"] > 0
+    asked.ask("go", branch=0, index=1)
+    name = asked.ask("keep")["kept"]["hash"]
+    asked.ask("open", hash=name)
+    assert asked.ask("keep")["kept"]["hash"] == name
+
+
+def test_pirates_and_the_tigress_ask_for_their_choices(asked):
+    """Whole games with abilities: every kind of decision is offered in the scene."""
+    options = {"abilities": "agent", "tigress": "agent", "schedule": [8, 9, 10]}
+    rng, phases = np.random.default_rng(2), set()
+    wanted = {"BID", "PLAY", "TIGRESS", "ROSIE", "BENDT_1", "RASCAL", "HARRY"}
+    for seed in range(9):
+        if phases >= wanted:
+            break
+        begin(asked, players=["person"], options=options, seed=seed)
+        while not (view := asked.last("view"))["over"]:
+            scene = view["scene"]
+            phases.add(scene["phase"])
+            offered = {action for action, _ in scene["choices"]} | set(scene["legal"])
+            assert offered == {action for action, _ in view["legal"]}, scene["phase"]
+            asked.ask("act", action=int(rng.choice(sorted(offered))))
+    assert phases >= wanted
+
+
+def test_who_decide_together_are_asked_one_after_the_other(asked):
+    begin(asked, "DrMarioVersus-v0", ["person", "greedy"], {"level": 1})
+    for key in ("left", "up", "enter"):
+        asked.ask("key", key=key)
+    asked.go_on()
+    view = asked.last("view")
+    assert view["yours"]
+    assert view["index"] >= 1
+    counters = [dict(each["counters"]) for each in view["scene"]["bottles"]]
+    assert [each["pills"] for each in counters] != ["0", "0"]
+    asked.ask("go", branch=0, index=0)
+    assert asked.last("view")["yours"]

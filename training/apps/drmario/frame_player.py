@@ -1,0 +1,88 @@
+"""Who has learnt to choose placements, as a player of frames: buttons that bring the pill there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from fastenv.drmario import reachability
+from fastenv.drmario import tables as t
+from fastenv.drmario.tables import Mode, Next
+from fastenv.errors import InvalidActionError, StateError
+from training.policies.guests import make_guest
+from training.policies.policy import Policy, Who
+from training.run.envs import make_engine
+
+ENV = "DrMarioPlacement-v0"
+LANE = np.arange(1)
+SHOWN = (
+    *("board", "color_first", "color_second", "preview_first", "preview_second"),
+    *("virus_bcd", "speed_ups", "locks"),
+)
+
+
+class FramePlayer:
+    """Plays a seat of an engine of one lane; see :class:`training.policies.guests.Guest`.
+
+    Its own bottle is written into a game of placements for one, and there it is asked; garbage and
+    the other bottle it does not see.
+
+    Parameters
+    ----------
+    who : Policy, Agent or str
+        Plays in ``DrMarioPlacement-v0``.
+    engine : BatchEngine
+        Of ``DrMarioFrame-v0`` or ``DrMarioVersusFrame-v0``, whose actions are buttons.
+    seed : int
+    """
+
+    takes_all = True
+
+    def __init__(self, who: Who, engine: Any, seed: int) -> None:
+        base = who if isinstance(who, Policy | str) else who.base
+        options = base.env_spec.options if isinstance(base, Policy) else {}
+        self._inner = make_engine(ENV, 1, options)
+        self._guest = make_guest(who, self._inner, seed)
+        self._script: dict[int, bytes] = {}  # of each seat, what is still to be pressed
+        self._pill: dict[int, int] = {}
+
+    def begin(self, lanes: np.ndarray) -> None:
+        """Forget what was going on."""
+        self._script.clear()
+        self._pill.clear()
+        self._guest.begin(lanes)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return the buttons of the frame."""
+        row = engine.get_states(lanes)[0]
+        seat = int(engine.get_actors(lanes)[0]) if len(row["players"]) > 1 else 0
+        player = row["players"][seat]
+        falling = player["mode"] == Mode.PLAYING and player["next_action"] == Next.FALLING
+        pill = int(player["reserve_index"])
+        if falling and self._pill.get(seat) != pill:
+            self._pill[seat] = pill
+            self._script[seat] = self._plan(row, player)
+        script = self._script.get(seat, b"")
+        self._script[seat] = script[1:]
+        return np.array([script[0] if script else 0], np.int32)
+
+    def _plan(self, row: Any, player: Any) -> bytes:
+        """Return the buttons, one a frame, that bring a new pill to where it is to lie."""
+        setting, level = int(player["speed_setting"]), int(player["level"])
+        inner = self._inner
+        inner.configure("level", level)
+        inner.configure("speed", t.SPEEDS[setting])
+        inner.reset_many(seeds=[1])
+        state = inner.get_states([0])
+        for name in SHOWN:
+            state["players"][name][0, 0] = player[name]
+        state["frame"] += np.uint32(row["frame"] + state["frame"][0] & 1)  # of the same parity
+        gravity = t.gravity(setting, int(player["speed_ups"]))
+        try:
+            inner.set_states(state, [0])
+            action = int(self._guest.act(inner, LANE)[0])
+            board = player["board"]
+            return reachability.script(board, int(row["frame"]) & 1, gravity, action)
+        except (StateError, InvalidActionError):  # it falls as it is
+            return b""

@@ -1,0 +1,82 @@
+"""The display of the Game Boy as pixels, and where the player of an overworld is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fastenv.gameboy.frames import WHOLE
+from fastenv.gameboy.render import display
+from fastenv.keys import ENTER
+from training.run.game_view import GameView, PadKey
+
+# As a person plays: every frame a step, and all pixels in the row.
+PERSON = {"frames_per_step": 1, "release_after_frames": 1, "pixels": "160x144", "stack_k": 1}
+KEYS = (
+    *(("up", "▲", "up"), ("left", "◀", "left"), ("down", "▼", "down"), ("right", "▶", "right")),
+    *(("z", "B", "b"), ("x", "A", "a"), (ENTER, "Start", "start"), ("\x7f", "Select", "select")),
+)
+
+
+class GameBoyView(GameView):
+    """How the Game Boy is shown; see :class:`training.run.game_view.GameView`."""
+
+    page: ClassVar = Path(__file__).parent / "scene.js"
+
+    def person_options(self, env: str) -> Mapping[str, Any]:
+        """Return what plays at the console's speed; a goal keeps the frames of its template."""
+        return {} if env == "GameBoyGoal-v0" else {**PERSON, "max_steps": None}
+
+    def pad(self, engine: Any) -> Sequence[PadKey]:
+        """Return the buttons that the environment allows."""
+        config = engine.game.config
+        allowed = {name for k, name in enumerate(config.actions) if config.is_allowed(k)}
+        named = {"\x7f": "backspace"}
+        return [PadKey(named.get(k, k), label) for k, label, name in KEYS if name in allowed]
+
+    def scene(
+        self,
+        engine: Any,
+        row: np.void,
+        seat: int,
+        names: Sequence[str],
+        *,
+        opened: bool = False,
+        choice: int | None = None,
+    ) -> dict[str, Any]:
+        """Return the step, and what an overworld counts."""
+        found: dict[str, Any] = {"step": int(row["ep_length"])}
+        info = engine.info
+        for name in ("items", "events", "cells", "map", "x", "y", "dist"):
+            if name in info and engine.num_envs == 1:
+                found[name] = round(float(info[name][0]), 4)
+        return found
+
+    def picture(self, engine: Any, row: np.void) -> tuple[int, int, bytes]:
+        """Return the newest frame as it lies in the row.
+
+        Only where it leaves pixels out, and the lane is alone, the whole display is drawn.
+        """
+        common = engine.game.common
+        form = common.config.format
+        if form == WHOLE or engine.num_envs > 1:
+            return len(form.xs), len(form.ys), row["stack"][-1].tobytes()
+        shades = display(row, common).reshape(-1, 4)
+        packed = shades[:, 0] | shades[:, 1] << 2 | shades[:, 2] << 4 | shades[:, 3] << 6
+        return len(WHOLE.xs), len(WHOLE.ys), packed.astype(np.uint8).tobytes()
+
+    def mark(self, engine: Any, before: np.void, after: np.void) -> str:
+        """Return what the program has counted more of: events and items."""
+        terms = engine.info
+        names = {"reward_events": "event", "reward_items": "item", "reward_finish": "finish"}
+        return ", ".join(w for n, w in names.items() if n in terms and float(terms[n][0]) != 0)
+
+    def place(self, engine: Any, lane: int) -> tuple[int, int, int] | None:
+        """Return map, column and row of an overworld."""
+        info = engine.info
+        if "map" not in info:
+            return None
+        return int(info["map"][lane]), int(info["x"][lane]), int(info["y"][lane])

@@ -1,0 +1,70 @@
+"""The belt of Prospector as data: chart, ship, market and asteroids, as far as a player knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from fastenv.prospector.layout import OBS_LAYOUT
+from fastenv.prospector.tables import Action
+from fastenv.prospector.view import ACTION_NAMES, offer, ship_view
+from training.run.game_view import GameView, ObservationBlock
+
+
+class ProspectorView(GameView):
+    """How Prospector is shown; see :class:`training.run.game_view.GameView`."""
+
+    page: ClassVar = Path(__file__).parent / "scene.js"
+
+    def scene(
+        self,
+        engine: Any,
+        row: np.void,
+        seat: int,
+        names: Sequence[str],
+        *,
+        opened: bool = False,
+        choice: int | None = None,
+    ) -> dict[str, Any]:
+        """Return the instruments."""
+        view = ship_view(row, engine.game.config.time_max)
+        found = asdict(view)
+        for name in ("goods", "ways", "asteroids", "edges", "gauges"):
+            found[name] = [each._asdict() for each in getattr(view, name)]
+        found["time"], found["hold"] = view.time._asdict(), view.hold._asdict()
+        found["legal"] = sorted(view.legal)
+        found["places"] = _places(view.node_hops, tuple(edge.ends for edge in view.edges))
+        found["actions"] = {k: _label(k) for k in found["legal"]}
+        return found
+
+    def mark(self, engine: Any, before: np.void, after: np.void) -> str:
+        """Return what was sold, and where pirates were met."""
+        sold, met = engine.info.get("reward_sell"), engine.info.get("reward_pirate")
+        words = ["sold"] if sold is not None and float(sold[0]) > 0 else []
+        return ", ".join([*words, *(["pirates"] if met is not None and float(met[0]) < 0 else [])])
+
+    def blocks(self, engine: Any) -> Sequence[ObservationBlock]:
+        """Return the blocks of the observation."""
+        return [ObservationBlock(*block) for block in OBS_LAYOUT]
+
+
+def _label(action: int) -> str:
+    """Return the name of an action, and what it costs."""
+    return offer(Action(action)) if action in set(Action) else ACTION_NAMES[action]
+
+
+@lru_cache(maxsize=64)
+def _places(
+    hops: tuple[int | None, ...], edges: tuple[tuple[int, int], ...]
+) -> list[list[float]] | None:
+    """Return where nodes are drawn, from -1 to 1; None where Pillow is not there."""
+    try:
+        from fastenv.prospector.picture import place
+    except ImportError:
+        return None
+    return [[round(x, 4), round(y, 4)] for x, y in place(hops, edges)]

@@ -1,0 +1,47 @@
+"""Play, watch and take games apart in the browser: ``python -m training studio``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from fastenv.errors import FastEnvError
+from training.run import machine
+from training.run.command_line import new_parser
+from training.run.options import require
+
+ABOUT = """\
+Play, watch and take apart any game in the browser. It answers on 127.0.0.1 alone, to who opens the
+link that it prints.
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    parse = new_parser("studio", ABOUT, "--port 8765")
+    parse.add_argument("--port", type=int, default=8765, help="default 8765; 0 takes a free one")
+    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    args = parser().parse_args(argv)
+    try:
+        require(0 <= args.port < 65536, "--port", args.port, "from 0 to 65535")
+        from training.studio.places import Places
+        from training.studio.serve import serve
+
+        serve(Places(args.runs, machine.ROOT / "pretrained"), args.port)
+    except KeyboardInterrupt:
+        print()
+    except ModuleNotFoundError as error:
+        if error.name not in ("starlette", "uvicorn", "websockets"):
+            raise
+        print("error: the studio needs Starlette: pip install '.[studio]'.", file=sys.stderr)
+        return 2
+    except (FastEnvError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0

@@ -1,0 +1,129 @@
+"""What a game may offer to those who show it: pictures of rows as data, not as pixels.
+
+A view knows no game. It asks :meth:`training.run.games.GameTraining.view`, and what comes back has
+defaults that suit any game: its text and the names of its actions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+
+class ObservationBlock(NamedTuple):
+    """Numbers of a plain observation that belong together.
+
+    Parameters
+    ----------
+    name : str
+    offset, length : int
+        Among its numbers.
+    meaning : str
+    """
+
+    name: str
+    offset: int
+    length: int
+    meaning: str = ""
+
+
+class PadKey(NamedTuple):
+    """A button on a screen that is touched.
+
+    Parameters
+    ----------
+    key : str
+        As :mod:`fastenv.keys` names it.
+    label : str
+    """
+
+    key: str
+    label: str
+
+
+class GameView:
+    """How a game is shown; the defaults are those of a game that says nothing.
+
+    Attributes
+    ----------
+    page : Path or None
+        A module of JavaScript that draws scenes; ``docs/studio.md`` says what it exports.
+    """
+
+    page: ClassVar[Path | None] = None
+
+    def person_options(self, env: str) -> Mapping[str, Any]:
+        """Return options of an environment that suit a person who plays it alone."""
+        return {}
+
+    def other_env(self, env: str) -> str | None:
+        """Return another environment of the game, whose players :meth:`guest` brings here."""
+        return None
+
+    def guest(self, engine: Any, who: Any, seed: int) -> Any:
+        """Return a player of :meth:`other_env` as one of this engine of one lane."""
+        raise NotImplementedError
+
+    def pad(self, engine: Any) -> Sequence[PadKey]:
+        """Return the buttons for those who have no keys."""
+        return ()
+
+    def scene(
+        self,
+        engine: Any,
+        row: np.void,
+        seat: int,
+        names: Sequence[str],
+        *,
+        opened: bool = False,
+        choice: int | None = None,
+    ) -> dict[str, Any] | None:
+        """Return what lies where, as small JSON values; None of a game that has only its text.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        row : record
+        seat : int
+            Who looks: nothing is in it that this seat may not see.
+        names : sequence of str
+            Of the players in seat order.
+        opened : bool
+            Show what is hidden from the seat too.
+        choice : int, optional
+            An action that is about to be taken.
+        """
+        return None
+
+    def picture(self, engine: Any, row: np.void) -> tuple[int, int, bytes] | None:
+        """Return width, height and pixels, four a byte and the first in the low bits; or None.
+
+        Shades go from 0 (white) to 3.
+        """
+        return None
+
+    def held_action(self, engine: Any, keys: Sequence[str]) -> int | None:
+        """Return the action of a frame in which keys are held, the newest last.
+
+        None leaves it to the game's steering, which takes one key.
+        """
+        return None
+
+    def mark(self, engine: Any, before: np.void, after: np.void) -> str:
+        """Return in a word what a decision has brought that is worth coming back to; or nothing."""
+        return ""
+
+    def blocks(self, engine: Any) -> Sequence[ObservationBlock]:
+        """Return what the numbers of a plain observation are, as the game's layout declares it."""
+        return ()
+
+    def insight(self, engine: Any, row: np.void, seat: int) -> dict[str, Any]:
+        """Return what is known of a row beside observation and mask, as small JSON values."""
+        return {}
+
+    def place(self, engine: Any, lane: int) -> tuple[int, int, int] | None:
+        """Return map, column and row where the player of a lane is; None without a map."""
+        return None

@@ -1,0 +1,149 @@
+"""What can be chosen for a game: its options with their help, bots, agents and seats."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any
+
+from fastenv.errors import FastEnvError
+from fastenv.registry import entry_of, make_game, short_id
+from training.run import games
+from training.run.seating import SEATING, env_of_table
+from training.search.options import SearchOptions
+from training.studio.places import PERSON, Places
+
+_ENTRY = re.compile(r"^(\w[\w, ]*?) : (.+)$")
+_PLAIN = (bool, int, float, str)
+
+
+def describe(env: str, places: Places) -> dict[str, Any]:
+    """Return what a page must know of an environment to begin a game.
+
+    Parameters
+    ----------
+    env : str
+    places : Places
+    """
+    name = short_id(env)
+    game = make_game(name)
+    training, where = games.get_game(name), env_of_table(name)
+    seats = game.seats.count if game.seats is not None and where == name else 1
+    view = training.view()
+    return {
+        "kind": "game",
+        "env": name,
+        "title": training.title or name,
+        "goal": game.goal,
+        "seats": seats,
+        "players_option": seats > 1 and "num_players" in _names(name),
+        "bots": bots_for(name, game),
+        "agents": agents_for(name, places),
+        "person": PERSON,
+        "page": view.page is not None,
+        "options": list(options_of(name, game)),
+        "defaults": {k: v for k, v in training.env_options.items() if _is_plain(v)},
+        "search": list(_search_options()),
+    }
+
+
+def agents_for(env: str, places: Places) -> list[str]:
+    """Return the names of agents that might play in an environment."""
+    other = games.get_game(env).view().other_env(env)
+    fitting = [each for each in places.agents() if _fits(each["env"], env) or each["env"] == other]
+    return [each["name"] for each in fitting]
+
+
+def bots_for(env: str, game: Any) -> list[str]:
+    """Return the bots that can play in an environment, those worth comparing with first."""
+    training = games.get_game(env)
+    other = training.view().other_env(env)
+    others = () if other is None else make_game(other).bot_names
+    return [*dict.fromkeys((*training.bots, *game.bot_names, *others))]
+
+
+def _fits(env: str, name: str) -> bool:
+    """Tell whether agents of an environment might play in another."""
+    try:
+        return env == name or (env_of_table(env) == name and env_of_table(name) == name)
+    except FastEnvError:  # an environment that there is not any more
+        return False
+
+
+def _names(env: str) -> list[str]:
+    return [each["name"] for each in options_of(env, make_game(env))]
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or isinstance(value, _PLAIN)
+
+
+def options_of(env: str, game: Any) -> Iterator[dict[str, Any]]:
+    """Yield the options of an environment, but those that its id fixes and who sits where.
+
+    They are those of the game's config, with the words of its documentation; of a game without
+    one, the keywords that make it.
+    """
+    fixed = entry_of(env).fixed
+    config = getattr(game, "config", None)
+    if is_dataclass(config):
+        defaults = {
+            f.name: None if f.default is MISSING else getattr(config, f.name)
+            for f in fields(config)
+        }
+    else:
+        taken = inspect.signature(entry_of(env).load().make_game).parameters.values()
+        defaults = {p.name: p.default for p in taken if p.kind is not p.VAR_KEYWORD}
+    helps = dict(_documented(type(config).__doc__ or ""))
+    for name, default in defaults.items():
+        kind, text = helps.get(name, ("", ""))
+        usable = _is_plain(default) and "Path" not in kind
+        if name in fixed or name in SEATING or not usable:
+            continue
+        yield {
+            "name": name,
+            "default": default,
+            "choices": _choices(kind, default),
+            "type": kind,
+            "help": text,
+        }
+
+
+def _documented(doc: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield name, type and meaning of each parameter of a documentation in NumPy's style."""
+    lines = inspect.cleandoc(doc).partition("Parameters\n----------\n")[2].splitlines()
+    names: list[str] = []
+    kind, words = "", [""]
+    for line in [*lines, "end : "]:
+        entry = _ENTRY.match(line) or (line.startswith("end : ") and True)
+        if entry and not line.startswith(" "):
+            for name in names:
+                yield name, (kind, " ".join(words).strip())
+            names, words = [], []
+            if not isinstance(entry, bool):
+                names, kind = entry[1].split(", "), entry[2]
+        else:
+            words.append(line.strip())
+
+
+def _choices(kind: str, default: Any) -> list[Any]:
+    """Return the values that a type names, such as ``{"low", "high"}``."""
+    if isinstance(default, bool):
+        return [False, True]
+    found = re.search(r"\{([^}]*)\}", kind)
+    if found is None:
+        return []
+    words = [word.strip() for word in found[1].split(",")]
+    known = {"None": None, "True": True, "False": False}
+    return [
+        known[w] if w in known else int(w) if w.lstrip("-").isdecimal() else w.strip("\"'")
+        for w in words
+    ]
+
+
+def _search_options() -> Iterator[dict[str, Any]]:
+    for name, field in SearchOptions.model_fields.items():
+        if name != "value":  # which names a file
+            yield {"name": name, "default": field.default, "help": str(field.description)}

@@ -1,0 +1,141 @@
+"""Moments that are kept: a row, what it is a row of, and who sat there, named by its hash."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import FastEnvError, FileError, show
+from training.run import files
+from training.run.options import canonical_json, check_plain
+from training.studio.places import PERSON, Places
+from training.studio.refusal import Refusal
+from training.studio.table import Table, make_table
+
+FORMAT, VERSION = "fastenv-moment", 1
+KEYS = {"format", "version", "env", "options", "players", "row", "hash"}
+MAX_ROW = 1 << 20  # bytes
+
+
+@dataclass(frozen=True)
+class Moment:
+    """A row, and what it is a row of.
+
+    Parameters
+    ----------
+    env : str
+    options : dict
+    players : list of str
+    row : bytes
+    """
+
+    env: str
+    options: dict[str, Any]
+    players: list[str]
+    row: bytes
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of environment, options and row, in hexadecimal."""
+        head = canonical_json({"env": self.env, "options": self.options}).encode()
+        return hashlib.sha256(head + b"\0" + self.row).hexdigest()
+
+    def record(self) -> dict[str, Any]:
+        """Return what a file of it holds."""
+        row = base64.b64encode(zlib.compress(self.row)).decode()
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "env": self.env,
+            "options": self.options,
+            "players": self.players,
+            "row": row,
+            "hash": self.hash,
+        }
+
+
+def read(record: Mapping[str, Any]) -> Moment:
+    """Return the moment that a file holds, whoever wrote it; the row itself is not looked at yet.
+
+    Raises
+    ------
+    Refusal
+        If it is none.
+    """
+    if set(record) != KEYS or record["format"] != FORMAT or record["version"] != VERSION:
+        raise Refusal(f"this is no moment: it must have {', '.join(sorted(KEYS))} of version 1.")
+    env, options, players = record["env"], record["options"], record["players"]
+    fits = isinstance(env, str) and isinstance(options, dict) and isinstance(players, list)
+    if not fits or not all(isinstance(name, str) and len(name) <= 300 for name in players):
+        raise Refusal("this is no moment: env, options or players are of another type.")
+    check_plain(options)
+    moment = Moment(env, options, players[:16], _row(record["row"]))
+    if record["hash"] != moment.hash:
+        raise Refusal("this moment was changed: its hash is that of another row.")
+    return moment
+
+
+def _row(text: Any) -> bytes:
+    try:
+        unpack = zlib.decompressobj()
+        data = unpack.decompress(base64.b64decode(text, validate=True), MAX_ROW)
+    except (TypeError, ValueError, binascii.Error, zlib.error):
+        raise Refusal("this is no moment: its row cannot be unpacked.") from None
+    if not unpack.eof:
+        raise Refusal(f"this is no moment: its row is cut, or has more than {MAX_ROW} bytes.")
+    return data
+
+
+def seat(moment: Moment, places: Places, seed: int) -> tuple[Table, np.ndarray]:
+    """Return a table that stands at a moment, and its row, shape (1,), checked.
+
+    Where who sat there is not here, persons sit.
+
+    Raises
+    ------
+    Refusal, FastEnvError
+        If no game can be in that row.
+    """
+    try:
+        table = make_table(moment.env, moment.options, moment.players, seed, places)
+    except (FastEnvError, OSError):
+        table = make_table(moment.env, moment.options, [PERSON], seed, places)
+    dtype = table.engine.spec.state_dtype
+    if len(moment.row) != dtype.itemsize:
+        length, size = len(moment.row), dtype.itemsize
+        raise Refusal(f"row of {length} bytes: a row of {moment.env} has {size} with its options.")
+    row = np.frombuffer(bytearray(moment.row), dtype)
+    table.engine.reset_many(seeds=[seed])
+    table.engine.set_states(row, [0])
+    table.begin()
+    return table, row
+
+
+def store(moment: Moment, places: Places) -> str:
+    """Keep a moment; return its hash."""
+    name = moment.hash
+    places.kept.mkdir(parents=True, exist_ok=True)
+    files.write_json(places.kept / f"{name}.json", moment.record())
+    return name
+
+
+def find(name: str, places: Places) -> Moment:
+    """Return the moment of a hash.
+
+    Raises
+    ------
+    Refusal
+        If it is not kept here.
+    """
+    path = places.kept / f"{name}.json"
+    try:
+        return read(files.read_json(path))
+    except (OSError, ValueError, FileError):
+        raise Refusal(f"moment {show(name)}: it is not kept here.") from None

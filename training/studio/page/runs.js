@@ -1,0 +1,57 @@
+// Runs: a list, curves of those that are chosen, and a report of them.
+
+import { h, replace, number } from "./dom.js";
+import { showCurves } from "./curves.js";
+
+export class Runs {
+  constructor(root, send) {
+    Object.assign(this, { root, send, chosen: new Set(), measures: null });
+    this.table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All runs" });
+    this.bar = h("div", { class: "row" });
+    this.charts = h("div");
+    this.root.append(h("h2", {}, "Runs"), this.table, this.bar, this.charts);
+  }
+
+  open() {
+    this.send({ kind: "runs" });
+  }
+
+  list(message) {
+    const head = ["", "run", "environment", "trainer", "status", "decisions"];
+    replace(this.table, message.runs.length === 0 ? h("p", {}, "There are no runs yet.") : h("table", {},
+      h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "shown"))))),
+      h("tbody", {}, message.runs.map((run) => h("tr", {},
+        h("td", {}, h("input", {
+          type: "checkbox", checked: this.chosen.has(run.name), "aria-label": `Show ${run.name}`, "data-key": `run-${run.name}`,
+          onchange: (event) => this.choose(run.name, event.target.checked),
+        })),
+        h("th", { scope: "row" }, run.name), h("td", {}, run.env), h("td", {}, run.trainer), h("td", {}, run.status || "–"),
+        h("td", { class: "number" }, run.steps === null ? number(run.total_steps) : `${number(run.steps)} of ${number(run.total_steps)}`))))));
+  }
+
+  choose(name, on) {
+    this.chosen[on ? "add" : "delete"](name);
+    this.send({ kind: "curves", names: [...this.chosen] });
+    if (this.chosen.size === 0) {
+      this.charts.replaceChildren();
+      this.bar.replaceChildren();
+    }
+  }
+
+  curves(message) {
+    const known = showCurves(this.charts, message, this.measures);
+    const chosen = this.measures || known.slice(0, 6);
+    if (this.bar.contains(document.activeElement) && document.activeElement.tagName === "SELECT") return;
+    replace(this.bar,
+      h("label", {}, "Measure ", h("select", {
+        id: "measure", "data-key": "measure",
+        onchange: (event) => {
+          const name = event.target.value;
+          const shown = this.measures || known.slice(0, 6);
+          this.measures = name === "" ? null : [name, ...shown.filter((each) => each !== name)].slice(0, 12);
+          showCurves(this.charts, message, this.measures);
+        },
+      }, h("option", { value: "" }, "the first few"), known.map((name) => h("option", { value: name }, chosen.includes(name) ? `✓ ${name}` : name)))),
+      h("a", { id: "report", href: `/report?runs=${encodeURIComponent([...this.chosen].join(","))}`, download: "report.html" }, "Save as one file"));
+  }
+}

@@ -1,0 +1,320 @@
+"""Serves the page and its websocket to one person on this machine.
+
+Who comes with another host, another origin or without the token is refused before anything else is
+looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import secrets
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from fastenv.errors import FastEnvError
+from fastenv.registry import ENVS
+from training.run import games
+from training.studio import messages
+from training.studio.outbox import Outbox
+from training.studio.places import Places
+from training.studio.refusal import Refusal
+from training.studio.worker import Worker
+
+PAGE = Path(__file__).parent / "page"
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+MAX_SESSIONS = 32
+MAX_FILMS, MAX_FILM_BYTES = 8, 64 << 20
+VERSION = 1
+CURVES_S = 1.0
+
+
+class Studio:
+    """What all sessions share.
+
+    Parameters
+    ----------
+    places : Places
+    port : int
+    token : str, optional
+        What a client must know; default a random one.
+    """
+
+    def __init__(self, places: Places, port: int, token: str | None = None) -> None:
+        self.places, self.port = places, port
+        self.token = secrets.token_urlsafe(24) if token is None else token
+        self.sessions = 0
+        self._films: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
+        self._cookie = f"studio-{port}"
+
+    @property
+    def url(self) -> str:
+        """Where it is, with the token."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    # -- the door --------------------------------------------------------------------------------
+
+    def why_not(self, connection: HTTPConnection) -> str:
+        """Return in a sentence why somebody is refused, nothing if not."""
+        hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")}
+        if connection.headers.get("host") not in hosts:
+            return "The studio answers on 127.0.0.1 and localhost alone."
+        origin = connection.headers.get("origin")
+        needed = connection.scope["type"] == "websocket"
+        if (origin is not None or needed) and origin not in {f"http://{host}" for host in hosts}:
+            return "The studio answers to its own page alone."
+        if not self._knows(connection):
+            return "The studio wants its token: open the link that it has printed."
+        return ""
+
+    def _knows(self, connection: HTTPConnection) -> bool:
+        given = (connection.query_params.get("token"), connection.cookies.get(self._cookie))
+        return any(
+            hmac.compare_digest(text.encode(), self.token.encode()) for text in given if text
+        )
+
+    def guard(
+        self, answer: Callable[[Request], Awaitable[Response]]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return an answer for those who may have it."""
+
+        async def guarded(request: Request) -> Response:
+            refused = self.why_not(request)
+            if refused:
+                return PlainTextResponse(refused + "\n", 403, HEADERS)
+            try:
+                response = await answer(request)
+            except (Refusal, FastEnvError, OSError) as error:
+                response = PlainTextResponse(f"{error}\n", 404)
+            response.headers.update(HEADERS)
+            return response
+
+        return guarded
+
+    # -- files -----------------------------------------------------------------------------------
+
+    async def index(self, request: Request) -> Response:
+        """Answer with the page; a token becomes a cookie, so that nobody reads it over."""
+        if "token" in request.query_params:
+            response: Response = RedirectResponse("/", 303)
+            response.set_cookie(
+                self._cookie, self.token, httponly=True, samesite="strict", path="/"
+            )
+            return response
+        return FileResponse(PAGE / "index.html", media_type="text/html")
+
+    async def file(self, request: Request) -> Response:
+        """Answer with a file of the page, by its name alone."""
+        name = request.path_params["name"]
+        known = {path.name: path for path in PAGE.iterdir() if path.suffix in TYPES}
+        if name not in known:
+            return PlainTextResponse("There is no such file.\n", 404)
+        return FileResponse(known[name], media_type=TYPES[known[name].suffix])
+
+    async def game_page(self, request: Request) -> Response:
+        """Answer with the module that draws a game."""
+        env = request.path_params["env"]
+        path = games.get_game(env).view().page if env in ENVS else None
+        if path is None:
+            return PlainTextResponse("This game draws no scenes.\n", 404)
+        return FileResponse(path, media_type="text/javascript")
+
+    async def film(self, request: Request) -> Response:
+        """Answer with a film that was made."""
+        found = self._films.get(request.path_params["name"])
+        if found is None:
+            return PlainTextResponse("There is no such film any more.\n", 404)
+        name = request.path_params["name"]
+        headers = {"Content-Disposition": f'attachment; filename="fastenv-{name}"'}
+        return Response(found[1], media_type=found[0], headers=headers)
+
+    async def moment(self, request: Request) -> Response:
+        """Answer with a moment that is kept, as a file."""
+        name = request.path_params["name"]
+        known = {path.name for path in self.places.kept.glob("*.json")}
+        if f"{name}.json" not in known:
+            return PlainTextResponse("This moment is not kept here.\n", 404)
+        headers = {"Content-Disposition": f'attachment; filename="moment-{name[:12]}.json"'}
+        path = self.places.kept / f"{name}.json"
+        return FileResponse(path, media_type="application/json", headers=headers)
+
+    async def report(self, request: Request) -> Response:
+        """Answer with runs as one file that needs nothing else."""
+        from training.studio import report
+
+        names = [name for name in request.query_params.get("runs", "").split(",") if name][:12]
+        paths = {name: self.places.find(name) for name in names}
+        text = await asyncio.to_thread(report.page, paths, PAGE)
+        headers = {"Content-Disposition": 'attachment; filename="report.html"'}
+        return Response(text, media_type="text/html", headers=headers)
+
+    def keep_film(self, data: bytes, kind: str) -> str:
+        """Hold a film for a while; return where it can be downloaded."""
+        name = f"{secrets.token_hex(8)}.{kind}"
+        self._films[name] = ("image/gif" if kind == "gif" else "video/mp4", data)
+        while len(self._films) > 1 and (
+            len(self._films) > MAX_FILMS
+            or sum(len(f) for _, f in self._films.values()) > MAX_FILM_BYTES
+        ):
+            self._films.popitem(last=False)
+        return f"/film/{name}"
+
+    def link(self, name: str) -> str:
+        """Return the link that opens a moment."""
+        return f"{self.url}#moment={name}"
+
+    # -- the websocket ---------------------------------------------------------------------------
+
+    async def socket(self, socket: WebSocket) -> None:
+        """One session, from beginning to end."""
+        refused = self.why_not(socket)
+        if not refused and self.sessions >= MAX_SESSIONS:
+            refused = f"There are {MAX_SESSIONS} sessions already."
+        if refused:
+            await socket.close(4403, refused)
+            return
+        await socket.accept()
+        self.sessions += 1
+        wake, loop = asyncio.Event(), asyncio.get_running_loop()
+        outbox = Outbox(lambda: _call(loop, wake.set))
+        outbox.put(self._hello())
+        worker = Worker(lambda: self._session(outbox))
+        sender = asyncio.create_task(_send(socket, outbox, wake))
+        receiver = asyncio.create_task(_receive(socket, outbox, worker, self.places))
+        try:
+            await asyncio.wait({sender, receiver}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            sender.cancel()
+            receiver.cancel()
+            await asyncio.gather(sender, receiver, return_exceptions=True)
+            worker.close()
+            self.sessions -= 1
+
+    def _session(self, outbox: Outbox) -> Any:
+        import torch
+
+        from training.studio.session import Session
+
+        torch.set_num_threads(1)  # of a decision there is little to share
+        return Session(self.places, outbox, self.link, self.keep_film)
+
+    def _hello(self) -> dict[str, Any]:
+        return {"kind": "hello", "version": VERSION, "envs": [*ENVS], "link": self.link("")}
+
+    def app(self) -> Starlette:
+        """Return the application."""
+        pages = [
+            ("/", self.index),
+            ("/page/{name}", self.file),
+            ("/game/{env}/page.js", self.game_page),
+            ("/film/{name}", self.film),
+            ("/moment/{name}", self.moment),
+            ("/report", self.report),
+        ]
+        routes = [Route(path, self.guard(answer), methods=["GET"]) for path, answer in pages]
+        return Starlette(routes=[*routes, WebSocketRoute("/session", self.socket)])
+
+
+def _call(loop: asyncio.AbstractEventLoop, do: Callable[[], None]) -> None:
+    """Call something in a loop, unless it is closed already."""
+    try:
+        loop.call_soon_threadsafe(do)
+    except RuntimeError:
+        return
+
+
+async def _send(socket: WebSocket, outbox: Outbox, wake: asyncio.Event) -> None:
+    """Send what waits, until the client has left."""
+    try:
+        while not outbox.overflown:
+            found = outbox.take()
+            if found is None:
+                await wake.wait()
+                wake.clear()
+                continue
+            message, pixels = found
+            if pixels:
+                await socket.send_bytes(messages.pack_picture(message, pixels))
+            else:
+                await socket.send_text(messages.dump(message))
+        await socket.close(4408, "this client takes nothing of what is sent to it.")
+    except (WebSocketDisconnect, RuntimeError, OSError):
+        return
+
+
+async def _follow(message: messages.Curves, outbox: Outbox, places: Places) -> None:
+    """Send curves of runs, and again when something was written since."""
+    from training.studio import runs
+
+    try:
+        reader = runs.CurveReader({name: places.find(name) for name in message.names})
+    except Refusal as error:
+        outbox.put({"kind": "refused", "text": str(error)})
+        return
+    while message.names:
+        found = await asyncio.to_thread(reader.read)
+        if found is not None:
+            outbox.put(found)
+        await asyncio.sleep(CURVES_S)
+
+
+def _look_up(message: messages.Describe | messages.Runs, places: Places) -> dict[str, Any]:
+    """Answer what needs no session: such an answer is there while sessions still import."""
+    from training.studio import forms, runs  # which the first page does not wait for
+
+    try:
+        if isinstance(message, messages.Runs):
+            return {"kind": "runs", "runs": runs.listed(places)}
+        return forms.describe(message.env, places)
+    except (FastEnvError, OSError) as error:
+        return {"kind": "refused", "text": str(error)}
+
+
+async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Places) -> None:
+    """Take what the client says, until it has left."""
+    curves = asyncio.create_task(asyncio.sleep(0))
+    try:
+        while True:
+            event = await socket.receive()
+            if event["type"] == "websocket.disconnect":
+                return
+            data = event.get("text")
+            try:
+                message = messages.parse(data if data is not None else event.get("bytes") or b"")
+            except Refusal as error:
+                outbox.put({"kind": "refused", "text": str(error)})
+                continue
+            if isinstance(message, messages.Ack):
+                outbox.acknowledge(message.number)
+            elif isinstance(message, messages.Describe | messages.Runs):
+                outbox.put(await asyncio.to_thread(_look_up, message, places))
+                if isinstance(message, messages.Describe):
+                    worker.put(message)
+            elif isinstance(message, messages.Curves):
+                curves.cancel()
+                curves = asyncio.create_task(_follow(message, outbox, places))
+            elif not worker.put(message):
+                outbox.put({"kind": "refused", "text": "too many messages wait: slow down."})
+    except (WebSocketDisconnect, RuntimeError, OSError):
+        return
+    finally:
+        curves.cancel()

@@ -1,0 +1,369 @@
+"""One client's session: a game, its timeline, and what is shown of it.
+
+Nothing here waits: :mod:`training.studio.worker` calls it in a thread, with messages and when
+something is due.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from typing import Any
+
+from fastenv import BatchEngine
+from fastenv.errors import FastEnvError, InvalidActionError
+from fastenv.registry import short_id
+from training.run.options import require
+from training.studio import films, forms, kept, messages, prove, tiles
+from training.studio.outbox import VIEW, Outbox
+from training.studio.places import PERSON, Places
+from training.studio.refusal import Refusal
+from training.studio.show import Shown, is_secret
+from training.studio.table import Table, make_table
+from training.studio.thought import Thinker
+from training.studio.timeline import Timeline
+
+AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown
+TIMELINE_S = 0.5  # between messages about it while it runs
+_PREPARED: set[str] = set()  # environments of which a game was made
+LATE_S = 0.1  # frames that a game is behind are left out
+
+
+class Session:
+    """What a client does and sees.
+
+    Parameters
+    ----------
+    places : Places
+    outbox : Outbox
+    link : callable
+        Returns the link that opens the moment of a hash.
+    film : callable
+        Takes a film and its format; returns the link that downloads it.
+    """
+
+    def __init__(
+        self,
+        places: Places,
+        outbox: Outbox,
+        link: Callable[[str], str],
+        film: Callable[[bytes, str], str],
+    ) -> None:
+        self._places, self._outbox, self._link, self._film = places, outbox, link, film
+        self._table: Table | None = None
+        self._timeline: Timeline | None = None
+        self._pending: list[tuple[int, int]] = []  # decided, but nothing has come of it
+        self._running, self._speed, self._due = False, 4.0, 0.0
+        self._timeline_sent = 0.0
+        self._held: list[str] = []
+        self._tapped: list[str] = []
+        self._shown: Shown | None = None
+        self._thinker = Thinker(places)
+        self._tiles: tiles.Tiles | None = None
+        self._prover: prove.Prover | None = None
+
+    # -- what is due -----------------------------------------------------------------------------
+
+    def due(self) -> float | None:
+        """Return when something must happen next, by ``time.monotonic``; None for nothing."""
+        if self._prover is not None:
+            return 0.0
+        return self._due if self._running else None
+
+    def tick(self) -> None:
+        """Do what is due."""
+        now = time.monotonic()
+        if self._prover is not None:
+            message = self._prover.advance()
+            self._outbox.put(message)
+            if message["done"]:
+                self._prover = None
+        if self._running and now >= self._due:
+            try:
+                self._move(now)
+            except FastEnvError as error:  # such as a timeline that is full
+                self.stop()
+                self.refuse(str(error))
+
+    def _move(self, now: float) -> None:
+        """Take the decisions that are due."""
+        frame = self._frame_time()
+        pause = frame if frame is not None else (1 / self._speed if self._speed else 0.0)
+        self._due = max(self._due + pause, now - LATE_S)
+        if self._tiles is not None:
+            self._tiles.advance(now + AT_ONCE_S if not self._speed else None)
+            if not self._outbox.is_waiting:
+                self._show()
+            return
+        while self._running:
+            if not self._advance():
+                break
+            if frame is not None and self._pending:
+                continue  # all decide in the same frame
+            if self._speed or frame is not None or time.monotonic() > now + AT_ONCE_S:
+                break
+        if frame is not None or not self._outbox.is_waiting or not self._running:
+            self._show()
+        if not self._running or now - self._timeline_sent > TIMELINE_S:
+            self._tell_timeline(now)
+
+    def _tell_timeline(self, now: float) -> None:
+        if self._timeline is not None:
+            self._timeline_sent = now
+            self._outbox.put(self._timeline.message())
+
+    def _frame_time(self) -> float | None:
+        """Return how long a frame lasts where a person plays without the game waiting; or None."""
+        shown = self._shown
+        return None if shown is None else shown.frame_time
+
+    def _advance(self) -> bool:
+        """Let whoever must decide do so; return False where it is a person, who has not."""
+        table = self._table
+        if table is None or self._timeline is None or table.engine.ended[0]:
+            self._running = False
+            return False
+        seat = table.actor()
+        guest = table.guests[seat]
+        if guest is None:
+            shown = self._shown
+            action = None if shown is None else shown.held_action(self._held, self._tapped)
+            self._tapped.clear()
+            if action is None:
+                self._running = False
+                return False
+        else:
+            action = self._thinker.decide(table, guest)
+        self._decide(seat, action)
+        return True
+
+    def _decide(self, seat: int, action: int) -> None:
+        """Take a decision, and keep what comes of it."""
+        table, timeline, shown = self._table, self._timeline, self._shown
+        assert table is not None
+        assert timeline is not None
+        assert shown is not None
+        engine, before = table.engine, shown.row
+        engine.step_many([action], autoreset=False)
+        after = engine.get_states([0])
+        self._pending.append((seat, action))
+        if engine.opponent is not None and after.tobytes() == before.tobytes():
+            shown.update(after[0], self._pending)
+            return
+        decisions = tuple(self._pending)
+        self._pending.clear()
+        shown.hear(before, decisions, after[0])
+        timeline.add(after, decisions, shown.reward, shown.mark)
+        if engine.ended[0]:
+            self._running = False
+
+    # -- messages --------------------------------------------------------------------------------
+
+    def handle(self, message: Any) -> None:
+        """Do what a client asks for; refusals are answered in a sentence."""
+        try:
+            getattr(self, f"_on_{message.kind}")(message)
+        except Refusal as error:
+            self.refuse(str(error))
+        except (FastEnvError, OSError, ImportError) as error:
+            self.refuse(str(error))
+
+    def refuse(self, text: str) -> None:
+        """Say in a sentence why something is not done."""
+        self._outbox.put({"kind": "refused", "text": " ".join(text.split())[:1000]})
+
+    def stop(self) -> None:
+        """Do nothing more by itself."""
+        self._running, self._prover = False, None
+
+    def _on_describe(self, message: messages.Describe) -> None:
+        """Prepare for what is looked at: the first game of it then begins at once."""
+        name = short_id(message.env)
+        if name not in _PREPARED:
+            _PREPARED.add(name)
+            players = forms.agents_for(name, self._places)[:1] or [PERSON]
+            make_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
+
+    def _on_begin(self, message: messages.Begin) -> None:
+        seed = secrets.randbelow(2**31) if message.seed is None else message.seed
+        lanes = message.lanes
+        table = make_table(message.env, message.options, message.players, seed, self._places, lanes)
+        table.engine.reset_many(seeds=seed)
+        table.begin()
+        self._adopt(table, seed)
+        # Others go on until a person must decide; who watches begins by a button.
+        self._running = (
+            lanes == 1 and bool(table.persons) and not self._needs_one()[1].is_persons_turn
+        )
+        self._due = time.monotonic()
+
+    def _on_open(self, message: messages.Open) -> None:
+        self._adopt(kept.seat(kept.find(message.hash, self._places), self._places, 0)[0], None)
+
+    def _on_load(self, message: messages.Load) -> None:
+        self._adopt(kept.seat(kept.read(message.moment), self._places, 0)[0], None)
+
+    def _on_pick(self, message: messages.Pick) -> None:
+        if self._tiles is None:
+            raise Refusal("pick: there is only one game.")
+        self._adopt(self._tiles.pick(message.lane, self._places), None)
+
+    def _adopt(self, table: Table, seed: int | None) -> None:
+        """Take a table as the game of this session."""
+        if self._table is None or self._table.env != table.env:
+            self._thinker.choose(self._thinker.on, None, self._thinker.opened)
+        self._table, self._prover = table, None
+        self._pending.clear()
+        self._held.clear()
+        lanes = table.engine.num_envs
+        self._tiles = tiles.Tiles(table) if lanes > 1 else None
+        row = table.engine.get_states([0])
+        self._shown = Shown(table, row[0])
+        self._timeline = None
+        if lanes == 1:
+            self._timeline = Timeline(self._twin(table), row)
+        self._thinker.sit(table)
+        self._running, self._due = False, time.monotonic()
+        self._outbox.put(self._shown.table_message(seed))
+        self._show()
+        self._tell_timeline(self._due)
+
+    @staticmethod
+    def _twin(table: Table) -> Any:
+        """Return another engine of the same game, of one lane."""
+        twin = BatchEngine(table.engine.game, 1, opponent=table.engine.opponent)
+        twin.reset_many(seeds=0)
+        return twin
+
+    def _on_act(self, message: messages.Act) -> None:
+        table, shown = self._needs_one()
+        if table.engine.ended[0]:
+            raise Refusal("the game is over: go back, or begin another one.")
+        seat = table.actor()
+        if table.guests[seat] is not None:
+            raise Refusal(f"it is the turn of {table.names[seat]}.")
+        if not shown.is_legal(message.action):
+            raise Refusal(shown.why_illegal(message.action))
+        try:
+            self._decide(seat, message.action)
+        except InvalidActionError:
+            raise Refusal(shown.why_illegal(message.action)) from None
+        self._follow()
+
+    def _follow(self) -> None:
+        """Show what has come of a person's decision, and let the others go on."""
+        table = self._table
+        assert table is not None
+        self._show()
+        self._tell_timeline(time.monotonic())
+        others = not table.engine.ended[0] and table.guests[table.actor()] is not None
+        if others:
+            self._running, self._due = True, time.monotonic()
+
+    def _needs_one(self) -> tuple[Table, Shown]:
+        if self._table is None or self._shown is None or self._timeline is None:
+            raise Refusal("begin a game first, of one lane.")
+        return self._table, self._shown
+
+    def _on_key(self, message: messages.Key) -> None:
+        table, shown = self._needs_one()
+        key = "\x7f" if message.key == "backspace" else message.key
+        shown.serial = max(shown.serial, message.serial)
+        if key in self._held:
+            self._held.remove(key)
+        if message.down:
+            self._held.append(key)
+            self._tapped.append(key)
+        if not shown.is_persons_turn:
+            return
+        if shown.frame_time is not None:
+            if message.down and not self._running and not table.engine.ended[0]:
+                self._running, self._due = True, time.monotonic()
+            return
+        if message.down:
+            action = shown.press(key)
+            if action is None:
+                self._show()
+            else:
+                self._decide(table.actor(), action)
+                self._follow()
+
+    def _on_run(self, message: messages.Run) -> None:
+        if self._table is None:
+            raise Refusal("begin a game first.")
+        self._running, self._speed, self._due = message.on, message.speed, time.monotonic()
+        if not message.on:
+            self._held.clear()
+            self._show()
+            self._tell_timeline(self._due)
+
+    def _on_go(self, message: messages.Go) -> None:
+        table, shown = self._needs_one()
+        timeline = self._timeline
+        assert timeline is not None
+        self._running = False
+        timeline.go(message.branch, message.index)
+        row = timeline.row()
+        table.engine.set_states(row, [0], trusted=True)
+        self._pending.clear()
+        table.begin()
+        shown.go(row[0], timeline.last_reward())
+        self._show()
+        self._tell_timeline(time.monotonic())
+
+    def _on_take(self, message: messages.Take) -> None:
+        table, shown = self._needs_one()
+        self._running = False
+        table.seat(message.players, self._places, secrets.randbelow(2**31))
+        self._thinker.sit(table)
+        shown.go(table.engine.get_states([0])[0], 0.0)
+        self._outbox.put(shown.table_message(None))
+        self._show()
+
+    def _on_keep(self, message: messages.Keep) -> None:
+        name = kept.store(self._moment(), self._places)
+        self._outbox.put({"kind": "kept", "hash": name, "link": self._link(name)})
+
+    def _moment(self) -> kept.Moment:
+        table, _ = self._needs_one()
+        row = table.engine.get_states([0]).tobytes()  # a copy of a record has other padding
+        return kept.Moment(table.env, table.options, table.players, row)
+
+    def _on_think(self, message: messages.Think) -> None:
+        self._thinker.choose(message.on, message.who, message.opened)
+        if self._table is not None:
+            self._thinker.sit(self._table)
+            self._show()
+
+    def _on_film(self, message: messages.Film) -> None:
+        self._needs_one()
+        assert self._timeline is not None
+        assert self._table is not None
+        data = films.film(self._table, self._timeline, message, self._places)
+        url = self._film(data, message.format)
+        self._outbox.put({"kind": "film", "url": url, "bytes": len(data)})
+
+    def _on_prove(self, message: messages.Prove) -> None:
+        table, shown = self._needs_one()
+        require(not table.engine.ended[0], "prove", "here", "where the game is not over")
+        self._prover = prove.Prover(table.engine, shown.row, message.steps)
+
+    # -- showing ---------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        """Send how the game stands."""
+        shown, table = self._shown, self._table
+        if shown is None or table is None:
+            return
+        if self._tiles is not None:
+            self._outbox.put(*self._tiles.view(self._running))
+            return
+        timeline = self._timeline
+        assert timeline is not None
+        where = {"branch": timeline.branch, "index": timeline.index, "running": self._running}
+        view, pixels = shown.view(where, opened=self._thinker.opened)
+        self._outbox.put({"kind": VIEW, **view}, pixels)
+        if self._thinker.on and (shown.frame_time is None or not self._running):
+            secret = is_secret(table)
+            self._outbox.put(self._thinker.message(table, shown, secret=secret))

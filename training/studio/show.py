@@ -1,0 +1,265 @@
+"""What is shown of a game: scene or text, legal actions by name, and what others have done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from training.run.registry import DEFAULT_ENVS
+from training.studio.table import Table
+from training.studio.timeline import Decisions
+
+MAX_LEGAL = 600  # actions that are named
+MAX_NEWS = 60  # lines that wait to be read
+
+
+def is_secret(table: Table) -> bool:
+    """Tell whether somebody plays from whom others have secrets."""
+    return bool(table.persons) and table.meets and bool(table.engine.spec.hidden)
+
+
+class Shown:
+    """What is shown of a table of one lane.
+
+    Parameters
+    ----------
+    table : Table
+    row : record
+        Where it stands.
+
+    Attributes
+    ----------
+    row : record
+    serial : int
+        The client's number of the last key that was heard of.
+    reward : float
+        What the last decision has brought: to a person who plays, or to who has taken it.
+    mark : str
+        What is worth coming back to in it.
+    """
+
+    def __init__(self, table: Table, row: np.void) -> None:
+        self._table, self._view = table, table.game.view()
+        self.serial, self.reward, self.mark = 0, 0.0, ""
+        self._news: list[str] = []
+        self._steering: Any = None
+        self._steers = False
+        self._outcomes = self._outcomes_now()
+        self._visits: dict[tuple[int, int, int], int] = {}
+        self.row = row
+
+    # -- where it stands -------------------------------------------------------------------------
+
+    def _outcomes_now(self) -> np.ndarray:
+        engine = self._table.engine
+        found: np.ndarray = engine.get_outcomes([0])[0] if self._table.meets else np.zeros(1)
+        return found
+
+    def go(self, row: np.void, reward: float) -> None:
+        """Stand somewhere else."""
+        self.row, self.reward, self.mark = row, reward, ""
+        self._news.clear()
+        self._steering, self._steers = None, False
+        self._outcomes = self._outcomes_now()
+
+    def update(self, row: np.void, pending: Sequence[tuple[int, int]]) -> None:
+        """Take in a decision of which nothing has come yet."""
+        self.row = row
+        self._forget_steering()
+
+    def hear(self, before: np.void, decisions: Decisions, after: np.void) -> None:
+        """Take in decisions and what has come of them."""
+        table, engine = self._table, self._table.engine
+        waits = self.frame_time is None
+        if waits:
+            for seat, action in decisions:
+                spoken = self._spoken(before, seat)
+                self._news += table.game.describe_decision(
+                    engine, before, action, after, spoken, seat=spoken.index(table.names[seat])
+                )
+            del self._news[:-MAX_NEWS]
+        if table.meets:
+            outcomes = self._outcomes_now()
+            seat = table.persons[0] if table.persons else decisions[-1][0]
+            self.reward = float(outcomes[seat] - self._outcomes[seat])
+            self._outcomes = outcomes
+        else:
+            self.reward = float(engine.reward[0])
+        self.mark = self._view.mark(engine, before, after)
+        place = self._view.place(engine, 0)
+        if place is not None:
+            self._visits[place] = self._visits.get(place, 0) + 1
+        if engine.ended[0] and not self.mark:
+            self.mark = "the end"
+        self.row = after
+        self._forget_steering()
+
+    def _spoken(self, row: np.void, seat: int) -> list[str]:
+        """Return the names of all who play, where bots move inside a step too."""
+        table, game = self._table, self._table.engine.game
+        fields = None if game.external_seats is None else game.external_seats.fields
+        if table.meets or fields is None or fields.actor not in (row.dtype.names or ()):
+            return table.names
+        names = [f"seat {k}" for k in range(game.num_seats)]
+        names[int(row[fields.actor])] = table.names[seat]
+        return names
+
+    def _forget_steering(self) -> None:
+        """Forget a steering that waits: it belongs to one row; one of frames to all."""
+        if self._steering is None or self._steering.idle is None:
+            self._steering, self._steers = None, False
+
+    @property
+    def visits(self) -> list[list[int]]:
+        """How often places of a map were visited: map, column, row and count."""
+        return [[*place, count] for place, count in self._visits.items()]
+
+    # -- a person --------------------------------------------------------------------------------
+
+    @property
+    def is_persons_turn(self) -> bool:
+        """Whether a person must decide."""
+        table = self._table
+        return not table.engine.ended[0] and table.guests[table.actor()] is None
+
+    @property
+    def steering(self) -> Any:
+        """How a person comes to an action by keys; None where there is no such way."""
+        if not self._steers and self.is_persons_turn:
+            found = self._table.engine.game.steering(self.row)
+            # One that waits shows what the first player may choose.
+            own = not self._table.meets or self._table.actor() == 0
+            waits = found is not None and found.idle is None
+            self._steering = found if own or not waits else None
+            self._steers = True
+        return self._steering
+
+    @property
+    def frame_time(self) -> float | None:
+        """Seconds of a frame, where the game does not wait for a person; None where it does."""
+        steering = self.steering if self._table.persons else None
+        return None if steering is None or steering.idle is None else steering.frame_time
+
+    def press(self, key: str) -> int | None:
+        """Take a key where the game waits; return the action once it is chosen."""
+        return None if self.steering is None else self.steering.press(key)
+
+    def held_action(self, held: Sequence[str], tapped: Sequence[str]) -> int | None:
+        """Return the action of a frame in which keys are held or were pressed."""
+        steering = self.steering
+        if steering is None or steering.idle is None:
+            return None
+        keys = [*(key for key in tapped if key not in held), *held]
+        action = self._view.held_action(self._table.engine, keys)
+        for key in reversed(keys):
+            action = steering.press(key) if action is None else action
+        idle: int = steering.idle
+        return idle if action is None else action
+
+    def is_legal(self, action: int) -> bool:
+        """Tell whether an action may be taken now."""
+        mask = self._table.engine.mask[0]
+        return 0 <= action < len(mask) and bool(mask[action])
+
+    def why_illegal(self, action: int) -> str:
+        """Return in a sentence why an action cannot be taken."""
+        engine = self._table.engine
+        if not 0 <= action < engine.num_actions:
+            return f"action {action}: there are 0 to {engine.num_actions - 1}."
+        named = [f"{a} ({name})" for a, name in self.legal()[:12]]
+        more = "" if int(engine.mask[0].sum()) <= 12 else ", ..."
+        called = engine.game.action_name(action, self.row)
+        due = engine.game.describe(self.row)
+        return f"{called} is not possible in {due}: possible are {', '.join(named)}{more}."
+
+    def legal(self) -> list[tuple[int, str]]:
+        """Return the legal actions and their names."""
+        engine = self._table.engine
+        actions = np.flatnonzero(engine.mask[0])[:MAX_LEGAL].tolist()
+        return [(action, engine.game.action_name(action, self.row)) for action in actions]
+
+    # -- messages --------------------------------------------------------------------------------
+
+    def table_message(self, seed: int | None) -> dict[str, Any]:
+        """Return what a page must know of the game before it draws it."""
+        table, engine = self._table, self._table.engine
+        page = self._view.page
+        steering = self.steering
+        return {
+            "kind": "table",
+            "env": table.env,
+            "title": table.game.title or table.env,
+            "goal": engine.game.goal,
+            "options": table.options,
+            "players": table.players,
+            "names": table.names,
+            "persons": table.persons,
+            "seed": seed,
+            "lanes": engine.num_envs,
+            "hidden": bool(engine.spec.hidden),
+            "page": f"/game/{table.env}/page.js" if page is not None else None,
+            "keys": "" if steering is None else steering.keys,
+            "frame_time": self.frame_time,
+            "pad": [key._asdict() for key in self._view.pad(engine)],
+            "default": table.env == DEFAULT_ENVS["play"],
+        }
+
+    @property
+    def seat(self) -> int:
+        """The seat from which it is shown."""
+        table = self._table
+        if not table.meets:
+            return 0
+        actor = table.actor()
+        persons = table.persons
+        return actor if not persons or actor in persons else persons[0]
+
+    def view(self, where: dict[str, Any], *, opened: bool) -> tuple[dict[str, Any], bytes]:
+        """Return how the game stands, and its picture.
+
+        Parameters
+        ----------
+        where : dict
+            Of the timeline.
+        opened : bool
+            Whether hidden things are shown too.
+        """
+        table, engine, row = self._table, self._table.engine, self.row
+        yours, over = self.is_persons_turn, bool(engine.ended[0])
+        found: dict[str, Any] = {
+            **where,
+            "actor": table.actor() if not over else -1,
+            "yours": yours,
+            "over": over,
+            "reward": round(self.reward, 6),
+            "key": self.serial,
+        }
+        choice = None
+        waits = self.frame_time is None
+        if waits:
+            choice = getattr(self.steering, "action", None) if yours else None
+            found["legal"] = self.legal() if yours else []
+            found["news"] = self._news[:]
+        if yours and waits and not where["running"]:
+            self._news.clear()
+        if over:
+            found["result"] = self._result()
+        how = {"opened": opened, "choice": choice}
+        found["scene"] = self._view.scene(engine, row, self.seat, table.names, **how)
+        if found["scene"] is None:
+            found["text"] = table.game.render_state(engine, row, table.names, seat=self.seat)
+        picture = self._view.picture(engine, row)
+        if picture is None:
+            return found, b""
+        found["picture"] = picture[:2]
+        return found, picture[2]
+
+    def _result(self) -> str:
+        table = self._table
+        if not table.meets:
+            return f"The game is over: return {float(self.row['ep_return'].sum()):.6g}."
+        outcomes = self._outcomes_now().tolist()
+        points = sorted(zip(outcomes, table.names, strict=True), reverse=True)
+        return "The game is over: " + ", ".join(f"{name} {x:.6g}" for x, name in points) + "."

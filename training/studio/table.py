@@ -1,0 +1,216 @@
+"""Who sits where: an engine, and who decides in each of its seats."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import show
+from fastenv.registry import make_game, short_id
+from training.policies.guests import Guest, find_table, make_guest
+from training.policies.load import load_who
+from training.policies.person import YOU, number_names
+from training.policies.policy import Policy, Who
+from training.run import games
+from training.run.envs import make_engine, with_defaults
+from training.run.names import short_name
+from training.run.seating import env_of_table, without_seating
+from training.studio.forms import bots_for
+from training.studio.places import PERSON, Places, check_options
+from training.studio.refusal import Refusal
+
+
+@dataclass
+class Table:
+    """A game that is played, in one lane or several.
+
+    Parameters
+    ----------
+    env : str
+        Id of the environment, without the namespace.
+    options : dict
+        Of the environment: all that its engine was made with.
+    engine : BatchEngine
+    players : list of str
+        In seat order, as they were asked for.
+    guests : list of Guest or None
+        None for a person.
+    names : list of str
+        That people read.
+    """
+
+    env: str
+    options: dict[str, Any]
+    engine: Any
+    players: list[str]
+    guests: list[Guest | None]
+    names: list[str]
+
+    @property
+    def game(self) -> Any:
+        """What training knows of the game."""
+        return games.get_game(self.env)
+
+    @property
+    def meets(self) -> bool:
+        """Whether several players meet."""
+        return len(self.players) > 1
+
+    @property
+    def persons(self) -> list[int]:
+        """Seats of persons."""
+        return [seat for seat, guest in enumerate(self.guests) if guest is None]
+
+    def actor(self, lane: int = 0) -> int:
+        """Return the seat whose decision is due in a lane."""
+        return int(self.engine.get_actors([lane])[0]) if self.meets else 0
+
+    def begin(self) -> None:
+        """Let players forget, where games begin or are gone back to."""
+        lanes = np.arange(self.engine.num_envs)
+        for guest in self.guests:
+            if guest is not None:
+                guest.begin(lanes)
+
+    def seat(self, players: Sequence[str], places: Places, seed: int) -> None:
+        """Put others into the seats.
+
+        Raises
+        ------
+        Refusal, ConfigError, RunError, CheckpointError
+            If somebody cannot sit there. Nothing has changed.
+        """
+        seated = fill(players, len(self.players))
+        bots = bots_for(self.env, self.engine.game)
+        loaded = {name: load(name, places, bots) for name in {*seated}}
+        self._take(seated, loaded, seed)
+
+    def _guest(self, who: Who, seed: int) -> Guest:
+        if not _comes_from_other(self.env, who, self.engine.game.bot_names):
+            return make_guest(who, self.engine, seed)
+        if self.engine.num_envs > 1:
+            raise Refusal(f"players of another environment play one game of {self.env} at a time.")
+        found: Guest = self.game.view().guest(self.engine, who, seed)
+        return found
+
+    def _take(self, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
+        guests: list[Guest | None] = []
+        for k, name in enumerate(seated):
+            who = loaded[name]
+            guests.append(None if who is None else self._guest(who, seed + 1 + k))
+        names = [YOU if loaded[name] is None else short_name(name) for name in seated]
+        self.players, self.guests, self.names = seated, guests, number_names(names)
+        self.begin()
+
+
+def _comes_from_other(env: str, who: Who, own: Sequence[str]) -> bool:
+    """Tell whether a player is one of the game's other environment."""
+    base = who if isinstance(who, Policy | str) else who.base
+    if isinstance(base, str):
+        return base not in own
+    return short_id(base.env) == games.get_game(env).view().other_env(env)
+
+
+def fill(players: Sequence[str], count: int) -> list[str]:
+    """Return who sits in each seat: of fewer players all but persons take several, in turns.
+
+    Raises
+    ------
+    Refusal
+        If there are more than seats.
+    """
+    if len(players) > count or not players:
+        raise Refusal(f"players {show(list(players))}: this game has 1 to {count}.")
+    others = [name for name in players if name != PERSON] or [PERSON]
+    free = count - len(players)
+    return [*players, *(others[k % len(others)] for k in range(free))]
+
+
+def load(name: str, places: Places, bots: Sequence[str]) -> Who | None:
+    """Return who stands behind a name; None for a person.
+
+    Raises
+    ------
+    Refusal, ConfigError, RunError, CheckpointError
+        If nobody does.
+    """
+    if name == PERSON:
+        return None
+    return load_who(places.check_player(name, bots), Path(places.runs))
+
+
+def make_table(
+    env: str,
+    options: Mapping[str, Any],
+    players: Sequence[str],
+    seed: int,
+    places: Places,
+    lanes: int = 1,
+) -> Table:
+    """Return a table with everybody in their seats.
+
+    Parameters
+    ----------
+    env : str
+    options : mapping
+        Of the environment.
+    players : sequence of str
+    seed : int
+        Of what players draw.
+    places : Places
+    lanes : int
+
+    Raises
+    ------
+    Refusal, FastEnvError
+        What is wrong with it, in one sentence.
+    """
+    check_options(options)
+    name, given = short_id(env), dict(options)
+    own = make_game(name).bot_names
+    bots = bots_for(name, make_game(name))
+    loaded = {each: load(each, places, bots) for each in dict.fromkeys(players)}
+    if lanes > 1 and None in loaded.values():
+        raise Refusal(f"lanes={lanes}: several games are watched, none is played by a person.")
+    here = [who for who in loaded.values() if who and not _comes_from_other(name, who, own)]
+    policies = [_base(who) for who in here]
+    trained = [policy for policy in policies if policy is not None]
+    seats = 1
+    if env_of_table(name) == name and make_game(name).seats is not None:
+        table = find_table(trained, name, given)
+        given, seats = dict(table.options), table.seats.count
+        engine = table.make(lanes)
+    else:
+        given = _alone(name, given, trained, players)
+        engine = make_engine(name, lanes, given)
+    seated = fill(players, seats)
+    # As JSON has them: a moment names them in its hash.
+    made = Table(
+        name, json.loads(json.dumps(given)), engine, [""] * seats, [None] * seats, [""] * seats
+    )
+    made._take(seated, loaded, seed)
+    return made
+
+
+def _base(who: Who | None) -> Policy | None:
+    base = who if who is None or isinstance(who, Policy | str) else who.base
+    return base if isinstance(base, Policy) else None
+
+
+def _alone(
+    env: str, given: Mapping[str, Any], trained: Sequence[Policy], players: Sequence[str]
+) -> dict[str, Any]:
+    """Return the options of a game for one: those that its player has learnt with, or likes."""
+    if trained:
+        usual = without_seating(trained[0].env_spec.options) if trained[0].env else {}
+        if short_id(trained[0].env) != env:
+            raise Refusal(f"{trained[0].path} has learnt {trained[0].env}, which is not {env}.")
+        return {**usual, **given}
+    if list(players) == [PERSON]:
+        return {**games.get_game(env).view().person_options(env), **given}
+    return with_defaults(env, given)

@@ -1,0 +1,233 @@
+"""What is thought of a moment: by the players, by somebody beside them, and what there is to see.
+
+Thoughts of players name their cards: where a person plays against them they are left out, unless
+hidden things are to be shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from training.nets.layout import as_tensor
+from training.policies.guests import Guest, make_guest
+from training.policies.policy import Policy
+from training.run import trainers
+from training.run.checkpoint import load as load_checkpoint
+from training.run.envs import make_engine
+from training.run.folder import RunFolder
+from training.studio.places import Places
+from training.studio.show import Shown
+from training.studio.table import Table, load
+
+MAX_NUMBERS = 4096  # of a field of an observation
+LANE = np.arange(1)
+
+
+class Thinker:
+    """Listens to those who search, and asks others.
+
+    Parameters
+    ----------
+    places : Places
+
+    Attributes
+    ----------
+    on, opened : bool
+        Whether thoughts are shown, and what is hidden.
+    """
+
+    def __init__(self, places: Places) -> None:
+        self._places = places
+        self.on, self.opened = False, False
+        self._who: str | None = None
+        self._adviser: Guest | None = None
+        self._value: Callable[[Any], float | None] = lambda engine: None
+        self._last: tuple[int, Any] | None = None  # seat and thought
+        self._heard: Any = None
+
+    def choose(self, on: bool, who: str | None, opened: bool) -> None:
+        """Choose what is shown."""
+        self.on, self._who, self.opened = on, who, opened
+
+    def sit(self, table: Table) -> None:
+        """Listen at a table.
+
+        Raises
+        ------
+        FastEnvError
+            If who is to think cannot sit there.
+        """
+        self._last, self._adviser, self._value = None, None, lambda engine: None
+        for guest in table.guests:
+            self._listen(guest)
+        if self.on and self._who is not None:
+            who = load(self._who, self._places, table.engine.game.bot_names)
+            if who is not None:
+                self._adviser = make_guest(who, table.engine, 0)
+                self._adviser.begin(LANE)
+                self._listen(self._adviser)
+                if isinstance(who, Policy):
+                    self._value = value_of(who)
+
+    def _listen(self, guest: Any) -> None:
+        if hasattr(guest, "listener"):
+            guest.listener = self._hear
+
+    def _hear(self, lane: int, thought: Any) -> None:
+        self._heard = thought
+
+    def decide(self, table: Table, guest: Guest) -> int:
+        """Return what a player decides, and remember what it thought."""
+        seat = table.actor()
+        self._heard = None
+        action = int(guest.act(table.engine, LANE)[0])
+        self._last = None if self._heard is None else (seat, self._heard)
+        return action
+
+    def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
+        """Return the message about where a table stands."""
+        engine, over = table.engine, bool(table.engine.ended[0])
+        engine.refresh()
+        open_to_all = self.opened or not secret
+        mine = not over and (open_to_all or shown.is_persons_turn)
+        found: dict[str, Any] = {
+            "kind": "thought",
+            "who": self._who,
+            "seat": shown.seat,
+            "mask": np.flatnonzero(engine.mask[0])[:MAX_NUMBERS].tolist() if mine else [],
+            "actions": int(engine.num_actions),
+            "observation": _observation(table) if mine else [],
+            "info": _columns(engine.info, engine.spec.info_columns, engine.game) if mine else [],
+            "terms": _columns(engine.info, engine.spec.term_columns, engine.game),
+            "played": None,
+            "advice": self._advice(table, shown) if mine else None,
+            "visits": shown.visits,
+            "insight": table.game.view().insight(engine, shown.row, shown.seat) if mine else {},
+        }
+        if self._last is not None and open_to_all:
+            seat, thought = self._last
+            found["played"] = {"seat": table.names[seat], **_thought(thought, str)}
+        return found
+
+    def _advice(self, table: Table, shown: Shown) -> dict[str, Any] | None:
+        """Return what who thinks beside the players finds of the decision that is due."""
+        adviser, engine = self._adviser, table.engine
+        if adviser is None:
+            return None
+        game, self._heard = engine.game, None
+
+        def name(action: int) -> str:
+            found: str = game.action_name(action, shown.row)
+            return found
+
+        action = int(adviser.act(engine, LANE)[0])
+        found: dict[str, Any] = {"action": [action, name(action)], "value": self._value(engine)}
+        if self._heard is not None:
+            return {**found, **_thought(self._heard, name)}
+        tell = getattr(adviser, "probabilities", None)
+        if tell is not None:
+            chances = tell(engine, LANE)[0]
+            legal = np.flatnonzero(engine.mask[0])
+            order = legal[np.argsort(-np.nan_to_num(chances[legal]), kind="stable")][:64]
+            found["probabilities"] = [
+                [int(a), name(int(a)), _number(chances[a])]
+                for a in order
+                if np.isfinite(chances[a])
+            ]
+        return found
+
+
+def _thought(thought: Any, name: Callable[[int], str]) -> dict[str, Any]:
+    """Return a thought of a search as JSON values, the best action first."""
+    order = np.argsort(-thought.mean, kind="stable")[:64]
+    return {
+        "chosen": int(thought.chosen),
+        "milliseconds": round(float(thought.milliseconds), 3),
+        "budget": thought.budget,
+        "searched": [
+            {
+                "action": int(thought.actions[k]),
+                "name": name(int(thought.actions[k])),
+                "mean": _number(thought.mean[k]),
+                "error": _number(thought.error[k]),
+                "worlds": int(thought.worlds[k]),
+                "wanted": _number(thought.wanted[k]),
+            }
+            for k in order
+        ],
+    }
+
+
+def _number(value: Any) -> float | None:
+    return round(float(value), 6) if np.isfinite(value) else None
+
+
+def _columns(info: Any, names: tuple[str, ...], game: Any) -> list[list[Any]]:
+    """Return name and value of columns of the lane."""
+    found: list[list[Any]] = []
+    for name in names:
+        if name in info:
+            value = np.asarray(info[name][0])
+            shown = game.shown(name, value) if value.ndim == 0 else value.tolist()
+            found.append([name, shown.item() if isinstance(shown, np.generic) else shown])
+    return [[n, v.tolist() if isinstance(v, np.ndarray) else v] for n, v in found]
+
+
+def _observation(table: Table) -> list[dict[str, Any]]:
+    """Return the parts of what is seen: by the game's layout, or by its fields."""
+    engine = table.engine
+    seen = engine.obs[0]
+    if engine.obs_dtype.names is not None:
+        return [_part(name, "", 0, seen[name]) for name in engine.obs_dtype.names]
+    blocks = table.game.view().blocks(engine)
+    if not blocks:
+        return [_part("observation", "", 0, seen)]
+    flat = np.asarray(seen).ravel()
+    return [
+        _part(block.name, block.meaning, block.offset, flat[block.offset :][: block.length])
+        for block in blocks
+    ]
+
+
+def _part(name: str, meaning: str, offset: int, values: Any) -> dict[str, Any]:
+    array = np.asarray(values)
+    flat = array.ravel()
+    found = {"name": name, "meaning": meaning, "offset": offset, "shape": list(array.shape)}
+    if array.size > MAX_NUMBERS:
+        least, most, mean = float(flat.min()), float(flat.max()), float(flat.mean())
+        return {**found, "summary": [round(x, 4) for x in (least, mean, most)]}
+    return {**found, "values": [round(x, 4) for x in flat.astype(np.float64).tolist()]}
+
+
+def value_of(policy: Policy) -> Callable[[Any], float | None]:
+    """Return a function of an engine that shows what the policy sees: the value it expects.
+
+    It returns None where there is no such value: of a network with memory, of one that was
+    exported without its values, or that sees something else.
+    """
+    if policy.state_size or policy.env_spec.encode is not None or policy.member is not None:
+        return lambda engine: None
+    run = RunFolder.open(policy.path.parents[1])
+    trainer = trainers.get_module(run.config.trainer)
+    load_nets = getattr(trainer, "load_nets", None)
+    observer = make_engine(run.config.env, 1, run.config.env_options)
+    saved = load_checkpoint(policy.path, trainer.identity(run, observer))
+    parameters = saved.model["policy"]
+    if load_nets is None or not any(name.startswith("value_head") for name in parameters):
+        return lambda engine: None
+    net = load_nets(run.config, observer, parameters)["policy"][0]
+    if not hasattr(net, "value"):
+        return lambda engine: None
+    return lambda engine: _value(net, engine, policy)
+
+
+def _value(net: Any, engine: Any, policy: Policy) -> float | None:
+    if (engine.obs_dtype, engine.obs_shape) != (policy.obs_dtype, policy.obs_shape):
+        return None
+    with torch.inference_mode():
+        state = torch.zeros(1, 0)
+        return _number(float(net.value(as_tensor(engine.obs), state=state).reshape(-1)[0]))

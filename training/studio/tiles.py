@@ -1,0 +1,101 @@
+"""Several games side by side, which nobody plays: what each looks like, and picking one."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from training.studio.places import Places
+from training.studio.table import Table, make_table
+
+MAX_VISITS = 20_000  # places that are counted
+
+
+class Tiles:
+    """The lanes of a table.
+
+    Parameters
+    ----------
+    table : Table
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table, self._view = table, table.game.view()
+        self._decisions = self._episodes = 0
+        self._visits: dict[tuple[int, int, int], int] = {}
+
+    def advance(self, until: float | None) -> None:
+        """Take a decision in every lane, or as many as there is time for.
+
+        Parameters
+        ----------
+        until : float or None
+            By ``time.monotonic``; None takes one.
+        """
+        while True:
+            self._step()
+            if until is None or time.monotonic() > until:
+                return
+
+    def _step(self) -> None:
+        table, engine = self._table, self._table.engine
+        actors = engine.get_actors() if table.meets else np.zeros(engine.num_envs, np.int32)
+        actions = np.zeros(engine.num_envs, np.int32)
+        for seat, guest in enumerate(table.guests):
+            lanes = np.flatnonzero(actors == seat)
+            if lanes.size and guest is not None:
+                actions[lanes] = guest.act(engine, lanes)
+        engine.step_many(actions)
+        over = np.flatnonzero(engine.terminated | engine.truncated)
+        if over.size:
+            self._episodes += over.size
+            for guest in table.guests:
+                if guest is not None:
+                    guest.begin(over)
+        self._decisions += engine.num_envs
+        for lane in range(engine.num_envs):
+            place = self._view.place(engine, lane)
+            if place is None:
+                break
+            if place in self._visits or len(self._visits) < MAX_VISITS:
+                self._visits[place] = self._visits.get(place, 0) + 1
+
+    def pick(self, lane: int, places: Places) -> Table:
+        """Return a table of one lane that stands where a lane does."""
+        table = self._table
+        lane = min(lane, table.engine.num_envs - 1)
+        picked = make_table(table.env, table.options, table.players, lane, places)
+        picked.engine.reset_many(seeds=[lane])
+        picked.engine.set_states(table.engine.get_states([lane]), [0], trusted=True)
+        picked.begin()
+        return picked
+
+    def view(self, running: bool) -> tuple[dict[str, Any], bytes]:
+        """Return a view of all lanes, and their pictures one behind the other."""
+        table, engine = self._table, self._table.engine
+        rows = engine.get_states()
+        pictures = [self._view.picture(engine, row) for row in rows]
+        message: dict[str, Any] = {
+            "kind": "view",
+            "running": running,
+            "lanes": engine.num_envs,
+            "decisions": self._decisions,
+            "episodes": self._episodes,
+            "visits": [[*place, count] for place, count in self._visits.items()],
+        }
+        found = [picture for picture in pictures if picture is not None]
+        if len(found) == len(rows):
+            message["picture"] = found[0][:2]
+            return message, b"".join(picture[2] for picture in found)
+        draw = self._view.scene
+        seats = engine.get_actors() if table.meets else np.zeros(len(rows), np.int32)
+        scenes = [
+            draw(engine, row, int(seat), table.names) for row, seat in zip(rows, seats, strict=True)
+        ]
+        message["scenes"] = scenes
+        if scenes[0] is None:
+            render = engine.game.render
+            message["texts"] = [render(row, "ansi") for row in rows[:16]]
+        return message, b""
