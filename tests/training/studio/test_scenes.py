@@ -109,7 +109,7 @@ def test_forms_have_the_options_and_their_help(places, env):
     if env == "SkullKingFlat-v0":
         assert options["scoring"]["choices"] == ["skull_king", "rascal", "rascal_cannon"]
         assert options["num_players"]["help"] == "2 to 8."
-        assert about["agents"] == ["pretrained/skullking-ppo"]
+        assert about["agents"] == ["pretrained/skullking", "pretrained/skullking-ppo"]
 
 
 def test_pages_are_small():
