@@ -27,6 +27,7 @@ from tools.figures.games import (  # noqa: E402
     QUEST,
     game_boy_agents,
     game_boy_over_seeds,
+    game_boy_roms,
     prospector_pilots,
     prospector_players,
 )
@@ -104,7 +105,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "risk": risk_by_level,
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
         },
-        "docs/gameboy.md": {"speeds": game_boy},
+        "docs/gameboy.md": {"roms": game_boy_roms, "speeds": game_boy},
         "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
         "docs/scale.md": {"measured": scale},
         "pretrained/skullking-ppo/README.md": {"matches": lambda: pretrained("trained")},
