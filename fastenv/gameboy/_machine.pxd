@@ -45,8 +45,6 @@ cdef struct Machine:
     int64_t stop  # the same as a stamp; 0: after this instruction
     int64_t frame_end  # where frames are of fixed length, else NEVER
     bint frame_done
-    int64_t late_at  # when bits of IF were set that HALT does not see yet
-    uint8_t late
     bint skips  # iterations of idle loops
     int phase  # T later that registers of timer and display are accessed: 0, or -4 like PyBoy
     Watch watch  # of how long the step takes
@@ -87,6 +85,9 @@ cdef struct Machine:
     int dma_byte  # the one that is on the bus; -1: none
     const uint8_t* roms[2]  # what is seen of the ROM at $0000 and at $4000
     int64_t clock_at  # the clock of the cartridge is counted up to here
+    # -- bits of IF that HALT does not see yet, and when they were set --
+    int64_t late_at
+    uint8_t late
     # -- the idle loop that may be one (docs/gameboy.md, 13) --
     uint64_t spin_key
     unsigned int spin_pc
