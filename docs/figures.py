@@ -27,6 +27,7 @@ from tools.figures.games import (  # noqa: E402
     QUEST,
     game_boy_agents,
     game_boy_over_seeds,
+    game_boy_roms,
     prospector_pilots,
     prospector_players,
 )
@@ -107,7 +108,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "risk": risk_by_level,
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
         },
-        "docs/gameboy.md": {"speeds": game_boy},
+        "docs/gameboy.md": {"roms": game_boy_roms, "speeds": game_boy},
         "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
         "docs/scale.md": {"measured": scale},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("skullking", "trained")},

@@ -1,20 +1,24 @@
 # What the processor sees: memory, registers and time (docs/gameboy.md, 5.5 to 11 and 13).
 # An access at a time first brings up to it whatever it touches.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from fastenv.gameboy._machine cimport (
-    CYCLE, DRAW, HBLANK, NEVER, SCAN, STAMP, STEP_DRAW, STEP_OFF, Machine, code_page, is_on,
-    line_start, map_ram, map_rom, mbc1_bits, open_ram,
+    CYCLE, DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STAMP, STEP_DRAW, STEP_OFF, STEP_SCAN, Machine,
+    Mode, VBLANK, code_page, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits, next_frame,
+    open_ram, request, shown_ly, shown_mode,
 )
 from fastenv.gameboy._ppu cimport (
-    blank, compare_ly, end_frame, next_ppu_event, run_ppu, update_stat,
+    blank, compare_ly, compare_wy, end_frame, next_ppu_event, run_ppu, update_stat, write_window,
 )
 from fastenv.gameboy._state cimport (
-    CLOCK, DMA_TIME, FIRST_CLOCK_BANK, FRAME, INT_JOYPAD, INT_SERIAL, INT_TIMER, M_CYCLE, MBC2, MBC5,
-    NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF, R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB,
-    R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA, R_TMA, R_WX, SCAN_END, SERIAL_KEPT, SERIAL_TIME,
-    State,
+    FRAME, INT_JOYPAD, INT_TIMER, M_CYCLE, MBC2, MBC5, NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF,
+    R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA,
+    R_TMA, R_WX, R_WY, SCAN_END, State,
+)
+from fastenv.gameboy._transfers cimport (
+    catch_up, clock_register, latch_clock, plain_byte, run_serial, start_dma, start_serial,
+    write_clock,
 )
 
 
@@ -49,7 +53,7 @@ cdef inline void run_timer(Machine* m, int64_t time) noexcept nogil:
             if m.reload_at > time:
                 return
             io[R_TIMA] = io[R_TMA]
-            io[R_IF] |= 1 << INT_TIMER
+            request(m, INT_TIMER, m.reload_at, True)
             m.reloaded_at, m.reload_at = m.reload_at, 0
         if not io[R_TAC] & 4:
             break
@@ -82,130 +86,6 @@ cdef inline int64_t next_timer_event(const Machine* m) noexcept nogil:
     if m.reload_at:
         return m.reload_at
     return overflow_at(m) + M_CYCLE if m.s.high[R_TAC] & 4 else NEVER
-
-
-# -- transfers (docs/gameboy.md, 9 and 10) ---------------------------------------------------------
-
-
-cdef inline void run_serial(Machine* m, int64_t time) noexcept nogil:
-    if m.serial_end and m.serial_end <= time:
-        m.serial_end = 0
-        m.s.high[R_SB] = 0xFF
-        m.s.high[R_SC] &= 0x7F
-        m.s.high[R_IF] |= 1 << INT_SERIAL
-
-
-cdef inline void start_serial(Machine* m, uint8_t value, int64_t time) noexcept nogil:
-    cdef State* s = m.s
-    run_serial(m, time)
-    s.high[R_SC] = value & 0x81
-    m.serial_end = 0
-    if s.high[R_SC] == 0x81:
-        m.serial_end = time + SERIAL_TIME
-        if s.serial_count < SERIAL_KEPT:
-            s.serial[s.serial_count] = s.high[R_SB]
-        s.serial_count += 1
-
-
-# -- the clock of an MBC3 (docs/gameboy.md, 11) ----------------------------------------------------
-
-
-cdef inline void count_second(State* s) noexcept nogil:
-    # A register that holds too much goes on to its end, and carries nothing.
-    cdef uint8_t* clock = s.clock
-    clock[0] = (clock[0] + 1) & 0x3F
-    if clock[0] != 60:
-        return
-    clock[0], clock[1] = 0, (clock[1] + 1) & 0x3F
-    if clock[1] != 60:
-        return
-    clock[1], clock[2] = 0, (clock[2] + 1) & 0x1F
-    if clock[2] != 24:
-        return
-    clock[2] = 0
-    clock[3] += 1
-    if clock[3] == 0:
-        clock[4] = (clock[4] | (clock[4] & 1) << 7) ^ 1
-
-
-cdef inline void run_clock(Machine* m, int64_t time) noexcept nogil:
-    # Count up to a time; bit 6 of the last register stops it.
-    cdef State* s = m.s
-    cdef int64_t part = s.clock_part + time - m.clock_at
-    m.clock_at = time
-    if not m.c.has_clock or s.clock[4] & 0x40:
-        return
-    while part >= CLOCK:
-        part -= CLOCK
-        count_second(s)
-    s.clock_part = <int>part
-
-
-cdef inline int clock_register(const Machine* m) noexcept nogil:
-    # The register that is seen at $A000; -1: none.
-    cdef int which = m.s.ram_bank - FIRST_CLOCK_BANK
-    return which if m.c.has_clock and m.s.ram_enable and 0 <= which < 5 else -1
-
-
-cdef inline void write_clock(Machine* m, int which, uint8_t value, int64_t time) noexcept nogil:
-    cdef State* s = m.s
-    run_clock(m, time)
-    s.clock[which] = value & (
-        0x1F if which == 2 else 0xFF if which == 3 else 0xC1 if which == 4 else 0x3F
-    )
-    if which == 0:
-        s.clock_part = 0
-
-
-cdef inline void latch_clock(Machine* m, uint8_t value, int64_t time) noexcept nogil:
-    # A 1 after a 0 copies the registers.
-    run_clock(m, time)
-    if m.s.clock_armed and value == 1:
-        memcpy(m.s.clock_latched, m.s.clock, 5)
-    m.s.clock_armed = value == 0
-
-
-cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept nogil:
-    # A byte below $FE00, whatever the display is doing.
-    cdef const uint8_t* ram
-    if address < 0x8000:
-        return m.reads[address >> 12][address & 0xFFF]
-    if address < 0xA000:
-        return m.s.vram[address & 0x1FFF]
-    if address < 0xC000:
-        ram = open_ram(m, address)
-        if ram != NULL:
-            return ram[0] | (0xF0 if m.c.mbc == MBC2 else 0)
-        return m.s.clock_latched[clock_register(m)] if clock_register(m) >= 0 else 0xFF
-    return m.s.wram[address & 0x1FFF]
-
-
-cdef inline void copy_oam(Machine* m) noexcept nogil:
-    cdef unsigned int source = m.s.high[R_DMA] << 8
-    cdef int i
-    if source >= 0xE000:
-        source -= 0x2000
-    for i in range(160):
-        m.s.oam[i] = plain_byte(m, source + i)
-    m.dma_end = 0
-    map_ram(m)
-
-
-cdef inline void catch_up(Machine* m, int64_t time) noexcept nogil:
-    # Bring the display up to a time, and what it draws from.
-    if m.dma_end and m.dma_end <= time:
-        run_ppu(m, m.dma_end)
-        copy_oam(m)
-    run_ppu(m, time)
-
-
-cdef inline void start_dma(Machine* m, uint8_t value, int64_t time) noexcept nogil:
-    catch_up(m, time)
-    if not (m.dma_end and time >= m.dma_from):
-        m.dma_from = time + 2 * M_CYCLE
-    m.dma_end = time + DMA_TIME
-    m.s.high[R_DMA] = value
-    map_ram(m)
 
 
 # -- events (docs/gameboy.md, 13) ------------------------------------------------------------------
@@ -275,6 +155,10 @@ cdef inline bint has_phase(unsigned int low) noexcept nogil:
     return R_DIV <= low <= R_TAC or (R_LCDC <= low <= R_WX and low != R_DMA)
 
 
+cdef inline bint shown_match(const Machine* m, int64_t time) noexcept nogil:
+    return m.s.lyc_match and (not is_on(m) or compares(m, time))
+
+
 cdef inline uint8_t read_register(Machine* m, unsigned int low, int64_t time) noexcept nogil:
     cdef State* s = m.s
     if m.phase and has_phase(low):
@@ -293,23 +177,25 @@ cdef inline uint8_t read_register(Machine* m, unsigned int low, int64_t time) no
         catch_up(m, time)
     elif low == R_STAT:
         catch_up(m, time)
-        return s.high[R_STAT] | s.lyc_match << 2 | <int>m.mode
+        return s.high[R_STAT] | shown_match(m, time) << 2 | <int>shown_mode(m, time)
     elif low == R_LY:
         catch_up(m, time)
-        return m.ly
+        return shown_ly(m, time)
     return s.high[low]
 
 
 cdef inline bint oam_closed(const Machine* m, int64_t time, bint writing) noexcept nogil:
-    cdef int64_t dot
-    if m.dma_end and time >= m.dma_from:
+    cdef Mode mode
+    if m.dma_byte >= 0:
         return True
-    if m.c.video_is_open or not is_on(m) or m.ly >= 144:
+    if m.c.video_is_open or not is_on(m):
         return False
-    dot = time - line_start(m)
-    if m.mode == SCAN:
-        return not writing or dot < SCAN_END - M_CYCLE
-    return m.mode == DRAW or (not writing and m.mode == HBLANK and m.ly > 0 and dot < 0)
+    if m.mode == VBLANK:
+        return not writing and time >= next_frame(m) - M_CYCLE
+    mode = shown_mode(m, time)
+    if mode == SCAN:
+        return not writing or time - line_start(m) < SCAN_END - M_CYCLE
+    return mode == DRAW or (not writing and m.step == STEP_SCAN)
 
 
 cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t time) noexcept nogil:
@@ -324,9 +210,13 @@ cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t time) no
         if oam_closed(m, time, False):
             return 0xFF
         return s.oam[low] if low < 160 else 0
+    if m.dma_end:
+        catch_up(m, time)
+        if m.dma_byte >= 0 and dma_conflicts(m, address >> 12):
+            return s.oam[m.dma_byte]
     if 0x8000 <= address < 0xA000 and not m.c.video_is_open:
         catch_up(m, time)
-        if m.mode == DRAW:
+        if shown_mode(m, time) == DRAW:
             return 0xFF
         if m.mode == SCAN and time - line_start(m) >= SCAN_END - M_CYCLE:
             return 0xFF
@@ -391,28 +281,39 @@ cdef inline void write_bank(
 
 
 cdef inline void write_lcdc(Machine* m, uint8_t value, int64_t time) noexcept nogil:
-    # Turning the display on or off ends the frame. The next one begins at once, or, on, when the
-    # machine cycle is over.
+    # Turning the display on or off ends the frame, and the next one begins.
     cdef bint was_on = is_on(m)
     catch_up(m, time)
-    m.s.high[R_LCDC] = value
-    if is_on(m) == was_on:
+    if was_on and not value & 0x80:
+        m.s.lyc_match = shown_match(m, time)
+    if value & 0x80 == m.s.high[R_LCDC] & 0x80:
+        write_window(m, R_LCDC, value, time)
         return
-    m.frame_start = time
+    m.s.high[R_LCDC] = value
+    m.frame_start = time if was_on else time - 2 * m.phase  # PyBoy's begins a machine cycle late
     end_frame(m)
-    if not was_on:
-        m.frame_start += M_CYCLE - m.phase
-    m.ly = m.window_line = 0
-    m.mode = HBLANK
+    m.ly = m.window_line = m.compared = 0
+    m.mode, m.source = HBLANK, NO_SOURCE
     m.s.wy_seen, m.s.first_frame = False, not was_on
     blank(m)
     if was_on:
         m.step, m.step_at = STEP_OFF, m.frame_start + FRAME
-        update_stat(m)
+        update_stat(m, time, False)
     else:
-        m.step, m.step_at = STEP_DRAW, m.frame_start + SCAN_END - M_CYCLE
-        compare_ly(m)
+        m.step, m.step_at = STEP_DRAW, line_start(m) + SCAN_END
+        compare_wy(m)
+        compare_ly(m, 0, time, False)
     map_ram(m)
+
+
+cdef inline void write_stat(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    # While it is written, all sources are chosen (docs/gameboy.md, 8.2).
+    catch_up(m, time)
+    if is_on(m):
+        m.s.high[R_STAT] = 0x78
+        update_stat(m, time, False)
+    m.s.high[R_STAT] = value & 0x78
+    update_stat(m, time, False)
 
 
 cdef inline void write_register(
@@ -425,7 +326,11 @@ cdef inline void write_register(
         time += m.phase
     if R_SCY <= low <= R_SCX or R_BGP <= low <= R_WX:
         catch_up(m, time)
-        io[low] = value
+        if low >= R_WY:
+            write_window(m, low, value, time)
+            m.stop = 0
+        else:
+            io[low] = value
         return
     if R_NR10 <= low < R_LCDC:
         if low == R_NR52:
@@ -467,16 +372,25 @@ cdef inline void write_register(
     elif low == R_LCDC:
         write_lcdc(m, value, time)
     elif low == R_STAT:
-        catch_up(m, time)
-        io[low] = value & 0x78
-        update_stat(m)
+        write_stat(m, value, time)
     elif low == R_LYC:
         catch_up(m, time)
         io[low] = value
-        if is_on(m):
-            compare_ly(m)
+        if is_on(m) and compares(m, time):
+            compare_ly(m, m.compared, time, False)
     elif low == R_DMA:
         start_dma(m, value, time)
+
+
+cdef inline bint writes_into_dma(
+    Machine* m, unsigned int address, uint8_t value, int64_t time
+) noexcept nogil:
+    # Write to a bus that a transfer may have, where its byte changes; return whether it has.
+    catch_up(m, time)
+    if m.dma_byte < 0 or not dma_conflicts(m, address >> 12):
+        return False
+    m.s.oam[m.dma_byte] = value & (m.s.oam[m.dma_byte] if m.s.high[R_DMA] >= 0xC0 else 0xFF)
+    return True
 
 
 cdef inline void store_slow(
@@ -491,17 +405,17 @@ cdef inline void store_slow(
             m.stop = 0
     elif address >= 0xFF00:
         write_register(m, low, value, time)
+    elif m.dma_end and address < 0xFE00 and writes_into_dma(m, address, value, time):
+        return
     elif 0x8000 <= address < 0xA000:
         catch_up(m, time)
-        if m.mode != DRAW or m.c.video_is_open:
+        if m.c.video_is_open or shown_mode(m, time) != DRAW:
             s.vram[address & 0x1FFF] = value
     elif address >= 0xFE00:
         catch_up(m, time)
         if low < 160 and not oam_closed(m, time, True):
             s.oam[low] = value
     else:
-        if m.dma_end:
-            catch_up(m, time)  # which copies what was there before
         if address < 0x8000:
             write_bank(m, address, value, time)
         elif address < 0xC000:
@@ -542,7 +456,7 @@ cdef inline int idle_length(
     cdef int count = 1
     cdef int page = code_page(start)
     cdef const uint8_t* code = <const uint8_t*>m.codes[page]
-    if code == NULL or start >= end or m.codes[code_page(end - 1)] != m.codes[page]:
+    if m.lasts[page] == 0 or start >= end or m.codes[code_page(end - 1)] != m.codes[page]:
         return 0
     while start + 2 < end:
         op = code[start]

@@ -1,8 +1,9 @@
 """The Game Boy in C: one machine, and environments for the loop over lanes (``fastenv/_batch.pyx``).
 
 ``_opcodes.pxd`` is the processor, ``_bus.pxd`` what it sees, ``_ppu.pxd`` the display,
-``_machine.pxd`` their state, ``_frames.pxd`` runs them, ``_lane.pxd`` is an environment. The row of
-a machine is the machine between two frames. ``_times.h`` counts where the time goes.
+``_transfers.pxd`` copies and sends, ``_machine.pxd`` is their state, ``_frames.pxd`` runs them,
+``_lane.pxd`` is an environment. The row of a machine is the machine between two frames.
+``_times.h`` counts where the time goes.
 """
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset

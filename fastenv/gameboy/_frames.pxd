@@ -1,13 +1,14 @@
 # Frames of one machine, event by event (docs/gameboy.md, 13).
 from libc.stdint cimport uint8_t
 
-from fastenv.gameboy._bus cimport clear_div, run_clock, run_events, run_timer, schedule, store
+from fastenv.gameboy._bus cimport clear_div, run_events, run_timer, schedule, store
 from fastenv.gameboy._machine cimport (
     CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
 )
 from fastenv.gameboy._opcodes cimport execute
-from fastenv.gameboy._ppu cimport blank, run_ppu
-from fastenv.gameboy._state cimport FRAME, R_IE, R_IF, R_LCDC, State
+from fastenv.gameboy._ppu cimport blank
+from fastenv.gameboy._state cimport FRAME, M_CYCLE, R_IE, R_IF, R_LCDC, State
+from fastenv.gameboy._transfers cimport catch_up, run_clock, run_serial
 
 
 cdef inline unsigned int pending(const Machine* m) noexcept nogil:
@@ -72,6 +73,11 @@ cdef inline void run_frame(Machine* m) noexcept nogil:
             m.now = m.limit
             run_events(m, m.now)
             continue
+        if s.halted and m.late_at == m.now and not requests & ~m.late:
+            m.now += M_CYCLE
+            schedule(m)
+            run_events(m, m.now)
+            continue
         s.halted = False
         if requests and s.ime and not s.ime_delay:
             serve(m)
@@ -100,6 +106,7 @@ cdef inline void run_frames(Machine* m, int frames, uint8_t* picture) noexcept n
             blank(m)
         run_frame(m)
     run_timer(m, m.now)
-    run_ppu(m, m.now)
+    run_serial(m, m.now)
+    catch_up(m, m.now)
     run_clock(m, m.now)
     save_machine(m)

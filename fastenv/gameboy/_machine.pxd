@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._state cimport (
-    DMA_BLOCKS, DRAW_END, FRAME, LINE, LINES, M_CYCLE, MBC1, MBC1M, MBC3, NEXT_LY, NO_MBC, R_LCDC,
+    DRAW_END, FRAME, LINE, LINES, M_CYCLE, MBC1, MBC1M, MBC3, NEXT_LY, NO_MBC, R_DMA, R_IF, R_LCDC,
     R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
 )
 from fastenv.gameboy._times cimport Watch
@@ -20,7 +20,11 @@ cdef enum:
 
 cdef enum Step:
     # What the display does next; the first four are those of a visible line, in their order.
-    STEP_SCAN, STEP_DRAW, STEP_HBLANK, STEP_LY, STEP_VBLANK, STEP_VBLANK_LINE, STEP_FRAME, STEP_OFF
+    STEP_SCAN, STEP_DRAW, STEP_HBLANK, STEP_LY, STEP_VBLANK, STEP_VBLANK_LINE, STEP_LY_0, STEP_FRAME
+    STEP_OFF
+
+cdef enum:
+    NO_SOURCE = -1
 
 cdef enum Mode:
     HBLANK, VBLANK, SCAN, DRAW
@@ -49,7 +53,7 @@ cdef struct Machine:
     const uint8_t* reads[16]
     uint8_t* writes[16]
     # -- the program: where address 0 would be if it lay in front of a page, and the last place at
-    # which three bytes can be read; 0 where memory is not plain --
+    # which three bytes can be read; 1 and 0 where memory is not plain, so that no place is one --
     uintptr_t codes[NUM_CODES]
     uintptr_t lasts[NUM_CODES]
     uint8_t code[4]  # an instruction that was read byte by byte
@@ -58,8 +62,12 @@ cdef struct Machine:
     int64_t step_at
     Step step
     Mode mode
-    int ly
+    int source  # the mode that may cause the interrupt
+    int64_t open_at  # when STAT shows the end of mode 3, where mode is DRAW
+    int ly  # of lines from 144 on it is shown by `shown_ly`
+    int compared  # with LYC, but for moments
     int delay  # of the end of mode 3
+    int window_at  # T of this line at which the window begins; 0: not at all
     int window_line
     bint stat_line
     int64_t ppu_event  # when the display next does what the processor can notice
@@ -71,9 +79,15 @@ cdef struct Machine:
     int64_t timer_event
     # -- transfers; 0: none --
     int64_t serial_end
+    int64_t serial_at  # SB is shifted up to here
     int64_t dma_end
-    int64_t dma_from  # OAM is closed from here
+    int64_t dma_at  # when the next byte is copied, or the transfer begins
+    int dma_byte  # the one that is on the bus; -1: none
+    const uint8_t* roms[2]  # what is seen of the ROM at $0000 and at $4000
     int64_t clock_at  # the clock of the cartridge is counted up to here
+    # -- bits of IF that HALT does not see yet, and when they were set --
+    int64_t late_at
+    uint8_t late
     # -- the idle loop that may be one (docs/gameboy.md, 13) --
     uint64_t spin_key
     unsigned int spin_pc
@@ -117,7 +131,7 @@ cdef inline void map_code(
     Machine* m, int page, const uint8_t* memory, unsigned int start, unsigned int size
 ) noexcept nogil:
     # Let the program of a page run in `memory`, which lies at `start`.
-    m.codes[page] = m.lasts[page] = 0
+    m.codes[page], m.lasts[page] = 1, 0
     if memory != NULL:
         m.codes[page] = <uintptr_t>memory - start
         m.lasts[page] = <uintptr_t>memory + size - 3
@@ -132,6 +146,7 @@ cdef inline void map_rom(Machine* m) noexcept nogil:
     elif bits:
         high = (high & ((1 << bits) - 1)) | s.ram_bank << bits
         low = s.ram_bank << bits if s.bank_mode else 0
+    m.roms[0], m.roms[1] = rom_bank(m, low), rom_bank(m, high)
     for page in range(4):
         m.reads[page] = rom_bank(m, low) + (page << 12)
         m.reads[page + 4] = rom_bank(m, high) + (page << 12)
@@ -140,7 +155,7 @@ cdef inline void map_rom(Machine* m) noexcept nogil:
 
 
 cdef inline void map_ram(Machine* m) noexcept nogil:
-    # While a DMA transfer is under way, writes to what it may copy must find it up to date. Video
+    # While a DMA transfer is under way, no access is plain that it may have to do with. Video
     # memory is open while nothing is drawn, and until mode 3 of the next line. RAM that is seen
     # repeatedly is no plain memory.
     cdef uint8_t* ram = NULL if m.c.ram_bytes < 0x2000 else open_ram(m, 0xA000)
@@ -160,52 +175,110 @@ cdef inline void map_ram(Machine* m) noexcept nogil:
     m.reads[14], m.reads[15] = m.s.wram, NULL
     for page in range(16):
         m.writes[page] = NULL if page < 8 or closed else <uint8_t*>m.reads[page]
+    if closed:
+        close_bus(m)
 
 
-cdef inline int early(const Machine* m) noexcept nogil:
-    # In the first frame after it was turned on, the display does all a machine cycle earlier.
-    return M_CYCLE if m.s.first_frame else 0
+cdef inline bint dma_conflicts(const Machine* m, unsigned int page) noexcept nogil:
+    # Whether a transfer has the bus of a page of 4 KiB: that of VRAM, or the other one.
+    return (page >> 1 == 4) == (m.s.high[R_DMA] >> 5 == 4)
+
+
+cdef inline void close_bus(Machine* m) noexcept nogil:
+    # While a transfer has it, the processor finds what is copied (docs/gameboy.md, 9).
+    cdef int page
+    for page in range(15):
+        if dma_conflicts(m, page):
+            m.reads[page] = NULL
+            map_code(m, page, NULL, 0, 0)
 
 
 cdef inline int64_t line_start(const Machine* m) noexcept nogil:
-    return m.frame_start + LINE * m.ly - early(m)
+    # In PyBoy's first frame after the display was turned on lines are early, VBlank even more so.
+    cdef int early = m.phase if m.s.first_frame else 0
+    return m.frame_start + LINE * m.ly + (2 * early if m.ly == VISIBLE else early)
 
 
-cdef inline int64_t vblank_start(const Machine* m) noexcept nogil:
-    return m.frame_start + LINE * VISIBLE - 2 * early(m)
+cdef inline int64_t next_frame(const Machine* m) noexcept nogil:
+    # When the next frame begins; before a program's first one the step of line 0 is due.
+    return m.frame_start + (0 if m.step == STEP_SCAN else FRAME)
+
+
+cdef inline int shown_ly(const Machine* m, int64_t time) noexcept nogil:
+    if m.ly < VISIBLE or not is_on(m):
+        return m.ly
+    if m.phase:
+        return m.ly - (m.step == STEP_VBLANK)
+    if m.ly == LINES - 1:
+        return 0
+    return m.ly + (m.step == STEP_VBLANK_LINE and time >= line_start(m) + NEXT_LY)
+
+
+cdef inline Mode shown_mode(const Machine* m, int64_t time) noexcept nogil:
+    if m.mode == DRAW and time >= m.open_at:
+        return HBLANK
+    if m.mode == VBLANK and m.phase == 0 and time >= next_frame(m) - M_CYCLE:
+        return HBLANK
+    return m.mode
+
+
+cdef inline bint compares(const Machine* m, int64_t time) noexcept nogil:
+    # Whether there is a line that is compared with LYC: LY has just changed where there is none.
+    if m.phase:
+        return True
+    if m.step == STEP_SCAN:
+        return m.mode == VBLANK  # the first frame has not begun
+    if m.step == STEP_VBLANK_LINE:
+        return time < line_start(m) + NEXT_LY
+    if m.step == STEP_LY_0:
+        return time < line_start(m) + M_CYCLE
+    return m.step != STEP_VBLANK
+
+
+cdef inline void begin_drawing(Machine* m) noexcept nogil:
+    # The interrupt at the end of mode 3 comes a T after STAT shows it.
+    cdef int ends = DRAW_END + m.delay
+    m.mode, m.open_at = DRAW, line_start(m) + ends
+    m.step, m.step_at = STEP_HBLANK, line_start(m) + (ends & ~3) + M_CYCLE
 
 
 cdef inline void place_display(Machine* m) noexcept nogil:
     # Set what follows from the time since the frame began (docs/gameboy.md, 8.1).
     cdef State* s = m.s
-    cdef int at = s.dot + early(m)
+    cdef int at = s.dot, ends
     m.frame_start = m.now - s.dot
     m.ly, m.window_line, m.delay, m.mode = 0, s.window_line, s.delay, HBLANK
+    m.window_at = s.window_at
+    m.source, m.compared = NO_SOURCE, 0
     if not is_on(m):
         m.step, m.step_at = STEP_OFF, m.frame_start + FRAME
-    elif at < 0:  # turned on, and not yet begun
-        m.mode, m.step, m.step_at = VBLANK, STEP_SCAN, m.frame_start
-    elif m.now >= vblank_start(m):
-        at = <int>(m.now - vblank_start(m)) // LINE
-        m.ly, m.mode = VISIBLE + at, VBLANK
-        m.step, m.step_at = STEP_VBLANK_LINE, vblank_start(m) + LINE * (at + 1)
-        if m.ly >= LINES - 1:
-            m.ly, m.step, m.step_at = LINES - 1, STEP_FRAME, m.frame_start + FRAME
+        return
+    if at < 0:  # the first frame has not begun
+        m.mode, m.source, m.step, m.step_at = VBLANK, VBLANK, STEP_SCAN, m.frame_start
+        return
+    m.ly, at = at // LINE, at % LINE
+    m.compared = m.ly
+    if m.ly >= VISIBLE:
+        m.mode, m.source = VBLANK, VBLANK
+        m.step, m.step_at = STEP_VBLANK_LINE, line_start(m) + LINE
+        if m.ly == LINES - 1:
+            m.step, m.step_at = STEP_LY_0, line_start(m) + 2 * M_CYCLE
+            if at >= 2 * M_CYCLE:
+                m.compared, m.step, m.step_at = 0, STEP_FRAME, m.frame_start + FRAME
+        return
+    ends = DRAW_END + m.delay
+    if at < SCAN_END:
+        m.mode = HBLANK if s.first_frame and m.ly == 0 else SCAN
+        m.step, m.step_at = STEP_DRAW, line_start(m) + SCAN_END
+    elif at <= ends:
+        begin_drawing(m)
+    elif at < NEXT_LY:
+        m.source = HBLANK
+        m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
     else:
-        m.ly, at = at // LINE, at % LINE
-        if at < SCAN_END:
-            m.mode = HBLANK if s.first_frame and m.ly == 0 else SCAN
-            m.step, m.step_at = STEP_DRAW, line_start(m) + SCAN_END
-        elif at < DRAW_END + m.delay:
-            m.mode = DRAW
-            m.step, m.step_at = STEP_HBLANK, line_start(m) + DRAW_END + m.delay
-        elif m.ly == VISIBLE - 1:
-            m.step, m.step_at = STEP_VBLANK, vblank_start(m)
-        elif at < NEXT_LY:
-            m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
-        else:
-            m.ly += 1
-            m.step, m.step_at = STEP_SCAN, line_start(m)
+        m.ly += 1
+        m.source = SCAN if m.ly < VISIBLE else HBLANK
+        m.step, m.step_at = STEP_SCAN if m.ly < VISIBLE else STEP_VBLANK, line_start(m)
 
 
 cdef inline void load_machine(Machine* m) noexcept nogil:
@@ -214,13 +287,16 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.now, m.frame_done, m.asks = s.cyc, False, CPU_NOTHING
     m.frame_end = NEVER
     place_display(m)
-    m.stat_line = stat_line(m)
+    m.stat_line = stat_line(m, s.high[R_STAT])
+    m.late, m.late_at = s.late, m.now
     m.div_start, m.timer_at = m.now - s.div, m.now
     m.reload_at = m.now + M_CYCLE if s.reload == RELOAD_OVERFLOWN else 0
     m.reloaded_at = m.now if s.reload == RELOAD_DONE else m.now - M_CYCLE
     m.serial_end = m.now + s.serial_left if s.serial_left else 0
+    m.serial_at = m.now
     m.dma_end = m.now + s.dma_left if s.dma_left else 0
-    m.dma_from = m.now if s.dma_blocks else m.dma_end - DMA_BLOCKS
+    m.dma_at = m.now + M_CYCLE
+    m.dma_byte = s.dma_byte if s.dma_blocks else -1
     m.clock_at = m.now
     map_rom(m)
     map_ram(m)
@@ -230,19 +306,31 @@ cdef inline void save_machine(Machine* m) noexcept nogil:
     # The opposite; all parts have been brought up to m.now.
     cdef State* s = m.s
     s.cyc, s.dot = m.now, <int>(m.now - m.frame_start)
-    s.window_line, s.delay = m.window_line, m.delay if m.mode == DRAW else 0
+    s.window_line = m.window_line
+    s.delay, s.window_at = 0, 0
+    if m.mode == DRAW:
+        s.delay, s.window_at = m.delay, m.window_at
+    s.late = m.late if m.late_at == m.now else 0
     s.div = (m.now - m.div_start) & 0xFFFF
     s.reload = (
         RELOAD_OVERFLOWN if m.reload_at else RELOAD_DONE if m.reloaded_at == m.now else RELOAD_NO
     )
     s.serial_left = <int>(m.serial_end - m.now) if m.serial_end else 0
     s.dma_left = <int>(m.dma_end - m.now) if m.dma_end else 0
-    s.dma_blocks = m.dma_end != 0 and m.now >= m.dma_from
+    s.dma_blocks, s.dma_byte = m.dma_byte >= 0, m.dma_byte if m.dma_byte >= 0 else 0
 
 
-cdef inline bint stat_line(const Machine* m) noexcept nogil:
-    # Whether any source of the STAT interrupt is active (docs/gameboy.md, 8.2).
-    cdef unsigned int enabled = m.s.high[R_STAT]
-    if is_on(m) and m.mode != DRAW and enabled & (0x08 << <int>m.mode):
+cdef inline bint stat_line(const Machine* m, unsigned int enabled) noexcept nogil:
+    # Whether any of the enabled sources of the STAT interrupt is active (docs/gameboy.md, 8.2).
+    if m.source >= 0 and enabled & (0x08 << m.source):
         return True
     return m.s.lyc_match and enabled & 0x40
+
+
+cdef inline void request(Machine* m, int source, int64_t at, bint late) noexcept nogil:
+    # Set a bit of IF; a late one is not seen by HALT at that very time (docs/gameboy.md, 6).
+    cdef uint8_t bit = 1 << source
+    if late and m.phase == 0 and at >= m.late_at and not m.s.high[R_IF] & bit:
+        m.late = bit | (m.late if at == m.late_at else 0)
+        m.late_at = at
+    m.s.high[R_IF] |= bit

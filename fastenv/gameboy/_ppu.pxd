@@ -4,27 +4,51 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._machine cimport (
-    DRAW, HBLANK, NEVER, SCAN, STEP_DRAW, STEP_FRAME, STEP_HBLANK, STEP_LY, STEP_SCAN, STEP_VBLANK,
-    STEP_VBLANK_LINE, VBLANK, Machine, early, line_start, map_ram, stat_line, vblank_start,
+    DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STEP_DRAW, STEP_FRAME, STEP_HBLANK, STEP_LY, STEP_LY_0,
+    STEP_SCAN, STEP_VBLANK, STEP_VBLANK_LINE, VBLANK, Machine, begin_drawing, line_start, map_ram, request,
+    stat_line,
 )
 from fastenv.gameboy._state cimport (
-    DRAW_END, FRAME, HEIGHT, INT_STAT, INT_VBLANK, LINE, LINES, M_CYCLE, NEXT_LY, OBJECTS_A_LINE,
-    R_BGP, R_IF, R_LCDC, R_LYC, R_OBP0, R_OBP1, R_SCX, R_SCY, R_STAT, R_WX, R_WY, SCAN_END,
-    VISIBLE, WIDTH, State,
+    DRAW_END, FIRST_LINE_LATE, FRAME, HEIGHT, INT_STAT, INT_VBLANK, LAST_WX, LINE, LINES, M_CYCLE, NEXT_LY, OBJECTS_A_LINE,
+    R_BGP, R_LCDC, R_LYC, R_OBP0, R_OBP1, R_SCX, R_SCY, R_STAT, R_WX, R_WY, SCAN_END,
+    VISIBLE, WIDTH, WINDOW_BEGIN, WINDOW_TIME, State,
 )
 from fastenv.gameboy._times cimport end_drawing, start_drawing
 
 
-cdef inline void update_stat(Machine* m) noexcept nogil:
+cdef inline void update_stat(Machine* m, int64_t at, bint late) noexcept nogil:
     cdef bint before = m.stat_line
-    m.stat_line = stat_line(m)
+    m.stat_line = stat_line(m, m.s.high[R_STAT])
     if m.stat_line and not before:
-        m.s.high[R_IF] |= 1 << INT_STAT
+        request(m, INT_STAT, at, late)
 
 
-cdef inline void compare_ly(Machine* m) noexcept nogil:
-    m.s.lyc_match = m.ly == m.s.high[R_LYC]
-    update_stat(m)
+cdef inline void set_source(Machine* m, int mode, bint late) noexcept nogil:
+    m.source = mode
+    update_stat(m, m.step_at, late)
+
+
+cdef inline void compare_ly(Machine* m, int ly, int64_t at, bint late) noexcept nogil:
+    m.compared = ly
+    m.s.lyc_match = ly == m.s.high[R_LYC]
+    update_stat(m, at, late)
+
+
+cdef inline void scan_interrupt(Machine* m, bint late) noexcept nogil:
+    # Line 144 does as if it searched OAM, for a moment.
+    if m.s.high[R_STAT] & 0x20 and not m.stat_line:
+        request(m, INT_STAT, m.step_at, late)
+
+
+cdef inline bint wants_window(const Machine* m) noexcept nogil:
+    # Whether the window is on lines from now on (docs/gameboy.md, 8.3).
+    return m.s.high[R_LCDC] & 0x20 and m.s.wy_seen and m.s.high[R_WX] <= LAST_WX
+
+
+cdef inline void compare_wy(Machine* m) noexcept nogil:
+    cdef const uint8_t* io = m.s.high
+    if io[R_LCDC] & 0xA0 == 0xA0 and m.ly == io[R_WY] and m.ly < VISIBLE:
+        m.s.wy_seen = True
 
 
 # -- the picture (docs/gameboy.md, 8.3) ------------------------------------------------------------
@@ -36,6 +60,8 @@ cdef inline int find_objects(const Machine* m, uint8_t* found) noexcept nogil:
     cdef unsigned int tall = 16 if s.high[R_LCDC] & 0x04 else 8
     cdef unsigned int line = m.ly + 16
     cdef int i, k, n = 0
+    if m.dma_byte >= 0:  # DMA has taken OAM
+        return 0
     for i in range(0, 160, 4):
         if line - s.oam[i] < tall:
             k = n
@@ -49,29 +75,42 @@ cdef inline int find_objects(const Machine* m, uint8_t* found) noexcept nogil:
     return n
 
 
-cdef inline int mode3_delay(const Machine* m) noexcept nogil:
-    # By how much scrolling and objects put off the end of mode 3 (docs/gameboy.md, 8.1).
+cdef inline void plan_line(Machine* m) noexcept nogil:
+    # When the window begins, and by how many T all puts off the end of mode 3 (docs/gameboy.md, 8.1).
     cdef const State* s = m.s
-    cdef unsigned int scx = s.high[R_SCX], x, column, last = 0xFFFF
-    cdef int delay = 0 if s.first_frame else ((scx & 7) + 3) & ~3
-    cdef int k, n, objects = 0
+    cdef unsigned int scx = s.high[R_SCX], x, column, last = 0xFFFF, beyond = 0xFFFF
+    cdef int k, n, takes, before = 0
     cdef uint8_t[10] found
+    m.delay, m.window_at = scx & 7, 0
+    if wants_window(m):
+        beyond = s.high[R_WX]  # objects from here on are fetched between tiles of the window
+        m.window_at = WINDOW_BEGIN + beyond + m.delay
+        m.delay += 0 if m.phase else WINDOW_TIME
+    if s.first_frame and m.ly == 0:
+        m.delay += FIRST_LINE_LATE
+        return
     if not s.high[R_LCDC] & 0x02:
-        return delay
+        return
     n = find_objects(m, found)
     for k in range(n):
         x = s.oam[found[k] + 1]
         if x >= 168:
             break
-        objects += 6
-        column = (x + scx) >> 3
-        if column != last:
-            last = column
+        takes = 6
+        column = x + scx
+        if x > beyond:
+            column = x - beyond - 1 + 0x1000
+        if column >> 3 != last:
+            last = column >> 3
             if x == 0:
-                objects += 5
-            elif (x + scx) & 7 < 5:
-                objects += 5 - <int>((x + scx) & 7)
-    return delay + (objects & ~3)
+                takes += 5
+            elif column & 7 < 5:
+                takes += 5 - <int>(column & 7)
+        m.delay += takes
+        if x <= beyond:
+            before += takes
+    if m.window_at:
+        m.window_at += before
 
 
 cdef struct Palette:
@@ -184,77 +223,89 @@ cdef inline void end_frame(Machine* m) noexcept nogil:
         m.frame_done = True
 
 
-cdef inline bint has_window(const Machine* m) noexcept nogil:
-    # Whether the window is on this line (docs/gameboy.md, 8.3).
-    cdef const State* s = m.s
-    return s.high[R_LCDC] & 0x21 == 0x21 and s.wy_seen and s.high[R_WX] <= 166
-
-
 cdef inline void begin_hblank(Machine* m) noexcept nogil:
-    cdef bint window = has_window(m)
+    cdef bint window = m.window_at and m.s.high[R_LCDC] & 0x01
+    cdef int ends = DRAW_END + m.delay
     m.mode = HBLANK
-    update_stat(m)
+    set_source(m, HBLANK, ends & 3 >= 2)
     if m.picture != NULL and (m.lines == NULL or m.lines[m.ly]):
         start_drawing(&m.watch)
         draw_line(m, window)
         end_drawing(&m.watch)
     m.window_line += window
-    if m.ly < VISIBLE - 1:
-        m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
+    m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
+
+
+cdef inline void leave_line(Machine* m) noexcept nogil:
+    m.ly += 1
+    if m.ly < VISIBLE:
+        set_source(m, HBLANK if m.phase else SCAN, True)
+        m.step, m.step_at = STEP_SCAN, line_start(m)
     else:
-        m.step, m.step_at = STEP_VBLANK, vblank_start(m)
+        scan_interrupt(m, True)
+        m.step, m.step_at = STEP_VBLANK, line_start(m)
+
+
+cdef inline void begin_line(Machine* m) noexcept nogil:
+    # A visible line searches OAM, which is a source of the interrupt for a moment only.
+    compare_wy(m)
+    m.mode = SCAN
+    if m.ly == 0 or m.phase:
+        m.source = SCAN
+    compare_ly(m, m.ly, m.step_at, False)
+    set_source(m, NO_SOURCE, False)
+    m.step, m.step_at = STEP_DRAW, line_start(m) + SCAN_END
 
 
 cdef inline void begin_vblank(Machine* m) noexcept nogil:
-    m.s.high[R_IF] |= 1 << INT_VBLANK
-    if m.s.high[R_STAT] & 0x20 and not m.stat_line:
-        m.s.high[R_IF] |= 1 << INT_STAT
-    m.ly, m.mode = VISIBLE, VBLANK
-    compare_ly(m)
+    compare_ly(m, VISIBLE, m.step_at, False)
+    request(m, INT_VBLANK, m.step_at, False)
+    scan_interrupt(m, False)
+    m.mode = VBLANK
+    set_source(m, VBLANK, False)
     m.step, m.step_at = STEP_VBLANK_LINE, m.step_at + LINE
     map_ram(m)
+
+
+cdef inline void begin_vblank_line(Machine* m) noexcept nogil:
+    m.ly += 1
+    compare_ly(m, m.ly, m.step_at, m.ly == LINES - 1)
+    m.step_at += LINE
+    if m.ly == LINES - 1:
+        m.step, m.step_at = STEP_LY_0, line_start(m) + 2 * M_CYCLE
 
 
 cdef inline void begin_frame(Machine* m) noexcept nogil:
     m.frame_start += FRAME
     m.ly = m.window_line = 0
+    m.s.wy_seen = False
     if m.s.first_frame:
         blank(m)
     m.s.first_frame = False
     end_frame(m)
-    m.mode = SCAN
-    m.s.wy_seen = m.s.high[R_WY] == 0
-    compare_ly(m)
-    m.step, m.step_at = STEP_DRAW, m.frame_start + SCAN_END
+    begin_line(m)
     map_ram(m)
 
 
 cdef inline void take_step(Machine* m) noexcept nogil:
     if m.step == STEP_SCAN:
-        if m.ly == m.s.high[R_WY]:
-            m.s.wy_seen = True
-        m.mode = SCAN
-        update_stat(m)
-        m.step, m.step_at = STEP_DRAW, line_start(m) + SCAN_END
+        begin_line(m)
     elif m.step == STEP_DRAW:
-        m.delay = mode3_delay(m)
-        m.mode = DRAW
-        update_stat(m)
-        m.step, m.step_at = STEP_HBLANK, line_start(m) + DRAW_END + m.delay
+        plan_line(m)
+        set_source(m, NO_SOURCE, False)
+        begin_drawing(m)
     elif m.step == STEP_HBLANK:
         begin_hblank(m)
     elif m.step == STEP_LY:
-        m.ly += 1
-        compare_ly(m)
-        m.step, m.step_at = STEP_SCAN, line_start(m)
+        leave_line(m)
     elif m.step == STEP_VBLANK:
         begin_vblank(m)
     elif m.step == STEP_VBLANK_LINE:
-        m.ly += 1
-        compare_ly(m)
-        m.step_at += LINE
-        if m.ly == LINES - 1:
-            m.step, m.step_at = STEP_FRAME, m.frame_start + FRAME
+        begin_vblank_line(m)
+    elif m.step == STEP_LY_0:
+        if m.phase == 0:
+            compare_ly(m, 0, m.step_at, False)
+        m.step, m.step_at = STEP_FRAME, m.frame_start + FRAME
     elif m.step == STEP_FRAME:
         begin_frame(m)
     else:
@@ -263,32 +314,45 @@ cdef inline void take_step(Machine* m) noexcept nogil:
         end_frame(m)
 
 
+cdef inline void write_window(Machine* m, unsigned int low, uint8_t value, int64_t time) noexcept nogil:
+    # A window that has not begun on this line may begin elsewhere, or not at all.
+    cdef int64_t at = time - line_start(m)
+    cdef bint planned = m.mode == DRAW and (m.window_at == 0 or at <= m.window_at)
+    cdef int delay = m.delay - (WINDOW_TIME if m.window_at else 0)
+    m.s.high[low] = value
+    compare_wy(m)
+    if planned:
+        plan_line(m)
+        if m.window_at and m.window_at < at:
+            m.delay, m.window_at = delay, 0
+        begin_drawing(m)
+
+
 cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
     # Jump to the end of the last visible line before `time`, if nobody can have seen any of it: no
-    # picture and no interrupt. Pictures alone need wy_seen and window_line within a frame: where a
-    # frame may end amid a picture, they are kept. Return whether there was such a line.
-    cdef int64_t ends = time - m.frame_start + early(m) - NEXT_LY, last
-    cdef int line
+    # picture and no interrupt. Return whether there was such a line.
+    cdef int64_t ends = time - m.frame_start - NEXT_LY - m.phase, last
+    cdef int first, wy = m.s.high[R_WY]
     if ends < 0:
         return False
     last = ends // LINE
-    if time >= vblank_start(m):
+    if last > VISIBLE - 1:
         last = VISIBLE - 1
-    elif last > VISIBLE - 2:
-        last = VISIBLE - 2
     if last < m.ly or m.step == STEP_LY and last == m.ly:
         return False
-    if m.frame_end != NEVER:
-        for line in range(m.ly + (m.step == STEP_LY), <int>last + 1):
-            if line == m.s.high[R_WY] and (line > m.ly or m.step == STEP_SCAN):
-                m.s.wy_seen = True
-            m.window_line += has_window(m)
-    m.ly, m.mode = <int>last, HBLANK
+    first = m.ly + (m.step == STEP_LY)
+    if m.step == STEP_HBLANK:  # how this line goes is known
+        m.window_line += m.window_at and m.s.high[R_LCDC] & 0x01
+        first += 1
+    if m.s.high[R_LCDC] & 0x20:
+        if not m.s.wy_seen and m.ly + (m.step != STEP_SCAN) <= wy <= last:
+            m.s.wy_seen = True
+            first = wy
+        if wants_window(m) and m.s.high[R_LCDC] & 0x01:
+            m.window_line += <int>last + 1 - first
+    m.ly, m.mode, m.source, m.compared = <int>last, HBLANK, HBLANK, <int>last
     m.s.lyc_match = m.ly == m.s.high[R_LYC]
-    if last == VISIBLE - 1:
-        m.step, m.step_at = STEP_VBLANK, vblank_start(m)
-    else:
-        m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
+    m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
     return True
 
 
@@ -306,5 +370,5 @@ cdef inline int64_t next_ppu_event(const Machine* m) noexcept nogil:
     if m.s.high[R_STAT] & 0x78 or m.step >= STEP_FRAME:
         return m.step_at
     if m.step <= STEP_VBLANK:
-        return vblank_start(m)
+        return m.frame_start + VISIBLE * LINE + (2 * m.phase if m.s.first_frame else 0)
     return m.frame_start + FRAME

@@ -10,13 +10,20 @@ cdef enum:
     WIDTH = 160
     HEIGHT = 144
     SCAN_END = 80
-    DRAW_END = 252
+    DRAW_END = 249
+    WINDOW_TIME = 6
+    WINDOW_BEGIN = 81
+    LAST_WX = 165
+    FIRST_LINE_LATE = 2
     NEXT_LY = 452
     OBJECTS_A_LINE = 10
+    SERIAL_BIT = 512
     SERIAL_TIME = 4096
+    SERIAL_PHASE = 256
     SERIAL_KEPT = 64
     DMA_TIME = 648
     DMA_BLOCKS = 640
+    DMA_BYTES = 160
     CLOCK = 4194304
     FIRST_CLOCK_BANK = 8
     R_P1 = 0
@@ -205,7 +212,10 @@ cdef extern from "_state.h":
         uint8_t clock_latched[5]
         int32_t clock_part
         uint8_t clock_armed
-        uint8_t unused[179]
+        uint8_t dma_byte
+        uint16_t window_at
+        uint8_t late
+        uint8_t unused[175]
         uint8_t oam[160]
         uint8_t serial[64]
         uint8_t pad[32]

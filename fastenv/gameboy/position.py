@@ -8,7 +8,7 @@ import numpy as np
 
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference import Machine
-from fastenv.gameboy.reference.ppu import DRAW, HBLANK, SCAN, VBLANK
+from fastenv.gameboy.reference.ppu import DRAW, HBLANK, SCAN, VBLANK, Ppu
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import (
     DRAW_END,
@@ -47,12 +47,15 @@ def pack(machine: Machine) -> Array:
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU)):
         for name in names:
             record[name] = getattr(part, name)
-    record["delay"] = ppu.delay if ppu.mode == DRAW else 0
+    record["delay"] = ppu.delay if ppu.drawing_line else 0
+    record["window_at"] = ppu.window_at if ppu.drawing_line else 0
     record["cyc"], record["div"], record["reload"] = bus.cyc, bus.timer.counter, bus.timer.reload
+    record["late"] = bus.interrupts.late
     record["keys"], record["stopped"] = bus.joypad.keys, bus.joypad.stopped
     record["serial_left"], record["serial_count"] = bus.serial.left, bus.serial.count
     record["serial"][: len(bus.serial.sent)] = list(bus.serial.sent)
-    record["dma_left"], record["dma_blocks"] = bus.dma_left, bus.dma_blocks
+    record["dma_left"], record["dma_blocks"] = bus.dma_left, bus.dma_byte is not None
+    record["dma_byte"] = bus.dma_byte or 0
     _pack_high(record["high"], machine)
     clock = bus.cart.clock
     if clock is not None:
@@ -93,12 +96,16 @@ def unpack(
             kind = type(getattr(part, name))
             setattr(part, name, kind(record[name]))
     bus.cyc, timer.counter = int(record["cyc"]), int(record["div"])
-    timer.reload, ppu.delay = Reload(record["reload"]), int(record["delay"])
+    timer.reload = Reload(record["reload"])
+    ppu.delay, ppu.window_at = int(record["delay"]), int(record["window_at"])
+    bus.interrupts.late = int(record["late"])
     bus.joypad.keys, bus.joypad.stopped = int(record["keys"]), bool(record["stopped"])
     bus.serial.left, bus.serial.count = int(record["serial_left"]), int(record["serial_count"])
     sent = min(bus.serial.count, SERIAL_KEPT)
     bus.serial.sent[:] = record["serial"][:sent].tobytes()
-    bus.dma_left, bus.dma_blocks = int(record["dma_left"]), bool(record["dma_blocks"])
+    bus.dma_left = int(record["dma_left"])
+    bus.dma_byte = int(record["dma_byte"]) if record["dma_blocks"] else None
+    ppu.oam_taken = bus.dma_byte is not None
     for name, memory in _memories(machine).items():
         memory[:] = record[name].tobytes()
     clock = bus.cart.clock
@@ -126,11 +133,23 @@ def _unpack_high(high: list[int], machine: Machine) -> None:
 def _settle(machine: Machine) -> None:
     """Set what follows from the rest."""
     ppu = machine.ppu
+    ppu.ly, ppu.mode, ppu.source, ppu.compared = 0, HBLANK, None, None
     if ppu.on:
         ppu.ly, ppu.mode = map(int, line_and_mode(ppu.dot, ppu.first_frame, ppu.delay))
-    else:
-        ppu.ly, ppu.mode = 0, HBLANK
-    ppu.stat_line = ppu.stat_line_now
+        compared = int(compared_line(ppu.dot))
+        ppu.compared = None if compared < 0 else compared
+        ppu.source = _source(ppu)
+    ppu.stat_line = ppu.sources_active(ppu.stat)
+
+
+def _source(ppu: Ppu) -> int | None:
+    """Return the mode that may cause the interrupt."""
+    line, at = divmod(ppu.dot, LINE)
+    if line < 0 or line >= VISIBLE:
+        return VBLANK
+    if at >= NEXT_LY:
+        return SCAN if line < VISIBLE - 1 else HBLANK
+    return HBLANK if at >= SCAN_END and at > DRAW_END + ppu.delay else None
 
 
 def line_and_mode(dot: Any, first_frame: Any, delay: Any) -> tuple[Array, Array]:
@@ -145,13 +164,25 @@ def line_and_mode(dot: Any, first_frame: Any, delay: Any) -> tuple[Array, Array]
     delay : int or ndarray
         Of the end of mode 3 on this line, if that is under way.
     """
-    first = np.asarray(first_frame) != 0
-    early = np.where(first, M_CYCLE, 0)
-    line, at = np.divmod(dot + early, LINE)
-    behind = dot - (VISIBLE * LINE - 2 * early)  # the beginning of VBlank
-    next_ly = line + ((at >= NEXT_LY) & (line < VISIBLE - 1))
-    last = np.minimum(VISIBLE + behind // LINE, LINES - 1)
-    scan = np.where(first & (line == 0), HBLANK, SCAN)
-    cases = [dot + early < 0, behind >= 0, at < SCAN_END, at < DRAW_END + np.asarray(delay)]
-    ly = np.select(cases, [np.zeros_like(line), last, line, line], next_ly)
-    return ly, np.select(cases, [VBLANK, VBLANK, scan, DRAW], HBLANK)
+    line, at = np.divmod(dot, LINE)
+    leaving = at >= NEXT_LY
+    last = (line == LINES - 1) | (line < 0)
+    first = (np.asarray(first_frame) != 0) & (line == 0)
+    cases = [last, line >= VISIBLE, at < SCAN_END, at < DRAW_END + np.asarray(delay)]
+    modes = [np.where(leaving, HBLANK, VBLANK), VBLANK, np.where(first, HBLANK, SCAN), DRAW]
+    mode = np.select(cases, [np.asarray(each) for each in modes], HBLANK)
+    return np.where(last, 0, line + leaving), mode
+
+
+def compared_line(dot: Any) -> Array:
+    """Return the line that is compared with LYC on displays that are on; -1: none.
+
+    Parameters
+    ----------
+    dot : int or ndarray
+        T since the frame began.
+    """
+    line, at = np.divmod(dot, LINE)
+    last = np.select([at < M_CYCLE, at < 2 * M_CYCLE], [LINES - 1, -1], 0)
+    cases = [line < 0, line == LINES - 1, at >= NEXT_LY]
+    return np.asarray(np.select(cases, [0, last, -1], line))

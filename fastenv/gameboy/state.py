@@ -24,7 +24,7 @@ from fastenv.gameboy.cartridge import Cartridge
 _HEAD = [
     ("cyc", "i8"),  # T since power-up
     ("instr", "i8"),  # instructions executed since
-    ("dot", "i4"),  # T since the frame began; -4 just before it
+    ("dot", "i4"),  # T since the frame began; below 0 before the first one
     ("serial_count", "i4"),  # bytes sent
     # -- processor (docs/gameboy.md, 5 and 6) --
     ("pc", "u2"),
@@ -46,8 +46,8 @@ _HEAD = [
     # -- timer, serial, DMA, joypad (docs/gameboy.md, 7, 9, 10) --
     ("div", "u2"),  # the counter, of which DIV is the upper half
     ("serial_left", "u2"),  # T until a transfer is over; 0: none
-    ("dma_left", "u2"),  # T until the copy; 0: none
-    ("dma_blocks", "u1"),  # OAM is closed to the processor
+    ("dma_left", "u2"),  # T until the end of a transfer; 0: none
+    ("dma_blocks", "u1"),  # a byte of one is on the bus
     ("reload", "u1"),  # of TIMA: a Reload
     ("keys", "u1"),  # pressed: bits of Key
     # -- display (docs/gameboy.md, 8) --
@@ -61,12 +61,15 @@ _HEAD = [
     ("ram_enable", "u1"),
     # -- display, within a frame, where frames are of fixed length (docs/gameboy.md, 13) --
     ("window_line", "u1"),  # lines of this frame on which the window was drawn
-    ("delay", "u2"),  # of the end of mode 3 on this line; 0 in other modes
+    ("delay", "u2"),  # of the end of mode 3 on this line, in T; 0 in other modes
     # -- the clock of an MBC3 (docs/gameboy.md, 11) --
     ("clock", "u1", (5,)),
     ("clock_latched", "u1", (5,)),  # the copy that is read
     ("clock_part", "i4"),  # T of the second that has begun
     ("clock_armed", "u1"),  # 0 was written last, a 1 makes the copy
+    ("dma_byte", "u1"),  # which one; 0 if none is
+    ("window_at", "u2"),  # T of this line at which the window begins, in mode 3; 0: not
+    ("late", "u1"),  # bits of IF that HALT does not see yet (docs/gameboy.md, 6)
 ]
 _HEAD_BYTES = 256
 
@@ -302,8 +305,9 @@ CONSTANTS = {
     name: getattr(t, name)
     for name in (
         "M_CYCLE", "LINE", "LINES", "VISIBLE", "FRAME", "WIDTH", "HEIGHT", "SCAN_END", "DRAW_END",
-        "NEXT_LY", "OBJECTS_A_LINE", "SERIAL_TIME", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
-        "CLOCK", "FIRST_CLOCK_BANK",
+        "WINDOW_TIME", "WINDOW_BEGIN", "LAST_WX", "FIRST_LINE_LATE", "NEXT_LY", "OBJECTS_A_LINE",
+        "SERIAL_BIT", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
+        "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK",
     )
 } | {f"R_{register.name}": register.value for register in t.IO} | {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,

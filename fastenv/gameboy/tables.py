@@ -17,7 +17,11 @@ FRAME = LINE * LINES
 
 # -- the picture, in T after the beginning of a line (docs/gameboy.md, 8.1) --
 SCAN_END = 80  # mode 2 gives way to mode 3
-DRAW_END = 252  # mode 3 to mode 0, where scrolling and objects do not delay it
+DRAW_END = 249  # mode 3 to mode 0, where scrolling, window and objects do not delay it
+WINDOW_TIME = 6  # by how much the window delays it
+WINDOW_BEGIN = 81  # where a window with a WX of 0 begins
+LAST_WX = 165  # with which there is one
+FIRST_LINE_LATE = 2  # and what delays it in the first line after the display was turned on
 NEXT_LY = LINE - M_CYCLE  # LY counts on, one machine cycle before its line
 OBJECTS_A_LINE = 10
 
@@ -31,10 +35,13 @@ VRAM, CART_RAM, WRAM, ECHO, OAM, UNUSABLE, HIGH, HRAM = (
 )  # fmt: skip
 ROM_BANK, RAM_BANK = 0x4000, 0x2000  # bytes
 
-SERIAL_TIME = 8 * 512
+SERIAL_BIT = 512
+SERIAL_TIME = 8 * SERIAL_BIT
+SERIAL_PHASE = 256  # a transfer begins where the timer's counter was last a multiple of this
 SERIAL_KEPT = 64  # bytes sent that a row remembers
-DMA_TIME = 648  # from the write to the copy
-DMA_BLOCKS = 640  # left when OAM is closed to the processor
+DMA_TIME = 648  # from the write to the end
+DMA_BLOCKS = 640  # left when the first byte is copied
+DMA_BYTES = 160
 
 
 class IO(IntEnum):
@@ -133,3 +140,4 @@ POWER_UP = {
     IO.LCDC: 0x91, IO.DMA: 0xFF, IO.BGP: 0xFC, IO.OBP0: 0xFF, IO.OBP1: 0xFF,
 }  # fmt: skip
 DIV_AT_POWER_UP = 0xABCC
+DOT_AT_POWER_UP = -60  # when the first frame of a program begins

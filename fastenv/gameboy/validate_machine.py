@@ -13,19 +13,25 @@ import numpy as np
 
 from fastenv.errors import StateError
 from fastenv.gameboy.cartridge import Cartridge
-from fastenv.gameboy.position import line_and_mode
-from fastenv.gameboy.reference.ppu import DRAW, SCAN
+from fastenv.gameboy.position import compared_line, line_and_mode
+from fastenv.gameboy.reference.ppu import HBLANK
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import (
     CLOCK,
     CLOCK_MASKS,
     DMA_BLOCKS,
+    DMA_BYTES,
     DMA_TIME,
+    DOT_AT_POWER_UP,
+    DRAW_END,
     FRAME,
     IO,
+    LINE,
     M_CYCLE,
+    SCAN_END,
     SERIAL_TIME,
     VISIBLE,
+    WINDOW_TIME,
     Mbc,
     Reload,
 )
@@ -34,7 +40,7 @@ Array = np.ndarray[Any, Any]
 Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
 
 LATEST_DOT = FRAME - M_CYCLE
-LONGEST_DELAY = 8 + 108  # of the end of mode 3: by scrolling, and by ten objects
+LONGEST_DELAY = 7 + WINDOW_TIME + 10 * 11  # of the end of mode 3: the rest is ten objects
 _LONGEST = 2**62
 _FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
           "first_frame", "lyc_match", "wy_seen", "bank_mode", "ram_enable")  # fmt: skip
@@ -113,14 +119,17 @@ def _processor(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
 
 def _times(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     yield from _cycles(rows, "cyc", 0, _LONGEST)
-    yield from _cycles(rows, "dot", -4, LATEST_DOT)
-    yield from _cycles(rows, "delay", 0, LONGEST_DELAY)
+    yield from _cycles(rows, "dot", DOT_AT_POWER_UP, LATEST_DOT)
+    yield outside(rows, "delay", 0, LONGEST_DELAY)
     yield from _cycles(rows, "div", 0, 0xFFFF)
     yield from _cycles(rows, "serial_left", 0, SERIAL_TIME)
     yield from _cycles(rows, "dma_left", 0, DMA_TIME)
     left = rows["dma_left"]
     should = np.where(left > DMA_BLOCKS, rows["dma_blocks"], left > 0)
     yield "dma_blocks", rows["dma_blocks"] != should, f"must be 1 from {DMA_BLOCKS} T left to 0"
+    byte, most = rows["dma_byte"], np.where(rows["dma_blocks"] > 0, DMA_BYTES - 1, 0)
+    due = np.where((left > 0) & (left <= DMA_BLOCKS), (DMA_BLOCKS - left) // M_CYCLE, byte)
+    yield "dma_byte", (byte != due) | (byte > most), "must be the one that is copied, else 0"
     yield outside(rows, "reload", 0, max(Reload))
     yield outside(rows, "instr", 0, _LONGEST)
     yield outside(rows, "serial_count", 0, 2**30)
@@ -143,11 +152,16 @@ def _registers(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
 def _display(rows: Array, on: Array) -> Iterator[Check]:
     """Check what goes with the time since the display's frame began."""
     ly, mode = line_and_mode(rows["dot"], rows["first_frame"], rows["delay"])
-    match = rows["lyc_match"] == (rows["high"][:, IO.LYC] == ly)
-    yield "lyc_match", on & ~match, "must be 1 where LYC is LY, else 0"
-    late = (rows["delay"] > 0) & ~(on & (mode == DRAW))
+    compared = compared_line(rows["dot"])
+    match = rows["lyc_match"] == (rows["high"][:, IO.LYC] == compared)
+    yield "lyc_match", on & (compared >= 0) & ~match, "must be 1 where LYC is LY, else 0"
+    yield outside(rows, "late", 0, 0x1F)
+    line, at = np.divmod(rows["dot"], LINE)
+    drawing = (at >= SCAN_END) & (at <= DRAW_END + rows["delay"]) & (line >= 0) & (line < VISIBLE)
+    late = (rows["delay"] > 0) & ~(on & drawing)
     yield "delay", late, "must be 0 but in mode 3"
-    most = np.where(on, np.minimum(ly + (mode != SCAN) * (mode != DRAW), VISIBLE), 0)
+    drawn = np.where(rows["dot"] < VISIBLE * LINE, ly + (mode == HBLANK), VISIBLE)
+    most = np.where(on & (rows["dot"] >= 0), np.minimum(drawn, VISIBLE), 0)
     yield "window_line", rows["window_line"] > most, "must not be above the lines drawn"
 
 

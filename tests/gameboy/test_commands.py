@@ -69,10 +69,10 @@ def test_table_of_a_folder(folder, capsys):
     rows = [line.split() for line in capsys.readouterr().out.splitlines()]
     assert rows[:-1] == [
         ["failed", "bad.gb"],
-        ["timeout", "begun.gb"],
+        ["no", "verdict", "begun.gb"],
         ["unsupported", "camera.gb"],
         ["failed", "deep/failed.gb"],
-        ["timeout", "endless.gb"],
+        ["no", "verdict", "endless.gb"],
         ["locked", "illegal.gb"],
         ["passed", "long.gb"],
         ["passed", "passed.gb"],
@@ -80,7 +80,7 @@ def test_table_of_a_folder(folder, capsys):
         ["passed", "written.gb"],
         ["failed", "wrong.gb"],
     ]
-    assert rows[-1] == ["4", "of", "11", "passed,", "7", "failed", "unexpectedly"]
+    assert rows[-1] == ["4", "of", "11", "passed,", "4", "failed", "unexpectedly"]
 
 
 def test_files_that_are_none_do_not_keep_the_others_from_running(tmp_path, capsys):
@@ -121,7 +121,7 @@ def test_the_list_of_the_package_is_the_default():
     from tools.gameboy.acceptance import is_expected, read_expected
 
     names = read_expected(None)
-    assert is_expected(ROMS / "acceptance" / "boot_hwio-S.gb", names)
+    assert is_expected(ROMS / "mealybug" / "m3_scx_low_3_bits.gb", names)
     assert not is_expected(ROMS / "acceptance" / "boot_hwio-dmgABCmgb.gb", names)
     assert not is_expected(ROMS / "acceptance" / "boot_regs-dmgABC.gb", names)
 

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fastenv.errors import StateError
-from fastenv.gameboy.position import line_and_mode, pack, power_up_row, unpack
+from fastenv.gameboy.position import compared_line, line_and_mode, pack, power_up_row, unpack
 from fastenv.gameboy.reference import Machine
-from fastenv.gameboy.reference.ppu import DRAW
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import IO
 from fastenv.gameboy.validate_machine import HIGH_BITS, validate_rows
@@ -37,10 +36,10 @@ def test_rows_of_machines_pass(rows):
 @pytest.mark.parametrize(
     ("field", "value", "allowed"),
     [
-        ("dot", 70_224, "must be -4 to 70220"),
+        ("dot", 70_224, "must be -60 to 70220"),
         ("window_line", 2, "must not be above the lines drawn"),
         ("delay", 4, "must be 0 but in mode 3"),
-        ("delay", 120, "must be 0 to 116"),
+        ("delay", 124, "must be 0 to 123"),
         ("dot", 2, "must be a multiple of 4"),
         ("cyc", -4, "must be 0 to"),
         ("div", 3, "must be a multiple of 4"),
@@ -178,7 +177,7 @@ def test_a_million_random_bytes_as_roms():
 def random_row(rng):
     """Return a row of random bytes, but for what a register cannot hold."""
     row = np.frombuffer(rng.bytes(power_up_row(CARTRIDGE).nbytes), state_dtype(0x2000)).copy()
-    empty = ("unused", "pad", "serial", "serial_count", "dma_left", "dma_blocks")
+    empty = ("unused", "pad", "serial", "serial_count", "dma_left", "dma_blocks", "dma_byte")
     for name in (*empty, *(name for name in row.dtype.names if name.startswith("clock"))):
         row[name] = 0
     for name in ("ime", "ime_delay", "halted", "halt_bug", "wy_seen", "bank_mode", "ram_enable"):
@@ -188,13 +187,19 @@ def random_row(rng):
     row["f"] &= 0xF0
     row["cyc"], row["instr"] = row["cyc"] & 0xFFFFFFFC, row["instr"] & 0xFFFFFFFF
     row["div"] &= 0xFFFC
-    row["dot"], row["reload"] = rng.integers(-1, 70_224 // 4) * 4, rng.integers(0, 3)
+    row["dot"], row["reload"] = rng.integers(-15, 70_224 // 4) * 4, rng.integers(0, 3)
     row["rom_bank"], row["ram_bank"] = rng.integers(1, 32), rng.integers(0, 4)
     row["high"] &= HIGH_BITS
     row["serial_left"] = 4 * rng.integers(1, 1025) * (row["high"][0, IO.SC] == 0x81)
-    ly, mode = line_and_mode(row["dot"], row["first_frame"], 0)
-    row["lyc_match"] = row["high"][0, IO.LYC] == ly
-    row["delay"] = 4 * rng.integers(0, 30) * (mode == DRAW)
+    row["late"] &= 0x1F
+    ly, _ = line_and_mode(row["dot"], row["first_frame"], 0)
+    compared = compared_line(row["dot"])
+    row["lyc_match"] = np.where(
+        compared < 0, row["lyc_match"] & 1, row["high"][:, IO.LYC] == compared
+    )
+    line, at = np.divmod(row["dot"], 456)
+    delay = rng.integers(0, 124)
+    row["delay"] = delay * ((line >= 0) & (line < 144) & (at >= 80) & (at <= 249 + delay))
     row["window_line"] = rng.integers(0, min(int(ly[0]), 143) + 1)
     if not row["high"][0, IO.LCDC] & 0x80:
         row["delay"] = row["window_line"] = 0

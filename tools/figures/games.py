@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tools.figures.records import clock, interval, newest, over_seeds, table, trained_at
+from tools.figures.records import (
+    RECORDS,
+    Record,
+    clock,
+    interval,
+    newest,
+    over_seeds,
+    table,
+    trained_at,
+)
 
 
 def game_boy_agents(runs: str, where: str = "") -> str:
@@ -117,3 +126,27 @@ def prospector_pilots() -> str:
     best = ("best action: profit", "survives")
     heads = ("pilot", "what was tried", "decisions", *best, "drawn: profit", "survives")
     return f"{table(heads, made)}\n\n{trained_at(record, found['runs'].values())}."
+
+
+SUITES = {
+    "mooneye": "mooneye",
+    "wilbertpol": "wilbertpol's additions to it",
+    "gbmicrotest": "gbmicrotest",
+    "gambatte": "Gambatte's hardware tests",
+    "blargg": "blargg's",
+    "dmg-acid2": "dmg-acid2",
+    "mealybug": "mealybug's pictures, of the monochrome machine",
+}
+
+
+def game_boy_roms() -> str:
+    """Return how many test ROMs of each suite pass here and in PyBoy."""
+    record = Record(RECORDS / "gameboy-test-roms.json").head
+    asked = any(rom["pyboy"] for rom in record["roms"].values())
+    made = []
+    for suite, name in SUITES.items():
+        numbers = record["suites"][suite]
+        theirs = f"{numbers['pyboy']:,}" if asked else "not measured"
+        made.append((name, f"{numbers['of']:,}", f"{numbers['passed']:,}", theirs))
+    heads = ("suite", "ROMs that say anything of this machine", "pass", f"PyBoy {record['pyboy']}")
+    return f"{table(heads, made)}\n\n`benchmarks/gameboy-test-roms.json`."

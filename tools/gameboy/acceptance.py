@@ -1,12 +1,15 @@
-"""Run test ROMs that say themselves whether they passed.
+"""Run test ROMs that say themselves whether they passed, here and in PyBoy.
 
-``python -m tools.gameboy.acceptance FOLDER`` runs every ``.gb`` file in a folder, prints a table,
-and exits with 1 if one fails that is not expected to. A ROM passes when B, C, D, E, H and L hold
-3, 5, 8, 13, 21 and 34, and fails when all of them hold $42; when it sends ``Passed`` or ``Failed``
-to the serial port; or when it writes a result, 0 for passed, before the bytes $DE, $B0, $61 at the
-beginning of the cartridge's RAM. Those expected to fail stand in a file, one path a line, relative
-to a folder above; default is ``acceptance.txt`` beside this file, for those of mooneye and blargg.
-``--out FILE`` writes what each ROM came to, with its hash, as JSON.
+``python -m tools.gameboy.acceptance FOLDER`` runs every ``.gb`` and ``.gbc`` file in a folder,
+prints a table, and exits with 1 if one fails that is not expected to. ROMs report in the registers
+B, C, D, E, H and L (3, 5, 8, 13, 21, 34; or six times $42), with ``Passed`` or ``Failed`` at the
+serial port or on the screen, with a result before the bytes $DE, $B0, $61 in the cartridge's RAM,
+at $FF82 (in folders named gbmicrotest), as hexadecimal digits on the screen that stand in the
+file's name behind ``dmg08_out``, or as a picture, which lies beside them as ``NAME.png`` or
+``NAME_dmg08.png``. Those expected to fail stand in a file, one path a line, relative to a folder
+above; default is ``acceptance.txt`` beside this file. ``--out FILE`` writes what each ROM came to,
+with its hash, as JSON, and suites, the folders in FOLDER, in numbers. ``--pyboy`` asks PyBoy the
+same; what FILE already says of PyBoy and the same ROM is kept.
 """
 
 from __future__ import annotations
@@ -16,79 +19,125 @@ import hashlib
 import json
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 from fastenv._version import __version__
 from fastenv.errors import ConfigError, FileError
-from fastenv.gameboy.cartridge import UnsupportedCartridgeError, load_cartridge
-from fastenv.gameboy.console import Console
-from fastenv.gameboy.position import power_up_row
-from fastenv.gameboy.tables import FRAME
+from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
+from tools.gameboy.subjects import OurMachine, PyBoyMachine, Subject
+from tools.gameboy.verdicts import MINUTE, PASSED, Way, is_of_another_model, way_of
 
 EXPECTED = Path(__file__).with_suffix(".txt")
-FRAMES = 3600  # a minute of the machine's time: some suites of many parts need most of it
-_PASSED = (3, 5, 8, 13, 21, 34)
-_FAILED = (0x42,) * 6
-_SIGNATURE, _RUNNING = b"\xde\xb0\x61", 0x80  # behind a result in RAM of the cartridge
+_COLOUR = 0x143  # in the header
+_NOT_COUNTED = ("other model", "no verdict", "unsupported")
 
 
-def run_rom(path: Path, frames: int = FRAMES) -> str:
+@dataclass(frozen=True)
+class Result:
+    """What a ROM came to.
+
+    Parameters
+    ----------
+    here : str
+        ``passed``, ``failed``, ``no verdict``, ``locked``, ``unsupported``, ``unreadable``, or
+        ``other model`` where it did not pass and its name says that it is not for this machine.
+    way : str
+        How it reports.
+    sha256 : str
+        Of the file; of none where it cannot be read.
+    pyboy : str
+        The same in PyBoy; empty where nobody asked.
+    """
+
+    here: str
+    way: str
+    sha256: str
+    pyboy: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it says anything about this machine."""
+        return self.here not in _NOT_COUNTED
+
+
+def run_rom(
+    path: Path,
+    frames: int = MINUTE,
+    known: Mapping[str, str] | None = None,
+    asks_pyboy: bool = False,
+) -> Result:
     """Run a test ROM.
 
     Parameters
     ----------
     path : Path
     frames : int
-        How long it may take, in whole frames of 70,224 T.
-
-    Returns
-    -------
-    str
-        ``passed``, ``failed``, ``timeout``, ``locked``, ``unsupported`` or ``unreadable``.
+        How long it may take, in frames.
+    known : dict, optional
+        What PyBoy came to with ROMs of these hashes.
+    asks_pyboy : bool
+        Whether PyBoy runs it too, if it is not known and says anything about this machine.
     """
+    way = way_of(path, frames)
     try:
+        data = path.read_bytes()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about checksums: some ROMs test just that
-            cartridge = load_cartridge(path)
+            cartridge = read_cartridge(_for_this_machine(path, data), path.name)
     except UnsupportedCartridgeError:
-        return "unsupported"
-    except (FileError, ConfigError):  # the others are worth running all the same
-        return "unreadable"
-    console, text = Console(cartridge, power_up_row(cartridge)), b""
-    while console.row["cyc"][0] < frames * FRAME:
-        console.run_frame(draw=False)
-        text += _take_sent(console)
-        verdict = _verdict(console, text)
+        return Result("unsupported", way.name, hashlib.sha256(data).hexdigest())
+    except (OSError, FileError, ConfigError):  # the others are worth running all the same
+        return Result("unreadable", way.name, hashlib.sha256(b"").hexdigest())
+    here = _judge(OurMachine(cartridge), way)
+    if here != PASSED and is_of_another_model(path):
+        here = "other model"
+    digest = hashlib.sha256(data).hexdigest()
+    pyboy = (known or {}).get(digest, "")
+    result = Result(here, way.name, digest, pyboy)
+    if asks_pyboy and not pyboy and result.counts:
+        return Result(here, way.name, digest, _ask_pyboy(path, way))
+    return result
+
+
+def _for_this_machine(path: Path, rom: bytes) -> bytes:
+    """Return a ROM that runs here where its name has a result for this machine.
+
+    Some of Gambatte's say in their headers that they are for the colour machine alone, which a
+    console of 1989 does not look at.
+    """
+    if "dmg08" in path.stem and len(rom) > _COLOUR:
+        return rom[:_COLOUR] + bytes((rom[_COLOUR] & 0x80,)) + rom[_COLOUR + 1 :]
+    return rom
+
+
+def _judge(machine: Subject, way: Way) -> str:
+    for _ in range(way.frames):
+        machine.run_frame()
+        verdict = way.judge(machine)
         if verdict:
             return verdict
-    return "timeout"
+    return way.silent
 
 
-def _take_sent(console: Console) -> bytes:
-    """Return what was sent to the serial port, and forget it, so that there is room for more."""
-    row = console.row[0]
-    sent: bytes = row["serial"][: row["serial_count"]].tobytes()
-    row["serial"], row["serial_count"] = 0, 0
-    return sent
-
-
-def _verdict(console: Console, text: bytes) -> str:
-    """Return what a ROM says of itself, or nothing yet."""
-    row = console.row[0]
-    registers = tuple(int(row[name]) for name in "bcdehl")
-    if registers == _PASSED or b"Passed" in text:
-        return "passed"
-    if registers == _FAILED or b"Failed" in text:
+def _ask_pyboy(path: Path, way: Way) -> str:
+    try:
+        machine = PyBoyMachine(path)
+    except Exception:  # whatever it raises: it refuses cartridges in many ways
+        return "unsupported"
+    try:
+        return _judge(machine, way)
+    except Exception:  # an opcode or an access that it does not know ends it
         return "failed"
-    memory = row["cart"][:4].tobytes()
-    if memory[1:] == _SIGNATURE and memory[0] != _RUNNING:
-        return "failed" if memory[0] else "passed"
-    return "locked" if row["locked"] else ""
+    finally:
+        machine.close()
 
 
 def read_expected(path: Path | None) -> list[str]:
-    """Return the ROMs that a list expects to fail; None: the list of mooneye's and blargg's.
+    """Return the ROMs that a list expects to fail; None: the list of the suites that are recorded.
 
     Raises
     ------
@@ -116,53 +165,107 @@ def main(argv: Sequence[str] | None = None) -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parse.add_argument("folder", type=Path, help="with .gb files, at any depth")
+    parse.add_argument("folder", type=Path, help="with .gb and .gbc files, at any depth")
     parse.add_argument("--expected", type=Path, metavar="FILE", help="ROMs expected to fail")
-    parse.add_argument("--frames", type=int, default=FRAMES, help=f"at most; default {FRAMES}")
+    parse.add_argument("--frames", type=int, default=MINUTE, help=f"at most; default {MINUTE}")
     parse.add_argument("--out", type=Path, metavar="FILE", help="JSON of all results")
+    parse.add_argument("--pyboy", action="store_true", help="ask PyBoy too")
     args = parse.parse_args(argv)
     if args.frames < 1:
         parse.error(f"--frames {args.frames}: must be at least 1")
-    files = args.folder.rglob("*")
-    roms = sorted(path for path in files if path.suffix.lower() == ".gb" and not path.is_dir())
+    roms = sorted(path for path in args.folder.rglob("*") if _is_rom(path))
     if not roms:
         print(f"error: {args.folder}: no .gb file in this folder", file=sys.stderr)
         return 2
     try:
         expected = read_expected(args.expected)
-        results = {path: run_rom(path, args.frames) for path in roms}
+        known = _known_of_pyboy(args.out)
+        results = {
+            path.relative_to(args.folder).as_posix(): run_rom(path, args.frames, known, args.pyboy)
+            for path in roms
+        }
         if args.out is not None:
-            args.out.write_text(_record(args.folder, results), encoding="utf-8")
+            args.out.write_text(_record(results), encoding="utf-8")
     except (ConfigError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return _report(args.folder, results, expected)
 
 
-def _record(folder: Path, results: dict[Path, str]) -> str:
-    """Return the results as JSON, each with the hash of the file."""
-    roms = {}
-    for path, result in results.items():
-        data = b"" if result == "unreadable" else path.read_bytes()
-        name = path.relative_to(folder).as_posix()
-        roms[name] = {"result": result, "sha256": hashlib.sha256(data).hexdigest()}
-    return json.dumps({"fastenv": __version__, "roms": roms}, indent=1) + "\n"
+def _is_rom(path: Path) -> bool:
+    return path.suffix.lower() in (".gb", ".gbc") and not path.is_dir()
 
 
-def _report(folder: Path, results: dict[Path, str], expected: Sequence[str]) -> int:
+def _pyboy_version() -> str:
+    try:
+        return metadata.version("pyboy")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _known_of_pyboy(record: Path | None) -> dict[str, str]:
+    """Return what a record says of this version of PyBoy, by the hashes of the ROMs."""
+    if record is None or not record.exists():
+        return {}
+    try:
+        content = json.loads(record.read_text(encoding="utf-8"))
+        if content.get("pyboy") != _pyboy_version():
+            return {}
+        return {rom["sha256"]: rom["pyboy"] for rom in content["roms"].values() if rom["pyboy"]}
+    except (ValueError, KeyError, AttributeError) as error:
+        raise ConfigError(f"--out {record}: is not a record of this tool") from error
+
+
+def suites_of(results: Mapping[str, Result]) -> dict[str, dict[str, int]]:
+    """Return how many ROMs of each suite pass here and in PyBoy, of how many that count."""
+    suites: dict[str, dict[str, int]] = {}
+    for name, result in results.items():
+        numbers = suites.setdefault(name.split("/")[0], {"passed": 0, "pyboy": 0, "of": 0})
+        if result.counts:
+            numbers["passed"] += result.here == PASSED
+            numbers["pyboy"] += result.pyboy == PASSED
+            numbers["of"] += 1
+    return suites
+
+
+def _record(results: Mapping[str, Result]) -> str:
+    """Return the results as JSON, a line for each ROM."""
+    head: dict[str, Any] = {"fastenv": __version__, "pyboy": _pyboy_version()}
+    lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
+    suites = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in suites_of(results).items()]
+    roms = [
+        f"  {json.dumps(name)}: "
+        + json.dumps({"result": r.here, "pyboy": r.pyboy, "way": r.way, "sha256": r.sha256})
+        for name, r in results.items()
+    ]
+    parts = [",\n".join(suites), ' },\n "roms": {', ",\n".join(roms)]
+    return "{\n" + "\n".join([*lines, ' "suites": {', *parts]) + "\n }\n}\n"
+
+
+def _report(folder: Path, results: Mapping[str, Result], expected: Sequence[str]) -> int:
     unexpected = 0
-    for path, result in results.items():
-        note = ""
-        if result == "passed" and is_expected(path, expected):
+    for name, result in results.items():
+        note, listed = "", is_expected(folder / name, expected)
+        if result.here == PASSED and listed:
             note = "  (on the list of those that fail)"
-        elif result != "passed" and is_expected(path, expected):
-            note = "  (expected)"
-        elif result != "passed":
+        elif result.here != PASSED and (listed or not result.counts):
+            note = "  (expected)" if listed else ""
+        elif result.here != PASSED:
             unexpected += 1
-        print(f"{result:<12}{path.relative_to(folder).as_posix()}{note}")
-    passed = sum(result == "passed" for result in results.values())
+        theirs = f"{result.pyboy:<12}" if result.pyboy else ""
+        print(f"{result.here:<12}{theirs}{name}{note}")
+    _print_suites(results)
+    passed = sum(result.here == PASSED for result in results.values())
     print(f"{passed} of {len(results)} passed, {unexpected} failed unexpectedly")
     return int(unexpected > 0)
+
+
+def _print_suites(results: Mapping[str, Result]) -> None:
+    asked = any(result.pyboy for result in results.values())
+    for suite, numbers in suites_of(results).items():
+        if numbers["of"] > 1:
+            beside = f", {numbers['pyboy']} in PyBoy" if asked else ""
+            print(f"{suite}: {numbers['passed']} of {numbers['of']}{beside}")
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from fastenv.gameboy.reference.timer import Timer
 from fastenv.gameboy.tables import (
     CART_RAM,
     DMA_BLOCKS,
+    DMA_BYTES,
     DMA_TIME,
     ECHO,
     HIGH,
@@ -43,13 +44,14 @@ class Bus:
         self.hram = bytearray(0x7F)
         self.sound = bytearray(0x30)  # $FF10 to $FF3F
         self.dma = 0  # the register
-        self.dma_left = 0  # T until the copy, 0 if there is none
-        self.dma_blocks = False
+        self.dma_left = 0  # T until all is copied, 0 if there is no transfer
+        self.dma_byte: int | None = None  # the one that is on the bus
         self.cyc = 0
 
     def tick(self) -> None:
         """Let a machine cycle pass."""
         self.cyc += M_CYCLE
+        self.interrupts.late = 0
         self.timer.tick()
         self.ppu.tick()
         self.serial.tick()
@@ -72,12 +74,14 @@ class Bus:
     # -- memory --
 
     def _read(self, address: int) -> int:
+        if self._conflicts(address):
+            return self.ppu.oam[self.dma_byte or 0]
         if VRAM <= address < CART_RAM and self.ppu.vram_hidden:
             return 0xFF
         if address < OAM:
             return self.read_memory(address)
         if address < HIGH:
-            if self.ppu.oam_hidden or self.dma_blocks:
+            if self.ppu.oam_hidden or self.dma_byte is not None:
                 return 0xFF
             return self.ppu.oam[address - OAM] if address < UNUSABLE else 0
         return self._read_high(address & 0xFF)
@@ -93,7 +97,9 @@ class Bus:
         return self.wram[address % 0x2000]
 
     def _write(self, address: int, value: int) -> None:
-        if address < VRAM:
+        if self._conflicts(address):
+            self._write_into_dma(value)
+        elif address < VRAM:
             self.cart.write_rom(address, value)
         elif address < CART_RAM:
             if not self.ppu.vram_closed:
@@ -103,7 +109,7 @@ class Bus:
         elif address < OAM:
             self.wram[address % 0x2000] = value
         elif address < UNUSABLE:
-            if not self.ppu.oam_closed and not self.dma_blocks:
+            if not self.ppu.oam_closed and self.dma_byte is None:
                 self.ppu.oam[address - OAM] = value
         elif address >= HIGH:
             self._write_high(address & 0xFF, value)
@@ -157,7 +163,7 @@ class Bus:
             case IO.SB:
                 self.serial.sb = value
             case IO.SC:
-                self.serial.write_sc(value)
+                self.serial.write_sc(value, timer.counter)
             case IO.DIV:
                 timer.write_div()
             case IO.TIMA:
@@ -178,7 +184,9 @@ class Bus:
                 ppu.write_lyc(value)
             case IO.DMA:
                 self._start_dma(value)
-            case IO.SCY | IO.SCX | IO.BGP | IO.OBP0 | IO.OBP1 | IO.WY | IO.WX:
+            case IO.WY | IO.WX:
+                ppu.write_window(IO(low).name.lower(), value)
+            case IO.SCY | IO.SCX | IO.BGP | IO.OBP0 | IO.OBP1:
                 setattr(ppu, IO(low).name.lower(), value)
             case _ if low >= HRAM & 0xFF:
                 self.hram[low - 0x80] = value
@@ -197,15 +205,31 @@ class Bus:
 
     def _start_dma(self, value: int) -> None:
         self.dma = value
-        self.dma_left = DMA_TIME  # a transfer that was under way keeps OAM closed
+        self.dma_left = DMA_TIME  # a transfer that is under way goes on until this one begins
 
     def _tick_dma(self) -> None:
+        """Copy the next byte."""
         self.dma_left -= M_CYCLE
         if self.dma_left == DMA_BLOCKS:
-            self.dma_blocks = True
-        elif self.dma_left == 0:
-            self.dma_blocks = False
+            self.dma_byte = 0
+        elif self.dma_byte is not None:
+            self.dma_byte += 1
+            if self.dma_byte == DMA_BYTES:
+                self.dma_byte = None
+        self.ppu.oam_taken = self.dma_byte is not None
+        if self.dma_byte is not None:
             source = self.dma << 8
             if source >= ECHO:
                 source -= 0x2000
-            self.ppu.oam[:] = bytes(self.read_memory(source + i) for i in range(160))
+            self.ppu.oam[self.dma_byte] = self.read_memory(source + self.dma_byte)
+
+    def _conflicts(self, address: int) -> bool:
+        """Whether a transfer has the bus of an address: that of VRAM, or the other one."""
+        if self.dma_byte is None or address >= OAM:
+            return False
+        return (VRAM <= address < CART_RAM) == (VRAM <= self.dma << 8 < CART_RAM)
+
+    def _write_into_dma(self, value: int) -> None:
+        """Write to a bus that a transfer has: it is its byte that changes."""
+        byte = self.dma_byte or 0
+        self.ppu.oam[byte] = value & self.ppu.oam[byte] if self.dma << 8 >= WRAM else value

@@ -120,12 +120,12 @@ class Cpu:
 
     def step(self) -> None:
         """Execute an instruction, serve an interrupt, or wait for a machine cycle."""
-        pending = self.interrupts.pending
-        if self.locked or self.bus.joypad.stopped or (self.halted and not pending):
+        waits = self.halted and not self.interrupts.wakes
+        if self.locked or self.bus.joypad.stopped or waits:
             self.bus.tick()
             return
         self.halted = False
-        if pending and self.ime and not self.ime_delay:
+        if self.interrupts.pending and self.ime and not self.ime_delay:
             self._serve()
             return
         self._execute()

@@ -9,12 +9,20 @@ class Interrupts:
     def __init__(self) -> None:
         self.requested = 0
         self.enabled = 0
+        self.late = 0  # bits set so late in the machine cycle before this that HALT misses them
 
-    def request(self, source: Interrupt) -> None:
+    def request(self, source: Interrupt, late: bool = False) -> None:
         """Set a bit of IF."""
+        if late:
+            self.late |= 1 << source & ~self.requested
         self.requested |= 1 << source
 
     @property
     def pending(self) -> int:
         """Interrupts that are requested and enabled."""
         return self.requested & self.enabled & 0x1F
+
+    @property
+    def wakes(self) -> bool:
+        """Whether a processor that waits goes on."""
+        return bool(self.pending & ~self.late)

@@ -6,7 +6,7 @@ from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.cpu import Cpu
 from fastenv.gameboy.reference.ppu import BLANK, VBLANK
-from fastenv.gameboy.tables import DIV_AT_POWER_UP, FRAME, IO, M_CYCLE, POWER_UP
+from fastenv.gameboy.tables import DIV_AT_POWER_UP, DOT_AT_POWER_UP, FRAME, IO, POWER_UP
 
 WORD = 2**64 - 1
 
@@ -50,7 +50,7 @@ class Machine:
         bus.interrupts.requested = POWER_UP[IO.IF]
         ppu.lcdc = POWER_UP[IO.LCDC]
         ppu.bgp, ppu.obp0, ppu.obp1 = (POWER_UP[low] for low in (IO.BGP, IO.OBP0, IO.OBP1))
-        ppu.dot, ppu.mode, ppu.lyc_match = -M_CYCLE, VBLANK, True
+        ppu.dot, ppu.mode, ppu.source, ppu.lyc_match = DOT_AT_POWER_UP, VBLANK, VBLANK, True
 
     def fill_memory(self, seed: int) -> None:
         """Fill all memory with bytes: those of a console that was just turned on are any.

@@ -4,8 +4,10 @@ from fastenv.gameboy.reference.interrupts import Interrupts
 from fastenv.gameboy.reference.render import line_objects, render_line
 from fastenv.gameboy.tables import (
     DRAW_END,
+    FIRST_LINE_LATE,
     FRAME,
     HEIGHT,
+    LAST_WX,
     LINE,
     LINES,
     M_CYCLE,
@@ -13,6 +15,8 @@ from fastenv.gameboy.tables import (
     SCAN_END,
     VISIBLE,
     WIDTH,
+    WINDOW_BEGIN,
+    WINDOW_TIME,
     Interrupt,
 )
 
@@ -36,17 +40,21 @@ class Ppu:
     def __init__(self, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
         self.strict = True
+        self.oam_taken = False  # by DMA: no object is found
         self.vram, self.oam = bytearray(0x2000), bytearray(160)
         self.lcdc = self.stat = self.scy = self.scx = self.lyc = 0
         self.bgp = self.obp0 = self.obp1 = self.wy = self.wx = 0
         self.dot = 0
         self.first_frame = False  # since the display was turned on: nothing is shown
         self.mode = self.ly = 0
+        self.source: int | None = None  # the mode that may cause the interrupt
+        self.compared: int | None = 0  # with LYC: mostly LY, for moments nothing
         self.lyc_match = False
         self.stat_line = False
         self.wy_seen = False
         self.window_line = 0  # lines of this frame on which the window was drawn
-        self.delay = 0  # of the end of mode 3 on this line
+        self.delay = 0  # of the end of mode 3 on this line, in T
+        self.window_at = 0  # T of this line at which the window begins; 0: not at all
         self.frame_done = False
         self.drawing = False  # whether anybody will look at this frame
         self.picture = bytearray(BLANK)  # shades, 0 white to 3 black, row by row
@@ -61,98 +69,156 @@ class Ppu:
     def tick(self) -> None:
         """Let a machine cycle pass."""
         self.dot += M_CYCLE
+        if self.dot == FRAME:
+            self.dot, self.frame_done = 0, True
         if not self.on:
-            if self.dot == FRAME:
-                self.dot, self.frame_done = 0, True
             return
-        early = M_CYCLE if self.first_frame else 0
-        vblank = VISIBLE * LINE - 2 * early
-        if self.dot < vblank:
-            self._tick_line(*divmod(self.dot + early, LINE))
-        elif self.dot == vblank:
-            self._begin_vblank()
-        elif self.dot == FRAME:
+        line, at = divmod(self.dot, LINE)
+        if at == 0:
+            self._begin_line(line)
+        elif at == NEXT_LY:
+            self._leave_line(line % LINES)
+        elif line == LINES - 1:
+            self._tick_last_line(at)
+        elif 0 <= line < VISIBLE:
+            self._tick_line(at)
+
+    def _begin_line(self, line: int) -> None:
+        """Compare LY again; a visible line searches OAM, line 144 begins VBlank."""
+        if line == 0:
             self._begin_frame()
-        elif (self.dot - vblank) % LINE == 0 and self.ly < LINES - 1:
-            self._set_ly(self.ly + 1)
+        if line < VISIBLE:
+            self.compare_wy()
+            self.mode = SCAN
+            self.source = SCAN if line == 0 else self.source
+            self._compare(line)
+            self._set_source(None)  # it is one for a moment only
+            return
+        self._compare(line, late=line == LINES - 1)
+        if line == VISIBLE:
+            self.interrupts.request(Interrupt.VBLANK)
+            self._scan_interrupt(late=False)
+            self.mode = VBLANK
+            self._set_source(VBLANK)
+        elif line == LINES - 1:
+            self.ly = 0
 
-    def _tick_line(self, line: int, dot: int) -> None:
-        if dot == 0:
-            self._scan()
-        elif dot == SCAN_END:
-            self.delay = self._mode3_delay()
-            self._set_mode(DRAW)
-        elif dot == DRAW_END + self.delay:
-            self._set_mode(HBLANK)
+    def _leave_line(self, line: int) -> None:
+        """Count LY on; until the next line begins it is compared with nothing."""
+        if line == LINES - 1:
+            self.mode = HBLANK  # VBlank is still a source of the interrupt
+            return
+        self.ly, self.compared = line + 1, None
+        if self.ly < VISIBLE:
+            self._set_source(SCAN, late=True)
+        elif self.ly == VISIBLE:
+            self._scan_interrupt(late=True)
+
+    def _tick_last_line(self, at: int) -> None:
+        """LY has been 153 for a machine cycle: it becomes 0, which is compared two later."""
+        if at == M_CYCLE:
+            self.compared = None
+        elif at == 2 * M_CYCLE:
+            self._compare(0)
+
+    def _tick_line(self, at: int) -> None:
+        if at == SCAN_END:
+            self._plan_line()
+            self.mode = DRAW
+            self._set_source(None)
+        if not self.drawing_line:
+            return
+        end = DRAW_END + self.delay
+        if at >= end:
+            self.mode = HBLANK
+        if at > end:  # the interrupt comes a T later
+            self._set_source(HBLANK, late=end % M_CYCLE in (2, 3))
             self._draw_line()
-        elif dot == NEXT_LY and line < VISIBLE - 1:
-            self._set_ly(line + 1)
-
-    def _scan(self) -> None:
-        self.wy_seen |= self.wy == self.ly
-        self._set_mode(SCAN)
-
-    def _begin_vblank(self) -> None:
-        self.interrupts.request(Interrupt.VBLANK)
-        if self.stat & 0x20 and not self.stat_line:  # mode 2 counts here too, for a moment
-            self.interrupts.request(Interrupt.STAT)
-        self.ly, self.mode = VISIBLE, VBLANK
-        self._compare_ly()
 
     def _begin_frame(self) -> None:
-        self.dot = self.ly = self.window_line = 0
+        self.ly = self.window_line = 0
         self.wy_seen = False
         if self.first_frame:
             self.picture[:] = BLANK
-        self.first_frame, self.frame_done = False, True
-        self.mode = SCAN
-        self.wy_seen = self.wy == 0
-        self._compare_ly()
+        self.first_frame = False
 
-    def _set_mode(self, mode: int) -> None:
-        self.mode = mode
-        self._update_stat_line()
+    def compare_wy(self) -> None:
+        """Let the window be seen from here to the end of the frame, if it is on and LY is WY."""
+        if self.on and self.lcdc & 0x20 and self.wy == self.ly < VISIBLE:
+            self.wy_seen = True
 
-    def _set_ly(self, ly: int) -> None:
-        self.ly = ly
-        self._compare_ly()
-
-    def _mode3_delay(self) -> int:
-        """Return by how much scrolling and objects put off the end of mode 3."""
-        delay = 0 if self.first_frame else (self.scx % 8 + 3) & ~3
+    def _plan_line(self) -> None:
+        """Find out when the window begins, and by how much all puts off the end of mode 3."""
+        window = bool(self.lcdc & 0x20 and self.wy_seen and self.wx <= LAST_WX)
+        self.delay, self.window_at = self.scx % 8, 0
+        if window:
+            self.window_at = WINDOW_BEGIN + self.wx + self.delay
+            self.delay += WINDOW_TIME
+        if self.first_frame and self.ly == 0:  # when OAM was not searched
+            self.delay += FIRST_LINE_LATE
+            return
         if not self.lcdc & 0x02:
-            return delay
-        objects, columns = 0, set()
+            return
+        columns = set()
         for x in sorted(self.oam[i + 1] for i in line_objects(self)):
             if x >= 168:
                 continue
-            objects += 6
-            column, within = divmod(x + self.scx, 8)
-            if column not in columns:
-                columns.add(column)
-                objects += 5 if x == 0 else max(0, 5 - within)
-        return delay + (objects & ~3)
+            in_window = window and x > self.wx
+            column, within = divmod(x - self.wx - 1 if in_window else x + self.scx, 8)
+            takes = 6
+            if (in_window, column) not in columns:
+                columns.add((in_window, column))
+                takes += 5 if x == 0 else max(0, 5 - within)
+            self.delay += takes
+            if window and not in_window:
+                self.window_at += takes
+
+    def write_window(self, name: str, value: int) -> None:
+        """Set LCDC, WX or WY: a window that has not begun may begin elsewhere, or not at all."""
+        planned = self.drawing_line and (not self.window_at or self.dot_of_line <= self.window_at)
+        setattr(self, name, value)
+        self.compare_wy()
+        if planned:
+            before = self.delay, self.window_at
+            self._plan_line()
+            if self.window_at and self.window_at < self.dot_of_line:  # too late
+                self.delay, self.window_at = before[0] - WINDOW_TIME * (before[1] > 0), 0
 
     # -- STAT (docs/gameboy.md, 8.2) --
 
-    def _compare_ly(self) -> None:
-        self.lyc_match = self.ly == self.lyc
-        self._update_stat_line()
+    def _compare(self, ly: int, late: bool = False) -> None:
+        self.compared = ly
+        self.lyc_match = ly == self.lyc
+        self._update_stat_line(late)
 
-    def _update_stat_line(self) -> None:
+    def _set_source(self, mode: int | None, late: bool = False) -> None:
+        self.source = mode
+        self._update_stat_line(late)
+
+    def _scan_interrupt(self, late: bool) -> None:
+        """Line 144 does as if it searched OAM, for a moment."""
+        if self.stat & 0x20 and not self.stat_line:
+            self.interrupts.request(Interrupt.STAT, late)
+
+    def _update_stat_line(self, late: bool = False) -> None:
         """Request the interrupt when the first of its sources sets in, and not before all ended."""
-        before, self.stat_line = self.stat_line, self.stat_line_now
+        before, self.stat_line = self.stat_line, self.sources_active(self.stat)
         if self.stat_line and not before:
-            self.interrupts.request(Interrupt.STAT)
+            self.interrupts.request(Interrupt.STAT, late)
 
-    @property
-    def stat_line_now(self) -> bool:
-        """Whether any source of the interrupt is active."""
-        if self.on and self.mode != DRAW and self.stat & 0x08 << self.mode:
+    def sources_active(self, enabled: int) -> bool:
+        """Whether any of the sources of the interrupt that are enabled is active."""
+        if self.source is not None and enabled & 0x08 << self.source:
             return True
-        return bool(self.lyc_match and self.stat & 0x40)
+        return bool(self.lyc_match and enabled & 0x40)
 
     # -- what the processor sees --
+
+    @property
+    def drawing_line(self) -> bool:
+        """Whether mode 3 is not yet over in all respects."""
+        visible = 0 <= self.dot < VISIBLE * LINE
+        return self.on and visible and self.dot_of_line >= SCAN_END and self.source is None
 
     @property
     def vram_hidden(self) -> bool:
@@ -168,7 +234,7 @@ class Ppu:
     @property
     def oam_hidden(self) -> bool:
         """Whether OAM reads as $FF."""
-        between = self.mode == HBLANK and self.ly > 0 and self.dot_of_line >= NEXT_LY
+        between = self.on and self.ly < VISIBLE and self.dot_of_line >= NEXT_LY
         return self.strict and (self.mode in (SCAN, DRAW) or between)
 
     @property
@@ -180,39 +246,48 @@ class Ppu:
     @property
     def dot_of_line(self) -> int:
         """T since the line began."""
-        return (self.dot + (M_CYCLE if self.first_frame else 0)) % LINE
+        return self.dot % LINE
 
     def read_stat(self) -> int:
         """Return STAT but for its highest bit."""
-        return self.stat | self.lyc_match << 2 | self.mode
+        match = self.lyc_match and not (self.on and self.compared is None)
+        return self.stat | match << 2 | self.mode
 
     def write_stat(self, value: int) -> None:
-        """Choose sources of the interrupt."""
+        """Choose sources of the interrupt; while it is written, all of them are chosen."""
+        if self.on:
+            self.stat = 0x78
+            self._update_stat_line()
         self.stat = value & 0x78
         self._update_stat_line()
 
     def write_lyc(self, value: int) -> None:
         """Set the line to compare with; while the display is off nothing compares."""
         self.lyc = value
-        if self.on:
-            self._compare_ly()
+        if self.on and self.compared is not None:
+            self._compare(self.compared)
 
     def write_lcdc(self, value: int) -> None:
         """Set what is shown, and whether anything is: turning it on or off ends the frame.
 
-        The next one begins at once, or, on, when this machine cycle is over. While the display is
-        off, the comparison with LYC keeps its last result.
+        While the display is off, the comparison with LYC keeps its last result.
         """
-        was_on, self.lcdc = self.on, value
-        if self.on == was_on:
+        was_on = self.on
+        if was_on == bool(value & 0x80):
+            self.write_window("lcdc", value)
             return
-        self.dot, self.frame_done = -M_CYCLE if self.on else 0, True
-        self.ly, self.mode = 0, HBLANK
+        self.lcdc = value
+        if was_on and self.compared is None:
+            self.lyc_match = False
+        self.dot, self.frame_done = 0, True
+        self.ly, self.mode, self.compared = 0, HBLANK, None
         self.window_line, self.wy_seen = 0, False
         self.first_frame = self.on
         self.picture[:] = BLANK
+        self.source = None
         if self.on:
-            self._compare_ly()
+            self.compare_wy()
+            self._compare(0)
         else:
             self._update_stat_line()
 
@@ -220,7 +295,7 @@ class Ppu:
 
     def _draw_line(self) -> None:
         """Draw a line as everything is at this moment; the window counts its lines anyway."""
-        seen = self.lcdc & 0x21 == 0x21 and self.wy_seen and self.wx <= 166
+        seen = bool(self.window_at and self.lcdc & 0x01)
         if self.drawing:
             start = self.ly * WIDTH
             self.picture[start : start + WIDTH] = render_line(self, seen)

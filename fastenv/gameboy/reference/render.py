@@ -14,6 +14,7 @@ class Display(Protocol):
 
     vram: bytearray
     oam: bytearray
+    oam_taken: bool
     lcdc: int
     scy: int
     scx: int
@@ -27,6 +28,8 @@ class Display(Protocol):
 
 def line_objects(ppu: Display) -> list[int]:
     """Return where in OAM the objects of line LY are: the first ten, wherever across they are."""
+    if ppu.oam_taken:
+        return []
     tall = 16 if ppu.lcdc & 0x04 else 8
     found = [i for i in range(0, 160, 4) if 0 <= ppu.ly + 16 - ppu.oam[i] < tall]
     return found[:OBJECTS_A_LINE]

@@ -1,7 +1,14 @@
 """The serial port, to which nothing is connected (docs/gameboy.md, 10)."""
 
 from fastenv.gameboy.reference.interrupts import Interrupts
-from fastenv.gameboy.tables import M_CYCLE, SERIAL_KEPT, SERIAL_TIME, Interrupt
+from fastenv.gameboy.tables import (
+    M_CYCLE,
+    SERIAL_BIT,
+    SERIAL_KEPT,
+    SERIAL_PHASE,
+    SERIAL_TIME,
+    Interrupt,
+)
 
 START = 0x81  # a transfer, timed by our own clock
 
@@ -16,12 +23,19 @@ class Serial:
         self.sent = bytearray()
         self.count = 0
 
-    def write_sc(self, value: int) -> None:
-        """Start a transfer, or give one up; with the other side's clock it never ends."""
+    def write_sc(self, value: int, counter: int) -> None:
+        """Start a transfer, or give one up; with the other side's clock it never ends.
+
+        Parameters
+        ----------
+        value : int
+        counter : int
+            That of the timer, whose bits clock the port as well.
+        """
         self.sc = value & 0x81
         self.left = 0
         if self.sc == START:
-            self.left = SERIAL_TIME
+            self.left = SERIAL_TIME - counter % SERIAL_PHASE
             self.count += 1
             if len(self.sent) < SERIAL_KEPT:
                 self.sent.append(self.sb)
@@ -30,7 +44,8 @@ class Serial:
         """Let a machine cycle pass."""
         if self.left:
             self.left -= M_CYCLE
+            if self.left % SERIAL_BIT == 0:
+                self.sb = (self.sb << 1 | 1) & 0xFF
             if not self.left:
-                self.sb = 0xFF
                 self.sc &= 0x7F
-                self.interrupts.request(Interrupt.SERIAL)
+                self.interrupts.request(Interrupt.SERIAL, late=True)

@@ -26,7 +26,7 @@ class Timer:
             self.reload = Reload.NO
         elif self.reload == Reload.OVERFLOWN:
             self.tima, self.reload = self.tma, Reload.DONE
-            self.interrupts.request(Interrupt.TIMER)
+            self.interrupts.request(Interrupt.TIMER, late=True)
         if self.tac & 4:
             before = self.signal
             self.counter = (self.counter + M_CYCLE) & 0xFFFF

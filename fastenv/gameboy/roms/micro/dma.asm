@@ -67,7 +67,8 @@ main:
     db $5A
     jp pass
 
-; In high RAM: start DMA, read OAM into b, wait 4 a, then read it into c and d.
+; In high RAM: start DMA, read OAM into b, wait 4 a, then read it into c and d. The stack is where
+; bytes are copied from, so that there is no way back before the end.
 .code:
     ld e, a
     ld hl, OAM
@@ -80,5 +81,9 @@ main:
     jr nz, .wait
     ld c, [hl]
     ld d, [hl]
+    ld e, 40
+.rest:
+    dec e
+    jr nz, .rest
     ret
 .code_end:

@@ -14,8 +14,9 @@ main:
     ld a, '?'
     ldh [SB], a
     ld a, %10000001
+    ldh [DIV], a        ; bits are clocked by the timer: a transfer may take 63 machine cycles less
     ldh [SC], a
-; SC is read 4 machine cycles after it was written, and every 8 from then on; the transfer takes 1024.
+; SC is read 4 machine cycles after it was written, and every 8 from then on; the transfer takes 1021.
 .wait:
     inc b
     ldh a, [SC]

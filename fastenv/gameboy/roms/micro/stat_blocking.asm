@@ -34,9 +34,9 @@ main:
     ld a, %00110000     ; mode 1 into mode 2 of line 0
     call count
     db 144
-    ld a, %01001000     ; line 10 fills the gap between the modes 0 of lines 9 and 10
+    ld a, %01001000     ; line 10 asks when mode 0 of line 9 is over, and goes over into its own
     call count
-    db 143
+    db 144
     jp pass
 
 ; Compare the interrupts of a frame with the byte after the call; a has the sources.

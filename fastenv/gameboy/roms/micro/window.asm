@@ -66,9 +66,14 @@ fill:
     jr nz, fill
     ret
 
-; From line 60 to line 90 there is no window; its lines go on where they were.
+; From line 60 to line 90 there is no window; its lines go on where they were. All is changed in mode
+; 0, for a window may begin in the line that is being drawn.
 on_line:
     push af
+.drawn:
+    ldh a, [STAT]
+    and %00000011
+    jr nz, .drawn
     ldh a, [LY]
     cp 60
     jr c, .first
@@ -95,7 +100,7 @@ on_vblank:
     push af
     ldh a, [WY]
     inc a
-    and %00011111
+    and %00001111       ; while the window is on: PyBoy looks at WY without it, too
     or %00100000
     ldh [WY], a
     ldh a, [SCX]

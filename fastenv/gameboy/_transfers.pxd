@@ -1,0 +1,193 @@
+# Transfers, with the clock of the cartridge that memory may show: the serial port and OAM DMA
+# (docs/gameboy.md, 9 to 11).
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memcpy
+
+from fastenv.gameboy._machine cimport (
+    Machine, dma_conflicts, map_ram, map_rom, open_ram, request,
+)
+from fastenv.gameboy._ppu cimport run_ppu
+from fastenv.gameboy._state cimport (
+    CLOCK, DMA_BLOCKS, DMA_BYTES, DMA_TIME, FIRST_CLOCK_BANK, INT_SERIAL, MBC2, M_CYCLE, R_DMA,
+    R_SB, R_SC, SERIAL_BIT, SERIAL_KEPT, SERIAL_PHASE, SERIAL_TIME, State,
+)
+
+
+cdef inline int bits_left(const Machine* m, int64_t time) noexcept nogil:
+    return <int>((m.serial_end - time + SERIAL_BIT - 1) // SERIAL_BIT) if m.serial_end > time else 0
+
+
+cdef inline void run_serial(Machine* m, int64_t time) noexcept nogil:
+    # Shift 1s into SB up to a time.
+    cdef int bits
+    if not m.serial_end:
+        return
+    bits = bits_left(m, m.serial_at) - bits_left(m, time)
+    m.serial_at = time
+    m.s.high[R_SB] = m.s.high[R_SB] << bits | ((1 << bits) - 1)
+    if m.serial_end <= time:
+        request(m, INT_SERIAL, m.serial_end, True)
+        m.serial_end = 0
+        m.s.high[R_SC] &= 0x7F
+
+
+cdef inline void start_serial(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    cdef State* s = m.s
+    run_serial(m, time)
+    s.high[R_SC] = value & 0x81
+    m.serial_end = 0
+    if s.high[R_SC] == 0x81:
+        m.serial_at = time
+        m.serial_end = time + SERIAL_TIME - ((time - m.div_start) & (SERIAL_PHASE - 1))
+        if s.serial_count < SERIAL_KEPT:
+            s.serial[s.serial_count] = s.high[R_SB]
+        s.serial_count += 1
+
+
+# -- the clock of an MBC3 (docs/gameboy.md, 11) ----------------------------------------------------
+
+
+cdef inline void count_second(State* s) noexcept nogil:
+    # A register that holds too much goes on to its end, and carries nothing.
+    cdef uint8_t* clock = s.clock
+    clock[0] = (clock[0] + 1) & 0x3F
+    if clock[0] != 60:
+        return
+    clock[0], clock[1] = 0, (clock[1] + 1) & 0x3F
+    if clock[1] != 60:
+        return
+    clock[1], clock[2] = 0, (clock[2] + 1) & 0x1F
+    if clock[2] != 24:
+        return
+    clock[2] = 0
+    clock[3] += 1
+    if clock[3] == 0:
+        clock[4] = (clock[4] | (clock[4] & 1) << 7) ^ 1
+
+
+cdef inline void run_clock(Machine* m, int64_t time) noexcept nogil:
+    # Count up to a time; bit 6 of the last register stops it.
+    cdef State* s = m.s
+    cdef int64_t part = s.clock_part + time - m.clock_at
+    m.clock_at = time
+    if not m.c.has_clock or s.clock[4] & 0x40:
+        return
+    while part >= CLOCK:
+        part -= CLOCK
+        count_second(s)
+    s.clock_part = <int>part
+
+
+cdef inline int clock_register(const Machine* m) noexcept nogil:
+    # The register that is seen at $A000; -1: none.
+    cdef int which = m.s.ram_bank - FIRST_CLOCK_BANK
+    return which if m.c.has_clock and m.s.ram_enable and 0 <= which < 5 else -1
+
+
+cdef inline void write_clock(Machine* m, int which, uint8_t value, int64_t time) noexcept nogil:
+    cdef State* s = m.s
+    run_clock(m, time)
+    s.clock[which] = value & (
+        0x1F if which == 2 else 0xFF if which == 3 else 0xC1 if which == 4 else 0x3F
+    )
+    if which == 0:
+        s.clock_part = 0
+
+
+cdef inline void latch_clock(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    # A 1 after a 0 copies the registers.
+    run_clock(m, time)
+    if m.s.clock_armed and value == 1:
+        memcpy(m.s.clock_latched, m.s.clock, 5)
+    m.s.clock_armed = value == 0
+
+
+cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept nogil:
+    # A byte below $FE00, whatever the display is doing.
+    cdef const uint8_t* ram
+    if address < 0x8000:
+        return m.roms[address >> 14][address & 0x3FFF]
+    if address < 0xA000:
+        return m.s.vram[address & 0x1FFF]
+    if address < 0xC000:
+        ram = open_ram(m, address)
+        if ram != NULL:
+            return ram[0] | (0xF0 if m.c.mbc == MBC2 else 0)
+        return m.s.clock_latched[clock_register(m)] if clock_register(m) >= 0 else 0xFF
+    return m.s.wram[address & 0x1FFF]
+
+
+cdef inline const uint8_t* dma_source(const Machine* m) noexcept nogil:
+    # Where a transfer copies from; NULL: from RAM of the cartridge, which may not be plain.
+    cdef unsigned int source = m.s.high[R_DMA] << 8
+    if source < 0x8000:
+        return m.roms[source >> 14] + (source & 0x3FFF)
+    if source < 0xA000:
+        return m.s.vram + (source & 0x1FFF)
+    return m.s.wram + (source & 0x1FFF) if source >= 0xC000 else NULL
+
+
+cdef inline void copy_bytes(Machine* m, int start, int end) noexcept nogil:
+    # Copy bytes to OAM, up to the one before the end.
+    cdef const uint8_t* source = dma_source(m)
+    cdef int i
+    if source != NULL:
+        memcpy(m.s.oam + start, source + start, end - start)
+        return
+    for i in range(start, end):
+        m.s.oam[i] = plain_byte(m, (m.s.high[R_DMA] << 8) + i)
+
+
+cdef inline void begin_transfer(Machine* m, int64_t time) noexcept nogil:
+    # Copy bytes of the transfer before up to a time at which this one begins, and its first.
+    while m.dma_byte >= 0 and m.dma_at <= time and m.dma_at < m.dma_end - DMA_BLOCKS:
+        m.dma_byte += 1
+        if m.dma_byte == DMA_BYTES:
+            m.dma_byte = -1
+        else:
+            copy_bytes(m, m.dma_byte, m.dma_byte + 1)
+        m.dma_at += M_CYCLE
+    if m.dma_end - DMA_BLOCKS <= time:
+        m.dma_at = m.dma_end - DMA_BLOCKS + M_CYCLE
+        m.dma_byte = 0
+        copy_bytes(m, 0, 1)
+
+
+cdef inline void run_dma(Machine* m, int64_t time) noexcept nogil:
+    # Copy bytes up to a time. One that is under way goes on until another one begins.
+    cdef int last
+    if m.dma_end == 0 or m.dma_at > time:
+        return
+    if m.dma_at <= m.dma_end - DMA_BLOCKS:
+        begin_transfer(m, time)
+    if m.dma_at > time or m.dma_at <= m.dma_end - DMA_BLOCKS:
+        return
+    last = m.dma_byte + 1 + <int>((time - m.dma_at) // M_CYCLE)
+    if last >= DMA_BYTES:
+        copy_bytes(m, m.dma_byte + 1, DMA_BYTES)
+        m.dma_end, m.dma_byte = 0, -1
+        map_rom(m)
+        map_ram(m)
+        return
+    copy_bytes(m, m.dma_byte + 1, last + 1)
+    m.dma_at += (last - m.dma_byte) * M_CYCLE
+    m.dma_byte = last
+
+
+cdef inline void catch_up(Machine* m, int64_t time) noexcept nogil:
+    # Bring the display up to a time, and what it draws from.
+    while m.dma_end and m.step_at <= time:
+        run_dma(m, m.step_at - M_CYCLE)
+        run_ppu(m, m.step_at)
+    run_dma(m, time)
+    run_ppu(m, time)
+
+
+cdef inline void start_dma(Machine* m, uint8_t value, int64_t time) noexcept nogil:
+    catch_up(m, time)
+    m.dma_at = time + M_CYCLE
+    m.dma_end = time + DMA_TIME
+    m.s.high[R_DMA] = value
+    map_rom(m)
+    map_ram(m)
+    m.stop = 0  # the program may be where it is closed
