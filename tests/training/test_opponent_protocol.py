@@ -146,7 +146,7 @@ def test_a_game_is_evaluated_by_what_it_is():
     versus = get_protocol("DrMarioVersus-v0")
     assert list(versus.scripted()) == ["lookahead2", "greedy", "first", "random"]
     assert [name for name, *_ in versus.columns("x")][:4] == ["win", "draw", "points", "return"]
-    assert get_protocol("DrMarioVersusFrame-v0").bots == ("random",)
+    assert get_protocol("DrMarioVersusFrame-v0").bots == ("greedy", "first", "random")
 
 
 class ByPoints(games.GameTraining):

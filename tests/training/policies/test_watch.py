@@ -95,7 +95,7 @@ def test_an_mp4_needs_ffmpeg(tmp_path, capsys, monkeypatch):
         (["greedy", "--env", "Nothing-v0"], "Nothing-v0"),
         (["greedy", *BOTTLE, "--set", "level=99"], "level"),
         ([JUDGE, "--env", "Prospector-v0"], "lookahead"),
-        ([JUDGE, "--env", "DrMarioFrame-v0"], "where decisions are frames"),
+        ([JUDGE, "--env", "DrMarioFrame-v0"], "must be one of random, first, greedy"),
         ([JUDGE, *BOTTLE, "--set", "level=15"], "trained for levels 0 to 10"),
         ([JUDGE, *BOTTLE, "--set", "speed=high"], "trained for speed medium"),
         ([f"{JUDGE}:cvar2", *BOTTLE], "cvar"),
