@@ -14,6 +14,7 @@ from rich.text import Text
 
 from training.policies.thinking import Thoughts
 from training.run import games
+from training.run.seating import name_all_seats
 
 YOU = "You"
 
@@ -96,8 +97,9 @@ class Session:
         if after.tobytes() == before.tobytes():
             return
         for row, chosen, who in self._secret:
+            names = name_all_seats(self._engine.game, row, self._names, who)
             self._news += self._game.describe_decision(
-                self._engine, row, chosen, after, self._names, seat=who
+                self._engine, row, chosen, after, names, seat=names.index(self._names[who])
             )
         self._secret.clear()
 

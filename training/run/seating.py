@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from fastenv.game import Game
 from fastenv.registry import short_id
 from training.run import games
 
@@ -20,3 +23,24 @@ def without_seating(options: Mapping[str, Any]) -> dict[str, Any]:
 def env_of_table(env: str) -> str:
     """Return the id of the environment in which the policies of one meet others."""
     return games.get_game(env).table.env or short_id(env)
+
+
+def name_all_seats(game: Game, row: np.void, names: Sequence[str], seat: int) -> list[str]:
+    """Return a name for every seat, where bots move inside a step too.
+
+    Parameters
+    ----------
+    game : Game
+    row : record
+        A state in which the named player acts.
+    names : sequence of str
+        Of those who act in steps; all seats where players meet.
+    seat : int
+        Which of them acts.
+    """
+    fields = None if game.external_seats is None else game.external_seats.fields
+    if len(names) > 1 or fields is None or fields.actor not in (row.dtype.names or ()):
+        return list(names)
+    found = [f"seat {k}" for k in range(game.num_seats)]
+    found[int(row[fields.actor])] = names[seat]
+    return found

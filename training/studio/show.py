@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from training.run.registry import DEFAULT_ENVS
+from training.run.seating import name_all_seats
 from training.studio.table import Table
 from training.studio.timeline import Decisions
 
@@ -75,7 +76,7 @@ class Shown:
         waits = self.frame_time is None
         if waits:
             for seat, action in decisions:
-                spoken = self._spoken(before, seat)
+                spoken = name_all_seats(engine.game, before, table.names, seat)
                 self._news += table.game.describe_decision(
                     engine, before, action, after, spoken, seat=spoken.index(table.names[seat])
                 )
@@ -95,16 +96,6 @@ class Shown:
             self.mark = "the end"
         self.row = after
         self._forget_steering()
-
-    def _spoken(self, row: np.void, seat: int) -> list[str]:
-        """Return the names of all who play, where bots move inside a step too."""
-        table, game = self._table, self._table.engine.game
-        fields = None if game.external_seats is None else game.external_seats.fields
-        if table.meets or fields is None or fields.actor not in (row.dtype.names or ()):
-            return table.names
-        names = [f"seat {k}" for k in range(game.num_seats)]
-        names[int(row[fields.actor])] = table.names[seat]
-        return names
 
     def _forget_steering(self) -> None:
         """Forget a steering that waits: it belongs to one row; one of frames to all."""

@@ -41,6 +41,19 @@ def test_a_whole_game_to_the_end(monkeypatch, capsys):
     assert "The game is over" in out
 
 
+@pytest.mark.parametrize(
+    "env", ["SkullKingWorker-v0", "SkullKingManager-v0", "SkullKingAbility-v0"]
+)
+def test_a_seat_alone_is_told_who_won(monkeypatch, capsys, env):
+    """Bots move inside a step: nobody has said their names."""
+    text = "\n".join(str(k % 11) for k in range(3000))
+    status, out, error = played(monkeypatch, capsys, text, "--env", env)
+    assert (status, error) == (0, "")
+    assert "The game is over" in out
+    if env == "SkullKingWorker-v0":
+        assert re.search(r"seat \d wins the trick with", out)
+
+
 def test_bids_stay_secret_until_all_are_made(monkeypatch, capsys):
     _, out, _ = played(monkeypatch, capsys, "q\n", "--against", AGENT, "rule_hard", "--seat", "2")
     assert "Bids" not in out
