@@ -217,8 +217,8 @@ LOOKAHEAD = {
     "neck": -19,
     "frame": -3,
 }
-# By bot, how many first and second placements are followed, and what a run is worth that is sent to
-# the other player.
+# By bot, how many first, second and third placements are followed, and what a run is worth that is
+# sent to the other player.
 LOOKING_AHEAD = {
     "lookahead2": (8, 0, 0, 0),
     "lookahead3": (4, 2, 0, 0),

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fastenv.drmario import make_game
+from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.reachability import Root
 from fastenv.drmario.tables import Tile
@@ -22,6 +22,15 @@ GAMES = {
     "match": {"agents": 2, "level": (10, 4), "speed": ("low", "high")},
     "replay": {"level": 5, "speed": "medium", "mode": "replay"},
 }
+
+
+class Narrow(DrMarioGame):
+    """A game whose bots follow one placement alone: the reference takes a second, not a minute."""
+
+    def bot(self, name):
+        row = super().bot(name)
+        row["followed"] = np.minimum(row["followed"], 1)
+        return row
 
 
 def recorded_questions():

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
-from fastenv.drmario import DrMarioGame, make_game, random_options
+from fastenv.drmario import make_game, random_options
 from fastenv.drmario import tables as t
 from fastenv.drmario.bots import NAMES
 from fastenv.drmario.layout import AUX_SIZE, OBS_DTYPES, OBSERVATIONS
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.verify import Case, first_difference
+from tests.drmario.boards import Narrow
 from tests.needs import HAS_CORE, needs_core
 from tests.slow import late
 
@@ -33,15 +34,6 @@ def game_of(seed, agents, placement, **changes):
     fixed = {"agents": agents, "placement": placement}
     options = random_options(np.random.default_rng([seed, 1]), **fixed) | changes
     return make_game(**fixed, **options), options
-
-
-class Narrow(DrMarioGame):
-    """A game whose bots follow one placement alone: the reference takes a second, not a minute."""
-
-    def bot(self, name):
-        row = super().bot(name)
-        row["followed"] = np.minimum(row["followed"], 1)
-        return row
 
 
 @pytest.mark.parametrize(
