@@ -86,7 +86,7 @@ def tables() -> dict[str, dict[str, str]]:
         "skullking.md": skullking,
         "prospector.md": {"layout_table": prospector_table()},
         "drmario.md": drmario,
-        "studio.md": {"messages": studio_messages(), "bars": studio_bars()},
+        "reference/studio.md": {"messages": studio_messages(), "bars": studio_bars()},
     }
 
 

@@ -170,7 +170,10 @@ def new_game_command(args: argparse.Namespace) -> int:
     """Write the folder of a new game, and say what comes next."""
     for path in new_game(args.name, args.root, args.players, args.hidden):
         print(path)
-    print(f"next: python -m tools.structs {args.name}, then make build; see docs/new_game.md")
+    print(
+        f"next: python -m tools.structs {args.name}, then make build; "
+        "see docs/tutorials/new_game.md"
+    )
     return 0
 
 
@@ -267,7 +270,7 @@ COMMANDS: dict[str, tuple[Any, str, Callable[[argparse.ArgumentParser], None], s
         *(_add_verify, " --env Prospector-v0 --seconds 60"),
     ),
     "new-game": (
-        *(new_game_command, "write the folder of a new game: docs/new_game.md"),
+        *(new_game_command, "write the folder of a new game: docs/tutorials/new_game.md"),
         *(_add_new_game, " liars_dice --players 2 --hidden"),
     ),
 }

@@ -1,8 +1,8 @@
 """Which implementation steps a game and which one encodes it.
 
-Two flags, four names (``docs/design.md``): ``use_cython`` chooses the compiled state core over the
-plain Python rules, ``use_numba`` the compiled observation, mask, reward and info kernels over the
-plain Python ones. All four combinations give the same bits.
+Two flags, four names (``docs/explanation/design.md``): ``use_cython`` chooses the compiled state
+core over the plain Python rules, ``use_numba`` the compiled observation, mask, reward and info
+kernels over the plain Python ones. All four combinations give the same bits.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """What a game provides: what it says of itself, a reference, and compiled functions.
 
-A game is a row of bytes (``docs/design.md``). :class:`GameSpec` says what a row, an observation and
-an info look like; :class:`Reference` plays in plain Python, one game an object; :class:`Compiled`
-holds C functions of one row, from Cython, Numba or elsewhere. Engine, loop and views use nothing
-else of a game, and a game writes no loop over lanes.
+A game is a row of bytes (``docs/explanation/design.md``). :class:`GameSpec` says what a row, an
+observation and an info look like; :class:`Reference` plays in plain Python, one game an object;
+:class:`Compiled` holds C functions of one row, from Cython, Numba or elsewhere. Engine, loop and
+views use nothing else of a game, and a game writes no loop over lanes.
 """
 
 from __future__ import annotations

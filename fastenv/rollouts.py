@@ -100,7 +100,7 @@ def check_resample(game: Game) -> None:
     if not knows_resample(game):
         raise ConfigError(
             f"{game.env_id or type(game).__name__} has no resample: add the method `resample` to "
-            "the game, which draws what an agent cannot know (docs/new_game.md)"
+            "the game, which draws what an agent cannot know (docs/tutorials/new_game.md)"
         )
 
 

@@ -2,7 +2,7 @@
 
 The files hold the smallest game there is, for one or for two, which runs on every backend and
 passes its tests from the first minute on; its rules are then replaced, file by file
-(``docs/new_game.md``).
+(``docs/tutorials/new_game.md``).
 """
 
 from __future__ import annotations

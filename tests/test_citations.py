@@ -19,7 +19,7 @@ FILES = sorted(
 )
 
 SECTION = r"[1-9]\d*(?:\.[1-9]\d*)*"
-CITATION = re.compile(rf"\bdocs/(\w+)\.md(?:, ({SECTION}(?:(?:, | and | to ){SECTION})*))?")
+CITATION = re.compile(rf"\bdocs/([\w/]+)\.md(?:, ({SECTION}(?:(?:, | and | to ){SECTION})*))?")
 OTHER_FORMS = re.compile(
     "|".join(
         (
@@ -89,7 +89,7 @@ def test_files_of_every_kind_are_read() -> None:
         "Fly along an edge (docs/prospector.md, 9.1).",
         "See docs/skullking.md, 2, 9.2 and 10.1.",
         "The tiers (docs/skullking.md, 10.3 to 10.6)",
-        "What docs/training.md says of it.",
+        "What docs/howto/training.md says of it.",
     ],
 )
 def test_what_exists_may_be_cited(text: str) -> None:

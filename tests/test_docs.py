@@ -31,7 +31,7 @@ from training.run.config_files import load_file
 from training.run.layers import merge_layers, parser
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
@@ -124,7 +124,7 @@ def test_every_phase_is_documented() -> None:
 
 
 def test_size_of_a_row_is_the_documented_one() -> None:
-    design = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    design = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
     assert f"A Skull King game takes {STATE_DTYPE.itemsize} bytes" in design
 
 
@@ -293,7 +293,7 @@ def test_record_of_the_flags_has_every_id_and_a_new_game() -> None:
     assert {env for env, _, _ in rows} == set(envs)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/design.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/explanation/design.md"])
 def test_claim_of_the_flags_stands_where_the_record_bears_it(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     assert (speeds.FLAGS_CLAIM in text) == (not speeds.flags_below(newest("flags.jsonl")))

@@ -1,4 +1,4 @@
-"""Words that docs/glossary.md does not use are no names in fastenv/ and training/."""
+"""Words that docs/reference/glossary.md does not use are no names in fastenv/ and training/."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "reference" / "glossary.md").read_text(encoding="utf-8")
 TABLE = PAGE.split("\n## Words that are not used\n")[1]
 NOT_USED = {
     word

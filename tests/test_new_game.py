@@ -1,4 +1,4 @@
-"""docs/new_game.md followed to the letter, and the command that writes a new game."""
+"""docs/tutorials/new_game.md followed to the letter, and the command that writes a new game."""
 
 import os
 import re
@@ -17,7 +17,7 @@ from fastenv.scaffold_templates import files_of_a_game
 from tests.needs import needs_compiler
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "new_game.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "tutorials" / "new_game.md").read_text(encoding="utf-8")
 # What the page tells to do, in its order: a file with its text, or commands.
 STEP = re.compile(r"^(?:#### `(.+?)`\n\n```\w+|```sh)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 GAMES = ("pig", "liars_dice")

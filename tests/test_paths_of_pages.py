@@ -20,14 +20,14 @@ FILES = {
     if not (SKIPPED & set(path.parts)) and path.suffix not in (".so", ".c", ".pyd")
 } | {path.name for path in ROOT.iterdir() if path.is_file()}
 FOLDERS = {parent.as_posix() for name in FILES for parent in Path(name).parents}
-PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("pretrained/*/README.md")]
+PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("pretrained/*/README.md")]
 MODULES = [ROOT / name for name in sorted(FILES) if name.endswith(".py")]
 HEADS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 SOURCE = r"[\w.*-]+\.(?:py|pyx|pxd|pyi|h|yaml|md|ipynb|asm)"
 PATH = re.compile(rf"(?:(?:{'|'.join(TOP)})/[\w.*/-]*|(?:[\w.*-]+/)*{SOURCE})")
 SHOWN = re.compile(rf"`(?:{PATH.pattern})`")
-# Files of the two games that docs/new_game.md writes, and what tests write.
+# Files of the two games that docs/tutorials/new_game.md writes, and what tests write.
 MADE_UP = re.compile(r"(fastenv|tests)/(pig|liars_dice)/.*")
 ENVIRONMENT = re.compile(r"fastenv/\w+-v\d+")
 
@@ -83,7 +83,7 @@ def test_a_path_that_is_none_would_be_found(shown: str) -> None:
     assert not is_there(shown)
 
 
-# -- the tree of docs/design.md --------------------------------------------------------------------
+# -- the tree of docs/explanation/design.md --------------------------------------------------------
 
 
 def tree_of(text: str) -> list[str]:
@@ -103,7 +103,7 @@ def tree_of(text: str) -> list[str]:
     return found
 
 
-DESIGN = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+DESIGN = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
 TREE = tree_of(DESIGN.split("\n## Where things are\n")[1].split("```")[1])
 
 

@@ -1,4 +1,4 @@
-"""Every listing of docs/search.md runs as it stands, and every option that it names is one."""
+"""Every listing of docs/tutorials/search.md runs as it stands, and every option it names is one."""
 
 import json
 import re
@@ -16,7 +16,7 @@ pytest.importorskip("torch")
 from training.search.options import SearchOptions
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "tutorials" / "search.md").read_text(encoding="utf-8")
 LISTINGS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""The examples of docs/views.md run as they stand."""
+"""The examples of docs/howto/views.md run as they stand."""
 
 import re
 import subprocess
@@ -12,7 +12,7 @@ pytest.importorskip("sb3_contrib")
 pytest.importorskip("pettingzoo")
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "views.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "howto" / "views.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"^#+ ([^\n]*)\n(?:(?!^#).)*?```python\n(.*?)```", PAGE, re.DOTALL | re.M)
 
 

@@ -1,4 +1,4 @@
-"""``docs/options.md``, from the models of the options: ``python -m tools.option_tables``."""
+"""Write ``docs/reference/options.md`` from the models: ``python -m tools.option_tables``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from training.run.sections import (
 from training.sb3.options import SB3Config
 from training.search.options import SearchOptions
 
-PAGE = machine.ROOT / "docs" / "options.md"
+PAGE = machine.ROOT / "docs" / "reference" / "options.md"
 # By heading, the model and what it is for; of the last part a table has what that model has alone.
 MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
     ("A run", RunConfig, None),
@@ -48,8 +48,8 @@ MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
 HEAD = """# Options of a run
 
 What `--set`, config files and presets may say. `python -m tools.option_tables` writes this page \
-from the models, whose checks refuse everything else; [training.md](training.md) says how options \
-come together and what they do.
+from the models, whose checks refuse everything else; [training.md](../howto/training.md) says how \
+options come together and what they do.
 
 | trainer | sections beside those of every run |
 |---|---|

@@ -2,8 +2,8 @@
 
 ``python -m training`` lists the commands. But for ``composition`` and ``moved`` the modules here
 are those commands, and those of ``training.commands`` their further parts: each parses, calls and
-prints. What they call lies in the packages; ``docs/design.md`` says what is where and who imports
-whom.
+prints. What they call lies in the packages; ``docs/explanation/design.md`` says what is where and
+who imports whom.
 """
 
 from __future__ import annotations

@@ -176,7 +176,7 @@ def parser() -> argparse.ArgumentParser:
     listed = (
         _listed("commands", COMMANDS),
         _listed("applications", applications()),
-        "Each has --help; docs/training.md shows how they belong together.",
+        "Each has --help; docs/howto/training.md shows how they belong together.",
         f"example: {PROG} train --env {registry.DEFAULT_ENVS['train']} --name first",
     )
     parse = argparse.ArgumentParser(

@@ -25,7 +25,7 @@ from training.run.options import require
 ABOUT = """\
 Measure speed and learning. By default stock MaskablePPO trains some configurations, the trainers
 are timed in turns, and the bars time the environment alone; other parts are measured when --only
-names them. docs/benchmarks.md says what each is.
+names them. docs/explanation/benchmarks.md says what each is.
 """
 # As training.bench has them, which takes seconds to import.
 PARTS = (

@@ -1,9 +1,10 @@
 """What training is composed of: its games, its trainers, and what one package gives to another.
 
-The packages import one way, as ``docs/design.md`` says. Where a lower one needs what a higher one
-has, such as the game or the trainer that a run names, it asks a registry, which is filled here.
-:mod:`training` does that when it is imported, so that commands, spawned workers, those of Ray and
-tests find the same. A loader imports what it names when that is asked for, not before.
+The packages import one way, as ``docs/explanation/design.md`` says. Where a lower one needs what a
+higher one has, such as the game or the trainer that a run names, it asks a registry, which is
+filled here. :mod:`training` does that when it is imported, so that commands, spawned workers,
+those of Ray and tests find the same. A loader imports what it names when that is asked for, not
+before.
 
 A new game or trainer is entered here and in no other module of :mod:`training`.
 """

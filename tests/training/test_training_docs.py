@@ -1,4 +1,4 @@
-"""The examples of docs/training.md are options that a run takes."""
+"""The examples of docs/howto/training.md are options that a run takes."""
 
 import re
 from pathlib import Path
@@ -13,7 +13,7 @@ from training.run.config import RunConfig
 from training.run.options import Options
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE = (DOCS / "training.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "howto" / "training.md").read_text(encoding="utf-8")
 EXAMPLES = {
     next(iter(values)): values
     for text in re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -39,7 +39,7 @@ def test_example_is_accepted(name, env):
 
 
 def test_page_of_options_is_what_the_models_say():
-    assert (DOCS / "options.md").read_text(encoding="utf-8") == option_tables.page()
+    assert (DOCS / "reference" / "options.md").read_text(encoding="utf-8") == option_tables.page()
 
 
 def test_every_option_of_a_run_is_described():

@@ -50,7 +50,7 @@ class GameView:
     Attributes
     ----------
     page : Path or None
-        A module of JavaScript that draws scenes; ``docs/studio.md`` says what it exports.
+        A module of JavaScript that draws scenes; ``docs/reference/studio.md`` says what it exports.
     """
 
     page: ClassVar[Path | None] = None

@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--env", help=f"environment id, such as {usual}")
     parse.add_argument("--trainer", help=f"one of {', '.join(trainers.names())}")
     parse.add_argument("--config", help="YAML or JSON file of options")
-    about = "named starting point, such as benchmark; docs/training.md lists them"
+    about = "named starting point, such as benchmark; docs/howto/training.md lists them"
     parse.add_argument("--preset", type=_preset, metavar="NAME", help=about)
     parse.add_argument("--name", help="name of the run, a folder under --runs")
     parse.add_argument("--total-steps", metavar="N", help="decisions of all lanes, as 2e6 or 2M")

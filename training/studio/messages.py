@@ -1,4 +1,6 @@
-"""What a page and the studio say to each other: ``docs/studio.md`` has the tables of these models.
+"""What a page and the studio say to each other.
+
+``docs/reference/studio.md`` has the tables of these models.
 
 Every message is an object with a ``kind``. What a client sends is checked here, before anything
 else sees it; what comes back is plain JSON, or a picture behind its JSON (:func:`pack_picture`).

@@ -368,7 +368,7 @@ def test_there_is_one_record_of_each_kind():
 
 def test_every_record_is_shown_or_named_on_a_page():
     """Records of learning stand on a page with their figures; those of speeds in the records."""
-    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("pretrained/*/README.md")]
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("pretrained/*/README.md")]
     text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
     speeds = committed()
     for path in (ROOT / "benchmarks").glob("*.json*"):

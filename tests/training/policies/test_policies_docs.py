@@ -1,4 +1,4 @@
-"""The examples of docs/policies.md run as they stand."""
+"""The examples of docs/howto/agents.md run as they stand."""
 
 import re
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-PAGE = (ROOT / "docs/policies.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/howto/agents.md").read_text(encoding="utf-8")
 TEXTS = re.findall(r"## ([^\n]*)\n\n```python\n(.*?)```", PAGE, flags=re.DOTALL)
 EXAMPLES = dict(TEXTS)
 

@@ -8,13 +8,13 @@ import pytest
 from training.run import machine
 from training.studio import messages
 
-PAGE = machine.ROOT / "docs" / "studio.md"
+PAGE = machine.ROOT / "docs" / "reference" / "studio.md"
 
 
 def test_tables_are_those_of_the_models_and_of_the_record():
     with_tables = runpy.run_path(str(machine.ROOT / "docs" / "generate.py"))["with_tables"]
     text = PAGE.read_text(encoding="utf-8")
-    assert with_tables("studio.md") == text, "run python docs/generate.py"
+    assert with_tables("reference/studio.md") == text, "run python docs/generate.py"
 
 
 def test_the_schema_names_every_message_and_refuses_what_is_left_over():

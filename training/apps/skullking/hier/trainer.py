@@ -1,4 +1,4 @@
-"""Manager and Worker in turns: one learns while the other is frozen (docs/training.md)."""
+"""Manager and Worker in turns: one learns while the other is frozen (docs/howto/training.md)."""
 
 from __future__ import annotations
 
