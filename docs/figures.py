@@ -42,6 +42,7 @@ from tools.figures.learning import (  # noqa: E402
     pretrained,
     trained_variants,
 )
+from tools.figures.log import measured_speeds, other_records  # noqa: E402
 from tools.figures.search import (  # noqa: E402
     last_tricks,
     open_cards,
@@ -94,6 +95,8 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "searching": lambda: bars("search.jsonl"),
             "steps": replay_steps,
             "bars": lambda: bars("bars.jsonl"),
+            "log": measured_speeds,
+            "records": other_records,
         },
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
         "docs/howto/training.md": {"choice": dqn_beside_ppo},
