@@ -27,7 +27,7 @@ from training.apps.drmario.splits import draw_seeds
 from training.run import files, machine
 
 LEVELS, SPEEDS = (0, 5, 10, 15, 20, 24), ("low", "medium", "high")
-BOTS = ("lookahead3", "lookahead2", "greedy", "first", "random")
+BOTS = ("rollouts", "lookahead3", "lookahead2", "greedy", "first", "random")
 MOST_PILLS = 1000  # of a game
 DRAWS = 0  # seed of the draws of game seeds
 QUANTILES = (0.1, 0.5, 0.9)
