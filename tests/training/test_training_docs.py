@@ -63,6 +63,6 @@ def sections(model):
 
 
 def test_presets_are_named():
-    listed = re.search(r"`--preset` \(([^)]*)\)", PAGE)
+    listed = re.search(r"The presets \(([^)]*)\)", PAGE)
     assert listed
     assert re.findall(r"`(\w+)`", listed[1]) == list(games.presets())
