@@ -99,7 +99,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "records": other_records,
         },
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
-        "docs/howto/training.md": {"choice": dqn_beside_ppo},
+        "docs/howto/dqn.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
@@ -114,7 +114,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/howto/drmario_reader.md": {"reader": frames_read, "through": through_frames},
         "docs/gameboy.md": {"roms": game_boy_roms, "speeds": game_boy},
         "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
-        "docs/howto/scale.md": {"measured": scale},
+        "docs/howto/many_machines.md": {"measured": scale},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("skullking", "trained")},
         "pretrained/skullking-ppo/README.md": {
             "matches": lambda: pretrained("skullking-ppo", "trained")
