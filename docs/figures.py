@@ -109,7 +109,11 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
         },
         "docs/gameboy.md": {"roms": game_boy_roms, "speeds": game_boy},
-        "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
+        "docs/howto/train_skullking.md": {"players": lambda: pretrained("skullking")},
+        "docs/howto/train_prospector.md": {
+            "players": prospector_players,
+            "pilots": prospector_pilots,
+        },
         "docs/howto/scale.md": {"measured": scale},
         "pretrained/skullking/README.md": {"matches": lambda: pretrained("skullking", "trained")},
         "pretrained/skullking-ppo/README.md": {
