@@ -20,9 +20,8 @@ from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
-from tools.figures import records, speeds
+from tools.figures import cards, records, speeds
 from tools.figures.headlines import headlines
-from tools.figures import cards
 from tools.figures.records import newest
 from training.bench.suites import flags
 from training.bench.targets import unmeasured

@@ -243,8 +243,10 @@ class RunFolder:
         Raises
         ------
         RunError
-            If other options differ; names them.
+            If other options differ; names them. Or if there are weights alone to go on from.
         """
+        if not self.checkpoints.is_dir():
+            raise RunError(f"{self.path} has weights alone: no training goes on from it.")
         old, new = flatten(self.config.to_dict()), flatten(wanted.to_dict())
         different = [
             key

@@ -226,8 +226,6 @@ class Session:
     def resume(self) -> None:
         """Load the newest checkpoint and drop what was logged after it."""
         run = self.run
-        if not run.checkpoints.is_dir():
-            raise RunError(f"{run.path} has weights alone: no training goes on from it.")
         saved = checkpoint.load_newest(run.checkpoints, self._identity, self._warnings.append)
         if saved is not None:  # None if the run was ended before its first checkpoint
             self._restore(saved)
