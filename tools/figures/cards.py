@@ -101,17 +101,15 @@ def _value() -> Iterator[Result]:
             "variance explained": [found["r2"]],
             "variance explained, margins": [found["r2_margin"]],
         }
-        where = (
-            "all held-out games" if tricks == "all" else f"held-out games, tricks left: {tricks}"
-        )
+        where = f"held-out games, tricks left: {tricks}"
         revision = about["git_rev"][:7]
         yield Result("SkullKingFlat-v0", where, values, revision, _VALUE)
     record = newest("skullking-search.json")
     for row in record.head["rows"]:
         if row["part"] == "value":
             where = f"search with 32 worlds, {row['label']}, against 3 x {row['against']}"
-            values = _chosen(row, ("win_share", "points"))
-            yield _result("SkullKingFlat-v0", where, values, record, row)
+            won = _chosen(row, ("win_share", "points"))
+            yield _result("SkullKingFlat-v0", where, won, record, row)
 
 
 def file_head(path: Path) -> dict[str, Any]:

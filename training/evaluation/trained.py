@@ -113,6 +113,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
     trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     identity = trainer.identity(run, engine)
+    saved: checkpoint.Checkpoint | None
     if name is None and not run.checkpoints.is_dir():
         saved = weights.load(run.weights, identity)
     elif name is None:

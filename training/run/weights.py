@@ -161,5 +161,5 @@ def digest(tensors: Mapping[str, torch.Tensor]) -> str:
     found = hashlib.sha256()
     for name, value in sorted(tensors.items()):
         found.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        found.update(value.reshape(-1).view(torch.uint8).numpy())
+        found.update(value.reshape(-1).view(torch.uint8).numpy().data)
     return found.hexdigest()
