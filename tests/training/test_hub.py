@@ -140,6 +140,7 @@ def test_own_run_is_exported_with_what_is_known(finished, tmp_path, capsys):
     assert {"license", "model-index"} & set(found) == set()
     assert "has not been evaluated" in text
     assert "| decisions | 512 |" in text
+    assert f"| seed | {RunFolder.open(finished).config.seed} |" in text
     assert "None" not in text
     ours, theirs = load(RunFolder.open(there)), load(RunFolder.open(finished))
     obs = theirs.engine().obs.repeat(5, 0) + 0.5
@@ -261,6 +262,10 @@ def test_it_is_exported_again_in_any_form(hub, finished, tmp_path):
     whole = load(RunFolder.open(finished)).logits(obs)
     for name in ("again", "run"):
         assert (load(RunFolder.open(tmp_path / name)).logits(obs) == whole).all()
+
+
+def test_its_file_of_weights_stands_for_the_folder(hub):
+    assert load_policy(hub / "model.safetensors").steps == load_policy(hub).steps
 
 
 def test_no_training_goes_on_from_it(hub, train, capsys):

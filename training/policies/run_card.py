@@ -63,6 +63,7 @@ def _training(run: RunFolder, trained: Trained) -> str:
     host = known.pop("host") or {}
     known["processor"] = host.get("cpu_model")
     known["GPU"] = host.get("gpu")
+    known["dirty"] = {True: "yes", False: "no"}.get(known["dirty"])
     names = {"git_rev": "commit", "dirty": "with uncommitted changes"}
     lines = ["| | |", "| --- | --- |"]
     lines += [
@@ -90,12 +91,12 @@ import training
 policy = training.load_policy("FOLDER")
 env = policy.make()
 obs, info = env.reset(seed=0)
-action = policy.act(obs, info["action_mask"])
+action, state = policy.act(obs, info["action_mask"])
 ```
 
 `model.safetensors` has the weights and `config.json` the options. No training goes on from them.
 """
 _LIMITS = """\
-The agent plays the environment with the options of `config.json`. It was measured as the results
-say and in no other way.
+The agent plays the environment with the options of `config.json`. The results above are all that
+its folder knows of its strength.
 """
