@@ -43,6 +43,7 @@ from tools.figures.learning import (  # noqa: E402
     pretrained,
     trained_variants,
 )
+from tools.figures.log import measured_speeds, other_records  # noqa: E402
 from tools.figures.search import (  # noqa: E402
     last_tricks,
     open_cards,
@@ -115,20 +116,23 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "searching": lambda: bars("search.jsonl"),
             "steps": replay_steps,
             "bars": lambda: bars("bars.jsonl"),
+            "log": measured_speeds,
+            "records": other_records,
         },
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
         "docs/howto/training.md": {"choice": dqn_beside_ppo},
-        "docs/drmario.md": {
-            "speeds": lambda: bars("bars.jsonl", "DrMario"),
-            "reader": frames_read,
-            "through": through_frames,
+        "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
+        "docs/howto/train_drmario.md": {
+            "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
+        },
+        "docs/howto/drmario_lookahead.md": {
             "lookahead": look_ahead,
             "averse": lambda: look_ahead("drmario-averse.json"),
             "deeper": lambda: look_ahead("drmario-averse-depth2.json"),
-            "calibration": calibrated,
             "risk": risk_by_level,
-            "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
+            "calibration": calibrated,
         },
+        "docs/howto/drmario_reader.md": {"reader": frames_read, "through": through_frames},
         "docs/gameboy.md": {"roms": game_boy_roms, "speeds": game_boy},
         "docs/howto/train_skullking.md": {"players": lambda: pretrained("skullking")},
         "docs/howto/train_prospector.md": {
