@@ -26,6 +26,8 @@ ENVS = {
     "agents": "SkullKingFlat-v0",
     "evaluate": "SkullKingWorker-v0",
     "manager_worker": "SkullKingWorker-v0",
+    "train_drmario": "DrMarioPlacement-v0",
+    "train_skullking": "SkullKingWorker-v0",
     "trackers": "SkullKingWorker-v0",
     ("trackers", "trackers"): "Prospector-v0",
     ("trackers", "shaping"): "DrMarioPlacement-v0",
