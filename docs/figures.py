@@ -31,7 +31,7 @@ from tools.figures.games import (  # noqa: E402
     prospector_pilots,
     prospector_players,
 )
-from tools.figures.headlines import headlines  # noqa: E402
+from tools.figures.headlines import first_figure, headlines, own_figures  # noqa: E402
 from tools.figures.learning import (  # noqa: E402
     agent_milestones,
     champion,
@@ -63,7 +63,7 @@ from tools.figures.speeds import (  # noqa: E402
 def pages() -> dict[str, dict[str, Callable[[], str]]]:
     """Return page to mark to what makes its table."""
     return {
-        "README.md": {"figures": headlines, "flags": flags_verdict},
+        "README.md": {"first": first_figure, "figures": headlines},
         "RUNS.md": {
             "milestones": milestones,
             "champion": champion,
@@ -96,6 +96,8 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "bars": lambda: bars("bars.jsonl"),
         },
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
+        "docs/explanation/figures.md": {"figures": own_figures},
+        "docs/howto/install.md": {"flags": flags_verdict},
         "docs/howto/training.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {
             "speeds": lambda: bars("bars.jsonl", "DrMario"),
