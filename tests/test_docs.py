@@ -215,7 +215,9 @@ def measured(text: str) -> list[str]:
     return re.findall("|".join(shapes), text)
 
 
-@pytest.mark.parametrize("page", ["README.md", "RUNS.md", "docs/explanation/figures.md", *PRETRAINED])
+@pytest.mark.parametrize(
+    "page", ["README.md", "RUNS.md", "docs/explanation/figures.md", *PRETRAINED]
+)
 def test_no_figure_stands_outside_of_tables_of_records(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8").partition("\n## Speed\n")[0]
     assert measured(text) == []

@@ -83,7 +83,9 @@ def main() -> None:
         by_bot("DrMarioVersus-v0", "greedy", seed=1, opponent="greedy"),
         by_solver(),
     )
-    frames = [sheet([framed(each) for each in at]) for at in islice(zip(*games), FRAMES)]
+    frames = [
+        sheet([framed(each) for each in at]) for at in islice(zip(*games, strict=True), FRAMES)
+    ]
     strip = np.concatenate([np.asarray(frame)[::4, ::4] for frame in frames])
     palette = Image.fromarray(strip).quantize(COLORS)  # one for all, so that nothing flickers
     first, *others = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
