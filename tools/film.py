@@ -25,9 +25,12 @@ PANEL, GAP, COLORS = (400, 300), 6, 96
 BACKGROUND = (24, 24, 28)
 
 
-def by_bot(env_id: str, bot: str, seed: int, opponent: str | None = None) -> Iterator[Image.Image]:
+def by_bot(
+    env_id: str, bot: str, seed: int, opponent: str | None = None, **options: Any
+) -> Iterator[Image.Image]:
     """Yield pictures of games that a scripted player plays, one for each decision."""
-    env = fastenv.FastEnv(make_game(env_id), render_mode="rgb_array", opponent=opponent)
+    game = make_game(env_id, **options)
+    env = fastenv.FastEnv(game, render_mode="rgb_array", opponent=opponent)
     env.reset(seed=seed)
     streams = rng_streams(seed, 1)
     yield from _played(env, lambda: int(env.engine.bot_actions(bot, streams)[0]))
@@ -57,9 +60,10 @@ def _played(env: Any, choose: Callable[[], int]) -> Iterator[Image.Image]:
 
 def framed(picture: Image.Image) -> Image.Image:
     """Return a picture of the size of a panel, as large as it fits, on the background."""
-    scale = min(side / of for side, of in zip(PANEL, picture.size, strict=True))
-    size = (round(picture.width * scale), round(picture.height * scale))
     pixels = picture.width == 160
+    scale = min(side / of for side, of in zip(PANEL, picture.size, strict=True))
+    scale = int(scale) if pixels else scale
+    size = (round(picture.width * scale), round(picture.height * scale))
     picture = picture.resize(size, Image.Resampling.NEAREST if pixels else Image.Resampling.LANCZOS)
     panel = Image.new("RGB", PANEL, BACKGROUND)
     panel.paste(picture, ((PANEL[0] - size[0]) // 2, (PANEL[1] - size[1]) // 2))
@@ -80,7 +84,7 @@ def main() -> None:
     games = (
         by_bot("SkullKingFlat-v0", "heuristic", seed=9),
         by_bot("Prospector-v0", "rich_haul", seed=5),
-        by_bot("DrMarioVersus-v0", "greedy", seed=1, opponent="greedy"),
+        by_bot("DrMarioVersus-v0", "greedy", seed=1, opponent="random", level=10),
         by_solver(),
     )
     frames = [
