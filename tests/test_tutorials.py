@@ -27,13 +27,13 @@ SHORTER = {
     },
     "own_rom": {
         "--total-steps 100k": "--total-steps 8k",
-        "--out my-goal.gif": "--max-steps 3 --out my-goal.gif",
+        "--out walk.gif": "--max-steps 3 --out walk.gif",
     },
 }
 WRITTEN = {
     "first_steps": (),
     "train_and_watch": ("first.gif", "runs/first/summary.json", "first-agent/config.json"),
-    "own_rom": ("my.png", "my-states.npz", "my-goal/goal.json", "my-goal.gif", "my-map.json"),
+    "own_rom": ("my.png", "my-states.npz", "my-goal/goal.json", "walk.gif", "my-map.json"),
 }
 
 
