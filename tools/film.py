@@ -40,7 +40,8 @@ def by_solver() -> Iterator[Image.Image]:
     """Yield pictures of Lantern Walk, whose solver goes for the candles."""
     env = fastenv.make("LanternWalk-v0", render_mode="rgb_array")
     env.reset(seed=0)
-    solver, buttons = Solver(), env.game.config.actions
+    config: Any = env.game.config  # type: ignore[attr-defined]
+    solver, buttons = Solver(), list(config.actions)
 
     def choose() -> int:
         memory = env.get_state()["wram"]

@@ -88,7 +88,7 @@ def _beside_pyboy() -> tuple[str, ...]:
 def _of_pyboy(record: Record, rom: str) -> str:
     """Return the name of the bar of a ROM in steps; it has the ROM's instructions a frame."""
     begin, end = f"game boy: {rom}, ", f" step, n={_LANES}: times PyBoy"
-    names = (row["what"] for row in record.rows if row["kind"] == "bar")
+    names = (str(row["what"]) for row in record.rows if row["kind"] == "bar")
     return next(what for what in names if what.startswith(begin) and what.endswith(end))
 
 
