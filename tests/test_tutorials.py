@@ -23,7 +23,8 @@ SHORTER = {
     "first_steps": {"--seconds 10": "--seconds 1"},
     "train_and_watch": {
         **{"--total-steps 300k": "--total-steps 10k", "--total-steps 400k": "--total-steps 20k"},
-        **{"--episodes 200": "--episodes 8", "--out first.gif": "--max-steps 3 --out first.gif"},
+        **{"--episodes 200": "--episodes 8", "evaluation.episodes=200": "evaluation.episodes=4"},
+        **{"--out first.gif": "--max-steps 3 --out first.gif"},
     },
     "own_rom": {
         "--total-steps 100k": "--total-steps 8k",
