@@ -32,7 +32,7 @@ from tools.figures.games import (  # noqa: E402
     prospector_pilots,
     prospector_players,
 )
-from tools.figures.headlines import headlines  # noqa: E402
+from tools.figures.headlines import first_figure, headlines, own_figures  # noqa: E402
 from tools.figures.learning import (  # noqa: E402
     agent_milestones,
     champion,
@@ -85,7 +85,7 @@ def card_tables(agent: str) -> dict[str, Callable[[], str]]:
 def pages() -> dict[str, dict[str, Callable[[], str]]]:
     """Return page to mark to what makes its table."""
     return {
-        "README.md": {"figures": headlines, "flags": flags_verdict},
+        "README.md": {"first": first_figure, "figures": headlines},
         "RUNS.md": {
             "milestones": milestones,
             "champion": champion,
@@ -120,6 +120,8 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "records": other_records,
         },
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
+        "docs/explanation/figures.md": {"figures": own_figures},
+        "docs/howto/install.md": {"flags": flags_verdict},
         "docs/howto/dqn.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {
