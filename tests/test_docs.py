@@ -276,9 +276,7 @@ def test_headlines_say_what_a_machine_could_not_measure(
 
 
 def test_records_of_the_tables_name_what_they_were_taken_on() -> None:
-    runs = (ROOT / "RUNS.md").read_text(encoding="utf-8").partition("
-## Log
-")[0]
+    runs = (ROOT / "RUNS.md").read_text(encoding="utf-8").partition("\n## Log\n")[0]
     named = set(re.findall(r"`(benchmarks/[^`/]+\.jsonl?)`", README + OWN_FIGURES + runs))
     assert len(named) >= 8
     for name in named:
