@@ -1,7 +1,6 @@
 # What the processor sees: memory, registers and time (docs/gameboy.md, 5.5 to 11 and 13).
 # An access at a time first brings up to it whatever it touches.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memset
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STAMP, STEP_DRAW, STEP_OFF, STEP_SCAN, Machine,
@@ -11,6 +10,7 @@ from fastenv.gameboy._machine cimport (
 from fastenv.gameboy._ppu cimport (
     blank, compare_ly, compare_wy, end_frame, next_ppu_event, run_ppu, update_stat, write_window,
 )
+from fastenv.gameboy._sound cimport before_clearing_div, read_sound, write_sound
 from fastenv.gameboy._state cimport (
     FRAME, INT_JOYPAD, INT_TIMER, M_CYCLE, MBC2, MBC5, NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF,
     R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA,
@@ -77,6 +77,7 @@ cdef inline void fall(Machine* m, bint before, int64_t time) noexcept nogil:
 cdef inline void clear_div(Machine* m, int64_t time) noexcept nogil:
     cdef bint before
     run_timer(m, time)
+    before_clearing_div(m, time)
     before = timer_signal(m, time)
     m.div_start = time
     fall(m, before, time)
@@ -181,6 +182,8 @@ cdef inline uint8_t read_register(Machine* m, unsigned int low, int64_t time) no
     elif low == R_LY:
         catch_up(m, time)
         return shown_ly(m, time)
+    elif R_NR52 <= low < R_LCDC:
+        return read_sound(m, low, time)
     return s.high[low]
 
 
@@ -333,11 +336,7 @@ cdef inline void write_register(
             io[low] = value
         return
     if R_NR10 <= low < R_LCDC:
-        if low == R_NR52:
-            value &= 0x80
-            if not value:
-                memset(io + R_NR10, 0, R_NR52 - R_NR10)
-        io[low] = value
+        write_sound(m, low, value, time)
         return
     m.stop = 0
     if low == R_P1:

@@ -7,6 +7,7 @@ from fastenv.gameboy._machine cimport (
 )
 from fastenv.gameboy._opcodes cimport execute
 from fastenv.gameboy._ppu cimport blank
+from fastenv.gameboy._sound cimport run_sound
 from fastenv.gameboy._state cimport FRAME, M_CYCLE, R_IE, R_IF, R_LCDC, State
 from fastenv.gameboy._transfers cimport catch_up, run_clock, run_serial
 
@@ -107,6 +108,7 @@ cdef inline void run_frames(Machine* m, int frames, uint8_t* picture) noexcept n
         run_frame(m)
     run_timer(m, m.now)
     run_serial(m, m.now)
+    run_sound(m, m.now)
     catch_up(m, m.now)
     run_clock(m, m.now)
     save_machine(m)

@@ -203,7 +203,7 @@ class Cpu:
             self.bus.write((address + 1) & 0xFFFF, self.sp >> 8)
         elif y == 2:
             self.pc = (self.pc + 1) & 0xFFFF
-            self.bus.timer.write_div()
+            self.bus.clear_div()
             self.bus.joypad.stopped = True
         elif y >= 3:
             offset = _signed(self._fetch())
