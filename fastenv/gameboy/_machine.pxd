@@ -30,8 +30,9 @@ cdef enum Mode:
     HBLANK, VBLANK, SCAN, DRAW
 
 cdef enum Asks:
-    # What an instruction leaves to be done at its end.
-    CPU_NOTHING, CPU_HALT, CPU_STOP
+    # What an instruction leaves to be done at its end; the last for having counted, in its last
+    # machine cycle, a register that held an address of OAM (docs/gameboy.md, 9.1).
+    CPU_NOTHING, CPU_HALT, CPU_STOP, CPU_COUNT
 
 cdef struct Machine:
     State* s

@@ -31,6 +31,8 @@ cdef enum:
     WAVE_DELAY = 8
     WAVE_OPEN = 2
     WAVE_NEXT = 4
+    OAM_ROW = 8
+    OAM_ROWS = 20
     R_P1 = 0
     R_SB = 1
     R_SC = 2

@@ -317,7 +317,7 @@ CONSTANTS = {
         "WINDOW_TIME", "WINDOW_BEGIN", "LAST_WX", "FIRST_LINE_LATE", "NEXT_LY", "OBJECTS_A_LINE",
         "SERIAL_BIT", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
         "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK", "SEQUENCER_BIT", "WAVE_BYTES", "WAVE_DELAY",
-        "WAVE_OPEN", "WAVE_NEXT",
+        "WAVE_OPEN", "WAVE_NEXT", "OAM_ROW", "OAM_ROWS",
     )
 } | {f"R_{register.name}": register.value for register in t.IO} | {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,

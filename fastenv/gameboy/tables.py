@@ -51,6 +51,7 @@ SOUND_AT_POWER_UP = 1  # step of the sequencer
 DMA_TIME = 648  # from the write to the end
 DMA_BLOCKS = 640  # left when the first byte is copied
 DMA_BYTES = 160
+OAM_ROW, OAM_ROWS = 8, 20  # bytes that the display reads in a machine cycle, how many times
 
 
 class IO(IntEnum):

@@ -7,6 +7,12 @@ from fastenv.gameboy.reference.apu import Apu
 from fastenv.gameboy.reference.cart import Cart
 from fastenv.gameboy.reference.interrupts import Interrupts
 from fastenv.gameboy.reference.joypad import Joypad
+from fastenv.gameboy.reference.oam_bug import (
+    is_spoiling,
+    spoil_by_counted_read,
+    spoil_by_read,
+    spoil_by_write,
+)
 from fastenv.gameboy.reference.ppu import Ppu
 from fastenv.gameboy.reference.serial import Serial
 from fastenv.gameboy.reference.timer import Timer
@@ -62,15 +68,30 @@ class Bus:
         if self.dma_left:
             self._tick_dma()
 
-    def read(self, address: int) -> int:
-        """Return a byte; a machine cycle passes."""
+    def read(self, address: int, counted: bool = False) -> int:
+        """Return a byte; a machine cycle passes.
+
+        Parameters
+        ----------
+        address : int
+        counted : bool
+            Whether the register that holds the address is counted up or down meanwhile.
+        """
         value = self._read(address)
+        if is_spoiling(address):
+            spoil_by_counted_read(self.ppu) if counted else spoil_by_read(self.ppu)
         self.tick()
         return value
 
     def write(self, address: int, value: int) -> None:
         """Store a byte; a machine cycle passes."""
         self._write(address, value)
+        self.count(address)
+
+    def count(self, address: int) -> None:
+        """Let a machine cycle pass in which a register that holds an address is counted."""
+        if is_spoiling(address):
+            spoil_by_write(self.ppu)
         self.tick()
 
     # -- memory --
