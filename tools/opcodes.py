@@ -36,9 +36,15 @@ HEADER = """\
 # began: an access in its k-th machine cycle happens at now + k * CYCLE.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
-from fastenv.gameboy._bus cimport load, load_code, spins, store
-from fastenv.gameboy._machine cimport CPU_HALT, CPU_STOP, CYCLE, STAMP, Machine, code_page
+from fastenv.gameboy._bus cimport (
+    load_code, load_counted, load_opcode, load_slow, push, spins, store_slow,
+)
+from fastenv.gameboy._machine cimport (
+    CPU_COUNT, CPU_HALT, CPU_STOP, CYCLE, STAMP, Machine, code_page,
+)
+from fastenv.gameboy._oam_bug cimport OAM_PAGE
 from fastenv.gameboy._state cimport State
+from fastenv.gameboy._times cimport rarely
 
 
 cdef inline unsigned int byte(uintptr_t ip) noexcept nogil:
@@ -56,7 +62,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
     cdef unsigned int A = s.a, B = s.b, C = s.c, D = s.d, E = s.e, H = s.h, L = s.l
     cdef unsigned int zr = not s.f & 0x80, nf = s.f & 0x40, hx = s.f >> 1 & 0x10, cf = s.f >> 4 & 1
     cdef unsigned int pc = s.pc, sp = s.sp
-    cdef unsigned int op, v, r, address
+    cdef unsigned int op, v, r, address, place
+    cdef const uint8_t* memory
+    cdef uint8_t* target
     cdef unsigned int jumps = 7  # taken backwards; the first is remembered
     cdef int page = code_page(pc)
     cdef int64_t now = 0
@@ -64,7 +72,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
     cdef uintptr_t ip = code + pc
     if ip > last or s.halt_bug:
         # A single instruction, byte by byte: here memory is not plain, or ends.
-        op = load(m, pc, 0)
+        op = load_opcode(m, pc)
         ip = load_code(m, pc, op, operands(op))
         code, last = ip + s.halt_bug - pc, ip
         s.halt_bug = 0
@@ -104,13 +112,28 @@ class Code:
         self.cycles += 1
         return f"now + {self.cycles - 1} * CYCLE"
 
-    def load(self, name: str, address: str) -> Code:
-        """Read a byte."""
-        return self(f"{name} = load(m, {address}, {self._at()})")
+    def load(self, name: str, address: str, counted: bool = False) -> Code:
+        """Read a byte; whether the register that holds the address is counted up or down."""
+        slow = "load_counted" if counted else "load_slow"
+        return self(
+            f"place = {address}",
+            "memory = m.reads[place >> 12]",
+            "if rarely(memory == NULL):",
+            f"    {name} = {slow}(m, place, {self._at()})",
+            "else:",
+            f"    {name} = memory[place & 0xFFF]",
+        )
 
-    def store(self, address: str, value: str) -> Code:
+    def store(self, address: str, value: str, slow: str = "store_slow") -> Code:
         """Write a byte."""
-        return self(f"store(m, {address}, {value}, {self._at()})")
+        return self(
+            f"place = {address}",
+            "target = m.writes[place >> 12]",
+            "if rarely(target == NULL):",
+            f"    {slow}(m, place, {value}, {self._at()})",
+            "else:",
+            f"    target[place & 0xFFF] = {value}",
+        )
 
     def fetch(self, *names: str) -> Code:
         """Read the next bytes of the program."""
@@ -133,17 +156,17 @@ class Code:
         )
 
     def push(self, high: str, low: str) -> Code:
-        """Write a word to the stack."""
-        self("sp = (sp - 1) & 0xFFFF").store("sp", high)
+        """Count SP, and write a word to the stack."""
+        self.wait()("sp = (sp - 1) & 0xFFFF").store("sp", high, "push")
         return self("sp = (sp - 1) & 0xFFFF").store("sp", low)
 
     def push_pc(self) -> Code:
-        """Write PC to the stack, a machine cycle later."""
-        return self("r = (ip - code) & 0xFFFF").wait().push("r >> 8", "r & 0xFF")
+        """Write PC to the stack."""
+        return self("r = (ip - code) & 0xFFFF").push("r >> 8", "r & 0xFF")
 
     def pop(self, high: str, low: str) -> Code:
         """Read a word from the stack."""
-        self.load(low, "sp")("sp = (sp + 1) & 0xFFFF")
+        self.load(low, "sp", counted=True)("sp = (sp + 1) & 0xFFFF")
         return self.load(high, "sp")("sp = (sp + 1) & 0xFFFF")
 
     def branch(self, condition: str, taken: Code) -> Code:
@@ -289,7 +312,8 @@ def load_or_count_pair(p: int, q: int, counts: bool) -> Code:
             return code.fetch16("sp")
         high, low = PAIRS[p]
         return code.fetch(low, high)
-    code.wait()
+    page = "sp >> 8" if p == 3 else PAIRS[p][0]
+    code.wait()(f"if {page} == OAM_PAGE:", "    m.asks = CPU_COUNT", "    m.stop = 0")
     sign = "-" if q else "+"
     if p == 3:
         return code(f"sp = (sp {sign} 1) & 0xFFFF")
@@ -318,7 +342,7 @@ def add_to_hl(p: int) -> Code:
 def indirect(p: int, q: int) -> Code:
     """Return a load of A through BC, DE, or HL counting up or down."""
     code, address = Code(), (BC, DE, HL, HL)[p]
-    code.load("A", address) if q else code.store(address, "A")
+    code.load("A", address, counted=p >= 2) if q else code.store(address, "A")
     if p >= 2:
         code(f"r = (({HL}) {'+' if p == 2 else '-'} 1) & 0xFFFF", *pair_from_r(2))
     return code
@@ -341,7 +365,7 @@ def group3(y: int, z: int) -> Code:
         return call(y if z == 4 else None)
     if z == 5:
         high, low = PAIRS[y >> 1] if y < 6 else ("A", F)
-        return Code().wait().push(high, low)
+        return Code().push(high, low)
     if z == 6:
         return Code().fetch("v")(*alu(y, "v"))
     return Code().push_pc().jump(str(8 * y))

@@ -1,16 +1,17 @@
 # What the processor sees: memory, registers and time (docs/gameboy.md, 5.5 to 11 and 13).
 # An access at a time first brings up to it whatever it touches.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memset
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STAMP, STEP_DRAW, STEP_OFF, STEP_SCAN, Machine,
     Mode, VBLANK, code_page, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits, next_frame,
     open_ram, request, shown_ly, shown_mode,
 )
+from fastenv.gameboy._oam_bug cimport OAM_PAGE, spoil_by_read, spoil_by_write
 from fastenv.gameboy._ppu cimport (
     blank, compare_ly, compare_wy, end_frame, next_ppu_event, run_ppu, update_stat, write_window,
 )
+from fastenv.gameboy._sound cimport before_clearing_div, read_sound, write_sound
 from fastenv.gameboy._state cimport (
     FRAME, INT_JOYPAD, INT_TIMER, M_CYCLE, MBC2, MBC5, NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF,
     R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA,
@@ -77,6 +78,7 @@ cdef inline void fall(Machine* m, bint before, int64_t time) noexcept nogil:
 cdef inline void clear_div(Machine* m, int64_t time) noexcept nogil:
     cdef bint before
     run_timer(m, time)
+    before_clearing_div(m, time)
     before = timer_signal(m, time)
     m.div_start = time
     fall(m, before, time)
@@ -181,6 +183,8 @@ cdef inline uint8_t read_register(Machine* m, unsigned int low, int64_t time) no
     elif low == R_LY:
         catch_up(m, time)
         return shown_ly(m, time)
+    elif R_NR52 <= low < R_LCDC:
+        return read_sound(m, low, time)
     return s.high[low]
 
 
@@ -198,7 +202,21 @@ cdef inline bint oam_closed(const Machine* m, int64_t time, bint writing) noexce
     return mode == DRAW or (not writing and m.step == STEP_SCAN)
 
 
-cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t time) noexcept nogil:
+cdef inline uint8_t load_oam(
+    Machine* m, unsigned int low, int64_t time, bint counted
+) noexcept nogil:
+    cdef uint8_t value = 0
+    catch_up(m, time)
+    if oam_closed(m, time, False):
+        value = 0xFF
+    elif low < 160:
+        value = m.s.oam[low]
+    spoil_by_read(m, time, counted)
+    return value
+
+
+cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t stamp) noexcept nogil:
+    cdef int64_t time = m.now + (stamp >> STAMP)
     cdef State* s = m.s
     cdef unsigned int low = address & 0xFF
     if address >= 0xFF00:
@@ -206,10 +224,7 @@ cdef inline uint8_t load_slow(Machine* m, unsigned int address, int64_t time) no
             return s.high[low]
         return read_register(m, low, time) | m.c.read_ones[low]
     if address >= 0xFE00:
-        catch_up(m, time)
-        if oam_closed(m, time, False):
-            return 0xFF
-        return s.oam[low] if low < 160 else 0
+        return load_oam(m, low, time, False)
     if m.dma_end:
         catch_up(m, time)
         if m.dma_byte >= 0 and dma_conflicts(m, address >> 12):
@@ -228,7 +243,19 @@ cdef inline uint8_t load(Machine* m, unsigned int address, int64_t stamp) noexce
     cdef const uint8_t* page = m.reads[address >> 12]
     if page != NULL:
         return page[address & 0xFFF]
-    return load_slow(m, address, m.now + (stamp >> STAMP))
+    return load_slow(m, address, stamp)
+
+
+cdef inline uint8_t load_counted(Machine* m, unsigned int address, int64_t stamp) noexcept nogil:
+    # The same where the register that holds the address is counted up or down meanwhile.
+    if address >> 8 == OAM_PAGE:
+        return load_oam(m, address & 0xFF, m.now + (stamp >> STAMP), True)
+    return load(m, address, stamp)
+
+
+cdef inline uint8_t load_opcode(Machine* m, unsigned int pc) noexcept nogil:
+    # After a HALT that did not wait PC does not count on.
+    return load(m, pc, 0) if m.s.halt_bug else load_counted(m, pc, 0)
 
 
 cdef inline uintptr_t load_code(
@@ -239,7 +266,7 @@ cdef inline uintptr_t load_code(
     cdef int i
     m.code[0] = op
     for i in range(operands):
-        m.code[i + 1] = load(m, (pc + i + 1 - m.s.halt_bug) & 0xFFFF, (i + 1) * CYCLE)
+        m.code[i + 1] = load_counted(m, (pc + i + 1 - m.s.halt_bug) & 0xFFFF, (i + 1) * CYCLE)
     return <uintptr_t>&m.code[0]
 
 
@@ -333,11 +360,7 @@ cdef inline void write_register(
             io[low] = value
         return
     if R_NR10 <= low < R_LCDC:
-        if low == R_NR52:
-            value &= 0x80
-            if not value:
-                memset(io + R_NR10, 0, R_NR52 - R_NR10)
-        io[low] = value
+        write_sound(m, low, value, time)
         return
     m.stop = 0
     if low == R_P1:
@@ -394,8 +417,9 @@ cdef inline bint writes_into_dma(
 
 
 cdef inline void store_slow(
-    Machine* m, unsigned int address, uint8_t value, int64_t time
+    Machine* m, unsigned int address, uint8_t value, int64_t stamp
 ) noexcept nogil:
+    cdef int64_t time = m.now + (stamp >> STAMP)
     cdef State* s = m.s
     cdef unsigned int low = address & 0xFF
     cdef uint8_t* ram
@@ -415,6 +439,7 @@ cdef inline void store_slow(
         catch_up(m, time)
         if low < 160 and not oam_closed(m, time, True):
             s.oam[low] = value
+        spoil_by_write(m, time)
     else:
         if address < 0x8000:
             write_bank(m, address, value, time)
@@ -436,7 +461,14 @@ cdef inline void store(
     if page != NULL:
         page[address & 0xFFF] = value
     else:
-        store_slow(m, address, value, m.now + (stamp >> STAMP))
+        store_slow(m, address, value, stamp)
+
+
+cdef inline void push(Machine* m, unsigned int sp, uint8_t value, int64_t stamp) noexcept nogil:
+    # Write the first byte of a word to the stack, behind a machine cycle in which SP was counted.
+    if (sp + 1) >> 8 == OAM_PAGE:
+        spoil_by_write(m, m.now + (stamp >> STAMP) - M_CYCLE)
+    store(m, sp, value, stamp)
 
 
 # -- idle loops (docs/gameboy.md, 13) --------------------------------------------------------------

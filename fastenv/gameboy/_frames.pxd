@@ -1,12 +1,16 @@
 # Frames of one machine, event by event (docs/gameboy.md, 13).
 from libc.stdint cimport uint8_t
 
-from fastenv.gameboy._bus cimport clear_div, run_events, run_timer, schedule, store
-from fastenv.gameboy._machine cimport (
-    CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
+from fastenv.gameboy._bus cimport (
+    clear_div, push, run_events, run_timer, schedule, store,
 )
+from fastenv.gameboy._machine cimport (
+    CPU_COUNT, CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
+)
+from fastenv.gameboy._oam_bug cimport spoil_by_write
 from fastenv.gameboy._opcodes cimport execute
 from fastenv.gameboy._ppu cimport blank
+from fastenv.gameboy._sound cimport run_sound
 from fastenv.gameboy._state cimport FRAME, M_CYCLE, R_IE, R_IF, R_LCDC, State
 from fastenv.gameboy._transfers cimport catch_up, run_clock, run_serial
 
@@ -18,6 +22,9 @@ cdef inline unsigned int pending(const Machine* m) noexcept nogil:
 cdef inline void catch_events(Machine* m) noexcept nogil:
     # Do all that was due by now; a write may have brought an event forward.
     if m.stop == 0:
+        if m.asks == CPU_COUNT:
+            spoil_by_write(m, m.now - M_CYCLE)
+            m.asks = CPU_NOTHING
         schedule(m)
     run_events(m, m.now)
 
@@ -30,7 +37,7 @@ cdef inline void serve(Machine* m) noexcept nogil:
     s.ime = False
     schedule(m)
     s.sp -= 1
-    store(m, s.sp, s.pc >> 8, 2 * CYCLE)
+    push(m, s.sp, s.pc >> 8, 2 * CYCLE)
     m.now += 12
     catch_events(m)
     requests = pending(m)
@@ -107,6 +114,7 @@ cdef inline void run_frames(Machine* m, int frames, uint8_t* picture) noexcept n
         run_frame(m)
     run_timer(m, m.now)
     run_serial(m, m.now)
+    run_sound(m, m.now)
     catch_up(m, m.now)
     run_clock(m, m.now)
     save_machine(m)

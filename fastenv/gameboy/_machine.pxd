@@ -30,8 +30,9 @@ cdef enum Mode:
     HBLANK, VBLANK, SCAN, DRAW
 
 cdef enum Asks:
-    # What an instruction leaves to be done at its end.
-    CPU_NOTHING, CPU_HALT, CPU_STOP
+    # What an instruction leaves to be done at its end; the last for having counted, in its last
+    # machine cycle, a register that held an address of OAM (docs/gameboy.md, 9.1).
+    CPU_NOTHING, CPU_HALT, CPU_STOP, CPU_COUNT
 
 cdef struct Machine:
     State* s
@@ -77,6 +78,7 @@ cdef struct Machine:
     int64_t reload_at  # 0: no overflow
     int64_t reloaded_at  # when the last reload was
     int64_t timer_event
+    int64_t sound_at  # all that was due by then is done
     # -- transfers; 0: none --
     int64_t serial_end
     int64_t serial_at  # SB is shifted up to here
@@ -293,7 +295,7 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.reload_at = m.now + M_CYCLE if s.reload == RELOAD_OVERFLOWN else 0
     m.reloaded_at = m.now if s.reload == RELOAD_DONE else m.now - M_CYCLE
     m.serial_end = m.now + s.serial_left if s.serial_left else 0
-    m.serial_at = m.now
+    m.serial_at = m.sound_at = m.now
     m.dma_end = m.now + s.dma_left if s.dma_left else 0
     m.dma_at = m.now + M_CYCLE
     m.dma_byte = s.dma_byte if s.dma_blocks else -1

@@ -7,9 +7,15 @@
 # began: an access in its k-th machine cycle happens at now + k * CYCLE.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
-from fastenv.gameboy._bus cimport load, load_code, spins, store
-from fastenv.gameboy._machine cimport CPU_HALT, CPU_STOP, CYCLE, STAMP, Machine, code_page
+from fastenv.gameboy._bus cimport (
+    load_code, load_counted, load_opcode, load_slow, push, spins, store_slow,
+)
+from fastenv.gameboy._machine cimport (
+    CPU_COUNT, CPU_HALT, CPU_STOP, CYCLE, STAMP, Machine, code_page,
+)
+from fastenv.gameboy._oam_bug cimport OAM_PAGE
 from fastenv.gameboy._state cimport State
+from fastenv.gameboy._times cimport rarely
 
 
 cdef inline unsigned int byte(uintptr_t ip) noexcept nogil:
@@ -37,7 +43,9 @@ cdef inline void execute(Machine* m) noexcept nogil:
     cdef unsigned int A = s.a, B = s.b, C = s.c, D = s.d, E = s.e, H = s.h, L = s.l
     cdef unsigned int zr = not s.f & 0x80, nf = s.f & 0x40, hx = s.f >> 1 & 0x10, cf = s.f >> 4 & 1
     cdef unsigned int pc = s.pc, sp = s.sp
-    cdef unsigned int op, v, r, address
+    cdef unsigned int op, v, r, address, place
+    cdef const uint8_t* memory
+    cdef uint8_t* target
     cdef unsigned int jumps = 7  # taken backwards; the first is remembered
     cdef int page = code_page(pc)
     cdef int64_t now = 0
@@ -45,7 +53,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
     cdef uintptr_t ip = code + pc
     if ip > last or s.halt_bug:
         # A single instruction, byte by byte: here memory is not plain, or ends.
-        op = load(m, pc, 0)
+        op = load_opcode(m, pc)
         ip = load_code(m, pc, op, operands(op))
         code, last = ip + s.halt_bug - pc, ip
         s.halt_bug = 0
@@ -60,9 +68,17 @@ cdef inline void execute(Machine* m) noexcept nogil:
             ip += 2
             now += 3 * CYCLE + 1
         elif op == 0x02:
-            store(m, B << 8 | C, A, now + 1 * CYCLE)
+            place = B << 8 | C
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
         elif op == 0x03:
+            if B == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             r = ((B << 8 | C) + 1) & 0xFFFF
             B, C = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
@@ -94,8 +110,18 @@ cdef inline void execute(Machine* m) noexcept nogil:
             v = byte(ip + 1)
             ip += 2
             address = v << 8 | r
-            store(m, address, sp & 0xFF, now + 3 * CYCLE)
-            store(m, (address + 1) & 0xFFFF, sp >> 8, now + 4 * CYCLE)
+            place = address
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, sp & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = sp & 0xFF
+            place = (address + 1) & 0xFFFF
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, sp >> 8, now + 4 * CYCLE)
+            else:
+                target[place & 0xFFF] = sp >> 8
             now += 5 * CYCLE + 1
         elif op == 0x09:
             v = (B << 8 | C)
@@ -105,9 +131,17 @@ cdef inline void execute(Machine* m) noexcept nogil:
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x0A:
-            A = load(m, B << 8 | C, now + 1 * CYCLE)
+            place = B << 8 | C
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x0B:
+            if B == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             r = ((B << 8 | C) - 1) & 0xFFFF
             B, C = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
@@ -145,9 +179,17 @@ cdef inline void execute(Machine* m) noexcept nogil:
             ip += 2
             now += 3 * CYCLE + 1
         elif op == 0x12:
-            store(m, D << 8 | E, A, now + 1 * CYCLE)
+            place = D << 8 | E
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
         elif op == 0x13:
+            if D == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             r = ((D << 8 | E) + 1) & 0xFFFF
             D, E = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
@@ -199,9 +241,17 @@ cdef inline void execute(Machine* m) noexcept nogil:
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x1A:
-            A = load(m, D << 8 | E, now + 1 * CYCLE)
+            place = D << 8 | E
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x1B:
+            if D == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             r = ((D << 8 | E) - 1) & 0xFFFF
             D, E = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
@@ -253,11 +303,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             ip += 2
             now += 3 * CYCLE + 1
         elif op == 0x22:
-            store(m, H << 8 | L, A, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             r = ((H << 8 | L) + 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x23:
+            if H == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             r = ((H << 8 | L) + 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
@@ -314,11 +372,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x2A:
-            A = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             r = ((H << 8 | L) + 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x2B:
+            if H == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             r = ((H << 8 | L) - 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
@@ -369,33 +435,66 @@ cdef inline void execute(Machine* m) noexcept nogil:
             sp = v << 8 | r
             now += 3 * CYCLE + 1
         elif op == 0x32:
-            store(m, H << 8 | L, A, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             r = ((H << 8 | L) - 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x33:
+            if sp >> 8 == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             sp = (sp + 1) & 0xFFFF
             now += 2 * CYCLE + 1
         elif op == 0x34:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             r = (v + 1) & 0xFF
             hx = v ^ r
             nf = 0
             v = zr = r
-            store(m, H << 8 | L, v, now + 2 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, v, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = v
             now += 3 * CYCLE + 1
         elif op == 0x35:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             r = (v - 1) & 0xFF
             hx = v ^ r
             nf = 64
             v = zr = r
-            store(m, H << 8 | L, v, now + 2 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, v, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = v
             now += 3 * CYCLE + 1
         elif op == 0x36:
             v = byte(ip + 0)
             ip += 1
-            store(m, H << 8 | L, v, now + 2 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, v, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = v
             now += 3 * CYCLE + 1
         elif op == 0x37:
             nf = hx = 0
@@ -428,11 +527,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             H, L = r >> 8 & 0xFF, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x3A:
-            A = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             r = ((H << 8 | L) - 1) & 0xFFFF
             H, L = r >> 8, r & 0xFF
             now += 2 * CYCLE + 1
         elif op == 0x3B:
+            if sp >> 8 == OAM_PAGE:
+                m.asks = CPU_COUNT
+                m.stop = 0
             sp = (sp - 1) & 0xFFFF
             now += 2 * CYCLE + 1
         elif op == 0x3C:
@@ -473,7 +580,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             B = L
             now += 1 * CYCLE + 1
         elif op == 0x46:
-            B = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                B = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                B = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x47:
             B = A
@@ -496,7 +608,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             C = L
             now += 1 * CYCLE + 1
         elif op == 0x4E:
-            C = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                C = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                C = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x4F:
             C = A
@@ -519,7 +636,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             D = L
             now += 1 * CYCLE + 1
         elif op == 0x56:
-            D = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                D = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                D = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x57:
             D = A
@@ -542,7 +664,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             E = L
             now += 1 * CYCLE + 1
         elif op == 0x5E:
-            E = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                E = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                E = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x5F:
             E = A
@@ -565,7 +692,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             H = L
             now += 1 * CYCLE + 1
         elif op == 0x66:
-            H = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                H = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                H = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x67:
             H = A
@@ -588,35 +720,75 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0x6D:
             now += 1 * CYCLE + 1
         elif op == 0x6E:
-            L = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                L = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                L = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x6F:
             L = A
             now += 1 * CYCLE + 1
         elif op == 0x70:
-            store(m, H << 8 | L, B, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, B, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = B
             now += 2 * CYCLE + 1
         elif op == 0x71:
-            store(m, H << 8 | L, C, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, C, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = C
             now += 2 * CYCLE + 1
         elif op == 0x72:
-            store(m, H << 8 | L, D, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, D, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = D
             now += 2 * CYCLE + 1
         elif op == 0x73:
-            store(m, H << 8 | L, E, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, E, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = E
             now += 2 * CYCLE + 1
         elif op == 0x74:
-            store(m, H << 8 | L, H, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, H, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = H
             now += 2 * CYCLE + 1
         elif op == 0x75:
-            store(m, H << 8 | L, L, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, L, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = L
             now += 2 * CYCLE + 1
         elif op == 0x76:
             m.asks = CPU_HALT
             m.stop = 0
             now += 1 * CYCLE + 1
         elif op == 0x77:
-            store(m, H << 8 | L, A, now + 1 * CYCLE)
+            place = H << 8 | L
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
         elif op == 0x78:
             A = B
@@ -637,7 +809,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             A = L
             now += 1 * CYCLE + 1
         elif op == 0x7E:
-            A = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0x7F:
             now += 1 * CYCLE + 1
@@ -684,7 +861,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
         elif op == 0x86:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             r = A + v
             hx = A ^ v ^ r
             nf = 0
@@ -741,7 +923,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
         elif op == 0x8E:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             r = A + v + cf
             hx = A ^ v ^ r
             nf = 0
@@ -798,7 +985,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
         elif op == 0x96:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             r = A - v
             hx = A ^ v ^ r
             nf = 0x40
@@ -855,7 +1047,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             A = zr = r & 0xFF
             now += 1 * CYCLE + 1
         elif op == 0x9E:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             r = A - v - cf
             hx = A ^ v ^ r
             nf = 0x40
@@ -900,7 +1097,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             nf = cf = 0
             now += 1 * CYCLE + 1
         elif op == 0xA6:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             A = zr = A & v
             hx = 16
             nf = cf = 0
@@ -941,7 +1143,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             nf = cf = 0
             now += 1 * CYCLE + 1
         elif op == 0xAE:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             A = zr = A ^ v
             hx = 0
             nf = cf = 0
@@ -982,7 +1189,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             nf = cf = 0
             now += 1 * CYCLE + 1
         elif op == 0xB6:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             A = zr = A | v
             hx = 0
             nf = cf = 0
@@ -1035,7 +1247,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             zr = r & 0xFF
             now += 1 * CYCLE + 1
         elif op == 0xBE:
-            v = load(m, H << 8 | L, now + 1 * CYCLE)
+            place = H << 8 | L
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             r = A - v
             hx = A ^ v ^ r
             nf = 0x40
@@ -1051,9 +1268,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 1 * CYCLE + 1
         elif op == 0xC0:
             if zr != 0:
-                r = load(m, sp, now + 2 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    r = load_counted(m, place, now + 2 * CYCLE)
+                else:
+                    r = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
-                v = load(m, sp, now + 3 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 3 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
                 pc = v << 8 | r
                 page = code_page(pc)
@@ -1062,9 +1289,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
         elif op == 0xC1:
-            C = load(m, sp, now + 1 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                C = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                C = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
-            B = load(m, sp, now + 2 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                B = load_slow(m, place, now + 2 * CYCLE)
+            else:
+                B = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             now += 3 * CYCLE + 1
         elif op == 0xC2:
@@ -1097,9 +1334,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             if zr != 0:
                 r = (ip - code) & 0xFFFF
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r >> 8, now + 4 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    push(m, place, r >> 8, now + 4 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r >> 8
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r & 0xFF, now + 5 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r & 0xFF
                 pc = address
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
@@ -1108,9 +1355,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 3 * CYCLE + 1
         elif op == 0xC5:
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, B, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, B, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = B
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, C, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, C, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = C
             now += 4 * CYCLE + 1
         elif op == 0xC6:
             v = byte(ip + 0)
@@ -1124,9 +1381,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xC7:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 0
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -1134,9 +1401,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 4 * CYCLE + 1
         elif op == 0xC8:
             if zr == 0:
-                r = load(m, sp, now + 2 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    r = load_counted(m, place, now + 2 * CYCLE)
+                else:
+                    r = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
-                v = load(m, sp, now + 3 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 3 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
                 pc = v << 8 | r
                 page = code_page(pc)
@@ -1145,9 +1422,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
         elif op == 0xC9:
-            r = load(m, sp, now + 1 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                r = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                r = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
-            v = load(m, sp, now + 2 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 2 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             pc = v << 8 | r
             page = code_page(pc)
@@ -1206,12 +1493,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x06:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = (v << 1 | v >> 7) & 0xFF
                 cf = v >> 7
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x07:
                 r = (A << 1 | A >> 7) & 0xFF
@@ -1256,12 +1553,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x0E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = (v >> 1 | v << 7) & 0xFF
                 cf = v & 1
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x0F:
                 r = (A >> 1 | A << 7) & 0xFF
@@ -1306,12 +1613,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x16:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = (v << 1 | cf) & 0xFF
                 cf = v >> 7
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x17:
                 r = (A << 1 | cf) & 0xFF
@@ -1356,12 +1673,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x1E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = v >> 1 | cf << 7
                 cf = v & 1
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x1F:
                 r = A >> 1 | cf << 7
@@ -1406,12 +1733,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x26:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = v << 1 & 0xFF
                 cf = v >> 7
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x27:
                 r = A << 1 & 0xFF
@@ -1456,12 +1793,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x2E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = v >> 1 | v & 0x80
                 cf = v & 1
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x2F:
                 r = A >> 1 | A & 0x80
@@ -1506,12 +1853,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x36:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = (v << 4 | v >> 4) & 0xFF
                 cf = 0
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x37:
                 r = (A << 4 | A >> 4) & 0xFF
@@ -1556,12 +1913,22 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 hx = nf = 0
                 now += 2 * CYCLE + 1
             elif op == 0x3E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 r = v >> 1
                 cf = v & 1
                 v = zr = r
                 hx = nf = 0
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x3F:
                 r = A >> 1
@@ -1594,7 +1961,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x46:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 1
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1627,7 +1999,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x4E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 2
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1660,7 +2037,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x56:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 4
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1693,7 +2075,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x5E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 8
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1726,7 +2113,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x66:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 16
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1759,7 +2151,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x6E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 32
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1792,7 +2189,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x76:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 64
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1825,7 +2227,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 nf, hx = 0, 0x10
                 now += 2 * CYCLE + 1
             elif op == 0x7E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 zr = v & 128
                 nf, hx = 0, 0x10
                 now += 3 * CYCLE + 1
@@ -1852,9 +2259,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 254
                 now += 2 * CYCLE + 1
             elif op == 0x86:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 254
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x87:
                 A &= 254
@@ -1878,9 +2295,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 253
                 now += 2 * CYCLE + 1
             elif op == 0x8E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 253
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x8F:
                 A &= 253
@@ -1904,9 +2331,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 251
                 now += 2 * CYCLE + 1
             elif op == 0x96:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 251
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x97:
                 A &= 251
@@ -1930,9 +2367,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 247
                 now += 2 * CYCLE + 1
             elif op == 0x9E:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 247
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0x9F:
                 A &= 247
@@ -1956,9 +2403,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 239
                 now += 2 * CYCLE + 1
             elif op == 0xA6:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 239
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xA7:
                 A &= 239
@@ -1982,9 +2439,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 223
                 now += 2 * CYCLE + 1
             elif op == 0xAE:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 223
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xAF:
                 A &= 223
@@ -2008,9 +2475,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 191
                 now += 2 * CYCLE + 1
             elif op == 0xB6:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 191
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xB7:
                 A &= 191
@@ -2034,9 +2511,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L &= 127
                 now += 2 * CYCLE + 1
             elif op == 0xBE:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v &= 127
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xBF:
                 A &= 127
@@ -2060,9 +2547,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 1
                 now += 2 * CYCLE + 1
             elif op == 0xC6:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 1
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xC7:
                 A |= 1
@@ -2086,9 +2583,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 2
                 now += 2 * CYCLE + 1
             elif op == 0xCE:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 2
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xCF:
                 A |= 2
@@ -2112,9 +2619,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 4
                 now += 2 * CYCLE + 1
             elif op == 0xD6:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 4
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xD7:
                 A |= 4
@@ -2138,9 +2655,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 8
                 now += 2 * CYCLE + 1
             elif op == 0xDE:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 8
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xDF:
                 A |= 8
@@ -2164,9 +2691,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 16
                 now += 2 * CYCLE + 1
             elif op == 0xE6:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 16
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xE7:
                 A |= 16
@@ -2190,9 +2727,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 32
                 now += 2 * CYCLE + 1
             elif op == 0xEE:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 32
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xEF:
                 A |= 32
@@ -2216,9 +2763,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 64
                 now += 2 * CYCLE + 1
             elif op == 0xF6:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 64
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             elif op == 0xF7:
                 A |= 64
@@ -2242,9 +2799,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 L |= 128
                 now += 2 * CYCLE + 1
             elif op == 0xFE:
-                v = load(m, H << 8 | L, now + 2 * CYCLE)
+                place = H << 8 | L
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 2 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 v |= 128
-                store(m, H << 8 | L, v, now + 3 * CYCLE)
+                place = H << 8 | L
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, v, now + 3 * CYCLE)
+                else:
+                    target[place & 0xFFF] = v
                 now += 4 * CYCLE + 1
             else:
                 A |= 128
@@ -2257,9 +2824,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             if zr == 0:
                 r = (ip - code) & 0xFFFF
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r >> 8, now + 4 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    push(m, place, r >> 8, now + 4 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r >> 8
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r & 0xFF, now + 5 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r & 0xFF
                 pc = address
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
@@ -2273,9 +2850,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             address = v << 8 | r
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 4 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 4 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 5 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = address
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -2293,9 +2880,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xCF:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 8
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -2303,9 +2900,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 4 * CYCLE + 1
         elif op == 0xD0:
             if not cf:
-                r = load(m, sp, now + 2 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    r = load_counted(m, place, now + 2 * CYCLE)
+                else:
+                    r = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
-                v = load(m, sp, now + 3 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 3 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
                 pc = v << 8 | r
                 page = code_page(pc)
@@ -2314,9 +2921,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
         elif op == 0xD1:
-            E = load(m, sp, now + 1 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                E = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                E = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
-            D = load(m, sp, now + 2 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                D = load_slow(m, place, now + 2 * CYCLE)
+            else:
+                D = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             now += 3 * CYCLE + 1
         elif op == 0xD2:
@@ -2343,9 +2960,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             if not cf:
                 r = (ip - code) & 0xFFFF
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r >> 8, now + 4 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    push(m, place, r >> 8, now + 4 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r >> 8
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r & 0xFF, now + 5 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r & 0xFF
                 pc = address
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
@@ -2354,9 +2981,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 3 * CYCLE + 1
         elif op == 0xD5:
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, D, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, D, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = D
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, E, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, E, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = E
             now += 4 * CYCLE + 1
         elif op == 0xD6:
             v = byte(ip + 0)
@@ -2370,9 +3007,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xD7:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 16
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -2380,9 +3027,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 4 * CYCLE + 1
         elif op == 0xD8:
             if cf:
-                r = load(m, sp, now + 2 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    r = load_counted(m, place, now + 2 * CYCLE)
+                else:
+                    r = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
-                v = load(m, sp, now + 3 * CYCLE)
+                place = sp
+                memory = m.reads[place >> 12]
+                if rarely(memory == NULL):
+                    v = load_slow(m, place, now + 3 * CYCLE)
+                else:
+                    v = memory[place & 0xFFF]
                 sp = (sp + 1) & 0xFFFF
                 pc = v << 8 | r
                 page = code_page(pc)
@@ -2391,9 +3048,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 now += 3 * CYCLE
             now += 2 * CYCLE + 1
         elif op == 0xD9:
-            r = load(m, sp, now + 1 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                r = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                r = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
-            v = load(m, sp, now + 2 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_slow(m, place, now + 2 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             pc = v << 8 | r
             page = code_page(pc)
@@ -2426,9 +3093,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             if cf:
                 r = (ip - code) & 0xFFFF
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r >> 8, now + 4 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    push(m, place, r >> 8, now + 4 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r >> 8
                 sp = (sp - 1) & 0xFFFF
-                store(m, sp, r & 0xFF, now + 5 * CYCLE)
+                place = sp
+                target = m.writes[place >> 12]
+                if rarely(target == NULL):
+                    store_slow(m, place, r & 0xFF, now + 5 * CYCLE)
+                else:
+                    target[place & 0xFFF] = r & 0xFF
                 pc = address
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
@@ -2451,9 +3128,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xDF:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 24
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -2462,16 +3149,36 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xE0:
             v = byte(ip + 0)
             ip += 1
-            store(m, 0xFF00 | v, A, now + 2 * CYCLE)
+            place = 0xFF00 | v
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             now += 3 * CYCLE + 1
         elif op == 0xE1:
-            L = load(m, sp, now + 1 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                L = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                L = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
-            H = load(m, sp, now + 2 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                H = load_slow(m, place, now + 2 * CYCLE)
+            else:
+                H = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             now += 3 * CYCLE + 1
         elif op == 0xE2:
-            store(m, 0xFF00 | C, A, now + 1 * CYCLE)
+            place = 0xFF00 | C
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 1 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             now += 2 * CYCLE + 1
         elif op == 0xE3:
             s.locked = 1
@@ -2483,9 +3190,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 1 * CYCLE + 1
         elif op == 0xE5:
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, H, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, H, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = H
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, L, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, L, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = L
             now += 4 * CYCLE + 1
         elif op == 0xE6:
             v = byte(ip + 0)
@@ -2497,9 +3214,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xE7:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 32
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -2525,7 +3252,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             v = byte(ip + 1)
             ip += 2
             address = v << 8 | r
-            store(m, address, A, now + 3 * CYCLE)
+            place = address
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, A, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             now += 4 * CYCLE + 1
         elif op == 0xEB:
             s.locked = 1
@@ -2549,9 +3281,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xEF:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 40
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -2560,18 +3302,38 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xF0:
             v = byte(ip + 0)
             ip += 1
-            A = load(m, 0xFF00 | v, now + 2 * CYCLE)
+            place = 0xFF00 | v
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_slow(m, place, now + 2 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             now += 3 * CYCLE + 1
         elif op == 0xF1:
-            v = load(m, sp, now + 1 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                v = load_counted(m, place, now + 1 * CYCLE)
+            else:
+                v = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
-            A = load(m, sp, now + 2 * CYCLE)
+            place = sp
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_slow(m, place, now + 2 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             sp = (sp + 1) & 0xFFFF
             zr, nf = not v & 0x80, v & 0x40
             hx, cf = v >> 1 & 0x10, v >> 4 & 1
             now += 3 * CYCLE + 1
         elif op == 0xF2:
-            A = load(m, 0xFF00 | C, now + 1 * CYCLE)
+            place = 0xFF00 | C
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_slow(m, place, now + 1 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             now += 2 * CYCLE + 1
         elif op == 0xF3:
             s.ime = s.ime_delay = 0
@@ -2582,9 +3344,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             now += 1 * CYCLE + 1
         elif op == 0xF5:
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, A, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, A, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = A
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4), now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4), now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4)
             now += 4 * CYCLE + 1
         elif op == 0xF6:
             v = byte(ip + 0)
@@ -2596,9 +3368,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         elif op == 0xF7:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 48
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]
@@ -2621,7 +3403,12 @@ cdef inline void execute(Machine* m) noexcept nogil:
             v = byte(ip + 1)
             ip += 2
             address = v << 8 | r
-            A = load(m, address, now + 3 * CYCLE)
+            place = address
+            memory = m.reads[place >> 12]
+            if rarely(memory == NULL):
+                A = load_slow(m, place, now + 3 * CYCLE)
+            else:
+                A = memory[place & 0xFFF]
             now += 4 * CYCLE + 1
         elif op == 0xFB:
             if s.ime_delay == 0:
@@ -2648,9 +3435,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
         else:
             r = (ip - code) & 0xFFFF
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r >> 8, now + 2 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                push(m, place, r >> 8, now + 2 * CYCLE)
+            else:
+                target[place & 0xFFF] = r >> 8
             sp = (sp - 1) & 0xFFFF
-            store(m, sp, r & 0xFF, now + 3 * CYCLE)
+            place = sp
+            target = m.writes[place >> 12]
+            if rarely(target == NULL):
+                store_slow(m, place, r & 0xFF, now + 3 * CYCLE)
+            else:
+                target[place & 0xFFF] = r & 0xFF
             pc = 56
             page = code_page(pc)
             code, last = m.codes[page], m.lasts[page]

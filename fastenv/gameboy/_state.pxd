@@ -26,6 +26,13 @@ cdef enum:
     DMA_BYTES = 160
     CLOCK = 4194304
     FIRST_CLOCK_BANK = 8
+    SEQUENCER_BIT = 4096
+    WAVE_BYTES = 16
+    WAVE_DELAY = 8
+    WAVE_OPEN = 2
+    WAVE_NEXT = 4
+    OAM_ROW = 8
+    OAM_ROWS = 20
     R_P1 = 0
     R_SB = 1
     R_SC = 2
@@ -35,6 +42,9 @@ cdef enum:
     R_TAC = 7
     R_IF = 15
     R_NR10 = 16
+    R_NR13 = 19
+    R_NR14 = 20
+    R_NR30 = 26
     R_NR50 = 36
     R_NR51 = 37
     R_NR52 = 38
@@ -215,7 +225,15 @@ cdef extern from "_state.h":
         uint8_t dma_byte
         uint16_t window_at
         uint8_t late
-        uint8_t unused[175]
+        uint8_t sound_step
+        uint16_t lengths[4]
+        uint16_t wave_left
+        uint16_t sweep_period
+        uint8_t sweep_left
+        uint8_t sweep_due
+        uint8_t sweep_negated
+        uint8_t wave_at
+        uint8_t unused[158]
         uint8_t oam[160]
         uint8_t serial[64]
         uint8_t pad[32]

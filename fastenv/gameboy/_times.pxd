@@ -10,6 +10,7 @@ cdef extern from "_times.h":
 
     Spent spent
     bint counts
+    bint rarely "FASTENV_RARELY"(bint truth) noexcept nogil
     int64_t clock_ns() noexcept nogil
     void start_step(Watch* watch) noexcept nogil
     void start_drawing(Watch* watch) noexcept nogil

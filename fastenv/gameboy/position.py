@@ -18,6 +18,7 @@ from fastenv.gameboy.tables import (
     M_CYCLE,
     NEXT_LY,
     SCAN_END,
+    SEQUENCER_BIT,
     SERIAL_KEPT,
     VISIBLE,
     Reload,
@@ -31,6 +32,7 @@ _CPU = ("a", "f", "b", "c", "d", "e", "h", "l", "pc", "sp", "ime", "ime_delay", 
 _CART = ("rom_bank", "ram_bank", "bank_mode", "ram_enable")
 _PPU = ("dot", "first_frame", "lyc_match", "wy_seen", "window_line")
 _PPU_REGISTERS = (IO.LCDC, IO.STAT, IO.SCY, IO.SCX, IO.LYC, IO.BGP, IO.OBP0, IO.OBP1, IO.WY, IO.WX)
+_APU = ("sweep_period", "sweep_left", "sweep_due", "sweep_negated", "wave_left", "wave_at")
 _SOUND = slice(IO.NR10, IO.LCDC)
 _HRAM = slice(0x80, 0xFF)
 
@@ -44,7 +46,7 @@ def pack(machine: Machine) -> Array:
     """Return the row of a machine that stands between two frames, shape (1,)."""
     row = np.zeros(1, state_dtype(machine.cartridge.ram_size))
     record, bus, ppu = row[0], machine.bus, machine.ppu
-    for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU)):
+    for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU), (bus.apu, _APU)):
         for name in names:
             record[name] = getattr(part, name)
     record["delay"] = ppu.delay if ppu.drawing_line else 0
@@ -56,6 +58,7 @@ def pack(machine: Machine) -> Array:
     record["serial"][: len(bus.serial.sent)] = list(bus.serial.sent)
     record["dma_left"], record["dma_blocks"] = bus.dma_left, bus.dma_byte is not None
     record["dma_byte"] = bus.dma_byte or 0
+    record["sound_step"], record["lengths"] = bus.apu.step, bus.apu.lengths
     _pack_high(record["high"], machine)
     clock = bus.cart.clock
     if clock is not None:
@@ -79,7 +82,7 @@ def _pack_high(high: Any, machine: Machine) -> None:
     high[IO.DMA] = bus.dma
     for register in _PPU_REGISTERS:
         high[register] = getattr(ppu, register.name.lower())
-    high[_SOUND], high[_HRAM] = list(bus.sound), list(bus.hram)
+    high[_SOUND], high[_HRAM] = list(bus.apu.registers), list(bus.hram)
 
 
 def unpack(
@@ -91,12 +94,14 @@ def unpack(
     """Return the machine of a row, shape (1,); the rest is that of :class:`Machine`."""
     machine, record = Machine(cartridge, strict_video_access, fixed_frames), row[0]
     bus, ppu, timer = machine.bus, machine.ppu, machine.bus.timer
-    for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU)):
+    for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU), (bus.apu, _APU)):
         for name in names:
             kind = type(getattr(part, name))
             setattr(part, name, kind(record[name]))
     bus.cyc, timer.counter = int(record["cyc"]), int(record["div"])
     timer.reload = Reload(record["reload"])
+    bus.apu.step, bus.apu.lengths = int(record["sound_step"]), record["lengths"].tolist()
+    bus.apu.high = bool(timer.counter & SEQUENCER_BIT)
     ppu.delay, ppu.window_at = int(record["delay"]), int(record["window_at"])
     bus.interrupts.late = int(record["late"])
     bus.joypad.keys, bus.joypad.stopped = int(record["keys"]), bool(record["stopped"])
@@ -127,7 +132,7 @@ def _unpack_high(high: list[int], machine: Machine) -> None:
     bus.dma = high[IO.DMA]
     for register in _PPU_REGISTERS:
         setattr(ppu, register.name.lower(), high[register])
-    bus.sound[:], bus.hram[:] = bytes(high[_SOUND]), bytes(high[_HRAM])
+    bus.apu.registers[:], bus.hram[:] = bytes(high[_SOUND]), bytes(high[_HRAM])
 
 
 def _settle(machine: Machine) -> None:

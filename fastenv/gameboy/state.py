@@ -70,6 +70,15 @@ _HEAD = [
     ("dma_byte", "u1"),  # which one; 0 if none is
     ("window_at", "u2"),  # T of this line at which the window begins, in mode 3; 0: not
     ("late", "u1"),  # bits of IF that HALT does not see yet (docs/gameboy.md, 6)
+    # -- sound (docs/gameboy.md, 10.1); which channels play is in NR52 --
+    ("sound_step", "u1"),  # of eight, the next one
+    ("lengths", "u2", (4,)),  # what is left of each channel's time
+    ("wave_left", "u2"),  # T until the next sample of the wave; 0: its channel is off
+    ("sweep_period", "u2"),
+    ("sweep_left", "u1"),  # ticks of 128 Hz until the period is swept; 0: it is not
+    ("sweep_due", "u1"),  # such a tick, in the next machine cycle
+    ("sweep_negated", "u1"),  # the period was computed by subtraction
+    ("wave_at", "u1"),  # the sample fetched last
 ]
 _HEAD_BYTES = 256
 
@@ -307,7 +316,8 @@ CONSTANTS = {
         "M_CYCLE", "LINE", "LINES", "VISIBLE", "FRAME", "WIDTH", "HEIGHT", "SCAN_END", "DRAW_END",
         "WINDOW_TIME", "WINDOW_BEGIN", "LAST_WX", "FIRST_LINE_LATE", "NEXT_LY", "OBJECTS_A_LINE",
         "SERIAL_BIT", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
-        "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK",
+        "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK", "SEQUENCER_BIT", "WAVE_BYTES", "WAVE_DELAY",
+        "WAVE_OPEN", "WAVE_NEXT", "OAM_ROW", "OAM_ROWS",
     )
 } | {f"R_{register.name}": register.value for register in t.IO} | {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,

@@ -39,9 +39,19 @@ SERIAL_BIT = 512
 SERIAL_TIME = 8 * SERIAL_BIT
 SERIAL_PHASE = 256  # a transfer begins where the timer's counter was last a multiple of this
 SERIAL_KEPT = 64  # bytes sent that a row remembers
+# -- sound (docs/gameboy.md, 10.1) --
+SEQUENCER_BIT = 0x1000  # of the timer's counter: the sequencer goes on where it falls
+LENGTHS = (64, 64, 256, 64)  # the longest of each channel
+WAVE_BYTES = 16
+WAVE_DELAY = 8  # T by which the first sample of a wave is later than the others
+WAVE_OPEN = 2  # T left to a fetch whose byte is seen,
+WAVE_NEXT = 4  # and to one that a trigger meets
+SOUND_AT_POWER_UP = 1  # step of the sequencer
+
 DMA_TIME = 648  # from the write to the end
 DMA_BLOCKS = 640  # left when the first byte is copied
 DMA_BYTES = 160
+OAM_ROW, OAM_ROWS = 8, 20  # bytes that the display reads in a machine cycle, how many times
 
 
 class IO(IntEnum):
@@ -56,6 +66,9 @@ class IO(IntEnum):
     TAC = 0x07
     IF = 0x0F
     NR10 = 0x10
+    NR13 = 0x13
+    NR14 = 0x14
+    NR30 = 0x1A
     NR50 = 0x24
     NR51 = 0x25
     NR52 = 0x26
@@ -134,8 +147,7 @@ for _register, _ones in {
 # Registers when a program starts (docs/gameboy.md, 12): those that are not 0.
 POWER_UP = {
     IO.IF: 0x01,
-    0x10: 0x80, 0x11: 0xBF, 0x12: 0xF3, 0x13: 0xFF, 0x14: 0xBF, 0x16: 0x3F, 0x18: 0xFF, 0x19: 0xBF,
-    0x1A: 0x7F, 0x1B: 0xFF, 0x1C: 0x9F, 0x1D: 0xFF, 0x1E: 0xBF, 0x20: 0xFF, 0x23: 0xBF,
+    0x11: 0x80, 0x12: 0xF3, 0x13: 0xC1, 0x14: 0x87,
     IO.NR50: 0x77, IO.NR51: 0xF3, IO.NR52: 0x81,
     IO.LCDC: 0x91, IO.DMA: 0xFF, IO.BGP: 0xFC, IO.OBP0: 0xFF, IO.OBP1: 0xFF,
 }  # fmt: skip

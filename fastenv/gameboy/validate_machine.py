@@ -26,11 +26,14 @@ from fastenv.gameboy.tables import (
     DRAW_END,
     FRAME,
     IO,
+    LENGTHS,
     LINE,
     M_CYCLE,
     SCAN_END,
     SERIAL_TIME,
     VISIBLE,
+    WAVE_BYTES,
+    WAVE_DELAY,
     WINDOW_TIME,
     Mbc,
     Reload,
@@ -41,6 +44,7 @@ Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
 
 LATEST_DOT = FRAME - M_CYCLE
 LONGEST_DELAY = 7 + WINDOW_TIME + 10 * 11  # of the end of mode 3: the rest is ten objects
+LONGEST_SAMPLE = 2 * 0x800 + WAVE_DELAY  # T until the first one of a wave
 _LONGEST = 2**62
 _FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
           "first_frame", "lyc_match", "wy_seen", "bank_mode", "ram_enable")  # fmt: skip
@@ -58,7 +62,7 @@ def _high_bits() -> Array:
                      IO.OBP0, IO.OBP1, IO.WY, IO.WX):  # fmt: skip
         bits[register] = 0xFF
     bits[IO.P1], bits[IO.SC], bits[IO.TAC] = 0x30, 0x81, 0x07
-    bits[IO.IF], bits[IO.STAT], bits[IO.NR52] = 0x1F, 0x78, 0x81
+    bits[IO.IF], bits[IO.STAT], bits[IO.NR52] = 0x1F, 0x78, 0x8F
     return bits
 
 
@@ -88,7 +92,7 @@ def validate_rows(rows: Array, cartridge: Cartridge) -> None:
 
 def validate_machines(rows: Array, cartridge: Cartridge) -> None:
     """Check the fields that a machine has, of rows that may have more; see `validate_rows`."""
-    for section in (_processor, _times, _registers, _cartridge, _rest):
+    for section in (_processor, _times, _registers, _sound, _cartridge, _rest):
         refuse_bad(section(rows, cartridge))
 
 
@@ -163,6 +167,29 @@ def _display(rows: Array, on: Array) -> Iterator[Check]:
     drawn = np.where(rows["dot"] < VISIBLE * LINE, ly + (mode == HBLANK), VISIBLE)
     most = np.where(on & (rows["dot"] >= 0), np.minimum(drawn, VISIBLE), 0)
     yield "window_line", rows["window_line"] > most, "must not be above the lines drawn"
+
+
+def _sound(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
+    power = rows["high"][:, IO.NR52]
+    on, wave = power & 0x80 != 0, power & 0x04 != 0
+    yield "high", (power & 0x0F > 0) & ~on, "of $FF26 no other bit may be set unless $80 is"
+    yield outside(rows, "sound_step", 0, 7)
+    too_long = rows["lengths"] > np.array(LENGTHS, np.uint16)
+    yield "lengths", too_long.any(axis=1), f"must be 0 to {list(LENGTHS)}"
+    wrong = (rows["wave_left"] > 0) != wave
+    yield "wave_left", wrong, "must be 0 unless $FF26 says that the third channel plays"
+    yield outside(rows, "wave_left", 0, LONGEST_SAMPLE)
+    yield "wave_left", rows["wave_left"] % 2 != 0, "must be even"
+    yield _where(rows, "wave_at", wave, 2 * WAVE_BYTES - 1, "the third channel plays")
+    for field, most in (("sweep_left", 8), ("sweep_due", 1)):
+        yield _where(rows, field, on, most, "$FF26 has $80")
+    for field, most in (("sweep_period", 0x7FF), ("sweep_negated", 1)):
+        yield _where(rows, field, rows["sweep_left"] > 0, most, "sweep_left is above 0")
+
+
+def _where(rows: Array, field: str, possible: Array, most: int, when: str) -> Check:
+    """Return the check that a field is at most a number, and 0 where it has to be."""
+    return field, rows[field] > np.where(possible, most, 0), f"must be 0 to {most}, 0 unless {when}"
 
 
 def _cartridge(rows: Array, cartridge: Cartridge) -> Iterator[Check]:

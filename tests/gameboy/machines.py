@@ -77,7 +77,8 @@ ILLEGAL = {0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC, 0xFD}
 PLAIN = sorted(set(range(256)) - JUMPING - ILLEGAL)
 WORDS = {0x01, 0x11, 0x21, 0x08, 0xEA, 0xFA}
 OPERANDS = WORDS | {0xCB, 0xE0, 0xF0, 0xE8, 0xF8, *range(0x06, 0x40, 8), *range(0xC6, 0x100, 8)}
-REGISTERS = [*range(IO.P1, IO.NR10), IO.NR52, *range(IO.LCDC, IO.WX + 1), IO.LCDC, IO.STAT, IO.TAC]
+REGISTERS = [*range(IO.P1, IO.NR10), *range(IO.LCDC, IO.WX + 1), IO.LCDC, IO.STAT, IO.TAC]
+REGISTERS += [IO.NR10, 0x11, 0x12, IO.NR14, IO.NR30, 0x1E, IO.NR52, IO.NR52, IO.WAVE]
 
 
 @st.composite

@@ -99,15 +99,16 @@ class RecordingBus:
 
     def __init__(self, machine):
         self.machine, self.cycles, bus = machine, "", machine.bus
-        read, write, tick = bus.read, bus.write, bus.tick
+        read, write, count, tick = bus.read, bus.write, bus.count, bus.tick
         depth = []
 
         def recorded(sign, access):
-            def call(*args):
+            def call(*args, **options):
                 fetches = sign == "R" and args[0] == machine.cpu.pc
-                self.cycles += "F" if fetches else sign
+                if not depth:
+                    self.cycles += "F" if fetches else sign
                 depth.append(1)
-                result = access(*args)
+                result = access(*args, **options)
                 depth.pop()
                 return result
 
@@ -119,6 +120,7 @@ class RecordingBus:
             tick()
 
         bus.read, bus.write, bus.tick = recorded("R", read), recorded("W", write), ticked
+        bus.count = recorded("i", count)
 
 
 @pytest.mark.parametrize(("opcode", "order"), ORDER.items())

@@ -31,10 +31,9 @@ def test_registers(machine):
             assert found == wanted, f"${address:04X} is ${found:02X}, must be ${wanted:02X}"
 
 
-def test_sound_of_the_boot_program_ends_with_a_write(machine):
-    """Nothing else ever plays, so bit 0 of NR52 is seen but once."""
-    machine.bus.write(0xFF26, 0xFF)
-    assert machine.bus._read(0xFF26) == 0xF0
+def test_sound_of_the_boot_program_plays_until_it_has_no_power(machine):
+    machine.bus.write(0xFF26, 0xF0)
+    assert machine.bus._read(0xFF26) == 0xF1
     machine.bus.write(0xFF26, 0x00)
     assert machine.bus._read(0xFF26) == 0x70
 

@@ -28,6 +28,17 @@ def test_what_was_saved_is_loaded(saved):
     assert loaded.flags.writeable
 
 
+def test_a_state_from_before_there_was_sound_is_loaded(tmp_path):
+    """Its registers were kept as they read, written without power too; its new fields are 0."""
+    row = power_up_row(CARTRIDGE)
+    row["high"][0, 0x10:0x27] = 0xFF
+    row["high"][0, 0x26] = 0x80
+    for name in ("sound_step", "lengths", "wave_left", "wave_at"):
+        row[name] = 0
+    save_state(tmp_path / "old.state", row, CARTRIDGE)
+    assert load_state(tmp_path / "old.state", CARTRIDGE).tobytes() == row.tobytes()
+
+
 def test_the_header_is_a_line_for_people(saved):
     header = json.loads(saved[0].read_bytes().split(b"\n")[0])
     assert header["rom_sha256"] == CARTRIDGE.sha256

@@ -56,6 +56,14 @@ def test_rows_of_machines_pass(rows):
         ("rom_bank", 32, "must be 1 to 31"),
         ("ram_bank", 4, "must be 0 to 3"),
         ("lyc_match", 0, "must be 1 where LYC is LY"),
+        ("sound_step", 8, "must be 0 to 7"),
+        ("lengths", 65, "must be 0 to"),
+        ("wave_left", 2, "must be 0 unless"),
+        ("wave_at", 1, "must be 0 to 31, 0 unless the third channel plays"),
+        ("sweep_left", 9, "must be 0 to 8"),
+        ("sweep_due", 2, "must be 0 to 1"),
+        ("sweep_period", 1, "must be 0 to 2047, 0 unless"),
+        ("sweep_negated", 1, "must be 0 to 1, 0 unless"),
     ],
 )
 def test_what_no_machine_can_be_is_refused(rows, field, value, allowed):
@@ -73,6 +81,30 @@ def test_registers_hold_what_can_be_written(rows, register, value):
     with pytest.raises(
         StateError, match=re.escape(f"lane 2: high is not possible: of $FF{register:02X}")
     ):
+        validate_rows(rows, CARTRIDGE)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "allowed"),
+    [
+        ("wave_left", 4106, "must be 0 to 4104"),
+        ("wave_left", 3, "must be even"),
+        ("wave_left", 0, "must be 0 unless"),
+        ("wave_at", 32, "must be 0 to 31"),
+    ],
+)
+def test_what_no_wave_can_be_is_refused(rows, field, value, allowed):
+    rows["high"][:, IO.NR52] |= 0x04
+    rows["wave_left"] = 4104
+    validate_rows(rows, CARTRIDGE)
+    rows[field][1] = value
+    with pytest.raises(StateError, match=f"lane 1: {field} is not possible: {allowed}"):
+        validate_rows(rows, CARTRIDGE)
+
+
+def test_no_channel_plays_without_power(rows):
+    rows["high"][1, IO.NR52] = 0x01
+    with pytest.raises(StateError, match=re.escape("lane 1: high is not possible: of $FF26")):
         validate_rows(rows, CARTRIDGE)
 
 
@@ -174,6 +206,21 @@ def test_a_million_random_bytes_as_roms():
             validate_rows(console.row, cartridge)
 
 
+def random_sound(record, rng):
+    """Give a row a sound that a machine may have."""
+    power = record["high"][IO.NR52]
+    if not power & 0x80:
+        record["high"][IO.NR52] = 0
+    on, wave = bool(power & 0x80), power & 0x84 == 0x84
+    record["sound_step"], record["lengths"] = rng.integers(8), rng.integers((65, 65, 257, 65))
+    record["wave_left"] = 2 * rng.integers(1, 2053) * wave
+    record["wave_at"] = rng.integers(32) * wave
+    record["sweep_left"], record["sweep_due"] = rng.integers(9) * on, rng.integers(2) * on
+    sweeps = bool(record["sweep_left"])
+    record["sweep_period"] = rng.integers(0x800) * sweeps
+    record["sweep_negated"] = rng.integers(2) * sweeps
+
+
 def random_row(rng):
     """Return a row of random bytes, but for what a register cannot hold."""
     row = np.frombuffer(rng.bytes(power_up_row(CARTRIDGE).nbytes), state_dtype(0x2000)).copy()
@@ -190,6 +237,7 @@ def random_row(rng):
     row["dot"], row["reload"] = rng.integers(-15, 70_224 // 4) * 4, rng.integers(0, 3)
     row["rom_bank"], row["ram_bank"] = rng.integers(1, 32), rng.integers(0, 4)
     row["high"] &= HIGH_BITS
+    random_sound(row[0], rng)
     row["serial_left"] = 4 * rng.integers(1, 1025) * (row["high"][0, IO.SC] == 0x81)
     row["late"] &= 0x1F
     ly, _ = line_and_mode(row["dot"], row["first_frame"], 0)

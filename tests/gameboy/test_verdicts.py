@@ -49,6 +49,15 @@ def test_digits_in_names_of_gambatte(tmp_path, name, result):
     assert found.here == result
 
 
+@pytest.mark.parametrize(
+    ("name", "result"), [("x_dmg08_out27", "passed"), ("x_dmg08_out28", "failed")]
+)
+def test_some_roms_have_no_tiles_but_those_of_the_first_eight_digits(tmp_path, name, result):
+    program = SHOW.replace(b"\x3e\x0c", b"\x3e\x02").replace(b"\x3e\x05", b"\x3e\x07")
+    found = judge(tmp_path / f"{name}.gb", program, patches=[(0x1000, TILES[:128])])
+    assert found.here == result
+
+
 def test_digits_of_an_empty_screen_are_none(tmp_path):
     assert judge(tmp_path / "x_dmg08_out0.gb", ENDLESS).here == "failed"
 

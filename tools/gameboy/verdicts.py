@@ -118,7 +118,7 @@ def _page(machine: Subject) -> str:
 def _digits(machine: Subject, digits: str) -> str:
     """Judge by hexadecimal digits at the upper left, drawn with the first tiles."""
     tiles = np.frombuffer(machine.memory(_TILES, 256), np.uint8).reshape(16, 8, 2)
-    used = 10 if digits.isdecimal() else 16  # some ROMs have no others
+    used = max(8, int(max(digits), 16) + 1)  # some ROMs have no others
     if len({tile.tobytes() for tile in tiles[:used]}) < used:
         return ""
     bits = np.unpackbits(tiles[..., None], axis=3)

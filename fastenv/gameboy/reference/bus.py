@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.reference.apu import Apu
 from fastenv.gameboy.reference.cart import Cart
 from fastenv.gameboy.reference.interrupts import Interrupts
 from fastenv.gameboy.reference.joypad import Joypad
+from fastenv.gameboy.reference.oam_bug import (
+    is_spoiling,
+    spoil_by_counted_read,
+    spoil_by_read,
+    spoil_by_write,
+)
 from fastenv.gameboy.reference.ppu import Ppu
 from fastenv.gameboy.reference.serial import Serial
 from fastenv.gameboy.reference.timer import Timer
@@ -38,11 +45,11 @@ class Bus:
         self.timer = Timer(self.interrupts)
         self.joypad = Joypad(self.interrupts)
         self.serial = Serial(self.interrupts)
+        self.apu = Apu()
         self.ppu = Ppu(self.interrupts)
         self.cart = Cart(cartridge)
         self.wram = bytearray(0x2000)
         self.hram = bytearray(0x7F)
-        self.sound = bytearray(0x30)  # $FF10 to $FF3F
         self.dma = 0  # the register
         self.dma_left = 0  # T until all is copied, 0 if there is no transfer
         self.dma_byte: int | None = None  # the one that is on the bus
@@ -53,6 +60,7 @@ class Bus:
         self.cyc += M_CYCLE
         self.interrupts.late = 0
         self.timer.tick()
+        self.apu.tick(self.timer.counter)
         self.ppu.tick()
         self.serial.tick()
         if self.cart.clock is not None:
@@ -60,15 +68,30 @@ class Bus:
         if self.dma_left:
             self._tick_dma()
 
-    def read(self, address: int) -> int:
-        """Return a byte; a machine cycle passes."""
+    def read(self, address: int, counted: bool = False) -> int:
+        """Return a byte; a machine cycle passes.
+
+        Parameters
+        ----------
+        address : int
+        counted : bool
+            Whether the register that holds the address is counted up or down meanwhile.
+        """
         value = self._read(address)
+        if is_spoiling(address):
+            spoil_by_counted_read(self.ppu) if counted else spoil_by_read(self.ppu)
         self.tick()
         return value
 
     def write(self, address: int, value: int) -> None:
         """Store a byte; a machine cycle passes."""
         self._write(address, value)
+        self.count(address)
+
+    def count(self, address: int) -> None:
+        """Let a machine cycle pass in which a register that holds an address is counted."""
+        if is_spoiling(address):
+            spoil_by_write(self.ppu)
         self.tick()
 
     # -- memory --
@@ -153,7 +176,7 @@ class Bus:
             case IO.SCY | IO.SCX | IO.LYC | IO.BGP | IO.OBP0 | IO.OBP1 | IO.WY | IO.WX:
                 value: int = getattr(ppu, IO(low).name.lower())
                 return value
-        return self.sound[low - IO.NR10] if IO.NR10 <= low < IO.LCDC else 0
+        return self.apu.read(low) if IO.NR10 <= low < IO.LCDC else 0
 
     def _write_high(self, low: int, value: int) -> None:  # noqa: C901
         ppu, timer = self.ppu, self.timer
@@ -165,7 +188,7 @@ class Bus:
             case IO.SC:
                 self.serial.write_sc(value, timer.counter)
             case IO.DIV:
-                timer.write_div()
+                self.clear_div()
             case IO.TIMA:
                 timer.write_tima(value)
             case IO.TMA:
@@ -191,15 +214,12 @@ class Bus:
             case _ if low >= HRAM & 0xFF:
                 self.hram[low - 0x80] = value
             case _ if IO.NR10 <= low < IO.LCDC:
-                self._write_sound(low, value)
+                self.apu.write(low, value, timer.counter)
 
-    def _write_sound(self, low: int, value: int) -> None:
-        """Store a register of the sound, which nobody hears; turned off, it forgets them."""
-        if low == IO.NR52:
-            value &= 0x80
-            if not value:
-                self.sound[: IO.NR52 - IO.NR10] = bytes(IO.NR52 - IO.NR10)
-        self.sound[low - IO.NR10] = value
+    def clear_div(self) -> None:
+        """Clear the counter of the timer, which clocks the sound as well."""
+        self.timer.write_div()
+        self.apu.watch(self.timer.counter)
 
     # -- OAM DMA (docs/gameboy.md, 9) --
 

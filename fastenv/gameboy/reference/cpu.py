@@ -97,7 +97,7 @@ class Cpu:
     # -- the bus --
 
     def _fetch(self) -> int:
-        value = self.bus.read(self.pc)
+        value = self.bus.read(self.pc, counted=True)
         self.pc = (self.pc + 1) & 0xFFFF
         return value
 
@@ -106,12 +106,13 @@ class Cpu:
         return self._fetch() << 8 | low
 
     def _push(self, value: int) -> None:
+        self.bus.count(self.sp)
         for byte in (value >> 8, value & 0xFF):
             self.sp = (self.sp - 1) & 0xFFFF
             self.bus.write(self.sp, byte)
 
     def _pop(self) -> int:
-        low = self.bus.read(self.sp)
+        low = self.bus.read(self.sp, counted=True)
         high = self.bus.read((self.sp + 1) & 0xFFFF)
         self.sp = (self.sp + 2) & 0xFFFF
         return high << 8 | low
@@ -137,7 +138,7 @@ class Cpu:
         """Jump to the handler of the lowest interrupt that is pending once PC is half saved."""
         self.ime = False
         self.bus.tick()
-        self.bus.tick()
+        self.bus.count(self.sp)
         self.sp = (self.sp - 1) & 0xFFFF
         returns = self.pc
         self.bus.write(self.sp, returns >> 8)
@@ -152,7 +153,7 @@ class Cpu:
             self.pc = 0x40 + 8 * bit
 
     def _execute(self) -> None:
-        opcode = self.bus.read(self.pc)
+        opcode = self.bus.read(self.pc, counted=not self.halt_bug)
         if not self.halt_bug:
             self.pc = (self.pc + 1) & 0xFFFF
         self.halt_bug = False
@@ -184,7 +185,7 @@ class Cpu:
         elif z == 2:
             self._indirect(p, q)
         elif z == 3:
-            self.bus.tick()
+            self.bus.count(self._get16(p))
             self._set16(p, self._get16(p) + (-1 if q else 1))
         elif z == 4:
             self._set8(y, self._increment(self._get8(y)))
@@ -203,7 +204,7 @@ class Cpu:
             self.bus.write((address + 1) & 0xFFFF, self.sp >> 8)
         elif y == 2:
             self.pc = (self.pc + 1) & 0xFFFF
-            self.bus.timer.write_div()
+            self.bus.clear_div()
             self.bus.joypad.stopped = True
         elif y >= 3:
             offset = _signed(self._fetch())
@@ -215,7 +216,7 @@ class Cpu:
         """Load or store A through BC, DE, HL counting up or HL counting down."""
         address = (self.bc, self.de, self.hl, self.hl)[p]
         if q:
-            self.a = self.bus.read(address)
+            self.a = self.bus.read(address, counted=p >= 2)
         else:
             self.bus.write(address, self.a)
         if p >= 2:
@@ -309,12 +310,10 @@ class Cpu:
         elif z == 5 and q:
             self._call_if(True)
         elif z == 5:
-            self.bus.tick()
             self._push((self.bc, self.de, self.hl, self.af)[p])
         elif z == 6:
             self._alu(y, self._fetch())
         else:
-            self.bus.tick()
             self._push(self.pc)
             self.pc = 8 * y
 
@@ -387,7 +386,6 @@ class Cpu:
     def _call_if(self, condition: bool) -> None:
         address = self._fetch16()
         if condition:
-            self.bus.tick()
             self._push(self.pc)
             self.pc = address
 

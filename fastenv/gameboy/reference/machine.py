@@ -6,7 +6,14 @@ from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.cpu import Cpu
 from fastenv.gameboy.reference.ppu import BLANK, VBLANK
-from fastenv.gameboy.tables import DIV_AT_POWER_UP, DOT_AT_POWER_UP, FRAME, IO, POWER_UP
+from fastenv.gameboy.tables import (
+    DIV_AT_POWER_UP,
+    DOT_AT_POWER_UP,
+    FRAME,
+    IO,
+    LENGTHS,
+    POWER_UP,
+)
 
 WORD = 2**64 - 1
 
@@ -45,7 +52,9 @@ class Machine:
             cpu.f = 0x80
         cpu.sp, cpu.pc = 0xFFFE, 0x0100
         bus.timer.counter = DIV_AT_POWER_UP
-        bus.sound[:] = bytes(POWER_UP.get(low, 0) for low in range(IO.NR10, IO.LCDC))
+        bus.apu.registers[:] = bytes(POWER_UP.get(low, 0) for low in range(IO.NR10, IO.LCDC))
+        bus.apu.lengths[0] = LENGTHS[0]
+        bus.apu.watch(DIV_AT_POWER_UP)
         bus.dma = POWER_UP[IO.DMA]
         bus.interrupts.requested = POWER_UP[IO.IF]
         ppu.lcdc = POWER_UP[IO.LCDC]

@@ -1,0 +1,202 @@
+"""OAM that is spoilt while the display searches it (docs/gameboy.md, 9.1)."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fastenv.gameboy.position import pack
+from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.tables import LINE
+from tests.gameboy.machines import HANDLER, VECTORS, assert_same, build, machine_with_memory
+from tests.needs import needs_core
+
+
+@pytest.fixture
+def machine():
+    """A machine in line 5, at its beginning, whose OAM holds its addresses."""
+    machine = Machine(build(b"\x18\xfe"))
+    machine.ppu.oam[:] = bytes(range(160))
+    while machine.ppu.dot != 5 * LINE:
+        machine.bus.tick()
+    return machine
+
+
+def row(machine, number):
+    return bytes(machine.ppu.oam[8 * number : 8 * number + 8])
+
+
+def untouched(number):
+    return bytes(range(8 * number, 8 * number + 8))
+
+
+@pytest.mark.parametrize("cycle", range(20))
+def test_counting_spoils_a_row_a_cycle(machine, cycle):
+    """A write: ((a ^ c) & (b ^ c)) ^ c in the first word; the last cycle meets no row."""
+    for _ in range(cycle):
+        machine.bus.tick()
+    machine.bus.count(0xFE00)
+    changed = [number for number in range(20) if row(machine, number) != untouched(number)]
+    assert changed == ([] if cycle == 19 else [cycle + 1])
+    if cycle == 0:
+        # a = $0908, b = $0100, c = $0504
+        first = ((0x0908 ^ 0x0504) & (0x0100 ^ 0x0504)) ^ 0x0504
+        assert row(machine, 1) == first.to_bytes(2, "little") + bytes((2, 3, 4, 5, 6, 7))
+
+
+def test_reading_spoils_otherwise(machine):
+    assert machine.bus.read(0xFEFF) == 0xFF
+    first = 0x0100 | 0x0908 & 0x0504
+    assert row(machine, 1) == first.to_bytes(2, "little") + bytes((2, 3, 4, 5, 6, 7))
+
+
+@pytest.mark.parametrize(("cycle", "rows"), [(2, 1), (3, 3), (17, 3), (18, 1)])
+def test_reading_and_counting_spoils_three_rows_but_at_the_margins(machine, cycle, rows):
+    for _ in range(cycle):
+        machine.bus.tick()
+    machine.bus.read(0xFE00, counted=True)
+    changed = [number for number in range(20) if row(machine, number) != untouched(number)]
+    number = cycle + 1
+    if rows == 1:
+        assert changed == [number]
+        return
+    assert {number - 2, number} <= set(changed) <= {number - 2, number - 1, number}
+    assert row(machine, number)[2:] == row(machine, number - 1)[2:] == row(machine, number - 2)[2:]
+    places = (8 * number - 16, 8 * number - 8, 8 * number, 8 * number - 4)
+    a, b, c, d = (0x0100 + 0x0202 * (at // 2) for at in places)
+    first = b & (a | c | d) | a & c & d
+    for before in (number - 1, number - 2):
+        assert row(machine, before)[:2] == first.to_bytes(2, "little")
+
+
+@pytest.mark.parametrize("address", [0xFDFF, 0xFF00, 0xC000])
+def test_other_addresses_spoil_nothing(machine, address):
+    machine.bus.count(address)
+    machine.bus.read(address)
+    assert machine.ppu.oam == bytes(range(160))
+
+
+@pytest.mark.parametrize("why", ["line 0 after the display was turned on", "mode 3", "open memory"])
+def test_nothing_is_spoilt_while_nothing_is_searched(machine, why):
+    if why == "mode 3":
+        for _ in range(20):
+            machine.bus.tick()
+    elif why == "open memory":
+        machine.ppu.strict = False
+    else:
+        machine.bus.write(0xFF40, 0x11)
+        machine.bus.write(0xFF40, 0x91)
+    for _ in range(20):
+        machine.bus.count(0xFE40)
+    assert machine.ppu.oam == bytes(range(160))
+
+
+# -- instructions ----------------------------------------------------------------------------------
+
+# Machine cycles in which an instruction spoils with its pointer at $FE80, and how.
+SPOILS = {
+    "INC BC": ("01 80fe 03", [(1, "write")]),
+    "DEC DE": ("11 80fe 1b", [(1, "write")]),
+    "INC HL": ("21 80fe 23", [(1, "write")]),
+    "DEC SP": ("31 80fe 3b", [(1, "write")]),
+    "LD A,(HL+)": ("21 80fe 2a", [(1, "counted")]),
+    "LD A,(HL)": ("21 80fe 7e", [(1, "read")]),
+    "LD (HL-),A": ("21 80fe 32", [(1, "write")]),
+    "LD (HL),A": ("21 80fe 77", [(1, "write")]),
+    "INC (HL)": ("21 80fe 34", [(1, "read"), (2, "write")]),
+    "POP BC": ("31 80fe c1", [(1, "counted"), (2, "read")]),
+    "PUSH BC": ("31 80fe c5", [(1, "write"), (2, "write"), (3, "write")]),
+    "PUSH BC from the first address": ("31 00fe c5", [(1, "write")]),
+    "POP BC from the last one before": ("31 fffd c1", [(2, "read")]),
+    "LD HL,SP+1": ("31 80fe f8 01", []),
+    "ADD HL,BC": ("21 80fe 01 01 00 09", []),
+}
+
+
+@pytest.mark.parametrize("name", SPOILS)
+def test_what_an_instruction_spoils(name, monkeypatch):
+    program, wanted = bytes.fromhex(SPOILS[name][0].replace(" ", "")), SPOILS[name][1]
+    machine = Machine(build(program))
+    machine.cpu.pc = 0x150
+    found, start = [], 0
+    kinds = {"spoil_by_write": "write", "spoil_by_read": "read", "spoil_by_counted_read": "counted"}
+    for function, kind in kinds.items():
+        monkeypatch.setattr(
+            f"fastenv.gameboy.reference.bus.{function}",
+            lambda ppu, kind=kind: found.append(((machine.bus.cyc - start) // 4, kind)),
+        )
+    while machine.cpu.pc < 0x150 + len(program):
+        start = machine.bus.cyc
+        machine.cpu.step()
+    assert found == wanted
+
+
+# -- both implementations --------------------------------------------------------------------------
+
+POINTERS = st.one_of(
+    st.integers(0xFE00, 0xFEFF), st.integers(0xFDFD, 0xFE02), st.integers(0xFEFD, 0xFF02)
+)
+# INC, DEC, loads and stores that count or not, through all pairs; PUSH and POP.
+OPCODES = [0x03, 0x0B, 0x13, 0x1B, 0x23, 0x2B, 0x33, 0x3B, 0x22, 0x2A, 0x32, 0x3A, 0x7E, 0x77, 0x34,
+           0xC1, 0xC5, 0xD5, 0xE1, 0xF1, 0xF5, 0x0A, 0x12]  # fmt: skip
+
+
+@st.composite
+def spoiling(draw):
+    """A pointer and instructions that use it, or a transfer, a call or an interrupt."""
+    kind = draw(st.sampled_from(["plain"] * 6 + ["dma", "call", "line", "halt"]))
+    if kind == "dma":
+        return bytes((0x3E, draw(st.integers(0xC0, 0xDF)), 0xE0, 0x46))
+    if kind == "call":  # of a RET
+        return bytes(
+            (0x31, *draw(POINTERS).to_bytes(2, "little"), 0xCD, 0x00, 0x02, 0x31, 0x00, 0xDF)
+        )
+    if kind == "line":
+        return bytes((0xF0, 0x44, 0xFE, draw(st.integers(0, 143)), 0x20, 0xFA))
+    if kind == "halt":
+        return bytes.fromhex("3108fe3e20e0413e02e0fffb76003100df")
+    pair = draw(st.sampled_from([0x01, 0x11, 0x21, 0x31]))
+    pointer = bytes((pair, *draw(POINTERS).to_bytes(2, "little")))
+    instructions = draw(st.lists(st.sampled_from(OPCODES), min_size=1, max_size=8))
+    return pointer + bytes(draw(st.integers(0, 12))) + bytes(instructions) + b"\x31\x00\xdf"
+
+
+@st.composite
+def spoiling_programs(draw, most=60):
+    """A program at $0300 that points to OAM all the time."""
+    body = b"".join(draw(st.lists(spoiling(), min_size=1, max_size=most)))
+    return b"\x31\x00\xdf" + body + b"\xc3\x00\x03"
+
+
+def run_spoiling_program(program, seed, frames):
+    from fastenv.gameboy.console import Console
+
+    rng = random.Random(seed)
+    patches = [(vector, HANDLER) for vector in VECTORS] + [(0x200, b"\xc9"), (0x300, program)]
+    cartridge = build(b"\xc3\x00\x03", patches=patches)
+    machine = machine_with_memory(cartridge, seed)
+    machine.ppu.lcdc = rng.choice([0x93, 0x97])
+    console = Console(cartridge, pack(machine), skip_idle=rng.random() < 0.5)
+    for _ in range(frames):
+        drawn = rng.random() < 0.5
+        machine.run_frame(drawn)
+        console.run_frame(drawn)
+        assert_same(machine, console, drawn)
+
+
+@needs_core
+@pytest.mark.parity
+@given(program=spoiling_programs(), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=15)
+def test_programs_that_spoil_oam(program, seed):
+    run_spoiling_program(program, seed, frames=2)
+
+
+@needs_core
+@pytest.mark.parity
+@pytest.mark.slow
+@given(program=spoiling_programs(most=150), seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=120)
+def test_many_programs_that_spoil_oam(program, seed):
+    run_spoiling_program(program, seed, frames=4)
