@@ -24,6 +24,7 @@ from tools.figures.drmario import (  # noqa: E402
     risk_by_level,
     through_frames,
 )
+from tools.figures.drmario_bots import bot_matches  # noqa: E402
 from tools.figures.games import (  # noqa: E402
     QUEST,
     game_boy_agents,
@@ -125,6 +126,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/howto/dqn.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {
+            "matches": bot_matches,
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
         },
         "docs/howto/drmario_lookahead.md": {
