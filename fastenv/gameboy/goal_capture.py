@@ -157,6 +157,6 @@ def calibrated(distances: Sequence[float], at_goal: int) -> float:
     if outside <= inside:
         raise ConfigError(
             f"tau cannot be found: a step away from the goal is {outside:.4f} from it, one at the "
-            f"goal {inside:.4f}."
+            f"goal {inside:.4f}; choose steps that change the picture."
         )
     return (inside + outside) / 2

@@ -478,7 +478,8 @@ def show(console: Console, found: Contest) -> None:
         ]
     groups = f", {found.groups} groups" if found.groups > 1 else ""
     title = (
-        f"{found.games:,} games of {found.num_players} on duplicate deals, every rotation{groups}"
+        f"{found.games:,} games: {found.deals:,} deals, {found.num_players} rotations of the "
+        f"seats{groups}"
     )
     for part in _split(columns, console.width - 4 - min(_NAME, max(map(len, names)))):
         table = Printed(title=title if "points" in part else None, title_justify="left")
