@@ -70,7 +70,8 @@ class GameBoyGame(ConfiguredGame):
             shown["obs_bounds"] = {"pixels": pixels, "senses": (0.0, 1.0), "events": (0.0, 1.0)}
         self.spec = GameSpec(
             **shown,
-            num_actions=len(config.actions),
+            num_actions=len(config.chords),
+            action_codec=config.encoder,
             state_dtype=common.dtype,
             tail=TAIL_OF_LANE,
             terms_dtype=TERMS[config.kind],
@@ -177,7 +178,7 @@ class GameBoyGame(ConfiguredGame):
         return "LOCKED" if row["locked"] else "FRAME"
 
     def action_name(self, action: int, row: np.void | None = None) -> str:
-        return self.config.actions[action]
+        return self.config.action_names[action]
 
     def render(self, row: np.void, mode: str) -> Any:
         return render(row, self.common, mode)
@@ -210,13 +211,16 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         "release_after_frames": int(rng.integers(frames + 1)),
         "stack_k": pick(1, 2, 4),
         "pixels": pick("72x80", "84x84", "160x144", "packed72x20"),
-        "action_codec": pick("all8", "all9"),
+        "actions": pick(None, None, "multi_binary", (("b",), ("a", "left"), (), ("down", "start"))),
         "allowed_buttons": pick(None, ("a", "left", "down")),
         "frame_policy": pick("lcd", "lcd", "fixed"),
         "strict_video_access": pick(True, True, False),
-        "sticky": pick(0.0, 0.25),
         "max_steps": pick(None, 3, 7),
+        "max_pool": frames > 1 and pick(True, False),
+        pick("sticky", "repeat_action_probability"): pick(0.0, 0.25),
     }
+    if options["actions"] is None:
+        options["action_codec"] = pick("all8", "all9")
     if options["states"] == "power_up":
         options["ram_fill"] = pick("zero", "seeded")
     if options["pixels"] != "packed72x20":

@@ -59,24 +59,68 @@ cdef inline void pack_frame(const Rules* r, const uint8_t* picture, uint8_t* pla
         plane += width
 
 
-cdef inline void run_step(Lane* lane, uint8_t keys) noexcept nogil:
-    # Run the frames of a step and push the last one.
+cdef inline void press_for(Lane* lane, int action, int frame) noexcept nogil:
+    # Press what is pressed from a frame of a step on; with repeated actions, in that frame alone.
+    cdef const Rules* r = lane.r
+    if r.repeat_action_probability > 0:
+        if rng_uniform(lane.e.rng) >= r.repeat_action_probability:
+            lane.e.last_action = action
+        press(lane.s, r.keys[lane.e.last_action] if frame < r.release_after else 0)
+        return
+    if frame == 0:
+        lane.e.last_action = action
+        press(lane.s, r.keys[action])
+    if frame == r.release_after:
+        press(lane.s, 0)
+
+
+cdef inline int next_stop(const Rules* r, int frame) noexcept nogil:
+    # The frame before which the machine stops again: buttons change, or a picture is drawn.
+    if r.repeat_action_probability > 0:
+        return frame + 1
+    if frame < r.release_after and (r.max_pool == 0 or r.release_after < r.frames_per_step):
+        return r.release_after
+    if r.max_pool and frame < r.frames_per_step - 1:
+        return r.frames_per_step - 1
+    return r.frames_per_step
+
+
+cdef inline void pool(const Rules* r, const uint8_t* before, uint8_t* picture) noexcept nogil:
+    # Make each pixel as dark as it was in either of two pictures.
+    cdef int i, x
+    cdef const uint8_t* other
+    cdef uint8_t* line
+    for i in range(r.rows):
+        other, line = before + WIDTH * r.ys[i], picture + WIDTH * r.ys[i]
+        for x in range(WIDTH):
+            line[x] = other[x] if other[x] > line[x] else line[x]
+
+
+cdef inline void run_step(Lane* lane, int action) noexcept nogil:
+    # Run the frames of a step and push the last one, or the darker of the last two.
     cdef Machine m
     cdef uint8_t[23040] picture  # WIDTH * HEIGHT
+    cdef uint8_t[23040] before
+    cdef uint8_t* target
     cdef const Rules* r = lane.r
-    cdef int after = r.frames_per_step - r.release_after
+    cdef int stop, frame = 0
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = lane.shared + sizeof(Shared)
     m.lines = &r.lines[0]
     m.skips, m.phase = True, 0
     start_step(&m.watch)
-    press(lane.s, keys)
-    if r.release_after:
-        run_frames(&m, r.release_after, picture if after == 0 else NULL)
-    if after:
-        press(lane.s, 0)
-        run_frames(&m, after, picture)
+    while frame < r.frames_per_step:
+        press_for(lane, action, frame)
+        stop, target = next_stop(r, frame), NULL
+        if stop == r.frames_per_step:
+            target = picture
+        elif r.max_pool and stop == r.frames_per_step - 1:
+            target = before
+        run_frames(&m, stop - frame, target)
+        frame = stop
     start_drawing(&m.watch)
+    if r.max_pool:
+        pool(r, before, picture)
     if r.stack_k > 1:
         memmove(lane.stack, lane.stack + r.plane, r.plane * (r.stack_k - 1))
     pack_frame(r, picture, lane.stack + r.plane * (r.stack_k - 1))
@@ -248,8 +292,7 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     look(&lane, &before)
     if r.sticky > 0 and rng_uniform(e.rng) < r.sticky:
         action = e.last_action
-    e.last_action = action
-    run_step(&lane, r.keys[action])
+    run_step(&lane, action)
     if r.kind == KIND_GOAL:
         reached = look_at_goal(&lane)
     elif r.kind == KIND_OVERWORLD:

@@ -97,6 +97,7 @@ cdef extern from "_state.h":
 
     ctypedef struct Rules:
         double sticky
+        double repeat_action_probability
         double step_cost
         double alpha
         double goal_bonus
@@ -126,6 +127,7 @@ cdef extern from "_state.h":
         int32_t goal_bytes
         int32_t num_events
         int32_t events_at
+        int32_t max_pool
         int32_t fills_ram
         int32_t size[3]
         int32_t places[10]
@@ -133,8 +135,8 @@ cdef extern from "_state.h":
         int64_t starts_at
         uint8_t kind
         uint8_t packed
-        uint8_t keys[9]
-        uint8_t allowed[9]
+        uint8_t keys[256]
+        uint8_t allowed[256]
         uint8_t rewarded[32]
         uint8_t renewing[32]
         uint8_t ys[144]

@@ -30,7 +30,10 @@ from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
 from fastenv.gameboy.state import MAX_EVENT_BYTES, RULES_DTYPE, lane_dtype, shared_record
 
-_FRACTIONS = ("sticky", "step_cost", "alpha", "goal_bonus", *BONUSES)
+_FRACTIONS = (
+    *("sticky", "repeat_action_probability", "step_cost", "alpha", "goal_bonus"),
+    *BONUSES,
+)
 _COUNTS = ("frames_per_step", "stack_k")
 
 
@@ -65,6 +68,11 @@ class Common:
         assert self.goal is not None
         given = self.config.k_consecutive
         return self.goal.k_consecutive if given is None else int(given)
+
+    @cached_property
+    def keys(self) -> tuple[int, ...]:
+        """What actions press, as bits of :class:`fastenv.gameboy.tables.Key`."""
+        return self.config.keys
 
     @cached_property
     def goal_planes(self) -> bytes:
@@ -105,8 +113,9 @@ class Common:
         row["plane"], row["rows"], row["columns"] = form.plane, len(form.ys), len(form.xs)
         row["ys"][0, : len(form.ys)], row["xs"][0, : len(form.xs)] = form.ys, form.xs
         row["lines"][0, list(form.ys)] = 1
-        row["num_actions"] = count = len(config.actions)
-        row["keys"][0, :count] = config.keys
+        row["max_pool"] = config.max_pool
+        row["num_actions"] = count = len(config.chords)
+        row["keys"][0, :count] = self.keys
         row["allowed"][0, :count] = [config.is_allowed(k) for k in range(count)]
         row["unpack"] = frames.unpack_table(config.pixel_mode, form.packed)
         row["differences"] = frames.difference_table()

@@ -103,10 +103,12 @@ class Environment:
         before = self.seen()
         if self.config.sticky > 0 and self.rng.uniform() < self.config.sticky:
             action = self.last_action
-        self.last_action = action
-        self.run(self.config.keys[action])
-        picture = self.machine.ppu.picture
-        self.stack = [*self.stack[1:], self.config.format.pack(picture)]
+        if self.config.repeat_action_probability > 0:
+            pictures = self.run_by_frames(action)
+        else:
+            self.last_action = action
+            pictures = self.run(self.common.keys[action])
+        self.stack = [*self.stack[1:], self.config.format.pack(self.pooled(pictures))]
         reached = False
         if self.config.kind == "goal":
             reached = self.look_at_goal()
@@ -123,14 +125,36 @@ class Environment:
         most = self.config.max_steps
         return most is not None and self.ep_length + 1 >= most
 
-    def run(self, keys: int) -> None:
-        """Run the frames of a step with keys that are released on the way; the last is drawn."""
-        frames, release = self.config.frames_per_step, self.config.release_after_frames
+    def run(self, keys: int) -> list[bytes]:
+        """Run the frames of a step with keys that are released on the way; return the pictures."""
+        release, pictures = self.config.release_after_frames, []
         self.machine.press(keys)
-        for frame in range(frames):
+        for frame in range(self.config.frames_per_step):
             if frame == release:
                 self.machine.press(0)
-            self.machine.run_frame(draw=frame == frames - 1)
+            pictures += self.run_frame(frame)
+        return pictures
+
+    def run_by_frames(self, action: int) -> list[bytes]:
+        """Run the frames of a step, each of which may repeat the action of the one before."""
+        release, pictures = self.config.release_after_frames, []
+        for frame in range(self.config.frames_per_step):
+            if self.rng.uniform() >= self.config.repeat_action_probability:
+                self.last_action = action
+            self.machine.press(self.common.keys[self.last_action] if frame < release else 0)
+            pictures += self.run_frame(frame)
+        return pictures
+
+    def run_frame(self, frame: int) -> list[bytes]:
+        """Run a frame of a step; return its picture if it is one of those that are seen."""
+        seen = frame >= self.config.frames_per_step - (2 if self.config.max_pool else 1)
+        self.machine.run_frame(draw=seen)
+        return [bytes(self.machine.ppu.picture)] if seen else []
+
+    @staticmethod
+    def pooled(pictures: list[bytes]) -> bytes:
+        """Return the darkest of some pictures, pixel by pixel."""
+        return bytes(map(max, *pictures)) if len(pictures) > 1 else pictures[0]
 
     # -- a goal (docs/gameboy.md, 19) --
 

@@ -172,11 +172,12 @@ class Place(IntEnum):
     DONE = 9
 
 
-MAX_ACTIONS, MAX_EVENT_BYTES = 9, 32
+MAX_ACTIONS, MAX_EVENT_BYTES = 256, 32
 # Rules of an environment; all 0 where a machine runs without one. Places are offsets in the row.
 RULES_DTYPE = np.dtype(
     [
         ("sticky", "f8"),
+        ("repeat_action_probability", "f8"),  # of each frame
         ("step_cost", "f8"),
         ("alpha", "f8"),
         ("goal_bonus", "f8"),
@@ -206,6 +207,7 @@ RULES_DTYPE = np.dtype(
         ("goal_bytes", "i4"),  # a part of the stack, its end
         ("num_events", "i4"),
         ("events_at", "i4"),
+        ("max_pool", "i4"),  # 1: frames are the darker of two pictures
         ("fills_ram", "i4"),  # 1: a reset fills memory with bytes of the lane's stream
         ("size", "i4", (3,)),  # of the world: maps, rows, columns
         ("places", "i4", (len(Place),)),  # -1: nowhere
