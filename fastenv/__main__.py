@@ -277,6 +277,8 @@ COMMANDS: dict[str, tuple[Any, str, Callable[[argparse.ArgumentParser], None], s
 GAMEBOY_COMMANDS = {
     "bank": "make start states of a Game Boy ROM by playing",
     "goal": "capture a goal of a Game Boy ROM, or replay one",
+    "ram-search": "find where a Game Boy ROM keeps a number",
+    "ram-import": "make a RAM map from files of stable-retro",
 }
 ABOUT = "Game environments for reinforcement learning, stepped in batches at compiled speed."
 EXAMPLES = """\

@@ -23,9 +23,9 @@ from fastenv.gameboy import encoding, lane_position
 from fastenv.gameboy.common import Common, load_common
 from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
 from fastenv.gameboy.environment import Environment
-from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixels_shape
+from fastenv.gameboy.layout import highest_pixel, obs_record, pixels_shape
 from fastenv.gameboy.render import render
-from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, TAIL_OF_LANE
+from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, tail_of
 from fastenv.gameboy.steering import ButtonSteering
 from fastenv.gameboy.validate import validate_lanes
 from fastenv.gameboy.validate_machine import validate_rows
@@ -73,9 +73,9 @@ class GameBoyGame(ConfiguredGame):
             num_actions=len(config.chords),
             action_codec=config.encoder,
             state_dtype=common.dtype,
-            tail=TAIL_OF_LANE,
-            terms_dtype=TERMS[config.kind],
-            info_dtype=INFO[config.kind],
+            tail=tail_of(common.dtype),
+            terms_dtype=common.terms_dtype,
+            info_dtype=common.info_dtype,
             knobs_dtype=KNOBS_DTYPE,
             kernel_module="fastenv.gameboy.kernels",
             core_module="fastenv.gameboy._core",
@@ -124,7 +124,7 @@ class GameBoyGame(ConfiguredGame):
     def kernels(self) -> Compiled:
         from fastenv.gameboy import kernels
 
-        functions = kernels.functions(self.config.kind)
+        functions = kernels.functions(self.config.kind, self.spec)
         with suppress(ImportError, AttributeError):  # without a core of today nothing is timed
             from fastenv.gameboy import _core
 
@@ -223,6 +223,7 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         options["action_codec"] = pick("all8", "all9")
     if options["states"] == "power_up":
         options["ram_fill"] = pick("zero", "seeded")
+    options["ram_map"] = pick(None, None, "lantern_walk_quest")
     if options["pixels"] != "packed72x20":
         options["pixel_mode"] = pick("shade", "gray")
     if kind == "overworld":

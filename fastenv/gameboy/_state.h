@@ -22,6 +22,60 @@ typedef struct Knobs {
 FASTENV_SIZE(Knobs, 4);
 FASTENV_AT(Knobs, start_state, 0);
 
+typedef struct Field {
+    int64_t mask;
+    int32_t at;
+    int32_t count;
+    int32_t stride;
+    int32_t bit;
+    int32_t size;
+    int32_t form;
+    int32_t big;
+    int32_t info_at;
+    int32_t info_size;
+    int32_t unused;
+} Field;
+FASTENV_SIZE(Field, 48);
+FASTENV_AT(Field, mask, 0);
+FASTENV_AT(Field, at, 8);
+FASTENV_AT(Field, count, 12);
+FASTENV_AT(Field, stride, 16);
+FASTENV_AT(Field, bit, 20);
+FASTENV_AT(Field, size, 24);
+FASTENV_AT(Field, form, 28);
+FASTENV_AT(Field, big, 32);
+FASTENV_AT(Field, info_at, 36);
+FASTENV_AT(Field, info_size, 40);
+FASTENV_AT(Field, unused, 44);
+
+typedef struct Load {
+    int32_t field;
+    int32_t element;
+} Load;
+FASTENV_SIZE(Load, 8);
+FASTENV_AT(Load, field, 0);
+FASTENV_AT(Load, element, 4);
+
+typedef struct Step {
+    int64_t number;
+    int32_t op;
+    int32_t load;
+} Step;
+FASTENV_SIZE(Step, 16);
+FASTENV_AT(Step, number, 0);
+FASTENV_AT(Step, op, 8);
+FASTENV_AT(Step, load, 12);
+
+typedef struct Term {
+    double weight;
+    int32_t begin;
+    int32_t end;
+} Term;
+FASTENV_SIZE(Term, 16);
+FASTENV_AT(Term, weight, 0);
+FASTENV_AT(Term, begin, 8);
+FASTENV_AT(Term, end, 12);
+
 typedef struct Rules {
     double sticky;
     double repeat_action_probability;
@@ -52,6 +106,13 @@ typedef struct Rules {
     int32_t num_starts;
     int32_t start_bytes;
     int32_t goal_bytes;
+    int32_t values_at;
+    int32_t num_fields;
+    int32_t num_loads;
+    int32_t num_terms;
+    int32_t num_rewards;
+    int32_t terminates;
+    int32_t truncates;
     int32_t num_events;
     int32_t events_at;
     int32_t max_pool;
@@ -60,19 +121,23 @@ typedef struct Rules {
     int32_t places[10];
     int64_t goal_at;
     int64_t starts_at;
+    int64_t fields_at;
+    int64_t loads_at;
+    int64_t steps_at;
+    int64_t terms_at;
     uint8_t kind;
     uint8_t packed;
     uint8_t keys[256];
     uint8_t allowed[256];
-    uint8_t rewarded[32];
-    uint8_t renewing[32];
+    uint8_t rewarded[8192];
+    uint8_t renewing[8192];
     uint8_t ys[144];
     uint8_t xs[160];
     uint8_t lines[144];
     uint32_t unpack[256];
     uint8_t differences[256];
 } Rules;
-FASTENV_SIZE(Rules, 2560);
+FASTENV_SIZE(Rules, 18944);
 FASTENV_AT(Rules, sticky, 0);
 FASTENV_AT(Rules, repeat_action_probability, 8);
 FASTENV_AT(Rules, step_cost, 16);
@@ -102,25 +167,36 @@ FASTENV_AT(Rules, slots, 148);
 FASTENV_AT(Rules, num_starts, 152);
 FASTENV_AT(Rules, start_bytes, 156);
 FASTENV_AT(Rules, goal_bytes, 160);
-FASTENV_AT(Rules, num_events, 164);
-FASTENV_AT(Rules, events_at, 168);
-FASTENV_AT(Rules, max_pool, 172);
-FASTENV_AT(Rules, fills_ram, 176);
-FASTENV_AT(Rules, size, 180);
-FASTENV_AT(Rules, places, 192);
-FASTENV_AT(Rules, goal_at, 232);
-FASTENV_AT(Rules, starts_at, 240);
-FASTENV_AT(Rules, kind, 248);
-FASTENV_AT(Rules, packed, 249);
-FASTENV_AT(Rules, keys, 250);
-FASTENV_AT(Rules, allowed, 506);
-FASTENV_AT(Rules, rewarded, 762);
-FASTENV_AT(Rules, renewing, 794);
-FASTENV_AT(Rules, ys, 826);
-FASTENV_AT(Rules, xs, 970);
-FASTENV_AT(Rules, lines, 1130);
-FASTENV_AT(Rules, unpack, 1276);
-FASTENV_AT(Rules, differences, 2300);
+FASTENV_AT(Rules, values_at, 164);
+FASTENV_AT(Rules, num_fields, 168);
+FASTENV_AT(Rules, num_loads, 172);
+FASTENV_AT(Rules, num_terms, 176);
+FASTENV_AT(Rules, num_rewards, 180);
+FASTENV_AT(Rules, terminates, 184);
+FASTENV_AT(Rules, truncates, 188);
+FASTENV_AT(Rules, num_events, 192);
+FASTENV_AT(Rules, events_at, 196);
+FASTENV_AT(Rules, max_pool, 200);
+FASTENV_AT(Rules, fills_ram, 204);
+FASTENV_AT(Rules, size, 208);
+FASTENV_AT(Rules, places, 220);
+FASTENV_AT(Rules, goal_at, 264);
+FASTENV_AT(Rules, starts_at, 272);
+FASTENV_AT(Rules, fields_at, 280);
+FASTENV_AT(Rules, loads_at, 288);
+FASTENV_AT(Rules, steps_at, 296);
+FASTENV_AT(Rules, terms_at, 304);
+FASTENV_AT(Rules, kind, 312);
+FASTENV_AT(Rules, packed, 313);
+FASTENV_AT(Rules, keys, 314);
+FASTENV_AT(Rules, allowed, 570);
+FASTENV_AT(Rules, rewarded, 826);
+FASTENV_AT(Rules, renewing, 9018);
+FASTENV_AT(Rules, ys, 17210);
+FASTENV_AT(Rules, xs, 17354);
+FASTENV_AT(Rules, lines, 17514);
+FASTENV_AT(Rules, unpack, 17660);
+FASTENV_AT(Rules, differences, 18684);
 
 typedef struct Shared {
     int32_t rom_banks;
@@ -133,7 +209,7 @@ typedef struct Shared {
     uint64_t spread[256];
     Rules rules;
 } Shared;
-FASTENV_SIZE(Shared, 4752);
+FASTENV_SIZE(Shared, 21136);
 FASTENV_AT(Shared, rom_banks, 0);
 FASTENV_AT(Shared, ram_bytes, 4);
 FASTENV_AT(Shared, mbc, 8);

@@ -63,7 +63,7 @@ REPLACEABLE = {
     **{"frames_per_step": "frames_per_step", "release_after_frames": "release_after"},
 }
 GOAL_OPTIONS = ("goal", "step_cost", "alpha", "goal_bonus", "tau", "k_consecutive")
-WORLD_OPTIONS = ("ram_map", "visits", "renewing_events", *BONUSES)
+WORLD_OPTIONS = ("visits", "renewing_events", *BONUSES)
 
 
 @dataclass(frozen=True)
@@ -127,8 +127,10 @@ class GameBoyConfig(GameConfig):
         Distance below which a step is at the goal, and how many such steps in a row reach it; by
         default those of the template.
     ram_map : str or Path, optional
-        File of a RAM map (docs/gameboy.md, 20); with Lantern Walk by default its own, which
-        ``"lantern_walk_flags"`` extends by all flags of the game.
+        File of a RAM map (docs/gameboy.md, 20 and 20.1): places of an overworld, and fields,
+        rewards and ends of any game but goals. Of ours there are ``"lantern_walk"``, in overworlds
+        the default with Lantern Walk, ``"lantern_walk_flags"`` with all flags of the game,
+        ``"lantern_walk_quest"``, which pays for the quest, and ``"libbet"`` for a free game.
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.
@@ -238,6 +240,8 @@ class GameBoyConfig(GameConfig):
     def _check_world(self) -> None:
         if self.ram_map is not None:
             check_path("ram_map", self.ram_map)
+            if self.kind == "goal":
+                raise refusal("ram_map", self.ram_map, "left out: a goal is a picture")
         if self.kind == "overworld" and self.ram_map is None and self.rom != OURS:
             raise refusal("ram_map", None, "given: only that of 'lantern_walk' is known")
         if not (isinstance(self.visits, str) and self.visits == CELLS):
@@ -246,7 +250,7 @@ class GameBoyConfig(GameConfig):
         if not isinstance(events, (tuple, list)):
             raise refusal("renewing_events", events, "numbers of events")
         for event in events:
-            check_integer("renewing_events", event, 0, 255)
+            check_integer("renewing_events", event, 0, 65_535)
         object.__setattr__(self, "renewing_events", tuple(events))
 
     def _check_kind(self) -> None:

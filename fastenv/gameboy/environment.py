@@ -7,7 +7,9 @@ import numpy as np
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.config import SEEDED
 from fastenv.gameboy.frames import difference
+from fastenv.gameboy.ram_fields import CARTRIDGE
 from fastenv.gameboy.ram_map import PLACES
+from fastenv.gameboy.ram_program import ENDS, Values
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import Place
 from fastenv.rng import Rng
@@ -48,6 +50,8 @@ class Environment:
         New cells of the episode.
     ev_cells, ev_items, ev_dialogue, ev_events : int
         What the last step brought.
+    values : list of int
+        Rewards of a RAM map for the last step, before weights.
     """
 
     def __init__(self, common: Common) -> None:
@@ -61,6 +65,7 @@ class Environment:
         self.visits = bytearray(common.visits_bytes)
         self.visit_id = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
+        self.values = [0] * len(common.program.rewards) if common.program is not None else []
 
     # -- episodes (docs/gameboy.md, 18) --
 
@@ -94,13 +99,14 @@ class Environment:
         self.distance = self.ev_distance = self.goal_distance()
         self.near = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
+        self.values = [0] * len(self.values)
         if self.common.ram_map is not None:
             self.forget_visits()
             self.visit()
 
     def step(self, action: int) -> None:
         """Press a button, run the frames of a step, and see what came of it."""
-        before = self.seen()
+        before, memory = self.seen(), self.memory()
         if self.config.sticky > 0 and self.rng.uniform() < self.config.sticky:
             action = self.last_action
         if self.config.repeat_action_probability > 0:
@@ -114,9 +120,10 @@ class Environment:
             reached = self.look_at_goal()
         elif self.config.kind == "overworld":
             reached = self.look_around(*before)
-        if reached:
+        ends = self.look_at_memory(memory)
+        if reached or ends == TERMINATED:
             self.done = TERMINATED
-        elif self.machine.cpu.locked or self.is_late:
+        elif ends == TRUNCATED or self.machine.cpu.locked or self.is_late:
             self.done = TRUNCATED
 
     @property
@@ -177,11 +184,33 @@ class Environment:
         """The largest sum of differences: 3 for each pixel that is compared."""
         return float(self.common.rules["distance_unit"][0])
 
+    # -- expressions of a RAM map (docs/gameboy.md, 20.1) --
+
+    def memory(self) -> Values:
+        """Return what expressions read from memory."""
+        program = self.common.program
+        return {} if program is None else program.read(self.read)
+
+    def look_at_memory(self, before: Values) -> int:
+        """Compare memory with what it was before the step; return how the episode ends."""
+        program = self.common.program
+        if program is None:
+            return RUNNING
+        values = program.values(before, self.memory())
+        self.values = values[: len(program.rewards)]
+        for name, done in zip(ENDS, (TERMINATED, TRUNCATED), strict=True):
+            number = program.end(name)
+            if number >= 0 and values[number] != 0:
+                return done
+        return RUNNING
+
     # -- a world (docs/gameboy.md, 20) --
 
     def read(self, address: int) -> int:
-        """Return a byte of WRAM or HRAM."""
+        """Return a byte of WRAM or HRAM, or of the cartridge's RAM, behind ``CARTRIDGE``."""
         bus = self.machine.bus
+        if address >= CARTRIDGE:
+            return bus.cart.ram[address - CARTRIDGE]
         return bus.hram[address - 0xFF80] if address >= 0xFF80 else bus.wram[address & 0x1FFF]
 
     def place(self, name: str) -> int:

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.frames import BLACK, WHOLE, unpack
-from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.state import machine_of
 from fastenv.gameboy.tables import HEIGHT, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
 
@@ -40,10 +40,7 @@ def display(row: np.void, common: Common) -> Picture:
     if common.config.format == WHOLE and not common.config.max_pool:
         shades = np.array(unpack(row["stack"][-1].tobytes()), np.uint8)
         return shades.reshape(HEIGHT, WIDTH)
-    machine = np.zeros(1, state_dtype(common.cartridge.ram_size))
-    for name in machine.dtype.names or ():
-        machine[0][name] = row[name]
-    return next_picture(machine, common)
+    return next_picture(machine_of(row, common.cartridge.ram_size), common)
 
 
 def next_picture(machine: npt.NDArray[Any], common: Common) -> Picture:

@@ -423,7 +423,7 @@ REFUSED = [
     ({"pixels": "packed72x20", "pixel_mode": "gray"}, "pixel_mode='gray'"),
     ({"action_codec": 8}, "action_codec"), ({"allowed_buttons": ("select",)}, "allowed_buttons"),
     ({"max_steps": 0}, "max_steps=0"), ({"alpha": 2.0}, "belongs to kind 'goal'"),
-    ({"ram_map": "x"}, "belongs to kind 'overworld'"), ({"colour": 1}, "'colour' is not an option"),
+    ({"visits": 9}, "belongs to kind 'overworld'"), ({"colour": 1}, "'colour' is not an option"),
     ({"kind": "goal", "tau": 2}, "tau=2"), ({"kind": "goal", "goal": "no/where"}, "cannot be read"),
     ({"kind": "goal", "k_consecutive": 0}, "k_consecutive=0"),
     ({"rom": "a\0b"}, "rom='a"), ({"states": "\0"}, "states="),
