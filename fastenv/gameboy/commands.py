@@ -38,6 +38,7 @@ REPLAY = """Take the actions in the environment of a template: the exit status i
 reached on the way, else 1."""
 SEARCH = f"""Print the addresses whose numbers fit save states (docs/howto/own_game_ram.md). A state
 is given as FILE=NUMBER, or as FILE=CHANGE since the state before: {", ".join(CHANGES)}."""
+RAM = "Look for numbers in the memory of a ROM, or make a RAM map from files of stable-retro."
 IMPORT = """Write a RAM map with the variables, rewards and end of stable-retro's files
 (docs/gameboy.md, 20.1)."""
 CALIBRATE = """print the threshold in the middle between the largest distance at the goal (the last
@@ -155,13 +156,25 @@ def replay_goal(args: argparse.Namespace) -> int:
     return 0
 
 
-def add_search(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``ram-search``."""
-    add = parser.add_argument
+def add_ram(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``ram search`` and ``ram import``."""
+    commands = parser.add_subparsers(dest="ram_command", required=True, metavar="command")
+    for name, about in (("search", SEARCH), ("import", IMPORT)):
+        commands.add_parser(name, help=about, description=about)
+    add = commands.choices["search"].add_argument
     add("states", nargs="+", metavar="FILE=VALUE", help="save states, in their order")
     add("--rom", metavar="FILE", default=OURS, help="a ROM file; default: Lantern Walk")
     add("--types", nargs="+", default=list(TYPES), help=f"of numbers; default {' '.join(TYPES)}")
     add("--most", metavar="N", type=int, default=20, help="to print; default 20")
+    add = commands.choices["import"].add_argument
+    add("data", type=Path, help="stable-retro's data.json")
+    add("--scenario", type=Path, help="its scenario.json")
+    add("--out", type=Path, required=True, help="where to write the RAM map")
+
+
+def run_ram(args: argparse.Namespace) -> int:
+    """Run ``ram search`` or ``ram import``."""
+    return run_search(args) if args.ram_command == "search" else run_import(args)
 
 
 def run_search(args: argparse.Namespace) -> int:
@@ -186,13 +199,6 @@ def run_search(args: argparse.Namespace) -> int:
     for field in search.found(args.most):
         print(json.dumps(field))
     return 0 if len(search) else 1
-
-
-def add_import(parser: argparse.ArgumentParser) -> None:
-    """Add the options of ``ram-import``."""
-    parser.add_argument("data", type=Path, help="stable-retro's data.json")
-    parser.add_argument("--scenario", type=Path, help="its scenario.json")
-    parser.add_argument("--out", type=Path, required=True, help="where to write the RAM map")
 
 
 def run_import(args: argparse.Namespace) -> int:
@@ -221,7 +227,6 @@ def run_import(args: argparse.Namespace) -> int:
 # name -> what it does, what adds its options, what runs it, an example
 COMMANDS = {
     "bank": (BANK, add_bank, write_bank, "states.npz --states 16 --seed 3"),
-    "ram-search": (SEARCH, add_search, run_search, "before.state=3 after.state=more"),
-    "ram-import": (IMPORT, add_import, run_import, "data.json --out map.json"),
+    "ram": (RAM, add_ram, run_ram, "search before.state=3 after.state=more"),
     "goal": (GOAL, add_goal, run_goal, "capture cellar --actions walk.jsonl"),
 }

@@ -46,7 +46,7 @@ ZERO, SEEDED = "zero", "seeded"
 LCD, FIXED = "lcd", "fixed"
 KNOBS = ("start_state",)
 # Names of the Atari protocol, of options that say more here (docs/gameboy.md, 16.1).
-FRAMESKIP = "frameskip"
+FRAME_SKIP = "frame_skip"
 # Options by the name of what they are for (docs/gameboy.md, 21).
 PRESETS: dict[str, dict[str, Any]] = {"scale": {"stack_k": 1, "pixels": "packed72x20"}}
 MAX_STEPS = {"goal": 512, "overworld": 2048}  # unless others are asked for
@@ -77,9 +77,10 @@ class GameBoyConfig(GameConfig):
     rom : str or Path
         A ROM file, or ``"lantern_walk"``.
     states : str or Path, optional
-        Where episodes start: ``"power_up"``, a save state, a bank of states, or the name of a bank
-        of ours, ``"lantern_walk"`` or ``"lantern_walk_held_out"`` (docs/gameboy.md, 18). By default
-        the first with Lantern Walk, power-up with another ROM and with ``GameBoyPixels-v0``.
+        Where episodes start: ``"power_up"``, a save state (PyBoy's too), a bank of states, a
+        ``.sav`` file of what the battery kept, or the name of a bank of ours, ``"lantern_walk"`` or
+        ``"lantern_walk_held_out"`` (docs/gameboy.md, 18). By default the first with Lantern Walk,
+        power-up with another ROM and with ``GameBoyPixels-v0``.
     start_state : int, optional
         Number of the start state; None draws one for each episode.
     frames_per_step, release_after_frames : int
@@ -266,8 +267,8 @@ class GameBoyConfig(GameConfig):
     def from_options(cls, **options: Any) -> Self:
         """Build a config from keyword options.
 
-        ``preset`` names those of :data:`PRESETS`; ``frameskip`` is ``frames_per_step`` with buttons
-        that are held.
+        ``preset`` names those of :data:`PRESETS`; ``frame_skip`` is ``frames_per_step`` with
+        buttons that are held.
 
         Raises
         ------
@@ -275,15 +276,15 @@ class GameBoyConfig(GameConfig):
             For an unknown option or a value that is not allowed.
         """
         known = [f.name for f in fields(cls)]
-        if FRAMESKIP in options:
-            frames = check_integer(FRAMESKIP, options.pop(FRAMESKIP), 1, MAX_FRAMES)
+        if FRAME_SKIP in options:
+            frames = check_integer(FRAME_SKIP, options.pop(FRAME_SKIP), 1, MAX_FRAMES)
             if "frames_per_step" in options:
-                raise refusal("frames_per_step", options["frames_per_step"], "left out: frameskip")
+                raise refusal("frames_per_step", options["frames_per_step"], "left out: frame_skip")
             options = {"release_after_frames": frames, "frames_per_step": frames, **options}
         preset = options.pop("preset", None)
         if preset is not None:
             check_choice("preset", preset, PRESETS)
-        check_known(options, "the Game Boy", [*known, "preset", FRAMESKIP])
+        check_known(options, "the Game Boy", [*known, "preset", FRAME_SKIP])
         steps = MAX_STEPS.get(options.get("kind", ""))
         return cls(**{"max_steps": steps, **PRESETS.get(preset, {}), **options})
 

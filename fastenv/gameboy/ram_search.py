@@ -1,6 +1,6 @@
 """Find where a program keeps a number: by its value, or by how it changed, in row after row.
 
-docs/howto/own_game_ram.md finds the steps of Lantern Walk so; ``python -m fastenv ram-search`` does
+docs/howto/own_game_ram.md finds the steps of Lantern Walk so; ``python -m fastenv ram search`` does
 it with save states.
 """
 

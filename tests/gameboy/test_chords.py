@@ -124,12 +124,12 @@ REFUSED = [
     ({"actions": [["a", "a"]]}, r"actions\[0\].* each button once"),
     ({"actions": [[]] * 300}, "1 to 256 chords"),
     ({"actions": CHORDS, "action_codec": "all9"}, "action_codec='all9' .* left out"),
-    ({"frameskip": 0}, "frameskip=0"), ({"frameskip": (2, 5)}, "frameskip"),
-    ({"frameskip": 4, "frames_per_step": 4}, "left out: frameskip"),
+    ({"frame_skip": 0}, "frame_skip=0"), ({"frame_skip": (2, 5)}, "frame_skip"),
+    ({"frame_skip": 4, "frames_per_step": 4}, "left out: frame_skip"),
     ({"repeat_action_probability": 2}, "repeat_action_probability=2"),
     ({"repeat_action_probability": 0.2, "sticky": 0.2}, "sticky=0.2 .* 0 beside"),
     ({"max_pool": 1}, "max_pool=1"),
-    ({"max_pool": True, "frameskip": 1}, "False with frames_per_step=1"),
+    ({"max_pool": True, "frame_skip": 1}, "False with frames_per_step=1"),
     ({"max_pool": True, "kind": "goal"}, "goals are pictures"),
 ]  # fmt: skip
 
@@ -140,10 +140,10 @@ def test_bad_options_are_refused_by_name(options, says):
         make_game(**options)
 
 
-def test_frameskip_holds_its_buttons():
-    config = make_game(frameskip=4).config
+def test_frame_skip_holds_its_buttons():
+    config = make_game(frame_skip=4).config
     assert (config.frames_per_step, config.release_after_frames) == (4, 4)
-    config = make_game(frameskip=4, release_after_frames=1).config
+    config = make_game(frame_skip=4, release_after_frames=1).config
     assert (config.frames_per_step, config.release_after_frames) == (4, 1)
 
 
@@ -197,7 +197,7 @@ def test_backends_agree_on_chords_and_repeats(actions, step, repeat, pixels, pol
 @needs_core
 def test_frames_repeat_at_their_rate_and_go_on_in_the_next_step():
     n = 512
-    engine = engine_of(n, repeat_action_probability=0.25, frameskip=2, stack_k=1)
+    engine = engine_of(n, repeat_action_probability=0.25, frame_skip=2, stack_k=1)
     engine.step_many(np.full(n, 4))
     first = np.mean(engine.get_states()["last_action"] == 0)  # both frames repeated
     assert 0.03 < first < 0.1
@@ -211,7 +211,7 @@ def test_pooled_frames_are_the_darker_of_two_pictures():
     options = {"states": "lantern_walk", "start_state": 3, "stack_k": 1, "pixels": "160x144"}
     held = {"frames_per_step": 1, "release_after_frames": 1}
     single = engine_of(1, **options, **held)
-    pooled = engine_of(1, **options, frameskip=4, max_pool=True)
+    pooled = engine_of(1, **options, frame_skip=4, max_pool=True)
     moved = 0
     for action in (5, 7, 7, 4):
         shades = []

@@ -122,13 +122,13 @@ def test_the_command_searches_save_states(tmp_path, capsys):
             row[name] = env.get_state()[name]
         save_state(tmp_path / f"{k}.state", row, common.cartridge)
         given.append(f"{tmp_path / f'{k}.state'}={'more' if k else int(row['wram'][0, 0x101])}")
-    assert main(["ram-search", *given, "--types", "u1"]) == 0
+    assert main(["ram", "search", *given, "--types", "u1"]) == 0
     assert '{"address": "$C101", "type": "u1"' in capsys.readouterr().out
-    assert main(["ram-search", given[0], given[0][:-1] + "99", "--types", "u1"]) == 1
+    assert main(["ram", "search", given[0], given[0][:-1] + "99", "--types", "u1"]) == 1
     for wrong, says in (("x.state", "FILE=VALUE"), ("no.state=3", "cannot be read"),
                         (given[0] + "x", "must be an integer")):  # fmt: skip
         capsys.readouterr()
-        assert main(["ram-search", wrong]) == 2
+        assert main(["ram", "search", wrong]) == 2
         assert says in capsys.readouterr().err
 
 
@@ -267,9 +267,9 @@ def test_of_several_players_the_first_is_taken():
 def test_the_command_writes_a_map(tmp_path, capsys):
     for name, value in (("data", DATA), ("scenario", SCENARIO)):
         (tmp_path / f"{name}.json").write_text(json.dumps(value))
-    given = ["ram-import", str(tmp_path / "data.json"), "--out", str(tmp_path / "map.json")]
+    given = ["ram", "import", str(tmp_path / "data.json"), "--out", str(tmp_path / "map.json")]
     assert main([*given, "--scenario", str(tmp_path / "scenario.json")]) == 0
     assert "left out: scenario.crop" in capsys.readouterr().out
     assert load_program(tmp_path / "map.json", "pixels").end("terminated") == 5
-    assert main(["ram-import", str(tmp_path / "none.json"), "--out", "x"]) == 2
+    assert main(["ram", "import", str(tmp_path / "none.json"), "--out", "x"]) == 2
     assert "cannot be read" in capsys.readouterr().err
