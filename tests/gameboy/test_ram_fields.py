@@ -451,6 +451,73 @@ def maps(draw):
     return {"fields": fields, "rewards": rewards, "ends": ends}
 
 
+def test_every_type_is_read_alike(tmp_path):
+    """By the kernels for the info, by the core for the rewards, and as the page says."""
+    types = [f"{order}{form}{size}" for form in "uidn" for size in range(1, 9) for order in "<>"]
+    fields = {f"f{k}": {"address": 0xC000 + 11 * k, "type": of} for k, of in enumerate(types)}
+    value = {"fields": fields, "rewards": {f"r{k}": f"f{k}" for k in range(len(types))}}
+    game = make_game(rom=changing_rom(tmp_path), ram_map=write_map(tmp_path, value), **ONE)
+    engines = [BatchEngine(game, 8, backend) for backend in BACKENDS]
+    for engine in engines:
+        engine.reset_many(seeds=0)
+    rows, rng = engines[0].get_states(), np.random.default_rng(1)
+    rows["wram"] = rng.integers(0, 256, rows["wram"].shape)
+    rows["wram"][:2, :0x400] |= 0x80
+    for engine in engines:
+        engine.set_states(rows)
+    all_agree(engines)
+    for engine in engines:
+        engine.step_many(np.zeros(8, int), autoreset=False)
+    all_agree(engines)
+    after, fast = engines[-1].get_states(), engines[-1]
+    for k, of in enumerate(types):
+        for lane in range(8):
+            part = after["wram"][lane, 11 * k : 11 * k + int(of[2])].tobytes()
+            wanted = decoded(part if of[0] == ">" else part[::-1], of[1])
+            assert fast.info[f"f{k}"][lane] == wanted, (of, part.hex())
+            assert after["values"][lane].view("<i8")[k] == wanted
+
+
+EDGES = (0, 1, -1, 2, -2, 7, -7, 10**9, LARGEST, -LARGEST, -LARGEST - 1, 2**62)
+OPERATIONS = (
+    *(f"a {sign} b" for sign in TWO), "-a", "not a", "abs(a)", "min(a, b)", "max(a, b)",
+    "a - b * a + b", "(a and not b) or a < b", "max(a, b, 5) % 3 - min(b, -a)",
+)  # fmt: skip
+
+
+@needs_core
+def test_every_operation_is_taken_alike(tmp_path):
+    """At the edges of 64 bits, and by 0."""
+    fields = {"a": {"address": "$D000", "type": "<i8"}, "b": {"address": "$D008", "type": "<i8"}}
+    value = {"fields": fields, "rewards": {f"r{k}": op for k, op in enumerate(OPERATIONS)}}
+    game = make_game(rom=changing_rom(tmp_path), ram_map=write_map(tmp_path, value), **ONE)
+    pairs = [(a, b) for a in EDGES for b in EDGES]
+    engines = [BatchEngine(game, len(pairs), backend) for backend in BACKENDS[-2:]]
+    for engine in engines:
+        engine.reset_many(seeds=0)
+    rows = engines[0].get_states()
+    rows["wram"][:, 0x1000:0x1010] = np.array(pairs, "<i8").view(np.uint8)
+    steps = {op: parse(op, WHERE, {"a": 0, "b": 0}) for op in OPERATIONS}
+    for engine in engines:
+        engine.set_states(rows)
+        engine.step_many(np.zeros(len(pairs), int), autoreset=False)
+        found = engine.get_states()["values"].view("<i8")
+        for (a, b), values in zip(pairs, found, strict=True):
+            loads = {Load("a", 0): a, Load("b", 0): b}
+            assert values.tolist() == [evaluate(steps[op], loads, loads) for op in OPERATIONS]
+
+
+def decoded(part, form):
+    """Return the number of bytes, the high one first."""
+    if form in "ui":
+        number = int.from_bytes(part, "big", signed=form == "i")
+        return number - 2**64 if number >= 2**63 else number
+    digits = (
+        [byte & 15 for byte in part] if form == "n" else [10 * (b >> 4) + (b & 15) for b in part]
+    )
+    return sum(digit * (10 if form == "n" else 100) ** k for k, digit in enumerate(digits[::-1]))
+
+
 @settings(max_examples=15, deadline=None)
 @given(value=maps(), seed=st.integers(0, 2**32 - 1))
 def test_backends_agree_on_random_maps(tmp_path_factory, value, seed):
