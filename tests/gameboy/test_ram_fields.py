@@ -525,7 +525,7 @@ def test_backends_agree_on_random_maps(tmp_path_factory, value, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(value=maps(), seed=st.integers(0, 2**32 - 1))
 def test_backends_agree_on_many_random_maps(tmp_path_factory, value, seed):
     agree_on(tmp_path_factory, value, seed)
