@@ -10,7 +10,7 @@ RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
 
-.PHONY: train studio test slow-test rllib rllib-test bench gpu-check lint build again debug-test sanitize-test versions clean
+.PHONY: train studio test slow-test rllib rllib-test docs bench gpu-check lint build again debug-test sanitize-test versions clean
 
 train: $(EXTENSION)
 	$(PY) -m training train --config training/configs/main.yaml
@@ -29,6 +29,10 @@ rllib: $(RLLIB_VENV) $(EXTENSION)
 
 rllib-test: rllib
 	$(RLLIB) -m pytest tests/test_rllib_adapter.py tests/training/rllib $(PYTEST_ARGS)
+
+# The site, in build/docs/index.html; nothing is downloaded, and a warning is an error.
+docs: $(EXTENSION)
+	$(PY) -m tools.site
 
 bench: $(EXTENSION)
 	$(PY) -m training benchmark --short

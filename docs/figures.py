@@ -13,6 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))  # of `python docs/figures.py` the first is docs/
 
+from tools.figures import cards  # noqa: E402
 from tools.figures.drmario import (  # noqa: E402
     calibrated,
     dr_mario,
@@ -31,7 +32,7 @@ from tools.figures.games import (  # noqa: E402
     prospector_pilots,
     prospector_players,
 )
-from tools.figures.headlines import headlines  # noqa: E402
+from tools.figures.headlines import first_figure, headlines, own_figures  # noqa: E402
 from tools.figures.learning import (  # noqa: E402
     agent_milestones,
     champion,
@@ -42,6 +43,7 @@ from tools.figures.learning import (  # noqa: E402
     pretrained,
     trained_variants,
 )
+from tools.figures.log import measured_speeds, other_records  # noqa: E402
 from tools.figures.search import (  # noqa: E402
     last_tricks,
     open_cards,
@@ -58,12 +60,32 @@ from tools.figures.speeds import (  # noqa: E402
     scale,
     vectorised,
 )
+from training.policies import card  # noqa: E402
+
+METADATA = "metadata"  # the mark of what stands at the top of a card
+
+
+def card_tables(agent: str) -> dict[str, Callable[[], str]]:
+    """Return mark to what makes it, of the card of a folder of ``pretrained/``."""
+    own: dict[str, dict[str, Callable[[], str]]] = {
+        "skullking": {"matches": lambda: pretrained("skullking", "trained")},
+        "skullking-ppo": {"matches": lambda: pretrained("skullking-ppo", "trained")},
+        "gameboy": {"goal": lambda: game_boy_agents("goal-1")},
+        "lantern_walk": {
+            "walk": lambda: game_boy_agents("walk-2"),
+            "beginning": lambda: game_boy_agents("walk-2", "beginning"),
+        },
+        "prospector": {"players": lambda: prospector_players("profit-1")},
+        "drmario": {"bottles": lambda: dr_mario("level5-1")},
+    }
+    shown = own.get(agent, {"results": lambda: cards.table(agent)})
+    return {METADATA: lambda: cards.metadata(agent), **shown}
 
 
 def pages() -> dict[str, dict[str, Callable[[], str]]]:
     """Return page to mark to what makes its table."""
     return {
-        "README.md": {"figures": headlines, "flags": flags_verdict},
+        "README.md": {"first": first_figure, "figures": headlines},
         "RUNS.md": {
             "milestones": milestones,
             "champion": champion,
@@ -94,41 +116,43 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "searching": lambda: bars("search.jsonl"),
             "steps": replay_steps,
             "bars": lambda: bars("bars.jsonl"),
+            "log": measured_speeds,
+            "records": other_records,
         },
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
-        "docs/howto/training.md": {"choice": dqn_beside_ppo},
-        "docs/drmario.md": {
-            "speeds": lambda: bars("bars.jsonl", "DrMario"),
-            "reader": frames_read,
-            "through": through_frames,
+        "docs/explanation/figures.md": {"figures": own_figures},
+        "docs/howto/install.md": {"flags": flags_verdict},
+        "docs/howto/dqn.md": {"choice": dqn_beside_ppo},
+        "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
+        "docs/howto/train_drmario.md": {
+            "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
+        },
+        "docs/howto/drmario_lookahead.md": {
             "lookahead": look_ahead,
             "averse": lambda: look_ahead("drmario-averse.json"),
             "deeper": lambda: look_ahead("drmario-averse-depth2.json"),
-            "calibration": calibrated,
             "risk": risk_by_level,
-            "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
+            "calibration": calibrated,
         },
+        "docs/howto/drmario_reader.md": {"reader": frames_read, "through": through_frames},
         "docs/gameboy.md": {"roms": game_boy_roms, "speeds": game_boy},
-        "docs/prospector.md": {"players": prospector_players, "pilots": prospector_pilots},
-        "docs/howto/scale.md": {"measured": scale},
-        "pretrained/skullking/README.md": {"matches": lambda: pretrained("skullking", "trained")},
-        "pretrained/skullking-ppo/README.md": {
-            "matches": lambda: pretrained("skullking-ppo", "trained")
+        "docs/howto/train_skullking.md": {"players": lambda: pretrained("skullking")},
+        "docs/howto/train_prospector.md": {
+            "players": prospector_players,
+            "pilots": prospector_pilots,
         },
-        "pretrained/gameboy/README.md": {"goal": lambda: game_boy_agents("goal-1")},
-        "pretrained/lantern_walk/README.md": {
-            "walk": lambda: game_boy_agents("walk-2"),
-            "beginning": lambda: game_boy_agents("walk-2", "beginning"),
-        },
-        "pretrained/prospector/README.md": {"players": lambda: prospector_players("profit-1")},
-        "pretrained/drmario/README.md": {"bottles": lambda: dr_mario("level5-1")},
+        "docs/howto/many_machines.md": {"measured": scale},
+        **{f"pretrained/{name}/README.md": card_tables(name) for name in cards.AGENTS},
     }
 
 
 def with_tables(page: str) -> str:
-    """Return a page with its tables between their marks."""
+    """Return a page with its tables between their marks, and the metadata of a card at its top."""
     text = (ROOT / page).read_text(encoding="utf-8")
     for mark, make in pages()[page].items():
+        if mark == METADATA:
+            text = make() + card.split(text)[1]
+            continue
         begin, end = f"<!-- {mark}:begin -->\n", f"\n<!-- {mark}:end -->"
         before, _, rest = text.partition(begin)
         _, found, behind = rest.partition(end)

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 
-from fastenv.drmario.layout import AUX, AUX_VERSUS, PLANES
-from fastenv.prospector.layout import OBS_LAYOUT
-from fastenv.skullking.layout import layout_table
-from fastenv.skullking.tables import Tier
-from training.studio.messages import message_rows
+FOLDER = Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent))  # of `python docs/generate.py` the first is docs/
 
-FOLDER = Path(__file__).parent
+from fastenv.drmario.layout import AUX, AUX_VERSUS, PLANES  # noqa: E402
+from fastenv.prospector.layout import OBS_LAYOUT  # noqa: E402
+from fastenv.skullking.layout import layout_table  # noqa: E402
+from fastenv.skullking.tables import Tier  # noqa: E402
+from training.studio.messages import message_rows  # noqa: E402
 
 
 def prospector_table() -> str:

@@ -37,8 +37,9 @@ from fastenv.errors import (
 )
 from fastenv.game import Compiled, Game, GameSpec
 from fastenv.games import register_envs
+from fastenv.memory import StepBuffers
 from fastenv.registry import NAMESPACE, list_envs, make_game, make_seated, short_id
-from fastenv.vector import AutoresetName, FastVectorEnv, StepBuffers, sample_legal
+from fastenv.vector import AutoresetName, FastVectorEnv, sample_legal
 
 __all__ = [
     "Backend",
@@ -106,6 +107,13 @@ def make(
         A keyword that is no option: a ``ConfigError`` that is a ``TypeError`` too.
     BackendUnavailableError
         The backend cannot run here; the message says what to install.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> env = fastenv.make("SkullKingWorker-v0", num_players=5)
+    >>> obs, info = env.reset(seed=0)
+    >>> obs, reward, terminated, truncated, info = env.step(int(env.action_masks().argmax()))
     """
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
     flags |= {"render_mode": render_mode, "info_columns": info_columns}
@@ -142,6 +150,16 @@ def make_vec(
         Number of lanes.
     num_threads, autoreset_mode, copy, info_columns, info_mode, agents, opponent
         See :class:`FastVectorEnv`.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> vec = fastenv.make_vec("SkullKingWorker-v0", num_envs=4, autoreset_mode="same_step")
+    >>> obs, infos = vec.reset(seed=0)
+    >>> actions = fastenv.sample_legal(vec.action_masks(), rng=0)
+    >>> obs, rewards, terminated, truncated, infos = vec.step(actions)
+    >>> obs.shape
+    (4, 203)
     """
     options: dict[str, Any] = {
         "backend": backend,
@@ -177,6 +195,15 @@ def make_engine(
     It shows all agents of a game, unless an ``opponent`` plays the others. With ``seats="all"``
     every seat of any game of several players is played from outside, and the one that must act is
     shown.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> engine = fastenv.make_engine("SkullKingWorker-v0", num_envs=4)
+    >>> engine.reset_many(seeds=0)
+    >>> engine.step_many(fastenv.sample_legal(engine.mask, rng=0))
+    >>> engine.obs.shape, engine.mask.shape
+    ((4, 203), (4, 11))
     """
     game, seating = make_seated(env_id, opponent, config)
     return BatchEngine(game, num_envs, backend, num_threads, info_columns, **seating)

@@ -37,6 +37,15 @@ class Backend:
         Observation, mask, reward and info by Numba kernels instead of plain Python.
     use_cython : bool
         Stepping by the Cython core instead of plain Python.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> fastenv.Backend(use_numba=True, use_cython=False).name
+    'numba'
+    >>> env = fastenv.make("SkullKingWorker-v0", backend=fastenv.Backend(False, False))
+    >>> env.backend
+    'reference'
     """
 
     use_numba: bool = True

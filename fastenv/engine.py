@@ -127,6 +127,15 @@ class BatchEngine(BatchState):
     -----
     All arrays are persistent and overwritten by every call. A call that is given other destinations
     leaves ``obs`` and ``mask`` behind; :meth:`refresh` brings them up to date.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> engine = fastenv.BatchEngine(fastenv.make_game("SkullKingWorker-v0"), num_envs=4)
+    >>> engine.reset_many(seeds=0)
+    >>> engine.step_many(fastenv.sample_legal(engine.mask, rng=0))
+    >>> engine.obs.shape, engine.reward.tolist()
+    ((4, 203), [0.5, 3.0, 0.5, 0.5])
     """
 
     # -- moving ----------------------------------------------------------------------------------

@@ -300,6 +300,15 @@ class FastEnv(gymnasium.Env[Any, int]):
     ``episode_return``, ``episode_length`` and then also ``episode_frames``. The episode ends once:
     ``reset`` before the next ``step``. ``reset(seed=s)`` replays an episode exactly; ``reset()``
     goes on with the same random stream.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> env = fastenv.FastEnv("SkullKingWorker-v0")
+    >>> obs, info = env.reset(seed=0)
+    >>> info["action_mask"].nonzero()[0].tolist()
+    [0, 4, 7]
+    >>> obs, reward, terminated, truncated, info = env.step(4)
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012

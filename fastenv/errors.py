@@ -15,38 +15,119 @@ MAX_SHOWN = 120  # characters of a value in a message
 
 
 class FastEnvError(Exception):
-    """Base class of all errors raised by fastenv."""
+    """Base class of all errors raised by fastenv.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> try:
+    ...     fastenv.make("Chess-v0")
+    ... except fastenv.FastEnvError as error:
+    ...     print(type(error).__name__)
+    ConfigError
+    """
 
 
 class ConfigError(FastEnvError, ValueError):
-    """An environment option has a value that is not allowed; the message names the field."""
+    """An environment option has a value that is not allowed; the message names the field.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> fastenv.make("SkullKingWorker-v0", num_players=9)
+    Traceback (most recent call last):
+    ...
+    fastenv.errors.ConfigError: num_players=9 is not possible: ... must be an integer from 2 to 8.
+    """
 
 
 class UnknownOptionError(ConfigError, TypeError):
-    """There is no option of that name: of keywords, Python itself says so by a ``TypeError``."""
+    """There is no option of that name: of keywords, Python itself says so by a ``TypeError``.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> try:
+    ...     fastenv.make("SkullKingWorker-v0", players=4)
+    ... except fastenv.UnknownOptionError as error:
+    ...     print(str(error).partition(";")[0])
+    unexpected keyword argument 'players' is not an option of Skull King
+    """
 
 
 class FileError(FastEnvError, ValueError):
-    """A file cannot be read or is not what it should be; the message names it and says why."""
+    """A file cannot be read or is not what it should be; the message names it and says why.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from fastenv.files import read_json
+    >>> read_json(Path("none.json"), limit=1000)
+    Traceback (most recent call last):
+    ...
+    fastenv.errors.FileError: none.json cannot be read: No such file or directory.
+    """
 
 
 class InvalidActionError(FastEnvError, ValueError):
     """An action is out of range or, with ``invalid_action="raise"``, illegal in its state.
 
     Nothing in the batch has moved when it is raised.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> vec = fastenv.make_vec("SkullKingWorker-v0", num_envs=2)
+    >>> obs, infos = vec.reset(seed=0)
+    >>> vec.step([0, 999])
+    Traceback (most recent call last):
+    ...
+    fastenv.errors.InvalidActionError: lane 1: action 999 is out of range, allowed are 0..10
     """
 
 
 class StateError(FastEnvError, ValueError):
-    """A state row from outside is out of range or inconsistent; lane and field are named."""
+    """A state row from outside is out of range or inconsistent; lane and field are named.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> engine = fastenv.make_engine("SkullKingWorker-v0", num_envs=2)
+    >>> engine.reset_many(seeds=0)
+    >>> rows = engine.get_states()
+    >>> rows["phase"][1] = 99
+    >>> engine.set_states(rows)
+    Traceback (most recent call last):
+    ...
+    fastenv.errors.StateError: lane 1: phase=99 is not possible: ...
+    """
 
 
 class BackendUnavailableError(FastEnvError, ImportError):
-    """A backend was asked for by name but cannot be imported here."""
+    """A backend was asked for by name but cannot be imported here.
+
+    Examples
+    --------
+    >>> from fastenv.backend import resolve
+    >>> resolve("cython", kernel_module=None, core_module=None)
+    Traceback (most recent call last):
+    ...
+    fastenv.errors.BackendUnavailableError: backend 'cython' is not available: ...
+    """
 
 
 class ResetNeededError(FastEnvError, RuntimeError):
-    """``step`` was called on a lane that has no running episode."""
+    """``step`` was called on a lane that has no running episode.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> env = fastenv.make("SkullKingWorker-v0")
+    >>> env.step(0)
+    Traceback (most recent call last):
+    ...
+    fastenv.errors.ResetNeededError: this environment has no running episode: call reset() ...
+    """
 
 
 def unknown_keyword(name: str, owner: str, known: Iterable[str]) -> UnknownOptionError:

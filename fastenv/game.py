@@ -238,6 +238,15 @@ class Game(Reference):
         For people who play it: what it is about, and how to begin.
     presets : mapping of str to mapping
         Options by the name of what they are for; the option ``preset`` takes a name.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> game = fastenv.make_game("SkullKingWorker-v0")
+    >>> game.env_id, game.spec.num_actions
+    ('SkullKingWorker-v0', 11)
+    >>> game.bot_names[-1]
+    'heuristic'
     """
 
     spec: GameSpec

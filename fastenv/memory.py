@@ -100,3 +100,37 @@ def clear(array: Array) -> None:
     """Set all bytes to 0, of a structured array too, which may have no fields."""
     if array.dtype.itemsize:
         array.view(np.uint8).fill(0)
+
+
+@dataclass
+class StepBuffers:
+    """Destinations of :meth:`fastenv.FastVectorEnv.step_into`, one row a lane; None is not written.
+
+    Attributes
+    ----------
+    obs : ndarray, shape (n, *obs_shape)
+        Structured, if the game's observation is.
+    mask : ndarray of uint8, shape (n, A)
+    reward : ndarray of float32, shape (n,)
+        In the game's own float dtype, where that is not float32.
+    terminated, truncated : ndarray of uint8 or bool, shape (n,)
+    tau : ndarray of int32, shape (n,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastenv
+    >>> vec = fastenv.make_vec("SkullKingWorker-v0", num_envs=4, autoreset_mode="same_step")
+    >>> obs, infos = vec.reset(seed=0)
+    >>> out = fastenv.StepBuffers(reward=np.empty(4, np.float32))
+    >>> vec.step_into(fastenv.sample_legal(vec.action_masks(), rng=0), out)
+    >>> out.reward
+    array([0.5, 3. , 0.5, 0.5], dtype=float32)
+    """
+
+    obs: Array | None = None
+    mask: Array | None = None
+    reward: Array | None = None
+    terminated: Array | None = None
+    truncated: Array | None = None
+    tau: Array | None = None

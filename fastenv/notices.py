@@ -46,7 +46,7 @@ def note_rollouts(game: Game, seconds: float, decisions: int) -> None:
     print_notice(
         f"{what} are played in Python alone: {decisions} decisions took {seconds:.1f} s; a "
         "compiled `bot`, and `stop` for a stop condition, make them fast "
-        "(docs/tutorials/new_game.md)"
+        "(docs/reference/game_interface.md)"
     )
 
 
@@ -105,5 +105,5 @@ class TimedBots:
             f"the {(*names, 'bot')[0]} of {self._name} is written in Python alone: its actions, "
             f"{1e6 * self._spent / self._actions:.0f} microseconds each, took "
             f"{self._spent / wall_s:.0%} of the last {wall_s:.1f} s; a compiled `bot` makes them "
-            "fast (docs/tutorials/new_game.md)"
+            "fast (docs/tutorials/new_game_players.md)"
         )

@@ -50,7 +50,14 @@ def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]])
 
 
 def list_envs() -> list[str]:
-    """Return the ids of all environments, with their namespace."""
+    """Return the ids of all environments, with their namespace.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> "fastenv/LanternWalk-v0" in fastenv.list_envs()
+    True
+    """
     return [f"{NAMESPACE}/{name}" for name in ENVS]
 
 
@@ -89,6 +96,13 @@ def make_game(env_id: str, /, **options: Any) -> Game:
         Unknown id, an option the id fixes, or a value that is not allowed.
     UnknownOptionError
         An unknown option: a ``ConfigError`` that is a ``TypeError`` too.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> game = fastenv.make_game("SkullKingWorker-v0", num_players=5)
+    >>> game.spec.num_actions, game.spec.obs_shape
+    (11, (217,))
     """
     load, fixed = entry_of(env_id)
     for name in fixed:

@@ -107,6 +107,17 @@ class GameSpec:
         a number: ``tricks=`` is named ``tricks=2``.
     draws_text : bool
         Whether ``rgb_array`` is that; follows from ``render_modes``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fastenv
+    >>> row = np.dtype(
+    ...     [("ep_return", "f8"), ("ep_length", "i4"), ("score", "i4"), ("done", "i1")], align=True
+    ... )
+    >>> spec = fastenv.GameSpec(num_actions=2, state_dtype=row, obs_shape=(3,))
+    >>> spec.obs_dtype, spec.obs_bounds
+    (dtype('float32'), (-1.0, 1.0))
     """
 
     num_actions: int
@@ -326,6 +337,15 @@ class Compiled:
         Bytes at the beginning of a row that every step reads.
     chunk : int
         Lanes a thread takes at a time, where steps differ much in length; 0: an even share.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> spec = fastenv.make_game("SkullKingWorker-v0").spec
+    >>> fastenv.Compiled(state_size=8).check(spec, shared_size=0)
+    Traceback (most recent call last):
+    ...
+    fastenv.errors.ConfigError: state_size: the compiled functions have 8 bytes, ...
     """
 
     reset: int = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Literal
 
 import numpy as np
@@ -26,36 +26,13 @@ from fastenv.env import (
 )
 from fastenv.errors import ConfigError, ResetNeededError, show
 from fastenv.game import Game
-from fastenv.memory import aligned
+from fastenv.memory import StepBuffers, aligned
 from fastenv.rollouts import Rollouts
 from fastenv.seats import Opponent
 
 Array = npt.NDArray[Any]
 Infos = dict[str, Any]
 AutoresetName = Literal["next_step", "same_step", "disabled", "NextStep", "SameStep", "Disabled"]
-
-
-@dataclass
-class StepBuffers:
-    """Destinations of :meth:`FastVectorEnv.step_into`, one row a lane; None is not written.
-
-    Attributes
-    ----------
-    obs : ndarray, shape (n, *obs_shape)
-        Structured, if the game's observation is.
-    mask : ndarray of uint8, shape (n, A)
-    reward : ndarray of float32, shape (n,)
-        In the game's own float dtype, where that is not float32.
-    terminated, truncated : ndarray of uint8 or bool, shape (n,)
-    tau : ndarray of int32, shape (n,)
-    """
-
-    obs: Array | None = None
-    mask: Array | None = None
-    reward: Array | None = None
-    terminated: Array | None = None
-    truncated: Array | None = None
-    tau: Array | None = None
 
 
 def sample_legal(
@@ -77,6 +54,12 @@ def sample_legal(
     ------
     ValueError
         Wrong shape, or a lane without a legal action; the message names it.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> fastenv.sample_legal([[0, 1, 0], [1, 0, 0]], rng=0)
+    array([1, 0], dtype=int32)
     """
     legal = checks.as_array("masks", masks)
     if legal.dtype.kind not in "biuf":
@@ -142,6 +125,16 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
     **options
         Options of the game, and in one of several agents ``agent_seat``: the seat that is shown,
         0 unless another is named, or ``"rotate"``.
+
+    Examples
+    --------
+    >>> import fastenv
+    >>> vec = fastenv.FastVectorEnv("SkullKingWorker-v0", num_envs=4, autoreset_mode="same_step")
+    >>> obs, infos = vec.reset(seed=0)
+    >>> actions = fastenv.sample_legal(vec.action_masks(), rng=0)
+    >>> obs, rewards, terminated, truncated, infos = vec.step(actions)
+    >>> obs.shape, rewards.tolist()
+    ((4, 203), [0.5, 3.0, 0.5, 0.5])
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""docs/tutorials/new_game.md followed to the letter, and the command that writes a new game."""
+"""The pages about new games followed to the letter, and the command that writes a new game."""
 
 import os
 import re
@@ -17,10 +17,13 @@ from fastenv.scaffold_templates import files_of_a_game
 from tests.needs import needs_compiler
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = (ROOT / "docs" / "tutorials" / "new_game.md").read_text(encoding="utf-8")
-# What the page tells to do, in its order: a file with its text, or commands.
+TUTORIALS = ROOT / "docs" / "tutorials"
+PAGES = {
+    game: (TUTORIALS / page).read_text(encoding="utf-8")
+    for game, page in {"pig": "new_game.md", "liars_dice": "new_game_players.md"}.items()
+}
+# What a page tells to do, in its order: a file with its text, or commands.
 STEP = re.compile(r"^(?:#### `(.+?)`\n\n```\w+|```sh)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
-GAMES = ("pig", "liars_dice")
 PLAYERS = [(1, False), (2, False), (2, True)]
 
 
@@ -47,9 +50,9 @@ def run(folder: Path, *words: str) -> str:
     return done.stdout
 
 
-def test_the_page_has_every_file_and_stays_short() -> None:
-    listings = {name: code for name, code in STEP.findall(PAGE) if name}
-    for game in GAMES:
+def test_the_pages_have_every_file_and_stay_short() -> None:
+    for game, page in PAGES.items():
+        listings = {name: code for name, code in STEP.findall(page) if name}
         parts = ("state.py", "reference.py", "__init__.py", "kernels.py", "_core.pyx")
         code = {part: listings[f"fastenv/{game}/{part}"] for part in parts}
         rules = code.pop("reference.py")
@@ -227,13 +230,12 @@ def test_games_of_the_scaffold_pass_their_tests(tmp_path: Path) -> None:
 @needs_compiler
 @pytest.mark.slow
 @pytest.mark.timeout(3000)  # it builds, tests and trains: minutes, and many more beside other work
-@pytest.mark.parametrize("game", GAMES)
+@pytest.mark.parametrize("game", PAGES)
 def test_the_page_followed_to_the_letter(game: str, tmp_path: Path) -> None:
     """Every listing and every command, from the scaffold to an agent that is evaluated."""
     pytest.importorskip("sb3_contrib")
     root, printed = copy_of_the_checkout(tmp_path), {}
-    first, second, _ = re.split(r"^# (?:Liar's Dice|All games)\n", PAGE, flags=re.MULTILINE)
-    steps = STEP.findall(first if game == "pig" else second)
+    steps = STEP.findall(PAGES[game])
     assert steps[0][1].startswith(f"python -m fastenv new-game {game}")
     for name, text in steps:
         if name:

@@ -43,7 +43,7 @@ def test_a_bot_in_python_alone_says_what_it_costs_once(monkeypatch, capfd):
     assert line.startswith(
         "fastenv: the bot 'slow' of SlowBotsRace is written in Python alone: its"
     )
-    assert line.endswith("; a compiled `bot` makes them fast (docs/tutorials/new_game.md)")
+    assert line.endswith("; a compiled `bot` makes them fast (docs/tutorials/new_game_players.md)")
     compiled = play(RaceGame())
     for engine in engines:
         assert engine.get_states().tobytes() == compiled.get_states().tobytes()
@@ -80,7 +80,7 @@ def test_the_line_has_the_share_of_the_time(capfd):
     assert capfd.readouterr().err == (
         "fastenv: the bot 'fast' of SlowBotsRace is written in Python alone: its actions, "
         "150000 microseconds each, took 50% of the last 1.2 s; a compiled `bot` makes them fast "
-        "(docs/tutorials/new_game.md)\n"
+        "(docs/tutorials/new_game_players.md)\n"
     )
     act()  # nothing is timed any more: the clock would have stopped
 

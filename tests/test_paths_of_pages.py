@@ -27,7 +27,7 @@ HEADS = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 SOURCE = r"[\w.*-]+\.(?:py|pyx|pxd|pyi|h|yaml|md|ipynb|asm)"
 PATH = re.compile(rf"(?:(?:{'|'.join(TOP)})/[\w.*/-]*|(?:[\w.*-]+/)*{SOURCE})")
 SHOWN = re.compile(rf"`(?:{PATH.pattern})`")
-# Files of the two games that docs/tutorials/new_game.md writes, and what tests write.
+# Files of the two games that the pages about new games write, and what tests write.
 MADE_UP = re.compile(r"(fastenv|tests)/(pig|liars_dice)/.*")
 ENVIRONMENT = re.compile(r"fastenv/\w+-v\d+")
 

@@ -1,4 +1,4 @@
-"""Every listing of docs/tutorials/search.md runs as it stands, and every option it names is one."""
+"""Listings of docs/tutorials/search.md run, and options that the pages of search name are some."""
 
 import json
 import re
@@ -17,6 +17,7 @@ from training.search.options import SearchOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = (ROOT / "docs" / "tutorials" / "search.md").read_text(encoding="utf-8")
+EXPLAINED = (ROOT / "docs" / "explanation" / "search.md").read_text(encoding="utf-8")
 LISTINGS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -35,8 +36,8 @@ def test_listing_runs(number):
     assert done.stdout
 
 
-def test_options_that_the_page_names_are_options():
-    named = {name for name in re.findall(r"[`,](\w+)=", PAGE) if name != "name"}
+def test_options_that_the_pages_name_are_options():
+    named = {name for name in re.findall(r"[`,](\w+)=", PAGE + EXPLAINED) if name != "name"}
     known = {*SearchOptions.names(), "seed", "until", "players", "agents"}
     assert named <= known, named - known
 

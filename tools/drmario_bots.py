@@ -27,7 +27,8 @@ from training.apps.drmario.splits import draw_seeds
 from training.run import files, machine
 
 LEVELS, SPEEDS = (0, 5, 10, 15, 20, 24), ("low", "medium", "high")
-BOTS = ("lookahead3", "lookahead2", "greedy", "first", "random")
+CELLS = [f"{level}:{speed}" for level in LEVELS for speed in SPEEDS]
+BOTS = ["lookahead3", "lookahead2", "greedy", "first", "random"]
 MOST_PILLS = 1000  # of a game
 DRAWS = 0  # seed of the draws of game seeds
 QUANTILES = (0.1, 0.5, 0.9)
@@ -133,9 +134,8 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m tools.drmario_bots", description=__doc__)
     parse.add_argument("--episodes", type=int, default=1000, help="of each level and speed")
-    parse.add_argument("--levels", type=listed, default=",".join(map(str, LEVELS)))
-    parse.add_argument("--speeds", type=listed, default=",".join(SPEEDS))
-    parse.add_argument("--bots", type=listed, default=",".join(BOTS))
+    parse.add_argument("--cells", type=listed, default=CELLS, help="LEVEL:SPEED, with commas")
+    parse.add_argument("--bots", type=listed, default=BOTS, help="names, with commas")
     parse.add_argument("--out", type=Path, required=True, help="JSON file")
     return parse
 
@@ -147,11 +147,10 @@ def main(argv: list[str] | None = None) -> int:
     try:
         files.prepare("--out", args.out)
         found: dict[str, Any] = {}
-        for level in args.levels:
-            for speed in args.speeds:
-                measured = measure(int(level), speed, args.bots, args.episodes)
-                found.setdefault(level, {})[speed] = measured
-                show(level, speed, measured)
+        for level, _, speed in (cell.partition(":") for cell in args.cells):
+            measured = measure(int(level), speed, args.bots, args.episodes)
+            found.setdefault(level, {})[speed] = measured
+            show(level, speed, measured)
         record = {
             "what": "Dr. Mario's bots on the same games",
             "command": shlex.join(["python", "-m", "tools.drmario_bots", *words]),

@@ -47,9 +47,9 @@ MODELS: tuple[tuple[str, type[Options], type[Options] | None], ...] = (
 )
 HEAD = """# Options of a run
 
-What `--set`, config files and presets may say. `python -m tools.option_tables` writes this page \
-from the models, whose checks refuse everything else; [training.md](../howto/training.md) says how \
-options come together and what they do.
+All options of `--set`, config files and presets. `python -m tools.option_tables` writes this page \
+from the models, which refuse everything else. [Train an agent](../howto/training.md) explains how \
+the layers of options combine.
 
 | trainer | sections beside those of every run |
 |---|---|

@@ -1,4 +1,4 @@
-"""Draw the games as their environments render them, for README.md and docs/drmario.md.
+"""Draw the games as their environments render them, for the site and docs/drmario.md.
 
 ``python -m tools.pictures`` needs Pillow (``pip install ".[dev]"``) and writes ``docs/games.png``
 and ``docs/drmario.png``.

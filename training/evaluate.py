@@ -138,8 +138,15 @@ def play_table(args: argparse.Namespace) -> None:
     found = contest.contest(players, games, env=args.env, options=options, seed=args.seed or 0)
     contest.show(tables.console(), found)
     if args.output_path is not None:
-        report = {**found.record(), **machine.revision(), "versions": machine.versions()}
-        files.write_json(args.output_path, {"generated_at": machine.now(), **report})
+        report = {
+            "created": machine.now(),
+            **found.record(),
+            "set": options,
+            **machine.revision(),
+            "host": machine.host(),
+            "versions": machine.versions(),
+        }
+        files.write_json(args.output_path, report)
 
 
 def evaluate_run(args: argparse.Namespace) -> None:

@@ -1,4 +1,7 @@
-"""Give a trained agent away as a small folder: ``python -m training export RUN FOLDER``."""
+"""Give a trained agent away as a small folder: ``python -m training export RUN FOLDER``.
+
+``--hub FOLDER`` writes the form that hubs of models take.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ ABOUT = """\
 Give a trained agent away as a small folder. It is a run folder with one checkpoint that holds what
 decides the play alone: "evaluate" and training.load_policy play it, and nothing can be trained on
 from it. With --onnx the folder holds the networks as ONNX files instead, for programs without
-torch.
+torch. With --hub it is ready to be uploaded to a hub of models: weights as safetensors, config and
+card.
 """
 
 
@@ -28,12 +32,36 @@ def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
     return 0
 
 
+def _write_hub(args: argparse.Namespace) -> int:
+    from training.policies import card
+    from training.policies.export import copy_network, export_for_hub, network_in
+
+    require(not args.onnx, "--onnx", args.onnx, "left out with --hub")
+    require(args.folder is None, "FOLDER", str(args.folder), "given once, behind --hub")
+    require(args.member is None, "--member", args.member, "left out without --onnx")
+    network = network_in(Path(args.run))
+    if network is not None:
+        require(not args.half, "--half", args.half, "left out: the file is copied as it is")
+        require(args.checkpoint is None, "--checkpoint", args.checkpoint, "left out: there is none")
+        copy_network(network, args.hub)
+    else:
+        run = RunFolder.find(args.run, Path(args.runs))
+        export_for_hub(run, args.hub, args.checkpoint, half=args.half)
+    for file in sorted(args.hub.iterdir()):
+        print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
+    if "license" not in card.check(card.read(args.hub) or "", str(args.hub / card.FILE)):
+        print(f"{args.hub / card.FILE} names no license: choose one before you upload.")
+    return 0
+
+
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("export", ABOUT, "first agents/first --half", "RUN FOLDER [options]")
     parse.add_argument("run", help="a run folder, or the name of one under runs/")
     where = "where to write; must not be there yet; with --onnx default NAME-onnx"
+    hub = "write weights, config and card for a hub of models into this folder"
     parse.add_argument("folder", nargs="?", type=Path, help=where)
+    parse.add_argument("--hub", type=Path, metavar="FOLDER", help=hub)
     parse.add_argument("--onnx", action="store_true", help="write ONNX files")
     parse.add_argument("--half", action="store_true", help="float16, half as large")
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
@@ -46,11 +74,13 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
+        if args.hub is not None:
+            return _write_hub(args)
         run = RunFolder.find(args.run, Path(args.runs))
         if args.onnx:
             require(not args.half, "--half", args.half, "left out with --onnx")
             return _write_onnx(run, args)
-        require(args.folder is not None, "FOLDER", None, "given, unless with --onnx")
+        require(args.folder is not None, "FOLDER", None, "given, unless with --onnx or --hub")
         require(args.member is None, "--member", args.member, "left out without --onnx")
         from training.policies.export import export
 

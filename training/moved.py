@@ -20,7 +20,7 @@ MOVED = {
     "reader": "now python -m training reader",
     "replay": "now python -m training watch replay",
     "report": "now python -m training report",
-    "scale_model": "gone: docs/howto/scale.md shows how it computed its table",
+    "scale_model": "gone: docs/howto/many_machines.md shows how it computed its table",
     "sweep": "now python -m training sweep",
     "vectorised": "now python -m training benchmark vectorised",
     "viewer": "now python -m training watch viewer",

@@ -24,7 +24,8 @@ from gymnasium.vector.utils import batch_space
 
 from fastenv.env import shown_obs
 from fastenv.errors import ConfigError, show
-from fastenv.vector import FastVectorEnv, StepBuffers
+from fastenv.memory import StepBuffers
+from fastenv.vector import FastVectorEnv
 
 RAY = "2.60"
 _INSTALL = f"fastenv.adapters.rllib is for ray {RAY}: pip install 'ray[rllib]=={RAY}.*' torch"

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
 from fastenv.errors import ConfigError, InvalidActionError, show, show_reason
-from fastenv.vector import FastVectorEnv, StepBuffers
+from fastenv.memory import StepBuffers
+from fastenv.vector import FastVectorEnv
 
 try:
     import torch

@@ -286,9 +286,10 @@ class DrMarioGame(ConfiguredGame):
 
     def bot(self, name: str) -> Array:
         kind = bots.bot_kind(name, self.config)
-        weights = t.LOOKAHEAD if name in t.LOOKING_AHEAD else t.GREEDY
-        *followed, attack = t.LOOKING_AHEAD.get(name, (0, 0, 0, 0))
-        return np.array([(kind, followed, *weights.values(), attack)], BOT_DTYPE)
+        looking, weights = t.LOOKING_AHEAD.get(name), t.GREEDY
+        if looking is not None:
+            weights = t.LOOKAHEAD_FAR if looking.second else t.LOOKAHEAD
+        return np.array([(kind, *(looking or t.Looking(0)), *weights.values())], BOT_DTYPE)
 
 
 def random_options(

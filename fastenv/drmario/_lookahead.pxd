@@ -9,16 +9,20 @@ from fastenv.drmario._successors cimport (
 )
 
 cdef extern from *:
-    """#define FASTENV_NOTHING (-((int64_t)1 << 59))"""
+    """
+    #define FASTENV_NOTHING (-((int64_t)1 << 59))
+    #define FASTENV_ROLLOUT_HASH 2654435761u
+    """
     const int64_t NOTHING "FASTENV_NOTHING"  # less than any placement weighs
+    const uint32_t ROLLOUT_HASH "FASTENV_ROLLOUT_HASH"
 
 cdef enum:
     MAX_CANDIDATES = 256
-    MAX_WIDTHS = 3
     NUM_PAIRS = 2 * CELLS
     UPRIGHT = 3 * CELLS  # placements that stand
     FLAT_TURNED = 2 * CELLS + 1  # from one that lies to the one turned round
     UPRIGHT_TURNED = -2 * CELLS - COLUMNS  # likewise from one that stands
+    ROLLOUT_BITS = 5  # of the hash that draws a pill
 
 
 # A placement that may be followed.
@@ -34,6 +38,13 @@ cdef struct Candidate:
 cdef struct Pair:
     int action[2]
     int cost[2]
+
+
+# The best placement of a pill.
+cdef struct Best:
+    int64_t weight
+    int action
+    int cost
 
 
 # What a search reads.
@@ -57,32 +68,43 @@ cdef inline bint pair_of(const uint16_t* costs, int number, Pair* pair) noexcept
     return pair.cost[0] != INFEASIBLE or pair.cost[1] != INFEASIBLE
 
 
+cdef inline int is_cheaper_turned(const Pair* pair) noexcept nogil:
+    # Which of two alike is taken: the cheaper one, or the first.
+    return pair.cost[1] < pair.cost[0] or (
+        pair.cost[1] == pair.cost[0] and pair.action[1] < pair.action[0]
+    )
+
+
+cdef inline Candidate candidate_of(
+    const Search* s, const Decision* due, int action, int cost
+) noexcept nogil:
+    # A placement of the pill that is due.
+    cdef Candidate found
+    cdef Branch branch
+    branch_with(
+        s.tables, due, action, cost, due.player.color_first, due.player.color_second, &branch
+    )
+    found.action, found.cost, found.over = action, cost, branch.cleared or branch.lost
+    found.gain = gain_of(s.weights, due, &branch) + <int64_t>s.weights.frame * branch.settled
+    found.weight = found.gain + rest_of(s.weights, &branch)
+    return found
+
+
 cdef inline int list_candidates(
     const Search* s, const Decision* due, const uint16_t* costs, Candidate* out
 ) noexcept nogil:
-    # All that can be reached; of two alike in the same cells the cheaper one, or the first.
-    cdef int first = due.player.color_first, second = due.player.color_second
-    cdef int number, i, dearer, count = 0
+    # All that can be reached.
+    cdef int number, i, count = 0
     cdef Pair pair
-    cdef Branch branch
     for number in range(NUM_PAIRS):
         if not pair_of(costs, number, &pair):
             continue
-        if first == second:
-            dearer = pair.cost[1] > pair.cost[0] or (
-                pair.cost[1] == pair.cost[0] and pair.action[1] > pair.action[0]
-            )
-            pair.cost[dearer] = INFEASIBLE
+        if due.player.color_first == due.player.color_second:
+            pair.cost[1 - is_cheaper_turned(&pair)] = INFEASIBLE
         for i in range(2):
-            if pair.cost[i] == INFEASIBLE:
-                continue
-            branch_with(s.tables, due, pair.action[i], pair.cost[i], first, second, &branch)
-            out[count].action, out[count].cost = pair.action[i], pair.cost[i]
-            out[count].over = branch.cleared or branch.lost
-            out[count].gain = gain_of(s.weights, due, &branch)
-            out[count].gain += s.weights.frame * <int64_t>branch.settled
-            out[count].weight = out[count].gain + rest_of(s.weights, &branch)
-            count += 1
+            if pair.cost[i] != INFEASIBLE:
+                out[count] = candidate_of(s, due, pair.action[i], pair.cost[i])
+                count += 1
     return count
 
 
@@ -90,9 +112,16 @@ cdef inline bint is_before(const Candidate* one, const Candidate* other) noexcep
     return one.weight > other.weight or (one.weight == other.weight and one.action < other.action)
 
 
-cdef inline int bring_to_front(Candidate* given, int count, int width) noexcept nogil:
-    # Order those that weigh most; return how many.
-    cdef Candidate kept
+cdef inline void swap(Candidate* given, int i, int j) noexcept nogil:
+    cdef Candidate kept = given[i]
+    given[i] = given[j]
+    given[j] = kept
+
+
+cdef inline int bring_to_front(
+    Candidate* given, int count, int width, Candidate* behind=NULL
+) noexcept nogil:
+    # Order those that weigh most, and what is behind each; return how many.
     cdef int i, j, best
     if width > count:
         width = count
@@ -101,9 +130,9 @@ cdef inline int bring_to_front(Candidate* given, int count, int width) noexcept 
         for j in range(i + 1, count):
             if is_before(given + j, given + best):
                 best = j
-        kept = given[i]
-        given[i] = given[best]
-        given[best] = kept
+        swap(given, i, best)
+        if behind != NULL:
+            swap(behind, i, best)
     return width
 
 
@@ -122,82 +151,159 @@ cdef inline uint32_t go_on(
     return frame
 
 
-cdef inline void raise_to(int64_t* best, int64_t weight, int64_t frame, int cost) noexcept nogil:
+cdef inline void raise_to(
+    Best* best, int64_t weight, int64_t frame, int action, int cost
+) noexcept nogil:
     weight += frame * cost
-    if cost != INFEASIBLE and weight > best[0]:
-        best[0] = weight
+    if cost != INFEASIBLE and weight > best.weight:
+        best.weight, best.action, best.cost = weight, action, cost
 
 
 cdef inline int64_t best_of_all_pills(
-    const Search* s, const Decision* due, const uint16_t* costs
+    const Search* s, const Decision* due, const uint16_t* costs, Best* best
 ) noexcept nogil:
-    # The sum of what the best placement of each of the nine pills weighs.
-    cdef int64_t best[NUM_COLORS][NUM_COLORS]
-    cdef int64_t weight, total = 0, frame = s.weights.frame
-    cdef int number, one, other
+    # The best placement of each of the nine pills; return the sum of what they weigh.
+    cdef int64_t weight, total = 0
+    cdef int number, one, other, cheaper
     cdef Pair pair
     cdef Branch branch
-    for one in range(NUM_COLORS):
-        for other in range(NUM_COLORS):
-            best[one][other] = NOTHING
+    for one in range(NUM_PILLS):
+        best[one].weight = NOTHING
     for number in range(NUM_PAIRS):
         if not pair_of(costs, number, &pair):
             continue
+        cheaper = is_cheaper_turned(&pair)
         for one in range(NUM_COLORS):
             for other in range(NUM_COLORS):
                 branch_with(s.tables, due, pair.action[0], 0, one, other, &branch)
                 weight = gain_of(s.weights, due, &branch) + rest_of(s.weights, &branch)
-                weight += frame * branch.settled
+                weight += <int64_t>s.weights.frame * branch.settled
                 if one == other:  # as list_candidates has it
-                    raise_to(&best[one][one], weight, frame, min(pair.cost[0], pair.cost[1]))
+                    raise_pill(s, best, one, one, weight, &pair, cheaper)
                     continue
-                raise_to(&best[one][other], weight, frame, pair.cost[0])
-                raise_to(&best[other][one], weight, frame, pair.cost[1])
-    for one in range(NUM_COLORS):
-        for other in range(NUM_COLORS):
-            total += best[one][other]
+                raise_pill(s, best, one, other, weight, &pair, 0)
+                raise_pill(s, best, other, one, weight, &pair, 1)
+    for one in range(NUM_PILLS):
+        total += best[one].weight
     return total
 
 
-cdef inline int64_t best_of_pill(
-    const Search* s, const Decision* due, const uint16_t* costs, const int32_t* widths
+cdef inline void raise_pill(
+    const Search* s, Best* best, int first, int second, int64_t weight, const Pair* pair, int i
 ) noexcept nogil:
-    # What the best placement of the pill that is due weighs, times NUM_PILLS for each width.
+    raise_to(
+        best + first * NUM_COLORS + second, weight, s.weights.frame, pair.action[i], pair.cost[i]
+    )
+
+
+cdef inline int drawn_pill(int third, uint32_t hashed, int ply) noexcept nogil:
+    # Behind the nine third pills each pill comes once in every ply.
+    cdef int turned = (hashed >> (ROLLOUT_BITS * ply & 31)) % NUM_PILLS
+    return (third * (1 + (ply & 1)) + ply + turned) % NUM_PILLS
+
+
+cdef inline int64_t roll_out(
+    const Search* s, const Decision* due, const Best* best, int third, uint32_t hashed
+) noexcept nogil:
+    # Place the third pill and those drawn behind it; return what all of them weigh.
     cdef Candidate found[MAX_CANDIDATES]
-    cdef int64_t best = NOTHING, scale = 1
-    cdef int i, count = list_candidates(s, due, costs, found), depth = 0
-    while widths[depth] > 0:
-        scale *= NUM_PILLS
-        depth += 1
-    count = bring_to_front(found, count, max(widths[0], 1))
-    if depth == 0:
-        return found[0].weight
-    for i in range(count):
-        best = max(best, worth_of(s, due, found + i, scale, widths))
-    return best
+    cdef uint16_t costs[NUM_PLACEMENTS]
+    cdef Player players[2]
+    cdef Player* here = &players[0]
+    cdef Decision now = due[0]
+    cdef Candidate placed
+    cdef int64_t total = 0
+    cdef int ply, pill
+    cdef uint32_t frame
+    players[0] = due.player[0]
+    here.color_first, here.color_second = third // NUM_COLORS, third % NUM_COLORS
+    now.player = here
+    placed = candidate_of(s, &now, best.action, best.cost)
+    for ply in range(s.weights.plies):
+        if placed.over:
+            break
+        total += placed.gain
+        pill = drawn_pill(third, hashed, ply)
+        here.preview_first, here.preview_second = pill // NUM_COLORS, pill % NUM_COLORS
+        frame = go_on(s, &now, &placed, &players[(ply + 1) & 1], costs)
+        here = &players[(ply + 1) & 1]
+        now = decision_of(here, frame, due.agents)
+        bring_to_front(found, list_candidates(s, &now, costs, found), 1)
+        placed = found[0]
+    return total + placed.weight
 
 
 cdef inline int64_t worth_of(
-    const Search* s, const Decision* due, const Candidate* first, int64_t scale,
-    const int32_t* widths,
+    const Search* s, const Decision* due, const Candidate* second, const uint32_t* hashed
 ) noexcept nogil:
-    # What a placement weighs with those of all pills behind it.
+    # Nine times what a second placement weighs with what is behind it: the best third placements,
+    # or with `hashed` their rollouts.
+    cdef uint16_t costs[NUM_PLACEMENTS]
+    cdef Best best[NUM_PILLS]
+    cdef Player after
+    cdef Decision following
+    cdef int64_t total
+    cdef int third
+    cdef uint32_t frame
+    if second.over:
+        return NUM_PILLS * second.weight
+    frame = go_on(s, due, second, &after, costs)
+    following = decision_of(&after, frame, due.agents)
+    total = best_of_all_pills(s, &following, costs, best)
+    if hashed != NULL:
+        total = 0
+        for third in range(NUM_PILLS):
+            total += roll_out(s, &following, best + third, third, hashed[0])
+    return NUM_PILLS * second.gain + total
+
+
+cdef inline int64_t look_behind(
+    const Search* s, const Decision* due, Candidate* first, Candidate* second
+) noexcept nogil:
+    # What a first placement weighs with the best second one, which is written: nine times that
+    # where third ones are looked at.
+    cdef Candidate found[MAX_CANDIDATES]
+    cdef uint16_t costs[NUM_PLACEMENTS]
+    cdef Player after
+    cdef Decision following
+    cdef int64_t worth, most = NOTHING
+    cdef int i, count, best = 0
+    cdef int64_t scale = NUM_PILLS if s.weights.second > 0 else 1
+    second.over = True
+    if first.over:
+        return scale * first.weight
+    following = decision_of(&after, go_on(s, due, first, &after, costs), due.agents)
+    count = list_candidates(s, &following, costs, found)
+    count = bring_to_front(found, count, max(s.weights.second, 1))
+    if s.weights.second == 0:
+        most = found[0].weight
+    else:
+        for i in range(count):
+            worth = worth_of(s, &following, found + i, NULL)
+            if worth > most:
+                best, most = i, worth
+    second[0] = found[best]
+    return scale * first.gain + most
+
+
+cdef inline int64_t play_on(
+    const Search* s, const Decision* due, const Candidate* first, const Candidate* second,
+    int64_t worth,
+) noexcept nogil:
+    # The sum of a placement's rollouts, or as many times what it is worth if the game ends before.
     cdef uint16_t costs[NUM_PLACEMENTS]
     cdef Player after
     cdef Decision following
     cdef int64_t total = 0
-    cdef int pill
-    cdef uint32_t frame
-    if first.over:
-        return scale * first.weight
-    frame = go_on(s, due, first, &after, costs)
-    following = decision_of(&after, frame, due.agents)
-    if widths[1] == 0:
-        return scale * first.gain + best_of_all_pills(s, &following, costs)
-    for pill in range(NUM_PILLS):
-        after.color_first, after.color_second = pill // NUM_COLORS, pill % NUM_COLORS
-        total += best_of_pill(s, &following, costs, widths + 1)
-    return scale * first.gain + total
+    cdef int i
+    cdef uint32_t hashed
+    if first.over or second.over:
+        return s.weights.repeats * worth
+    following = decision_of(&after, go_on(s, due, first, &after, costs), due.agents)
+    for i in range(s.weights.repeats):
+        hashed = ROLLOUT_HASH * (due.frame * <uint32_t>s.weights.repeats + <uint32_t>i + 1)
+        total += NUM_PILLS * first.gain + worth_of(s, &following, second, &hashed)
+    return total
 
 
 cdef inline int32_t lookahead_action(
@@ -205,26 +311,17 @@ cdef inline int32_t lookahead_action(
 ) noexcept nogil:
     # The placement that weighs most with those behind it.
     cdef Candidate found[MAX_CANDIDATES]
-    cdef uint16_t planned[NUM_PLACEMENTS]
-    cdef Decision due = decision_of(p, h.frame, c.rules.agents), following
-    cdef Player after
+    cdef Candidate second[MAX_CANDIDATES]
+    cdef Decision due = decision_of(p, h.frame, c.rules.agents)
     cdef Search s
-    cdef int64_t weight, most = 0, scale = 1
-    cdef int i, count, best = -1
-    cdef int32_t widths[MAX_WIDTHS + 1]
+    cdef int i, count
     s.tables, s.weights, s.extended = &c.tables, w, c.rules.extended_inputs
-    for i in range(MAX_WIDTHS):
-        widths[i] = w.followed[i]
-        scale *= NUM_PILLS if i > 0 and w.followed[i] > 0 else 1
-    widths[MAX_WIDTHS] = 0
-    count = bring_to_front(found, list_candidates(&s, &due, costs, found), widths[0])
+    count = bring_to_front(found, list_candidates(&s, &due, costs, found), w.first)
     for i in range(count):
-        weight = scale * found[i].weight
-        if not found[i].over:
-            following = decision_of(
-                &after, go_on(&s, &due, found + i, &after, planned), due.agents
-            )
-            weight = scale * found[i].gain + best_of_pill(&s, &following, planned, widths + 1)
-        if best < 0 or weight > most or (weight == most and found[i].action < found[best].action):
-            best, most = i, weight
-    return found[best].action
+        found[i].weight = look_behind(&s, &due, found + i, second + i)
+    if w.kept > 0:
+        count = bring_to_front(found, count, w.kept, second)
+    for i in range(min(count, w.kept)):
+        found[i].weight = play_on(&s, &due, found + i, second + i, found[i].weight)
+    bring_to_front(found, count, 1)
+    return found[0].action

@@ -96,7 +96,7 @@ cdef enum Bot:
     BOT_GREEDY = 2
     BOT_LOOKAHEAD2 = 3
     BOT_LOOKAHEAD3 = 4
-    BOT_LOOKAHEAD4 = 5
+    BOT_ROLLOUTS = 5
     BOT_ATTACK2 = 6
 
 cdef extern from "_state.h":
@@ -252,7 +252,12 @@ cdef extern from "_state.h":
 
     ctypedef struct BotParams:
         int32_t kind
-        int32_t followed[3]
+        int32_t first
+        int32_t second
+        int32_t kept
+        int32_t plies
+        int32_t repeats
+        int32_t attack
         int32_t virus
         int32_t half
         int32_t row_pair
@@ -266,7 +271,6 @@ cdef extern from "_state.h":
         int32_t change
         int32_t neck
         int32_t frame
-        int32_t attack
 
     ctypedef struct Successor:
         int16_t action

@@ -77,8 +77,8 @@ def choose(params: np.void, game: DrMario, player: Player, costs: Sequence[int])
     """Return the placement that a bot chooses, of those that can be reached."""
     if params["kind"] == Bot.FIRST:
         return int(np.argmin(costs))
-    weights = {name: int(params[name]) for name in (*t.GREEDY, "attack")}
+    weights = {name: int(params[name]) for name in t.GREEDY}
     if params["kind"] == Bot.GREEDY:
         return greedy_action(player, costs, weights)
-    widths = [width for width in params["followed"].tolist() if width > 0]
-    return lookahead_action(game, player, costs, weights, widths)
+    looking = t.Looking(*(int(params[name]) for name in t.Looking._fields))
+    return lookahead_action(game, player, costs, weights, looking)

@@ -1,9 +1,9 @@
 """The bots that look two placements ahead and more, in plain Python (docs/drmario.md, 17.3).
 
-The best of the first placements are followed to the preview, and what is weighed is both placements
-and the bottle behind them. With three, the best of the second ones are followed to a pill that
-nobody knows yet, whose nine possibilities count alike; with four, the best of those to one more.
-Of the nine the sum is taken instead of the mean, so that all numbers are whole.
+The best first placements are followed to the preview, and what is weighed is both placements and
+the bottle behind them. Bots that look farther follow the best second placements to a third pill,
+which nobody knows yet. Its nine possibilities count alike; their sum is taken instead of the mean,
+so that all numbers are whole. The best of what is found is played on in rollouts.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import Weights, branch, removed, weigh_bottle
 from fastenv.drmario.planning import costs_for
-from fastenv.drmario.player import Player, pose_of
+from fastenv.drmario.player import MASK32, Player, pose_of
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.successors import follow
+from fastenv.drmario.tables import Looking
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Candidate:
 
 
 def lookahead_action(
-    game: DrMario, player: Player, costs: Sequence[int], weights: Weights, widths: Sequence[int]
+    game: DrMario, player: Player, costs: Sequence[int], weights: Weights, looking: Looking
 ) -> int:
     """Return the placement that weighs most with those behind it.
 
@@ -60,49 +61,120 @@ def lookahead_action(
     costs : sequence of int
         Of the 512 placements; at least one can be reached.
     weights : mapping of str to int
-    widths : sequence of int
-        How many of the first placements are followed and, if there are more numbers, of those
-        behind them.
+    looking : Looking
     """
-    scale, found = t.NUM_PILLS ** (len(widths) - 1), []
-    for first in best_of(candidates(player, costs, weights), widths[0]):
-        if first.over:
-            worth = scale * (first.gain + first.rest)
-        else:
-            behind = follow(game, player, first.action, first.cost)
-            worth = scale * first.gain + best_of_pill(*behind, weights, widths[1:])
-        found.append((-worth, first.action))
-    return min(found)[1]
+    found = []
+    for first in best_of(candidates(player, costs, weights, looking), looking.first):
+        worth, second = look_behind(game, player, first, weights, looking)
+        found.append((-worth, first.action, first, second))
+    found.sort(key=lambda each: each[:2])
+    if not looking.kept:
+        return found[0][1]
+    return min(
+        (-play_on(game, player, first, second, -minus, weights, looking), action)
+        for minus, action, first, second in found[: looking.kept]
+    )[1]
 
 
-def best_of_pill(game: DrMario, player: Player, weights: Weights, widths: Sequence[int]) -> int:
-    """Return what the best placement of the pill that is due weighs: nine times that a width."""
-    found = candidates(player, costs_for(player, game.frame), weights)
-    if not widths:
-        return max(each.gain + each.rest for each in found)
-    scale: int = t.NUM_PILLS ** len(widths)
-    return max(
-        scale * (each.gain + each.rest)
-        if each.over
-        else scale * each.gain
-        + best_of_all_pills(*follow(game, player, each.action, each.cost), weights, widths[1:])
-        for each in best_of(found, widths[0])
-    )
+def look_behind(
+    game: DrMario, player: Player, first: Candidate, weights: Weights, looking: Looking
+) -> tuple[int, Candidate | None]:
+    """Return what a first placement weighs with the best second one, and that one.
+
+    With third placements it is nine times that.
+    """
+    scale = t.NUM_PILLS if looking.second else 1
+    if first.over:
+        return scale * (first.gain + first.rest), None
+    behind, after = follow(game, player, first.action, first.cost)
+    found = candidates(after, costs_for(after, behind.frame), weights, looking)
+    if not looking.second:
+        (second,) = best_of(found, 1)
+        return first.gain + second.gain + second.rest, second
+    followed = best_of(found, looking.second)
+    worths = [worth_of(behind, after, second, weights, looking, None) for second in followed]
+    most = max(worths)
+    return scale * first.gain + most, followed[worths.index(most)]
 
 
-def best_of_all_pills(
-    game: DrMario, player: Player, weights: Weights, widths: Sequence[int]
+def worth_of(
+    game: DrMario,
+    player: Player,
+    second: Candidate,
+    weights: Weights,
+    looking: Looking,
+    hashed: int | None,
 ) -> int:
-    """Return the sum of what the best placement of each of the nine pills weighs."""
-    total = 0
-    for pill in range(t.NUM_PILLS):
-        drawn = copy.copy(player)
-        drawn.color_first, drawn.color_second = divmod(pill, t.NUM_COLORS)
-        total += best_of_pill(game, drawn, weights, widths)
+    """Return nine times what a second placement weighs with what is behind it.
+
+    That is the best placement of each third pill or, with a number to draw from, its rollout.
+    """
+    if second.over:
+        return t.NUM_PILLS * (second.gain + second.rest)
+    behind, after = follow(game, player, second.action, second.cost)
+    total = t.NUM_PILLS * second.gain
+    for third in range(t.NUM_PILLS):
+        drawn = copy.copy(after)
+        drawn.color_first, drawn.color_second = divmod(third, t.NUM_COLORS)
+        if hashed is None:
+            best = best_placement(behind, drawn, weights, looking)
+            total += best.gain + best.rest
+        else:
+            total += roll_out(behind, drawn, third, weights, looking, hashed)
     return total
 
 
-def candidates(player: Player, costs: Sequence[int], weights: Weights) -> list[Candidate]:
+def best_placement(game: DrMario, player: Player, weights: Weights, looking: Looking) -> Candidate:
+    """Return the placement that weighs most by itself, of the pill that is due."""
+    return best_of(candidates(player, costs_for(player, game.frame), weights, looking), 1)[0]
+
+
+def play_on(
+    game: DrMario,
+    player: Player,
+    first: Candidate,
+    second: Candidate | None,
+    worth: int,
+    weights: Weights,
+    looking: Looking,
+) -> int:
+    """Return the sum of a placement's rollouts, or what it is worth if the game ends before."""
+    if second is None or second.over:
+        return looking.repeats * worth
+    behind, after = follow(game, player, first.action, first.cost)
+    total = 0
+    for i in range(looking.repeats):
+        hashed = t.ROLLOUT_HASH * (game.frame * looking.repeats + i + 1) & MASK32
+        total += t.NUM_PILLS * first.gain
+        total += worth_of(behind, after, second, weights, looking, hashed)
+    return total
+
+
+def roll_out(
+    game: DrMario, player: Player, third: int, weights: Weights, looking: Looking, hashed: int
+) -> int:
+    """Place a third pill and those drawn behind it; return what all of them weigh."""
+    placed, total = best_placement(game, player, weights, looking), 0
+    for ply in range(looking.plies):
+        if placed.over:
+            break
+        total += placed.gain
+        game, player = follow(game, player, placed.action, placed.cost)
+        pill = drawn_pill(third, hashed, ply)
+        player.color_first, player.color_second = divmod(pill, t.NUM_COLORS)
+        placed = best_placement(game, player, weights, looking)
+    return total + placed.gain + placed.rest
+
+
+def drawn_pill(third: int, hashed: int, ply: int) -> int:
+    """Return the pill of a ply: behind the nine third pills each comes once in every ply."""
+    turned = (hashed >> (5 * ply & 31)) % t.NUM_PILLS
+    return (third * (1 + (ply & 1)) + ply + turned) % t.NUM_PILLS
+
+
+def candidates(
+    player: Player, costs: Sequence[int], weights: Weights, looking: Looking
+) -> list[Candidate]:
     """Return what the placements that can be reached weigh.
 
     Of two that fill the same cells with the same colours only the cheaper one is there, of equal
@@ -116,11 +188,11 @@ def candidates(player: Player, costs: Sequence[int], weights: Weights) -> list[C
         alike = player.color_first == player.color_second
         cells = (row, col, rot & 1 if alike else rot)
         if cells not in found:
-            found[cells] = candidate(player, action, costs[action], weights)
+            found[cells] = candidate(player, action, costs[action], weights, looking.attack)
     return list(found.values())
 
 
-def candidate(player: Player, action: int, cost: int, weights: Weights) -> Candidate:
+def candidate(player: Player, action: int, cost: int, weights: Weights, attack: int) -> Candidate:
     """Return what a placement weighs."""
     after, frames = branch(player, action)
     cleared = after.game.goal_met(after)
@@ -128,7 +200,7 @@ def candidate(player: Player, action: int, cost: int, weights: Weights) -> Candi
     gain = weights["virus"] * removed(after) + weights["frame"] * (cost + frames)
     gain += t.DECIDED * (cleared - blocked)
     if player.game.versus and after.combo_counter >= t.MIN_ATTACK:
-        gain += weights["attack"] * after.combo_counter
+        gain += attack * after.combo_counter
     rest = 0 if cleared else weigh_bottle(after.board, weights)
     return Candidate(action, cost, gain, rest, cleared or blocked)
 

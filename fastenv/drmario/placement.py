@@ -8,7 +8,7 @@
 (11, 45)
 >>> game.step([45])
 >>> game.tau, game.players[0].ev_lock_row
-(45, 10)
+(47, 10)
 """
 
 from __future__ import annotations

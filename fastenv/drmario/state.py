@@ -214,13 +214,12 @@ SUCCESSOR_DTYPE = np.dtype(
     align=True,
 )
 
-# A Bot, how many placements it follows, what it weighs, and what a run is worth to it in a match.
+# A Bot, how it looks ahead, and what it weighs.
 BOT_DTYPE = np.dtype(
     [
         ("kind", "i4"),
-        ("followed", "i4", (3,)),
+        *((name, "i4") for name in t.Looking._fields),
         *((name, "i4") for name in t.GREEDY),
-        ("attack", "i4"),
     ],
     align=True,
 )
@@ -281,7 +280,7 @@ class Bot(IntEnum):
     GREEDY = 2
     LOOKAHEAD2 = 3
     LOOKAHEAD3 = 4
-    LOOKAHEAD4 = 5
+    ROLLOUTS = 5
     ATTACK2 = 6
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import NamedTuple
 
 ROWS, COLUMNS = 16, 8
 CELLS = ROWS * COLUMNS
@@ -217,14 +218,54 @@ LOOKAHEAD = {
     "neck": -19,
     "frame": -3,
 }
-# By bot, how many first, second and third placements are followed, and what a run is worth that is
-# sent to the other player.
-LOOKING_AHEAD = {
-    "lookahead2": (8, 0, 0, 0),
-    "lookahead3": (4, 2, 0, 0),
-    "lookahead4": (4, 2, 1, 0),
-    "attack2": (8, 0, 0, 3000),
+# For more than two placements.
+LOOKAHEAD_FAR = {
+    "virus": 1000,
+    "half": -41,
+    "row_pair": 47,
+    "row_triple": 29,
+    "column_pair": 76,
+    "column_triple": 292,
+    "virus_row": 25,
+    "virus_column": 136,
+    "gap": -5,
+    "cover": -469,
+    "change": -79,
+    "neck": -13,
+    "frame": -5,
 }
+
+
+class Looking(NamedTuple):
+    """How a bot looks ahead (docs/drmario.md, 17.3).
+
+    Parameters
+    ----------
+    first, second : int
+        How many first placements are followed, and of each how many second ones; without second
+        ones the preview is the last pill that is placed.
+    kept, plies, repeats : int
+        How many first placements are played on in rollouts, by how many pills behind the third,
+        and how often.
+    attack : int
+        What a run is worth that is sent to the other player.
+    """
+
+    first: int
+    second: int = 0
+    kept: int = 0
+    plies: int = 0
+    repeats: int = 0
+    attack: int = 0
+
+
+LOOKING_AHEAD = {
+    "lookahead2": Looking(8),
+    "lookahead3": Looking(4, 2),
+    "rollouts": Looking(8, 4, kept=3, plies=6, repeats=2),
+    "attack2": Looking(8, attack=3000),
+}
+ROLLOUT_HASH = 2654435761  # its multiples modulo 2**32 draw the pills of rollouts
 NECK_LEFT, NECK_RIGHT = 2, 5  # columns beside the spawn, and in it
 NECK_HEIGHT = 9  # which is not too high for them
 DECIDED = 10**9  # more than what else can be weighed: a level cleared, or lost

@@ -120,7 +120,7 @@ def test_stable_baselines_learns(env_id, policy):
 
 @needs_core
 def test_an_episode_becomes_a_gif(tmp_path):
-    """As docs/gameboy.md, 2, shows it."""
+    """As docs/howto/train_gameboy.md shows it."""
     image = pytest.importorskip("PIL.Image")
     options = {"max_steps": 5, "frames_per_step": 24, "disable_env_checker": True}
     env = gymnasium.make("fastenv/LanternWalk-v0", render_mode="rgb_array", **options)

@@ -29,7 +29,8 @@ class Narrow(DrMarioGame):
 
     def bot(self, name):
         row = super().bot(name)
-        row["followed"] = np.minimum(row["followed"], 1)
+        for name in ("first", "second", "kept", "plies", "repeats"):
+            row[name] = np.minimum(row[name], 1)
         return row
 
 

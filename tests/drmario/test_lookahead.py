@@ -1,4 +1,4 @@
-"""The bots that look two and three placements ahead, against their readable twins.
+"""The bots that look ahead, against their readable twins.
 
 The compiled planner gives the costs throughout; that it is right is tested elsewhere.
 """
@@ -9,7 +9,7 @@ import pytest
 from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import branch
-from fastenv.drmario.lookahead import candidates, lookahead_action
+from fastenv.drmario.lookahead import candidates, drawn_pill, lookahead_action
 from fastenv.drmario.successors import successors
 from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
@@ -17,7 +17,7 @@ from fastenv.errors import ConfigError
 from tests.drmario.boards import GAMES, play_out, positions
 from tests.needs import needs_core
 
-LOOKAHEAD = {**t.LOOKAHEAD, "attack": 0}
+NO_ATTACKS = t.Looking(8)
 
 
 class Weighed(DrMarioGame):
@@ -40,13 +40,13 @@ def compiled(game, rows, name, agent, **changes):
     return engine.bot_actions(name, rng_streams(0, len(rows)), agent=agent).tolist()
 
 
-def readable(game, row, agent, weights, widths):
+def readable(game, row, agent, weights, looking):
     """Return what the reference does, None without a decision."""
     unpacked = game.unpack(row)
     costs = unpacked.costs()[agent]
     if costs is None:
         return None
-    return lookahead_action(unpacked, unpacked.players[agent], costs, weights, widths)
+    return lookahead_action(unpacked, unpacked.players[agent], costs, weights, looking)
 
 
 @needs_core
@@ -55,13 +55,13 @@ def readable(game, row, agent, weights, widths):
 def test_two_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 20 + seed)
     drawn = np.random.default_rng(seed)
-    other = {weight: int(drawn.integers(-300, 300)) for weight in LOOKAHEAD}
-    other["attack"] = 2000
-    for weights, width in ((LOOKAHEAD, 8), (other, 3)):
+    other = {weight: int(drawn.integers(-300, 300)) for weight in t.LOOKAHEAD}
+    for weights, looking in ((t.LOOKAHEAD, NO_ATTACKS), (other, t.Looking(3, attack=2000))):
         for agent in range(game.spec.num_agents):
-            found = compiled(game, rows, "lookahead2", agent, followed=(width, 0, 0), **weights)
+            changes = {**weights, **looking._asdict()}
+            found = compiled(game, rows, "lookahead2", agent, **changes)
             for lane, row in enumerate(rows):
-                wanted = readable(game, row, agent, weights, [width])
+                wanted = readable(game, row, agent, weights, looking)
                 where = f"{name}, seed {seed}, lane {lane}, agent {agent}, {weights}"
                 assert wanted is None or found[lane] == wanted, where
 
@@ -72,19 +72,47 @@ def test_two_placements(name, seed, planned):
 def test_three_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 40 + seed)
     for agent in range(game.spec.num_agents):
-        found = compiled(game, rows, "lookahead3", agent, followed=(2, 2, 0))
+        looking = t.Looking(2, 2)
+        found = compiled(game, rows, "lookahead3", agent, **looking._asdict())
         for lane, row in enumerate(rows[:1]):
-            wanted = readable(game, row, agent, LOOKAHEAD, [2, 2])
+            wanted = readable(game, row, agent, t.LOOKAHEAD_FAR, looking)
             where = f"{name}, seed {seed}, lane {lane}, agent {agent}"
             assert wanted is None or found[lane] == wanted, where
 
 
 @needs_core
-@pytest.mark.slow
-def test_four_placements(planned):
-    game, rows = positions(GAMES["high"], 1, 50)
-    found = compiled(game, rows, "lookahead4", 0, followed=(2, 1, 1))
-    assert found[0] == readable(game, rows[0], 0, LOOKAHEAD, [2, 1, 1])
+@pytest.mark.parametrize(
+    ("name", "seed", "looking"),
+    [
+        ("high", 0, t.Looking(2, 1, kept=2, plies=1, repeats=1)),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (
+                ("high", 1, t.Looking(2, 1, kept=2, plies=3, repeats=2)),
+                ("low", 2, t.Looking(3, 2, kept=1, plies=2, repeats=1)),
+                ("few viruses", 3, t.Looking(2, 1, kept=2, plies=8, repeats=1)),
+                ("matches", 4, t.Looking(2, 1, kept=2, plies=2, repeats=3)),
+                ("match", 5, t.Looking(2, 1, kept=2, plies=2, repeats=1, attack=500)),
+            )
+        ),
+    ],
+)
+def test_rollouts(name, seed, looking, planned):
+    game, rows = positions(GAMES[name], 2, 50 + seed)
+    for agent in range(game.spec.num_agents):
+        found = compiled(game, rows, "rollouts", agent, **looking._asdict())
+        for lane, row in enumerate(rows):
+            wanted = readable(game, row, agent, t.LOOKAHEAD_FAR, looking)
+            where = f"{name}, seed {seed}, lane {lane}, agent {agent}, {looking}"
+            assert wanted is None or found[lane] == wanted, where
+
+
+def test_rollouts_draw_every_pill_once_in_a_ply():
+    """Whatever is hashed, the nine third pills are followed by nine different ones."""
+    for hashed in (0, 1, 0xFFFFFFFF, t.ROLLOUT_HASH):
+        for ply in range(12):
+            drawn = {drawn_pill(third, hashed, ply) for third in range(t.NUM_PILLS)}
+            assert drawn == set(range(t.NUM_PILLS))
 
 
 @needs_core
@@ -114,7 +142,7 @@ def test_pills_that_nobody_knows_do_not_count(planned):
     for row, k in zip(others, at.tolist(), strict=True):
         row["reserve"][np.arange(k, k + 100) % 128] = rng.integers(0, 9, 100)
         row["rng"] = rng.integers(1, 2**60, 4)
-    for name in ("lookahead2", "lookahead3"):
+    for name in ("lookahead2", "lookahead3", "rollouts"):
         assert compiled(game, rows, name, 0) == compiled(game, others, name, 0)
 
 
@@ -145,7 +173,7 @@ def test_equal_halves_are_weighed_once():
     player = game.unpack(rows[0]).players[0]
     player.color_first = player.color_second = 1
     costs = game.unpack(rows[0]).costs()[0]
-    alike = candidates(player, costs, LOOKAHEAD)
+    alike = candidates(player, costs, t.LOOKAHEAD, NO_ATTACKS)
     boards = [tuple(branch(player, each.action)[0].board) for each in alike]
     assert len(set(boards)) == len(boards) < sum(cost != t.INFEASIBLE for cost in costs)
 

@@ -1,4 +1,4 @@
-"""The page of Dr. Mario says what its records say."""
+"""The page on training on Dr. Mario says what the record of the bots says."""
 
 import json
 import re
@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_rates_of_the_page_are_those_of_the_record():
-    page = (ROOT / "docs" / "drmario.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "howto" / "train_drmario.md").read_text(encoding="utf-8")
     assert "`benchmarks/drmario-bots.json`" in page
     record = json.loads((ROOT / "benchmarks" / "drmario-bots.json").read_text(encoding="utf-8"))
     assert record["dirty"] is False

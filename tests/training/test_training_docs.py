@@ -1,4 +1,4 @@
-"""The examples of docs/howto/training.md are options that a run takes."""
+"""The examples of docs/howto/ are options that a run takes."""
 
 import re
 from pathlib import Path
@@ -14,28 +14,38 @@ from training.run.options import Options
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "howto" / "training.md").read_text(encoding="utf-8")
+# By page and first option, each example, which may leave out its environment.
 EXAMPLES = {
-    next(iter(values)): values
-    for text in re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
+    (page.stem, next(iter(values))): values
+    for page in sorted((DOCS / "howto").glob("*.md"))
+    for text in re.findall(r"```yaml\n(.*?)```", page.read_text("utf-8"), flags=re.DOTALL)
     if (values := yaml.safe_load(text))
+}
+ENVS = {
+    "several_agents": "DrMarioVersus-v0",
+    "agents": "SkullKingFlat-v0",
+    "evaluate": "SkullKingWorker-v0",
+    "manager_worker": "SkullKingWorker-v0",
+    "train_drmario": "DrMarioPlacement-v0",
+    "train_skullking": "SkullKingWorker-v0",
+    "trackers": "SkullKingWorker-v0",
+    ("trackers", "trackers"): "Prospector-v0",
+    ("trackers", "shaping"): "DrMarioPlacement-v0",
 }
 
 
 def test_there_is_an_example_of_each():
-    assert {"evaluation", "trackers", "gate"} <= set(EXAMPLES)
+    wanted = {
+        ("evaluate", "evaluation"),
+        *(("trackers", x) for x in ("trackers", "gate", "shaping")),
+    }
+    assert wanted <= set(EXAMPLES)
 
 
-@pytest.mark.parametrize(
-    ("name", "env"),
-    [
-        ("evaluation", "SkullKingWorker-v0"),
-        ("trackers", "Prospector-v0"),
-        ("gate", "SkullKingWorker-v0"),
-        ("shaping", "DrMarioPlacement-v0"),
-    ],
-)
-def test_example_is_accepted(name, env):
-    check_config(RunConfig.from_mapping({"env": env, **EXAMPLES[name]}))
+@pytest.mark.parametrize(("page", "name"), EXAMPLES)
+def test_example_is_accepted(page, name):
+    env = ENVS.get((page, name)) or ENVS[page]
+    check_config(RunConfig.from_mapping({"env": env, **EXAMPLES[page, name]}))
 
 
 def test_page_of_options_is_what_the_models_say():
@@ -55,6 +65,6 @@ def sections(model):
 
 
 def test_presets_are_named():
-    listed = re.search(r"`--preset` \(([^)]*)\)", PAGE)
+    listed = re.search(r"The presets \(([^)]*)\)", PAGE)
     assert listed
     assert re.findall(r"`(\w+)`", listed[1]) == list(games.presets())

@@ -1,4 +1,4 @@
-"""The table of the README."""
+"""The tables of the README and of docs/explanation/figures.md."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import statistics
 
 from tools.figures.learning import last_of
 from tools.figures.records import (
+    Record,
     Row,
     clock,
     interval,
@@ -20,8 +21,116 @@ from tools.figures.records import (
 from tools.figures.speeds import OF_STOCK
 
 
+def first_figure() -> str:
+    """Return the sentence of the README with the first figures."""
+    steps = middle(newest("bars.jsonl").bar(_SPEEDS[_WORKER]))
+    return (
+        f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, moves "
+        f"of the bots included. Dr. Mario steps **{_vectorised('sync')[2]:.0f} times as fast** as "
+        "in Gymnasium's `SyncVectorEnv`."
+    )
+
+
 def headlines() -> str:
-    """Return the table of figures of the README."""
+    """Return the table of the README: fastenv beside what people use."""
+    made = [_beside_gymnasium(way) for way in _GYMNASIUM]
+    made += [_beside_pyboy(), _beside_stock(), _beside_open_spiel(), _beside_bots()]
+    heads = ("beside", "compared", "measured", "command")
+    records = (_VECTORISED, _PYBOY, _STOCK, _OPEN_SPIEL, _CHAMPION)
+    named = ", ".join(f"`benchmarks/{newest(record).path.name}`" for record in records)
+    load = newest(_VECTORISED).head["load"]
+    return f"{table(heads, made)}\n\nRecords: {named}. The first ran at a load of {load}."
+
+
+_VECTORISED, _PYBOY = "vectorised-DrMarioPlacement-v0.json", "bars-gameboy.jsonl"
+_STOCK, _OPEN_SPIEL, _CHAMPION = (
+    *("trainers.jsonl", "openspiel-hearts.json"),
+    "champion-*-seeds.json",
+)
+_GYMNASIUM = {"sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
+_LANES = 64
+
+
+def _vectorised(way: str) -> tuple[float, float, float]:
+    """Return decisions a second of the engine and of another way, and their ratio.
+
+    By the clock: the processes of ``AsyncVectorEnv`` take CPU time that the record does not have.
+    """
+    rows = {
+        row["vectorisation"]: row["dps_total"]
+        for row in newest(_VECTORISED).head["rows"]
+        if row["num_envs"] == _LANES
+    }
+    return rows["engine"], rows[way], rows["engine"] / rows[way]
+
+
+def _beside_gymnasium(way: str) -> tuple[str, ...]:
+    ours, theirs, times = _vectorised(way)
+    return (
+        f"Gymnasium {_GYMNASIUM[way]}",
+        f"{_LANES} games of Dr. Mario, decisions a second" if way == "sync" else "the same",
+        f"{times:.1f} times: {ours / 1e3:,.0f} k to {theirs / 1e3:,.1f} k",
+        f"`python -m training benchmark vectorised --num-envs {_LANES}`",
+    )
+
+
+def _beside_pyboy() -> tuple[str, ...]:
+    record = newest(_PYBOY)
+    walk, busy = (ratio(record.bar(_of_pyboy(record, rom)), 1) for rom in ("lantern_walk", "busy"))
+    return (
+        "PyBoy",
+        f"{_LANES} Game Boys in steps of 24 frames, frames a CPU second",
+        f"{walk} times with Lantern Walk, {busy} times with the busiest ROM",
+        "`python -m training benchmark --only bars --game gameboy`",
+    )
+
+
+def _of_pyboy(record: Record, rom: str) -> str:
+    """Return the name of the bar of a ROM in steps; it has the ROM's instructions a frame."""
+    begin, end = f"game boy: {rom}, ", f" step, n={_LANES}: times PyBoy"
+    names = (str(row["what"]) for row in record.rows if row["kind"] == "bar")
+    return next(what for what in names if what.startswith(begin) and what.endswith(end))
+
+
+def _beside_stock() -> tuple[str, ...]:
+    beside = newest(_STOCK)
+    fp32, auto = (_times(beside.bar(_TRAINERS[what])) for what in (_FP32, _AUTO))
+    return (
+        "stock `MaskablePPO`",
+        "training on the same engine, network and batches, decisions a CPU second",
+        f"times in fp32: {fp32}; bf16: {auto}",
+        "`python -m training benchmark --only trainers`",
+    )
+
+
+def _beside_open_spiel() -> tuple[str, ...]:
+    head = newest(_OPEN_SPIEL).head
+    theirs = (
+        statistics.median(head["simulations_per_cpu_s"]) * head["plays_of_a_simulation_at_most"]
+    )
+    ours = statistics.median(head["plays_per_cpu_s"])
+    return (
+        "OpenSpiel's rollouts",
+        "cards played a CPU second, theirs in Hearts, ours in Skull King",
+        f"{ours / 1e6:.1f} M to at most {theirs / 1e6:.1f} M",
+        "`python -m tools.openspiel_speed --python PYTHON`",
+    )
+
+
+def _beside_bots() -> tuple[str, ...]:
+    record = newest(_CHAMPION)
+    runs = list(record.head["runs"].values())
+    found = over_seeds([run["win_rate"]["rule_hard"]["trained"] for run in runs])
+    return (
+        "three `rule_hard` bots",
+        f"games of Skull King that our agent wins, over {len(runs)} trainings",
+        f"{interval(found, 1, 100, ' %')}; an even share is {100 / record.head['players']:.0f} %",
+        "`python -m tools.train_seeds training/configs/champion.yaml --out FILE`",
+    )
+
+
+def own_figures() -> str:
+    """Return the table of docs/explanation/figures.md."""
     found = newest("bars.jsonl")
     made = [(what, _speed(found.bar(bar))) for what, bar in _SPEEDS.items()]
     for name, bar in (("Worker", _OVER[0]), ("Prospector, random play", _OVER[1])):
@@ -44,7 +153,7 @@ def headlines() -> str:
         made.append(
             (f"env share of wall time, {game} under stock MaskablePPO", share(found.bar(bar)))
         )
-    beside = newest("trainers.jsonl")
+    beside = newest(_STOCK)
     for what, bar in _TRAINERS.items():
         made.append((f"our trainer over stock `MaskablePPO`, {what}", _times(beside.bar(bar))))
     made += [_champion(), _make_train(), _pair(), _agent()]
@@ -63,8 +172,11 @@ _PLACEMENTS = (
 )
 
 
+_WORKER = "Skull King Worker (a card each step), `fast`"
+
+
 _SPEEDS = {
-    "Skull King Worker (a card each step), `fast`": "worker: steps a CPU second, one core",
+    _WORKER: "worker: steps a CPU second, one core",
     "Ability, `fast`": "ability: steps a CPU second, one core",
     "flat (whole games), `fast`": "flat: steps a CPU second, one core",
     "Manager (a whole round each step), `fast`": "manager: steps a CPU second, one core",
@@ -92,9 +204,12 @@ _STOCK_BARS = {
 _BESIDE = "over stock MaskablePPO, 512 lanes, per CPU second"
 
 
+_FP32, _AUTO = "fp32", "`auto` where bf16 is multiplied"
+
+
 _TRAINERS = {
-    "fp32": f"native fp32 {_BESIDE}",
-    "`auto` where bf16 is multiplied": f"native auto {_BESIDE}",
+    _FP32: f"native fp32 {_BESIDE}",
+    _AUTO: f"native auto {_BESIDE}",
     "the same with one trunk for policy and value": f"native auto, shared trunk {_BESIDE}",
 }
 
@@ -129,7 +244,7 @@ def _make_train() -> tuple[str, str]:
 
 
 def _champion() -> tuple[str, str]:
-    record = newest("champion-*-seeds.json")
+    record = newest(_CHAMPION)
     runs = list(record.head["runs"].values())
     shown = {
         "pretrained/skullking-ppo": "of the agent before it",

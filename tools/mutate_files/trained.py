@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ RUN = (
     *(f"{NEWEST}/{name}" for name in ("model.pt", "trainer.json", "engine.npz", "trackers.pt")),
     *(f"{NEWEST}/MANIFEST.json", "run/checkpoints/latest"),
 )
+WEIGHTS = ("agent/model.safetensors", "agent/config.json")
 
 
 # -- a run and its checkpoints ---------------------------------------------------------------------
@@ -95,6 +97,43 @@ def read_run(folder: Path) -> None:
         session.resume()
     learner.trainer.iterate()
     learner.close()
+
+
+def make_weights(folder: Path) -> None:
+    """Export the agent of a tiny run for a hub of models."""
+    from training.policies.export import export_for_hub
+    from training.run.folder import RunFolder
+
+    make_run(folder)
+    export_for_hub(RunFolder.open(folder / "run"), folder / "agent")
+    shutil.rmtree(folder / "run")
+
+
+def mend_weights(folder: Path) -> None:
+    """Correct the hash in ``model.safetensors``, as far as it can be read."""
+    from training.run import weights
+
+    path = folder / "agent/model.safetensors"
+    library = weights.load_library("this")
+    try:
+        with library.safe_open(path, "pt") as file:
+            head = dict(file.metadata())
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        about = json.loads(head["about"]) | {"sha256": weights.digest(tensors)}
+        path.write_bytes(library.torch.save(tensors, head | {"about": json.dumps(about)}))
+    except Exception:  # it is damaged on purpose
+        return
+
+
+def read_weights(folder: Path) -> None:
+    """Play with an agent that was exported."""
+    from training.policies.load import load_policy
+
+    policy = load_policy(folder / "agent")
+    env = policy.make()
+    obs, info = env.reset(seed=0)
+    policy.act(obs, info["action_mask"])
+    env.close()
 
 
 # -- options of a run ------------------------------------------------------------------------------
@@ -224,6 +263,7 @@ def read_times(folder: Path) -> None:
 
 TRAINED = (
     Kind("checkpoint", make_run, read_run, changed=RUN, mend=mend_run),
+    Kind("weights", make_weights, read_weights, changed=WEIGHTS, mend=mend_weights),
     Kind("config", make_options, read_options),
     Kind("replay", make_replay, read_replay),
     Kind("evaluator", make_evaluator, read_evaluator),

@@ -2,7 +2,7 @@
 
 A step takes ``dt`` ticks and may so lie in several windows; its reward and metrics are shared out
 by ticks, its episode's end belongs to the window of its last tick. What counts is the definition
-for one environment (docs/prospector.md, 21): a batch is its lanes one after the other.
+for one environment (docs/howto/train_prospector.md): a batch is its lanes one after the other.
 
 The lanes' ticks, laid end to end, are cut at every lane's end and at every end of a window. Each
 piece between two cuts has one lane and one window, so that all windows are sums over pieces.

@@ -14,7 +14,7 @@ from fastenv.errors import show_reason
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
 from training.evaluation.policies import Net
-from training.run import checkpoint, delayed_actions, files, games, trainers
+from training.run import checkpoint, delayed_actions, files, games, trainers, weights
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
@@ -36,7 +36,7 @@ class Trained:
     ----------
     config : RunConfig
     path : Path
-        The checkpoint.
+        The checkpoint, or the file of weights in its place.
     steps : int
     logits : Logits or RecurrentLogits
         Its network; one with a state plays with a ``Memory``.
@@ -113,7 +113,10 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
     trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     identity = trainer.identity(run, engine)
-    if name is None:
+    saved: checkpoint.Checkpoint | None
+    if name is None and not run.checkpoints.is_dir():
+        saved = weights.load(run.weights, identity)
+    elif name is None:
         saved = checkpoint.load_newest(run.checkpoints, identity, _warn)
     else:
         folder = run.checkpoints / name
@@ -129,6 +132,12 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         raise checkpoint.CheckpointError(
             f"{saved.path} holds another network: {show_reason(error)}."
         ) from error
+
+
+def read_again(trained: Trained) -> checkpoint.Checkpoint:
+    """Return what an agent was read from, to write it down in another form."""
+    path = trained.path
+    return weights.load(path, {}) if path.is_file() else checkpoint.load(path, {})
 
 
 def make_trained(

@@ -26,7 +26,7 @@ from training.search.rules import SearchRules
 
 COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
 
-# Scripted players that choose placements, the first above all; `lookahead4` takes milliseconds.
+# Scripted players that choose placements, the first above all; `rollouts` takes milliseconds.
 PLACING = ("lookahead2", "greedy", "first", "random")
 STEERING = PLACING[1:]  # which are asked in every frame
 SEARCH = SearchRules(rollouts="greedy")

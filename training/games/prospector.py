@@ -14,7 +14,7 @@ from training.run.engine import Engine
 from training.run.game_view import GameView
 from training.run.games import GameTraining
 
-# docs/prospector.md, 22. 6,144 decisions; the published figure of 6,000 counts ticks.
+# docs/howto/train_prospector.md. 6,144 decisions; the published figure of 6,000 counts ticks.
 PRESETS = {
     "prospector": {
         "env": "Prospector-v0",
@@ -79,7 +79,7 @@ class Prospector(GameTraining):
     fixed_actions: ClassVar = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
 
     def config(self, env: str, trainer: str) -> str | None:
-        """Return the file that pays for profit; see docs/prospector.md."""
+        """Return the file that pays for profit; see docs/howto/train_prospector.md."""
         return dict.fromkeys(("native", "expert"), "prospector.yaml").get(trainer)
 
     def view(self) -> GameView:

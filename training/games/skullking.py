@@ -70,7 +70,7 @@ ABILITY_CURRICULUM = {
 
 _LAYERED = {"n_steps": 1024, "batch_size": 16_384, "gamma": 0.99, "gae_lambda": 0.95}
 
-# docs/skullking.md, 11 and 12.
+# docs/skullking.md, 11, and docs/howto/train_skullking.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "flat": {
         "env": "SkullKingFlat-v0",

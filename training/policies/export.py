@@ -1,18 +1,24 @@
-"""A small run folder with one checkpoint, which holds what decides the play alone."""
+"""Agents to give away: small folders that hold what decides the play alone.
+
+One is a run folder with one checkpoint. The other has its weights as safetensors, and a card, for
+hubs of models.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from training.evaluation.trained import load
-from training.run import checkpoint, files, trainers
-from training.run.folder import RunError, RunFolder
+from training.evaluation.trained import Trained, load, read_again
+from training.policies import card, run_card
+from training.run import checkpoint, files, trainers, weights
+from training.run.folder import WEIGHTS, RunError, RunFolder
 
 # Parts of a native network that do not decide what is played.
 _VALUE = ("value_tower.", "value_head.", "value_intrinsic.")
@@ -41,27 +47,116 @@ def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool 
     RunError, CheckpointError
         If ``folder`` is there already, or the run has no such whole checkpoint.
     """
+    trained = _load(run, folder, name)
+    saved = read_again(trained)
+    with _whole(folder) as unfinished:
+        shutil.copyfile(run.path / "config.json", unfinished / "config.json")
+        written = checkpoint.save(
+            unfinished / "checkpoints",
+            saved.steps,
+            identity=_identity(run, trained),
+            model={"policy": _player(saved.model["policy"], half)},
+            trainer={"exported_from": run.name},
+            states=np.zeros((0, saved.rows.shape[1]), np.uint8),
+            arrays={},
+            keep=1,
+        )
+    return folder / "checkpoints" / written.name
+
+
+def export_for_hub(
+    run: RunFolder, folder: Path, name: str | None = None, *, half: bool = False
+) -> Path:
+    """Write the network of a run's checkpoint as a folder that can be uploaded to a hub of models.
+
+    It has ``model.safetensors``, ``config.json`` and the card ``README.md``: the one in the folder
+    of the run if it has metadata, else one of what the run knows. ``load_policy`` reads it.
+
+    Parameters
+    ----------
+    run, folder, name, half
+        See :func:`export`.
+
+    Returns
+    -------
+    Path
+        The file of weights.
+
+    Raises
+    ------
+    RunError, CheckpointError
+        See :func:`export`.
+    ConfigError
+        If the card of the run cannot be read by hubs.
+    ImportError
+        Without safetensors.
+    """
+    trained = _load(run, folder, name)
+    text = card.read(run.path) or run_card.make(run, trained)
+    saved = read_again(trained)
+    policy = _player(saved.model["policy"], half)
+    with _whole(folder) as unfinished:
+        shutil.copyfile(run.path / "config.json", unfinished / "config.json")
+        weights.save(unfinished / WEIGHTS, saved.steps, _identity(run, trained), policy)
+        files.write_text(unfinished / card.FILE, text)
+    return folder / WEIGHTS
+
+
+def network_in(folder: Path) -> Path | None:
+    """Return the one file of safetensors in a folder that holds no agent, None without one."""
+    found = [] if (folder / "config.json").exists() else sorted(folder.glob("*.safetensors"))
+    return found[0] if len(found) == 1 else None
+
+
+def copy_network(file: Path, folder: Path) -> Path:
+    """Copy a network that is no agent, and its card, into a folder that can be uploaded.
+
+    Raises
+    ------
+    RunError
+        If ``folder`` is there already, or the network has no card.
+    ConfigError
+        If hubs cannot read the card.
+    """
+    _refuse_taken(folder)
+    text = card.read(file.parent)
+    if text is None:
+        raise RunError(f"{file.parent} has no {card.FILE} with metadata: write its card first.")
+    with _whole(folder) as unfinished:
+        shutil.copyfile(file, unfinished / file.name)
+        files.write_text(unfinished / card.FILE, text)
+    return folder / file.name
+
+
+def _load(run: RunFolder, folder: Path, name: str | None) -> Trained:
+    """Read what is exported, unless its place is taken."""
+    _refuse_taken(folder)
+    return load(run, name)
+
+
+def _refuse_taken(folder: Path) -> None:
     if folder.exists():
         raise RunError(f"{folder} is there already: name a new folder.")
-    trained = load(run, name)
-    saved = checkpoint.load(trained.path, {})
+
+
+@contextmanager
+def _whole(folder: Path) -> Iterator[Path]:
+    """Make a folder that appears under its name once all is in it."""
     unfinished = folder.with_name(f".tmp-{os.getpid()}-{folder.name}")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-    written = checkpoint.save(
-        unfinished / "checkpoints",
-        saved.steps,
-        identity=trainers.get_module(run.config.trainer).identity(run, trained.engine()),
-        model={"policy": _player(saved.model["policy"], half)},
-        trainer={"exported_from": run.name},
-        states=np.zeros((0, saved.rows.shape[1]), np.uint8),
-        arrays={},
-        keep=1,
-    )
-    os.rename(unfinished, folder)
+    try:
+        yield unfinished
+        os.rename(unfinished, folder)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
     files.sync_folder(folder.parent)
-    return folder / "checkpoints" / written.name
+
+
+def _identity(run: RunFolder, trained: Trained) -> dict[str, Any]:
+    found: dict[str, Any] = trainers.get_module(run.config.trainer).identity(run, trained.engine())
+    return found
 
 
 def _player(parameters: Mapping[str, Any], half: bool) -> dict[str, Any]:

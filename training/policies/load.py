@@ -11,7 +11,7 @@ from training.evaluation.trained import load
 from training.policies.policy import EnvSpec, Policy, Who
 from training.run import games, registry
 from training.run.envs import has_guests, with_seating, without_guests
-from training.run.folder import RunError, RunFolder
+from training.run.folder import WEIGHTS, RunError, RunFolder
 from training.run.names import is_search
 
 ALLOWED = (
@@ -110,6 +110,7 @@ def find(path: Path) -> tuple[RunFolder, str | None]:
     RunError
         If it is none of what :func:`load_policy` takes.
     """
+    path = path.parent if path.name == WEIGHTS else path
     inside = [path, *path.parents]
     root = next((folder for folder in inside if (folder / "config.json").is_file()), None)
     below = () if root is None else path.relative_to(root).parts

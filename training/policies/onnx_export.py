@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 import fastenv
-from training.evaluation.trained import load
+from training.evaluation.trained import load, read_again
 from training.nets.layout import storage
-from training.run import checkpoint, files, trainers
+from training.run import files, trainers
 from training.run.folder import RunError, RunFolder
 from training.run.options import require
 
@@ -88,7 +88,7 @@ def export_onnx(
         raise RunError(f"{folder} is there already: name a new folder.")
     trained = load(run, name, member)
     config, engine = run.config, trained.engine()
-    parameters = checkpoint.load(trained.path, {}).model["policy"]
+    parameters = read_again(trained).model["policy"]
     own = parameters if trained.member is None else parameters[str(trained.member)]
     nets = trainers.get_module(config.trainer).load_nets(config, engine, own)
     for part, (_, engine) in nets.items():

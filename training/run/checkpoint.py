@@ -16,7 +16,7 @@ import math
 import os
 import random
 import shutil
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -333,18 +333,28 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
     has_trackers = TRACKERS in manifest["files"]
     for name in (*CONTENT, *(name for name in OPTIONAL if name in manifest["files"])):
         _check_file(path / name, manifest["files"].get(name))
-    for key, value in identity.items():
-        saved = manifest["identity"].get(key)
-        if saved != value:
-            raise CheckpointError(
-                f"{path} is foreign: its {key} is {show(saved)}, here it is {show(value)}."
-            )
+    check_identity(path, manifest["identity"], identity)
     model = _read(path / "model.pt", _tensors)
     trainer = _read(path / "trainer.json", _mapping)
     arrays = _read(path / "engine.npz", _lanes)
     trackers = _read(path / TRACKERS, _tensors) if has_trackers else None
     rows = arrays.pop("rows")
     return Checkpoint(path, manifest["steps"], model, trainer, rows, arrays, trackers)
+
+
+def check_identity(path: Path, saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse what was saved with another environment or network.
+
+    Raises
+    ------
+    CheckpointError
+        Naming the first difference.
+    """
+    for key, value in wanted.items():
+        if saved.get(key) != value:
+            raise CheckpointError(
+                f"{path} is foreign: its {key} is {show(saved.get(key))}, here it is {show(value)}."
+            )
 
 
 def _check_file(file: Path, recorded: dict[str, Any] | None) -> None:

@@ -6,6 +6,7 @@
 ``windows.jsonl``                 one record a window of ticks, if ``window_ticks`` is set
 ``events.jsonl``, ``tb/``         start, checkpoints, changes, end; TensorBoard
 ``checkpoints/``                  ``ckpt_<steps>/``, ``latest``; ``best/``, evaluated best
+``model.safetensors``             in their place: weights alone (``training export --hub``)
 ``evaluations.jsonl``             one record an evaluation during the training
 ``certificates/``                 what each test of the gate found (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
@@ -42,6 +43,7 @@ from training.run.options import canonical_json
 
 FORMAT = "fastenv-run"
 VERSION = 1
+WEIGHTS = "model.safetensors"
 # What may differ when a run goes on: how long, on how many threads, and what is done with results.
 MAY_CHANGE = (
     "total_steps",
@@ -86,6 +88,11 @@ class RunFolder:
     def checkpoints(self) -> Path:
         """Folder of the checkpoints."""
         return self.path / "checkpoints"
+
+    @property
+    def weights(self) -> Path:
+        """The weights of an agent that was exported for a hub (:mod:`training.run.weights`)."""
+        return self.path / WEIGHTS
 
     @property
     def metrics(self) -> Path:
@@ -166,7 +173,7 @@ class RunFolder:
         if not path.is_dir():
             raise RunError(f"there is no run at {path}.")
         config_file = path / "config.json"
-        if not config_file.is_file() or not (path / "checkpoints").is_dir():
+        if not config_file.is_file() or not has_agent(path):
             raise RunError(
                 f"{path} is no whole run folder: config.json or checkpoints/ is missing."
             )
@@ -236,8 +243,10 @@ class RunFolder:
         Raises
         ------
         RunError
-            If other options differ; names them.
+            If other options differ; names them. Or if there are weights alone to go on from.
         """
+        if not self.checkpoints.is_dir():
+            raise RunError(f"{self.path} has weights alone: no training goes on from it.")
         old, new = flatten(self.config.to_dict()), flatten(wanted.to_dict())
         different = [
             key
@@ -274,6 +283,11 @@ class RunFolder:
             "versions": machine.versions(),
         }
         files.write_json(self.path / "summary.json", record)
+
+
+def has_agent(path: Path) -> bool:
+    """Tell whether a folder has the place for checkpoints, or weights in their place."""
+    return (path / "checkpoints").is_dir() or (path / WEIGHTS).is_file()
 
 
 def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -335,7 +335,7 @@ class Session:
             f"trainer {config.trainer}, {learner.precision}"
         )
         if learner.device.startswith("cuda"):
-            log.say("training on CUDA is untested (docs/howto/scale.md)")
+            log.say("training on CUDA is untested (docs/howto/many_machines.md)")
         log.say(learner.sizes())
         if (longer := whole_rollouts(config)) is not None:
             log.say(longer)

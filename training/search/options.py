@@ -10,7 +10,7 @@ from training.run.options import Number, Options, Text, Truth, Whole, option, re
 
 
 class SearchOptions(Options):
-    """Options of a search; see ``docs/tutorials/search.md``."""
+    """Options of a search; see ``docs/explanation/search.md``."""
 
     SECTION: ClassVar[str] = "search."
 

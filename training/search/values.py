@@ -21,9 +21,11 @@ from fastenv.errors import ConfigError, FileError, show, show_reason
 from fastenv.files import open_regular, parse_json
 from training.run import files, games
 from training.run.options import Number, Options, Plain, Text, Whole, require
+from training.run.weights import load_library
 from training.search.rules import View
 
 FORMAT = "fastenv-search-value"
+_WHAT = "Value networks"  # need safetensors
 MOST = 1 << 27  # bytes of a file
 AT_ONCE = 1 << 13  # rows that a network sees together
 
@@ -101,7 +103,7 @@ class Value:
         """Write it to a file."""
         tensors = {name: value.contiguous() for name, value in self.net.state_dict().items()}
         head = {"format": FORMAT, "head": json.dumps(self.head.to_dict())}
-        files.write_bytes(path, _safetensors().torch.save(tensors, head))
+        files.write_bytes(path, load_library(_WHAT).torch.save(tensors, head))
 
 
 def load(path: Path) -> Value:
@@ -114,7 +116,7 @@ def load(path: Path) -> Value:
     ImportError
         Without safetensors.
     """
-    library = _safetensors()
+    library = load_library(_WHAT)
     try:
         with open_regular(path, MOST), library.safe_open(path, "pt") as file:
             found = file.metadata() or {}
@@ -234,12 +236,3 @@ def fit(
             optimizer.step()
             schedule.step()
     net.eval().requires_grad_(False)
-
-
-def _safetensors() -> Any:
-    try:
-        import safetensors
-        import safetensors.torch
-    except ImportError as error:
-        raise ImportError("Value networks need safetensors: pip install '.[train]'.") from error
-    return safetensors

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastenv.errors import show
 from training.run import files
+from training.run.folder import has_agent
 from training.run.names import SEARCH, is_search
 from training.studio.refusal import Refusal
 
@@ -68,7 +69,7 @@ class Places:
         for name, path in self.folders():
             config = files.read_object(path / "config.json").get("config")
             env = config.get("env") if isinstance(config, dict) else None
-            if isinstance(env, str) and (path / "checkpoints").is_dir():
+            if isinstance(env, str) and has_agent(path):
                 found.append({"name": name, "env": env.rpartition("/")[2]})
         return found
 

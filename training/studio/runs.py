@@ -11,6 +11,7 @@ from typing import Any
 from training.logs.run_data import is_interval, mapping
 from training.logs.run_log import flatten
 from training.run import files
+from training.run.folder import has_agent
 from training.studio.places import Places
 
 MAX_POINTS = 600  # of a curve
@@ -39,7 +40,7 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
         "steps": summary.get("steps"),
         "evaluated": _measures(evaluation),
         "has_curves": (path / "metrics.jsonl").is_file(),
-        "has_agent": (path / "checkpoints").is_dir(),
+        "has_agent": has_agent(path),
     }
 
 

@@ -31,7 +31,7 @@ from training.run.layers import merge_layers, parser
 from training.run.presets import CONFIGS
 
 LANES = 8
-PAGE = Path(__file__).resolve().parents[3] / "docs/drmario.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs/howto/train_drmario.md"
 
 
 def engine_of(level, **options):

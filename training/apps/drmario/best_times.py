@@ -1,4 +1,4 @@
-"""The fastest clears of Dr. Mario that are known, in an SQLite file (docs/drmario.md, 15.3).
+"""The fastest clears of Dr. Mario that are known, in an SQLite file (docs/howto/train_drmario.md).
 
 A record is a game, by level, speed and seed, and the placements that clear it. It is played again
 before it is accepted, so that every time in the file can be reached.

@@ -64,7 +64,9 @@ class DrMarioProtocol(EpisodeProtocol):
             played, env_options = found.played, {**trained.config.env_options, **found.env_options}
             with BestTimes(path) as store:
                 clears = clears_of(played, with_defaults(trained.config.env, env_options))
-                count = store.add(clears, trained.path.parents[1].name)
+                folders = trained.path.resolve().parents
+                run = next(folder for folder in folders if (folder / "config.json").is_file())
+                count = store.add(clears, run.name)
             console.print(f"{path}: {count} new of {len(clears)} clears")
         return found
 

@@ -1,4 +1,4 @@
-"""The store of best times as a training fills it and asks it for floors (docs/drmario.md, 15.3)."""
+"""A training fills the store of best times and asks it for floors (docs/howto/train_drmario.md)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of Dr. Mario over seeds of the registry, one row a game (docs/drmario.md, 15.6).
+"""Evaluation of Dr. Mario over seeds of the registry, one row a game (docs/howto/train_drmario.md).
 
 A game is the same every time; who plays it may draw. The time T is a cost: it is the frames to the
 clear, and ``t_max`` where an episode was not cleared by then.

@@ -2,8 +2,8 @@
 
 Trains one policy a seed, plays its last checkpoint, the reference lines and all bots on the same
 episodes (a block of evaluation seeds for each training seed, which no training ever saw), compares
-them and writes a JSON report (docs/prospector.md, 23). With few seeds the interval over them
-is the honest one: it says how much another training could differ.
+them and writes a JSON report (docs/howto/train_prospector.md). With few seeds the interval over
+them is the honest one: it says how much another training could differ.
 """
 
 from __future__ import annotations

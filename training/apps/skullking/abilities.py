@@ -1,4 +1,4 @@
-"""Measures of pirate abilities (docs/skullking.md, 13), in the rounds of the Ability tier.
+"""Measures of pirate abilities, in the rounds of the Ability tier.
 
 Only decisions that the player took itself count, not those that a rule takes in its seat
 (``abilities="auto"``, or a pirate that is not among ``pirates``). The measures of ``MEASURES``:

@@ -1,4 +1,4 @@
-"""The Manager's environment, in which another player plays the cards (docs/howto/training.md).
+"""The Manager's environment: another player plays the cards (docs/howto/manager_worker.md).
 
 One step is a bid in every lane and the whole round that follows it. It looks like a batch engine to
 :class:`training.ppo.trainer.PPOTrainer`.

@@ -1,6 +1,7 @@
-"""Whole games on duplicate deals, replayed with the agent in each seat (docs/skullking.md, 13).
+"""Whole games on duplicate deals, replayed with the agent in each seat.
 
-Luck of the deal falls on all seats alike, and policies can be compared on equal deals.
+Luck of the deal falls on all seats alike, and policies can be compared on equal deals. The measures
+are those of docs/howto/train_skullking.md.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def play(engine: BatchEngine, policy: Policy, seed: int, players: int = 4) -> Ga
 def measures(games: Games) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Return the measures as sums: name to (numerator, denominator), one entry a deal.
 
-    Shared wins count 1/k; a tie shares the better rank (docs/skullking.md, 13).
+    Shared wins count 1/k; a tie shares the better rank.
     """
     totals, n = games.totals, len(games.totals)
     own = totals[np.arange(n), games.seat][:, None]

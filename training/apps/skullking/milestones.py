@@ -1,8 +1,8 @@
 """Steps and time to the milestones of Skull King.
 
-Every checkpoint in the run's folder plays whole games on duplicate deals (docs/skullking.md,
-13). A milestone is reached at the first checkpoint whose 95 % interval lies above its bar. Play is
-as in ``training evaluate``: the highest legal logit, on seeds no training ever sees.
+Every checkpoint in the run's folder plays whole games on duplicate deals. A milestone
+is reached at the first checkpoint whose 95 % interval lies above its bar. Play is as in ``training
+evaluate``: the highest legal logit, on seeds no training ever sees.
 
 ``milestones.json`` in the run folder keeps what was played. Asked again with the same options, only
 new checkpoints play, so a run can be followed while it removes its old ones.

@@ -30,7 +30,7 @@ class EpisodeStats(Tracker):
         Source that is nonzero where an episode has ended well; default none has.
     exclude : ndarray of bool, shape (n,), optional
         Lanes whose episodes are counted and otherwise left out, read when they end: those that
-        began in the middle, :attr:`~training.callbacks.trackers.archive.StateArchive.placed`.
+        began in the middle, ``StateArchive.placed``.
     size : int
         Number of episodes that are remembered.
     """

@@ -200,7 +200,7 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
     ("args", "message"),
     [
         (["nobody"], "who='nobody'"),
-        (["nobody"], "a bot (random, first, greedy, lookahead2, lookahead3, lookahead4)"),
+        (["nobody"], "a bot (random, first, greedy, lookahead2, lookahead3, rollouts)"),
         (["first", "--levels", "21"], "--levels=21"),
         (["first", "--levels", "-1"], "--levels=-1"),
         (["first", "--speeds", "fast"], "--speeds='fast'"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 import torch
@@ -19,8 +19,10 @@ from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import OBSERVATION
 from training.run import files
 from training.run.options import Options, Plain, Text, Whole, require
+from training.run.weights import load_library
 
 FORMAT = "fastenv-drmario-evaluator"
+WHAT = "Evaluators"  # need safetensors
 MOST = 1 << 27  # bytes of a file
 
 
@@ -132,10 +134,9 @@ class Evaluator:
 
     def save(self, path: Path) -> None:
         """Write it to a file."""
-        save = safetensors()
         tensors = {name: value.contiguous() for name, value in self.net.state_dict().items()}
         head = {"format": FORMAT, "head": json.dumps(self.head.to_dict())}
-        files.write_bytes(path, save.torch.save(tensors, head))
+        files.write_bytes(path, load_library(WHAT).torch.save(tensors, head))
 
 
 def load(path: Path) -> Evaluator:
@@ -148,7 +149,7 @@ def load(path: Path) -> Evaluator:
     ImportError
         Without safetensors.
     """
-    library = safetensors()
+    library = load_library(WHAT)
     allowed = "a file that python -m training evaluator has written"
     try:
         with open_regular(path, MOST), library.safe_open(path, "pt") as file:
@@ -178,19 +179,3 @@ def new_evaluator(head: Head, seed: int) -> Evaluator:
     """Return an evaluator that knows nothing yet."""
     torch.manual_seed(seed)
     return Evaluator(head, head.net())
-
-
-def safetensors() -> Any:
-    """Return the library ``safetensors``.
-
-    Raises
-    ------
-    ImportError
-        It is not installed; the message says how.
-    """
-    try:
-        import safetensors
-        import safetensors.torch
-    except ImportError as error:
-        raise ImportError("Evaluators need safetensors: pip install '.[train]'.") from error
-    return safetensors

@@ -1,7 +1,7 @@
 """What a placement is judged by: a mean, a quantile or a CVaR of the frames to the clear.
 
 All of them are weighted sums of the quantiles in rising order, so that a measure is its weights.
-Frames are a cost: a CVaR is the mean of the largest share (docs/drmario.md, 15.5).
+Frames are a cost: a CVaR is the mean of the largest share (docs/howto/drmario_lookahead.md).
 """
 
 from __future__ import annotations

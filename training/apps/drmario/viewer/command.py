@@ -13,8 +13,8 @@ from training.run.options import require
 
 ABOUT = """\
 Watch games in the terminal while they are played. Environments of Dr. Mario are played by a bot, by
-a trained agent, or as they were recorded; h shows the keys. docs/drmario.md, 15.7 says what there
-is to see.
+a trained agent, or as they were recorded; h shows the keys. docs/howto/train_drmario.md
+says what there is to see.
 """
 
 

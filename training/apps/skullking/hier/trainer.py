@@ -1,4 +1,4 @@
-"""Manager and Worker in turns: one learns while the other is frozen (docs/howto/training.md)."""
+"""Manager and Worker learn in turns, the other frozen (docs/howto/manager_worker.md)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,64 @@
+"""The Python examples of docs/howto/ run as they stand; agents.md has a test of its own."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sb3_contrib")
+pytest.importorskip("pettingzoo")
+
+ROOT = Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "howto"
+# Page -> how many examples it has.
+ADAPTERS = {"gymnasium": 2, "sb3": 1, "pettingzoo": 2, "torch": 2, "cleanrl": 2}
+GAMES = {"drmario_reader": 1, "train_gameboy": 1}
+ELSEWHERE = {"agents": 3, "torchrl": 4}  # tests/training/policies, and below
+
+
+def examples_of(page):
+    return re.findall(r"```python\n(.*?)```", (FOLDER / f"{page}.md").read_text("utf-8"), re.DOTALL)
+
+
+def run(*texts, folder=ROOT):
+    """Run texts in one process, each with names of its own; each prints one line."""
+    code = "\n".join(f"exec({text!r}, {{'__name__': '__main__'}})" for text in texts)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.splitlines()) == len(texts), done.stdout
+
+
+def test_examples_of_all_pages_are_known():
+    pages = {path.stem for path in FOLDER.glob("*.md")}
+    counts = {page: len(examples_of(page)) for page in pages}
+    assert {page: n for page, n in counts.items() if n} == ADAPTERS | GAMES | ELSEWHERE
+
+
+@pytest.mark.slow
+def test_examples_run():
+    run(*(text for page in ADAPTERS for text in examples_of(page)))
+
+
+@pytest.mark.slow
+def test_examples_of_games_run(tmp_path):
+    (tmp_path / "pretrained").symlink_to(ROOT / "pretrained")
+    run(*(text for page in GAMES for text in examples_of(page)), folder=tmp_path)
+    assert (tmp_path / "walk.gif").stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_examples_of_torchrl_run():
+    pytest.importorskip("torchrl")
+    pytest.importorskip("tensordict")
+    run(*examples_of("torchrl"), "import docs.examples.torchrl_env; print(1)")

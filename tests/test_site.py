@@ -1,0 +1,144 @@
+"""The site: its links, its pages of the command line, its gallery and its list of public names."""
+
+import json
+import re
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+import fastenv
+from fastenv.registry import short_id
+from tools.site import commands, outside
+from tools.site.pages import CODE, FRONT_MATTER, ROOT, Site, with_one_title
+from training import __main__ as training
+
+SITE = Site()
+LINK = re.compile(r"\]\(([^()\s]+)(?: \"[^\"]*\")?\)|(?:src|href)=\"([^\"]+)\"")
+PAGE = PurePosixPath("docs", "howto", "page.md")
+TEXTS = sorted(path for path in SITE.pages if path.suffix in (".md", ".ipynb"))
+
+
+def text_of(path: PurePosixPath) -> str:
+    """Return the Markdown of a page, without code."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text)["cells"]
+        text = "\n\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    return FRONT_MATTER.sub("", text)
+
+
+def anchors(text: str) -> set[str]:
+    """Return the anchors of the headings of a page, as GitHub and MyST make them."""
+    found: set[str] = set()
+    blocks = re.sub(r"^ *(```+|~~~+).*?^ *\1 *$", "", text, flags=re.DOTALL | re.MULTILINE)
+    for heading in re.findall(r"^#+ (.*)$", blocks, re.MULTILINE):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        name = re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+        number = 0
+        while (unique := f"{name}-{number}" if number else name) in found:
+            number += 1
+        found.add(unique)
+    return found
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=str)
+def test_links_and_anchors_of_a_page_lead_somewhere(page: PurePosixPath) -> None:
+    text = text_of(page)
+    for pair in LINK.findall(CODE.sub("", text)):
+        link = "".join(pair)
+        if re.match(r"https?:|mailto:", link):
+            continue
+        path, _, anchor = link.partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.exists(), link
+        if anchor and file.suffix == ".md":
+            there = text_of(PurePosixPath(file.resolve().relative_to(ROOT).as_posix()))
+            assert anchor in anchors(there), link
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("[a](../design.md#b)", "[a](../design.md#b)"),  # there is none: the build says so
+        ("[a](../explanation/design.md#b)", "[a](../explanation/design.md#b)"),
+        ("[a](../../RUNS.md#speed)", "[a](../RUNS.md#speed)"),
+        ("[`a`](../../README.md)", "[`a`](../README.md)"),
+        ("![a](../games.png)", "![a](../games.png)"),
+        ("[![a](../games.png)](../../RUNS.md)", "[![a](../games.png)](../RUNS.md)"),
+        ("[agents](../../pretrained/skullking)", "[agents](../pretrained/skullking/README.md)"),
+        ("[a](https://x.org/y#z) [b](#c)", "[a](https://x.org/y#z) [b](#c)"),
+        ("[the test](../../tests/test_site.py)", "the test (`tests/test_site.py`)"),
+        ("[`tests/test_site.py`](../../tests/test_site.py)", "`tests/test_site.py`"),
+        ("`[a](../../RUNS.md)`", "`[a](../../RUNS.md)`"),
+        ("```\n[a](../../RUNS.md)\n```\n", "```\n[a](../../RUNS.md)\n```\n"),
+        ('<img src="../games.png">', '<img src="../games.png">'),
+    ],
+)
+def test_links_hold_on_the_site(written: str, read: str) -> None:
+    assert SITE.linked(written, PAGE) == read
+
+
+def test_links_of_the_readme_hold_on_the_site() -> None:
+    readme = PurePosixPath("README.md")
+    written = '[a](docs/gallery.md) [b](RUNS.md) <img alt="" src="docs/games.png">'
+    read = '[a](gallery.md) [b](RUNS.md) <img alt="" src="games.png">'
+    assert SITE.linked(written, readme) == read
+
+
+def test_links_to_files_lead_to_the_repository_where_it_has_a_url() -> None:
+    site = Site("https://host/project/blob/main/")
+    read = "[a](https://host/project/blob/main/tests/test_site.py#L3)"
+    assert site.linked("[a](../../tests/test_site.py#L3)", PAGE) == read
+
+
+def test_lists_of_contents_find_pages_that_they_do_not_name() -> None:
+    site = Site()
+    here = ("a", "b", "bc", "index", "z")
+    site.pages = {PurePosixPath(f"docs/x/{name}.md") for name in here}
+    text = "```{toctree}\n:glob:\n\nz\nb*\nno*\n(others)\n```\n"
+    written = site.with_contents(text, PurePosixPath("docs", "x", "index.md"))
+    assert written == "```{toctree}\n:glob:\n\nz\nb*\na\n```\n"
+
+
+def test_a_page_has_one_title_on_the_site() -> None:
+    text = "# A\n\n## B\n\n```\n# code\n```\n"
+    assert with_one_title(text) == text
+    read = "# A\n\n```\n# code\n```\n\n## B\n\n### `C`\n"
+    assert with_one_title("# A\n\n```\n# code\n```\n\n# B\n\n## `C`\n") == read
+
+
+def test_every_command_and_option_has_its_place() -> None:
+    pages = commands.pages()
+    assert {f"fastenv-{name}" for name in fastenv.__main__.COMMANDS} < set(pages)
+    for command in (*training.COMMANDS, *training.applications()):
+        page = pages[f"training-{command}"]
+        for words in (command, *(f"{command} {part}" for part in training.parts_of(command))):
+            assert f".. program:: python -m training {words}\n" in page
+    assert ".. option:: --total-steps N\n" in pages["training-train"]
+    assert ".. option:: --env ENV\n" in pages["fastenv-bench"]
+    assert [name for name, page in pages.items() if str(ROOT) in page or "  \n" in page] == []
+
+
+def test_every_id_is_in_the_gallery_with_its_picture() -> None:
+    page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
+    names = [short_id(env_id) for env_id in fastenv.list_envs()]
+    assert sorted(re.findall(r"^### (\S+)$", page, re.MULTILINE)) == sorted(names)
+    assert sorted(re.findall(r"\]\(gallery/(\S+)\.png\)", page)) == sorted(names)
+    pictures = [path.stem for path in (ROOT / "docs" / "gallery").iterdir()]
+    assert sorted(pictures) == sorted(names), "python -m tools.gallery"
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    page = (ROOT / "docs" / "reference" / "api" / "fastenv.rst").read_text(encoding="utf-8")
+    listed = re.findall(r"^ +([\w.]+)$|^\.\. py:data:: (\w+)$", page, re.MULTILINE)
+    names = {"".join(pair) for pair in listed}
+    assert set(fastenv.__all__) <= names
+
+
+def test_what_comes_from_elsewhere_is_found(tmp_path: Path) -> None:
+    links = '<a href="https://x.org"><link rel="canonical" href="https://x.org"><img src="a.png">'
+    loads = '<script defer src="https://x.org/a.js"></script><link href="//x.org/b.css" rel="a">'
+    (tmp_path / "a.html").write_text(links + loads)
+    (tmp_path / "a.css").write_text("a { background: url(data:x) } b { src: url('//x.org/c') }")
+    found = [line.rpartition("loads ")[2] for line in outside.loaded_from_elsewhere(tmp_path)]
+    assert found == ["//x.org/c", "https://x.org/a.js", "//x.org/b.css"]

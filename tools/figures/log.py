@@ -1,0 +1,44 @@
+"""What was measured when: the log of RUNS.md."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from tools.figures import records
+from tools.figures.records import table
+
+
+def measured_speeds() -> str:
+    """Return when speeds were measured, newest first: a row for each record, replaced ones too."""
+    text = (records.RECORDS / "history.jsonl").read_text(encoding="utf-8")
+    rows: Counter[tuple[str, ...]] = Counter()
+    busy: Counter[tuple[str, ...]] = Counter()
+    for line in map(json.loads, text.splitlines()):
+        key = (line["created"][:10], line["git_rev"][:7], line["record"], line["cpu_model"])
+        rows[key] += 1
+        busy[key] += line["noisy"]
+    made = [
+        [day, commit, f"`{record}`", processor, f"{rows[key]}", f"{busy[key] or ''}"]
+        for key in sorted(rows, reverse=True)
+        for day, commit, record, processor in [key]
+    ]
+    heads = ("measured", "commit", "record", "processor", "rows", "on a busy machine")
+    return table(heads, made)
+
+
+def other_records() -> str:
+    """Return the records that hold no speeds, newest first."""
+    text = (records.RECORDS / "history.jsonl").read_text(encoding="utf-8")
+    speeds = {json.loads(line)["record"] for line in text.splitlines()} | {"history.jsonl"}
+    made = []
+    for path in records.RECORDS.glob("*.json*"):
+        head = {} if path.name in speeds else records.Record(path).head
+        if "git_rev" in head:
+            processor = head.get("host", {}).get("cpu_model", "")
+            made.append([head.get("created", "")[:10], head["git_rev"][:7], path.name, processor])
+    shown = [
+        [day, commit, f"`{name}`", processor]
+        for day, commit, name, processor in sorted(made, reverse=True)
+    ]
+    return table(("made", "commit", "record", "processor"), shown)
