@@ -77,7 +77,8 @@ def play_command(args: argparse.Namespace) -> int:
     if args.rom is not None:
         from fastenv.gameboy.play import play_rom
 
-        return play_rom(args.rom, window=args.window, scale=args.scale)
+        names = ("window", "scale", "states", "save")
+        return play_rom(args.rom, **{name: getattr(args, name) for name in names})
     return play(args)
 
 
@@ -251,6 +252,8 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
     add("--rom", type=Path, help="a Game Boy ROM to play instead")
     add("--window", action="store_true", help="play the ROM in a window")
     add("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
+    add("--states", default="power_up", help="of the ROM: a save state, or a .sav file")
+    add("--save", type=Path, help="of the ROM: a save state to write at the end, or a .sav file")
 
 
 def _add_new_game(parser: argparse.ArgumentParser) -> None:
@@ -277,6 +280,7 @@ COMMANDS: dict[str, tuple[Any, str, Callable[[argparse.ArgumentParser], None], s
 GAMEBOY_COMMANDS = {
     "bank": "make start states of a Game Boy ROM by playing",
     "goal": "capture a goal of a Game Boy ROM, or replay one",
+    "ram": "find where a Game Boy ROM keeps a number, or import a RAM map",
 }
 ABOUT = "Game environments for reinforcement learning, stepped in batches at compiled speed."
 EXAMPLES = """\

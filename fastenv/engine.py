@@ -522,7 +522,10 @@ class BatchEngine(BatchState):
         if codec is None and given.dtype.kind not in "iu":
             raise InvalidActionError(f"actions must be integers, got dtype {given.dtype}")
         if given.shape != shape:
-            raise InvalidActionError(f"actions must have shape {shape}, got {given.shape}")
+            space = self.spec.action_space
+            arrays = shape if space is None else (*shape, *(space.shape or ()))
+            if given.shape != arrays:
+                raise InvalidActionError(f"actions must have shape {arrays}, got {given.shape}")
         if codec is not None:
             codec.encode_many(given, self._actions)
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from functools import partial
 from typing import Any
 
@@ -175,6 +176,12 @@ def observation_space(game: Game, agents: int = 1) -> spaces.Space[Any]:
     )
 
 
+def action_space(game: Game) -> spaces.Space[Any]:
+    """Return the space of one agent's actions in one lane; samplers seed each by itself."""
+    space = game.spec.action_space
+    return spaces.Discrete(game.spec.num_actions) if space is None else deepcopy(space)
+
+
 def _box(bounds: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> spaces.Box:
     low, high = bounds
     kind: Any = dtype.type
@@ -329,7 +336,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, 1, *flags, 1, columns, **seating)
         self.observation_space = observation_space(configured)
-        self.action_space: spaces.Space[Any] = spaces.Discrete(spec.num_actions)
+        self.action_space: spaces.Space[Any] = action_space(configured)
         self._running = self._seeded = False
         self._adopt(engine)
 
@@ -383,7 +390,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         Parameters
         ----------
         action : int
-            Python or NumPy integer, ``0 <= action < A``.
+            Python or NumPy integer, ``0 <= action < A``; an array where ``action_space`` says so.
 
         Raises
         ------

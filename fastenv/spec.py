@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from gymnasium import Space
 
 from fastenv.errors import ConfigError, show
 from fastenv.seats import ORDERS, Order
@@ -27,7 +28,11 @@ KIND = np.dtype([("kind", "i4")])
 
 
 class ActionCodec(Protocol):
-    """How a game that takes other actions than ``0 .. num_actions - 1`` sees those it is given."""
+    """How a game that takes other actions than ``0 .. num_actions - 1`` sees those it is given.
+
+    One whose actions are arrays has an attribute ``space``, the Gymnasium space of one action; its
+    ``encode_many`` is given arrays of shape (n, *space.shape) and, as numbers, of shape (n,).
+    """
 
     def encode(self, action: Any) -> int:
         """Return the number that the game's ``step`` gets, or raise InvalidActionError."""
@@ -156,6 +161,12 @@ class GameSpec:
     def term_columns(self) -> tuple[str, ...]:
         """Names of the columns of a step."""
         return self.terms_dtype.names or ()
+
+    @property
+    def action_space(self) -> Space[Any] | None:
+        """The space of an action that is an array; None if actions are numbers."""
+        space: Space[Any] | None = getattr(self.action_codec, "space", None)
+        return space
 
     @property
     def has_tau(self) -> bool:

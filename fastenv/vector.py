@@ -15,6 +15,7 @@ from gymnasium.vector.utils import batch_space
 from fastenv import checks
 from fastenv.backend import Backend
 from fastenv.env import (
+    action_space,
     as_seated,
     check_info_mode,
     check_render_mode,
@@ -183,7 +184,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         k = engine.num_agents
         self.single_observation_space = observation_space(configured, k)
         several = spaces.MultiDiscrete([spec.num_actions] * k)
-        self.single_action_space = several if k > 1 else spaces.Discrete(spec.num_actions)
+        self.single_action_space = several if k > 1 else action_space(configured)
         self.observation_space: spaces.Space[Any] = batch_space(
             self.single_observation_space, self.num_envs
         )

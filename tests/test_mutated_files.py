@@ -11,7 +11,13 @@ from tools.mutate_files import mutations
 from tools.mutate_files.kinds import KINDS
 from tools.mutate_files.worker import Files
 
-OF_GAMES = ("rom", "state", "bank")  # the kinds of training: tests/training/test_strangers_files.py
+OF_GAMES = (
+    "rom",
+    "state",
+    "bank",
+    "battery",
+    "map",
+)  # the kinds of training: tests/training/test_strangers_files.py
 
 
 @pytest.mark.parametrize(

@@ -96,9 +96,9 @@ class RLlibVectorEnv(VectorEnv[dict[str, Any], Array, Array]):
         shown, actions = self.shown_space(), self.engine.num_actions
         legal = spaces.Box(0.0, 1.0, (actions,), np.float32)
         self.single_observation_space = spaces.Dict({OBSERVATIONS: shown, MASK: legal})
-        self.single_action_space = self.vec.single_action_space
+        self.single_action_space = spaces.Discrete(actions)  # a mask has an entry for each
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = self.vec.action_space
+        self.action_space = batch_space(self.single_action_space, self.num_envs)
 
     def shown_space(self) -> spaces.Space[Any]:
         """Return the space of ``observations`` of one lane."""

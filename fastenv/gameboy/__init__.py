@@ -23,9 +23,9 @@ from fastenv.gameboy import encoding, lane_position
 from fastenv.gameboy.common import Common, load_common
 from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
 from fastenv.gameboy.environment import Environment
-from fastenv.gameboy.layout import INFO, TERMS, highest_pixel, obs_record, pixels_shape
+from fastenv.gameboy.layout import highest_pixel, obs_record, pixels_shape
 from fastenv.gameboy.render import render
-from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, TAIL_OF_LANE
+from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, tail_of
 from fastenv.gameboy.steering import ButtonSteering
 from fastenv.gameboy.validate import validate_lanes
 from fastenv.gameboy.validate_machine import validate_rows
@@ -70,11 +70,12 @@ class GameBoyGame(ConfiguredGame):
             shown["obs_bounds"] = {"pixels": pixels, "senses": (0.0, 1.0), "events": (0.0, 1.0)}
         self.spec = GameSpec(
             **shown,
-            num_actions=len(config.actions),
+            num_actions=len(config.chords),
+            action_codec=config.encoder,
             state_dtype=common.dtype,
-            tail=TAIL_OF_LANE,
-            terms_dtype=TERMS[config.kind],
-            info_dtype=INFO[config.kind],
+            tail=tail_of(common.dtype),
+            terms_dtype=common.terms_dtype,
+            info_dtype=common.info_dtype,
             knobs_dtype=KNOBS_DTYPE,
             kernel_module="fastenv.gameboy.kernels",
             core_module="fastenv.gameboy._core",
@@ -123,7 +124,7 @@ class GameBoyGame(ConfiguredGame):
     def kernels(self) -> Compiled:
         from fastenv.gameboy import kernels
 
-        functions = kernels.functions(self.config.kind)
+        functions = kernels.functions(self.config.kind, self.spec)
         with suppress(ImportError, AttributeError):  # without a core of today nothing is timed
             from fastenv.gameboy import _core
 
@@ -177,7 +178,7 @@ class GameBoyGame(ConfiguredGame):
         return "LOCKED" if row["locked"] else "FRAME"
 
     def action_name(self, action: int, row: np.void | None = None) -> str:
-        return self.config.actions[action]
+        return self.config.action_names[action]
 
     def render(self, row: np.void, mode: str) -> Any:
         return render(row, self.common, mode)
@@ -210,15 +211,19 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         "release_after_frames": int(rng.integers(frames + 1)),
         "stack_k": pick(1, 2, 4),
         "pixels": pick("72x80", "84x84", "160x144", "packed72x20"),
-        "action_codec": pick("all8", "all9"),
+        "actions": pick(None, None, "multi_binary", (("b",), ("a", "left"), (), ("down", "start"))),
         "allowed_buttons": pick(None, ("a", "left", "down")),
         "frame_policy": pick("lcd", "lcd", "fixed"),
         "strict_video_access": pick(True, True, False),
-        "sticky": pick(0.0, 0.25),
         "max_steps": pick(None, 3, 7),
+        "max_pool": frames > 1 and pick(True, False),
+        pick("sticky", "repeat_action_probability"): pick(0.0, 0.25),
     }
+    if options["actions"] is None:
+        options["action_codec"] = pick("all8", "all9")
     if options["states"] == "power_up":
         options["ram_fill"] = pick("zero", "seeded")
+    options["ram_map"] = pick(None, None, "lantern_walk_quest")
     if options["pixels"] != "packed72x20":
         options["pixel_mode"] = pick("shade", "gray")
     if kind == "overworld":

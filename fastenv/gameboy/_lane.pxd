@@ -6,8 +6,9 @@ from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._machine cimport Machine
+from fastenv.gameboy._program cimport evaluate_term, read_loads
 from fastenv.gameboy._state cimport (
-    HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MBC2, PLACE_DIALOGUE, PLACE_DONE,
+    HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MAX_LOADS, MBC2, PLACE_DIALOGUE, PLACE_DONE,
     PLACE_ITEMS, PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
 )
 from fastenv.gameboy._times cimport end_drawing, end_step, start_drawing, start_step
@@ -59,24 +60,68 @@ cdef inline void pack_frame(const Rules* r, const uint8_t* picture, uint8_t* pla
         plane += width
 
 
-cdef inline void run_step(Lane* lane, uint8_t keys) noexcept nogil:
-    # Run the frames of a step and push the last one.
+cdef inline void press_for(Lane* lane, int action, int frame) noexcept nogil:
+    # Press what is pressed from a frame of a step on; with repeated actions, in that frame alone.
+    cdef const Rules* r = lane.r
+    if r.repeat_action_probability > 0:
+        if rng_uniform(lane.e.rng) >= r.repeat_action_probability:
+            lane.e.last_action = action
+        press(lane.s, r.keys[lane.e.last_action] if frame < r.release_after else 0)
+        return
+    if frame == 0:
+        lane.e.last_action = action
+        press(lane.s, r.keys[action])
+    if frame == r.release_after:
+        press(lane.s, 0)
+
+
+cdef inline int next_stop(const Rules* r, int frame) noexcept nogil:
+    # The frame before which the machine stops again: buttons change, or a picture is drawn.
+    if r.repeat_action_probability > 0:
+        return frame + 1
+    if frame < r.release_after and (r.max_pool == 0 or r.release_after < r.frames_per_step):
+        return r.release_after
+    if r.max_pool and frame < r.frames_per_step - 1:
+        return r.frames_per_step - 1
+    return r.frames_per_step
+
+
+cdef inline void pool(const Rules* r, const uint8_t* before, uint8_t* picture) noexcept nogil:
+    # Make each pixel as dark as it was in either of two pictures.
+    cdef int i, x
+    cdef const uint8_t* other
+    cdef uint8_t* line
+    for i in range(r.rows):
+        other, line = before + WIDTH * r.ys[i], picture + WIDTH * r.ys[i]
+        for x in range(WIDTH):
+            line[x] = other[x] if other[x] > line[x] else line[x]
+
+
+cdef inline void run_step(Lane* lane, int action) noexcept nogil:
+    # Run the frames of a step and push the last one, or the darker of the last two.
     cdef Machine m
     cdef uint8_t[23040] picture  # WIDTH * HEIGHT
+    cdef uint8_t[23040] before
+    cdef uint8_t* target
     cdef const Rules* r = lane.r
-    cdef int after = r.frames_per_step - r.release_after
+    cdef int stop, frame = 0
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = lane.shared + sizeof(Shared)
     m.lines = &r.lines[0]
     m.skips, m.phase = True, 0
     start_step(&m.watch)
-    press(lane.s, keys)
-    if r.release_after:
-        run_frames(&m, r.release_after, picture if after == 0 else NULL)
-    if after:
-        press(lane.s, 0)
-        run_frames(&m, after, picture)
+    while frame < r.frames_per_step:
+        press_for(lane, action, frame)
+        stop, target = next_stop(r, frame), NULL
+        if stop == r.frames_per_step:
+            target = picture
+        elif r.max_pool and stop == r.frames_per_step - 1:
+            target = before
+        run_frames(&m, stop - frame, target)
+        frame = stop
     start_drawing(&m.watch)
+    if r.max_pool:
+        pool(r, before, picture)
     if r.stack_k > 1:
         memmove(lane.stack, lane.stack + r.plane, r.plane * (r.stack_k - 1))
     pack_frame(r, picture, lane.stack + r.plane * (r.stack_k - 1))
@@ -122,6 +167,15 @@ cdef inline void look(const Lane* lane, Seen* seen) noexcept nogil:
         seen.events[k] = lane.row[lane.r.events_at + k]
 
 
+cdef inline int ones(unsigned int byte) noexcept nogil:
+    # How many bits of a byte are 1.
+    cdef int found = 0
+    while byte:
+        byte &= byte - 1
+        found += 1
+    return found
+
+
 cdef inline void forget_visits(Lane* lane) noexcept nogil:
     # Make all cells new again.
     if lane.r.slots:
@@ -158,21 +212,42 @@ cdef inline bint look_around(Lane* lane, const Seen* before) noexcept nogil:
     cdef const Rules* r = lane.r
     cdef Seen now
     cdef unsigned int fired
-    cdef int bit
+    cdef int k
     cdef bint renewed = False
     look(lane, &now)
     e.ev_items = now.items - before.items if now.items > before.items else 0
     e.ev_dialogue = before.dialogue == 0 and now.dialogue != 0
     e.ev_events = 0
-    for bit in range(r.num_events):
-        fired = (now.events[bit >> 3] & ~before.events[bit >> 3]) >> (bit & 7) & 1
-        e.ev_events += fired & r.rewarded[bit >> 3] >> (bit & 7)
-        renewed |= fired & r.renewing[bit >> 3] >> (bit & 7)
+    for k in range((r.num_events + 7) >> 3):
+        fired = now.events[k] & ~before.events[k]
+        if fired:
+            e.ev_events += ones(fired & r.rewarded[k])
+            renewed |= (fired & r.renewing[k]) != 0
     if renewed:
         forget_visits(lane)
     e.ev_cells = visit(lane)
     e.cells += e.ev_cells
     return at_place(lane, PLACE_DONE) != 0
+
+
+# -- expressions of a RAM map (docs/gameboy.md, 20.1) ----------------------------------------------
+
+
+cdef inline int look_at_memory(Lane* lane, const int64_t* before) noexcept nogil:
+    # Note the rewards; return how the episode ends.
+    cdef const Rules* r = lane.r
+    cdef int64_t[MAX_LOADS] now
+    cdef int64_t value
+    cdef int k
+    read_loads(lane.row, lane.shared, r, now)
+    for k in range(r.num_rewards):
+        value = evaluate_term(lane.shared, r, k, now, before)
+        memcpy(lane.row + r.values_at + 8 * k, &value, 8)
+    if r.terminates >= 0 and evaluate_term(lane.shared, r, r.terminates, now, before) != 0:
+        return TERMINATED
+    if r.truncates >= 0 and evaluate_term(lane.shared, r, r.truncates, now, before) != 0:
+        return TRUNCATED
+    return RUNNING
 
 
 # -- episodes --------------------------------------------------------------------------------------
@@ -223,6 +298,7 @@ cdef inline void reset_lane(
     if number < 0:
         number = rng_bounded(rng, r.num_starts) if r.num_starts > 1 else 0
     memset(e, 0, sizeof(Episode))
+    memset(row + r.values_at, 0, 8 * r.num_rewards)
     memcpy(e.rng, rng, sizeof(rng))
     e.visit_id, e.start = visit_id, number
     start = shared + r.starts_at + <int64_t>number * r.start_bytes
@@ -244,17 +320,22 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     cdef Episode* e = lane.e
     cdef const Rules* r = lane.r
     cdef Seen before
+    cdef int64_t[MAX_LOADS] loads
     cdef bint reached = False
+    cdef int ends = RUNNING
     look(&lane, &before)
+    if r.num_terms:
+        read_loads(row, shared, r, loads)
     if r.sticky > 0 and rng_uniform(e.rng) < r.sticky:
         action = e.last_action
-    e.last_action = action
-    run_step(&lane, r.keys[action])
+    run_step(&lane, action)
     if r.kind == KIND_GOAL:
         reached = look_at_goal(&lane)
     elif r.kind == KIND_OVERWORLD:
         reached = look_around(&lane, &before)
-    if reached:
+    if r.num_terms:
+        ends = look_at_memory(&lane, loads)
+    if reached or ends == TERMINATED:
         e.done = TERMINATED
-    elif lane.s.locked or (r.max_steps and e.ep_length + 1 >= r.max_steps):
+    elif ends == TRUNCATED or lane.s.locked or (r.max_steps and e.ep_length + 1 >= r.max_steps):
         e.done = TRUNCATED

@@ -62,7 +62,9 @@ cdef enum:
     R_WY = 74
     R_WX = 75
     R_IE = 255
-    MAX_EVENT_BYTES = 32
+    MAX_EVENT_BYTES = 8192
+    MAX_LOADS = 1024
+    MAX_EXPRESSION_STACK = 64
 
 cdef enum Interrupt:
     INT_VBLANK = 0
@@ -101,12 +103,70 @@ cdef enum Place:
     PLACE_STAGE = 8
     PLACE_DONE = 9
 
+cdef enum Op:
+    OP_NUMBER = 0
+    OP_NOW = 1
+    OP_BEFORE = 2
+    OP_NEG = 3
+    OP_NOT = 4
+    OP_ABS = 5
+    OP_ADD = 6
+    OP_SUB = 7
+    OP_MUL = 8
+    OP_DIV = 9
+    OP_MOD = 10
+    OP_EQ = 11
+    OP_NE = 12
+    OP_LT = 13
+    OP_LE = 14
+    OP_GT = 15
+    OP_GE = 16
+    OP_AND = 17
+    OP_OR = 18
+    OP_MIN = 19
+    OP_MAX = 20
+
+cdef enum Form:
+    FORM_UNSIGNED = 0
+    FORM_SIGNED = 1
+    FORM_BCD = 2
+    FORM_DIGITS = 3
+    FORM_BIT = 4
+
 cdef extern from "_state.h":
     ctypedef struct Knobs:
         int32_t start_state
 
+    ctypedef struct Field:
+        int64_t mask
+        int32_t at
+        int32_t count
+        int32_t stride
+        int32_t bit
+        int32_t size
+        int32_t form
+        int32_t big
+        int32_t info_at
+        int32_t info_size
+        int32_t unused
+
+    ctypedef struct Load:
+        int32_t field
+        int32_t element
+
+    ctypedef struct Step:
+        int64_t number
+        int32_t op
+        int32_t load
+
+    ctypedef struct Term:
+        double weight
+        int32_t begin
+        int32_t end
+
     ctypedef struct Rules:
         double sticky
+        double repeat_action_probability
         double step_cost
         double alpha
         double goal_bonus
@@ -134,19 +194,31 @@ cdef extern from "_state.h":
         int32_t num_starts
         int32_t start_bytes
         int32_t goal_bytes
+        int32_t values_at
+        int32_t num_fields
+        int32_t num_loads
+        int32_t num_terms
+        int32_t num_rewards
+        int32_t terminates
+        int32_t truncates
         int32_t num_events
         int32_t events_at
+        int32_t max_pool
         int32_t fills_ram
         int32_t size[3]
         int32_t places[10]
         int64_t goal_at
         int64_t starts_at
+        int64_t fields_at
+        int64_t loads_at
+        int64_t steps_at
+        int64_t terms_at
         uint8_t kind
         uint8_t packed
-        uint8_t keys[9]
-        uint8_t allowed[9]
-        uint8_t rewarded[32]
-        uint8_t renewing[32]
+        uint8_t keys[256]
+        uint8_t allowed[256]
+        uint8_t rewarded[8192]
+        uint8_t renewing[8192]
         uint8_t ys[144]
         uint8_t xs[160]
         uint8_t lines[144]

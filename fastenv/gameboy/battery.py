@@ -43,7 +43,7 @@ def save_sav(path: str | Path, row: Array, cartridge: Cartridge) -> None:
         If the cartridge keeps nothing, or the row is not that of a machine with it; no file is
         written.
     """
-    _check_battery(path, cartridge)
+    check_battery(path, cartridge)
     validate_rows(row, cartridge)
     content = row["cart"][0].tobytes()
     if cartridge.has_clock:
@@ -73,7 +73,7 @@ def load_sav(path: str | Path, cartridge: Cartridge) -> Array:
     StateError
         If the cartridge keeps nothing, or the file is not as long as its RAM and its clock.
     """
-    _check_battery(path, cartridge)
+    check_battery(path, cartridge)
     content, size = read_regular(path, _LONGEST), cartridge.ram_size
     behind = len(content) - size
     if behind and not (cartridge.has_clock and behind in _CLOCK_BYTES):
@@ -98,7 +98,7 @@ def _with_clock(cartridge: Cartridge) -> str:
     return f", or {sizes} with its clock"
 
 
-def _check_battery(path: str | Path, cartridge: Cartridge) -> None:
+def check_battery(path: str | Path, cartridge: Cartridge) -> None:
     """Refuse a cartridge that keeps nothing when the machine is turned off."""
     if not cartridge.has_battery or not (cartridge.ram_size or cartridge.has_clock):
         raise StateError(

@@ -1,12 +1,14 @@
-"""``python -m fastenv bank`` and ``python -m fastenv goal``: start states and goals of a ROM."""
+"""Commands of ``python -m fastenv`` for a ROM: start states, goals, and what its memory holds."""
 
 from __future__ import annotations
 
 import argparse
+import json
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, FileError, show
+from fastenv.files import read_json, write_bytes
 from fastenv.gameboy import make_game
 from fastenv.gameboy.bank import make_bank
 from fastenv.gameboy.common import read_rom
@@ -20,8 +22,13 @@ from fastenv.gameboy.goal_capture import (
     replay,
 )
 from fastenv.gameboy.goal_template import load_goal, save_goal
+from fastenv.gameboy.ram_program import read_program
+from fastenv.gameboy.ram_search import CHANGES, TYPES, RamSearch
+from fastenv.gameboy.retro_import import import_retro
+from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.starts import BANKS, load_starts, save_bank
 
+_LARGEST = 1 << 20  # bytes of a file of stable-retro
 BANK = """Play a ROM with random buttons, from power-up again for each state, and write the states
 in which it stopped (docs/gameboy.md, 18). In Lantern Walk its solver presses some of them."""
 GOAL = """Capture a goal template, or replay the actions that led to one (docs/gameboy.md, 19).
@@ -29,6 +36,11 @@ A file of actions has one line of JSON a step, a list of one number: [5]."""
 CAPTURE = "Take the actions of a file from a start state; the picture behind them is the goal."
 REPLAY = """Take the actions in the environment of a template: the exit status is 0 if its goal is
 reached on the way, else 1."""
+SEARCH = f"""Print the addresses whose numbers fit save states (docs/howto/own_game_ram.md). A state
+is given as FILE=NUMBER, or as FILE=CHANGE since the state before: {", ".join(CHANGES)}."""
+RAM = "Look for numbers in the memory of a ROM, or make a RAM map from files of stable-retro."
+IMPORT = """Write a RAM map with the variables, rewards and end of stable-retro's files
+(docs/gameboy.md, 20.1)."""
 CALIBRATE = """print the threshold in the middle between the largest distance at the goal (the last
 steps, as many as must follow one another) and the smallest of the steps before"""
 
@@ -144,8 +156,77 @@ def replay_goal(args: argparse.Namespace) -> int:
     return 0
 
 
+def add_ram(parser: argparse.ArgumentParser) -> None:
+    """Add the options of ``ram search`` and ``ram import``."""
+    commands = parser.add_subparsers(dest="ram_command", required=True, metavar="command")
+    for name, about in (("search", SEARCH), ("import", IMPORT)):
+        commands.add_parser(name, help=about, description=about)
+    add = commands.choices["search"].add_argument
+    add("states", nargs="+", metavar="FILE=VALUE", help="save states, in their order")
+    add("--rom", metavar="FILE", default=OURS, help="a ROM file; default: Lantern Walk")
+    add("--types", nargs="+", default=list(TYPES), help=f"of numbers; default {' '.join(TYPES)}")
+    add("--most", metavar="N", type=int, default=20, help="to print; default 20")
+    add = commands.choices["import"].add_argument
+    add("data", type=Path, help="stable-retro's data.json")
+    add("--scenario", type=Path, help="its scenario.json")
+    add("--out", type=Path, required=True, help="where to write the RAM map")
+
+
+def run_ram(args: argparse.Namespace) -> int:
+    """Run ``ram search`` or ``ram import``."""
+    return run_search(args) if args.ram_command == "search" else run_import(args)
+
+
+def run_search(args: argparse.Namespace) -> int:
+    """Print what fits all states; the status is 1 if nothing does.
+
+    Raises
+    ------
+    ConfigError, StateError
+        What is no state with a value, or a state of another ROM.
+    """
+    cartridge, search = read_rom(args.rom), RamSearch(args.types)
+    for given in args.states:
+        path, equals, text = given.rpartition("=")
+        if not (path and equals):
+            raise ConfigError(f"{show(given)} is not possible: it must be FILE=VALUE.")
+        value = int(text) if text.lstrip("-").isdecimal() and text.isascii() else text
+        try:
+            row = load_state(path, cartridge)
+        except FileError as error:
+            raise ConfigError(f"states: {error}") from error
+        print(f"{given}: {search.keep(row, value):,} of {search.total:,} are left")
+    for field in search.found(args.most):
+        print(json.dumps(field))
+    return 0 if len(search) else 1
+
+
+def run_import(args: argparse.Namespace) -> int:
+    """Write the RAM map, and name what it leaves out.
+
+    Raises
+    ------
+    ConfigError
+        For what no RAM map can say; nothing is written.
+    """
+    values = []
+    for path in (args.data, args.scenario):
+        try:
+            values.append(None if path is None else read_json(path, _LARGEST))
+        except FileError as error:
+            raise ConfigError(str(error)) from error
+    found, left_out = import_retro(*values)
+    read_program(found, str(args.data), "pixels")
+    write_bytes(args.out, json.dumps(found, indent=1).encode("utf-8") + b"\n")
+    for part in left_out:
+        print(f"left out: {part}")
+    print(f"{args.out}: {len(found['fields'])} fields")
+    return 0
+
+
 # name -> what it does, what adds its options, what runs it, an example
 COMMANDS = {
     "bank": (BANK, add_bank, write_bank, "states.npz --states 16 --seed 3"),
+    "ram": (RAM, add_ram, run_ram, "search before.state=3 after.state=more"),
     "goal": (GOAL, add_goal, run_goal, "capture cellar --actions walk.jsonl"),
 }

@@ -23,14 +23,20 @@ from fastenv.gameboy.config import (
     GameBoyConfig,
 )
 from fastenv.gameboy.goal_template import GoalTemplate, goal_of
+from fastenv.gameboy.layout import INFO, TERMS
 from fastenv.gameboy.position import unpack
+from fastenv.gameboy.ram_fields import CARTRIDGE
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
+from fastenv.gameboy.ram_program import ENDS, Program, load_program
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
 from fastenv.gameboy.state import MAX_EVENT_BYTES, RULES_DTYPE, lane_dtype, shared_record
 
-_FRACTIONS = ("sticky", "step_cost", "alpha", "goal_bonus", *BONUSES)
+_FRACTIONS = (
+    *("sticky", "repeat_action_probability", "step_cost", "alpha", "goal_bonus"),
+    *BONUSES,
+)
 _COUNTS = ("frames_per_step", "stack_k")
 
 
@@ -45,6 +51,9 @@ class Common:
     starts : Starts
     goal : GoalTemplate or None
     ram_map : RamMap or None
+        Of an overworld.
+    program : Program or None
+        Fields, rewards and ends of its file.
     """
 
     config: GameBoyConfig
@@ -52,6 +61,7 @@ class Common:
     starts: Starts
     goal: GoalTemplate | None
     ram_map: RamMap | None
+    program: Program | None = None
 
     @property
     def tau(self) -> float:
@@ -65,6 +75,11 @@ class Common:
         assert self.goal is not None
         given = self.config.k_consecutive
         return self.goal.k_consecutive if given is None else int(given)
+
+    @cached_property
+    def keys(self) -> tuple[int, ...]:
+        """What actions press, as bits of :class:`fastenv.gameboy.tables.Key`."""
+        return self.config.keys
 
     @cached_property
     def goal_planes(self) -> bytes:
@@ -90,7 +105,20 @@ class Common:
     def dtype(self) -> np.dtype[Any]:
         """The dtype of a row."""
         stack = self.config.stack_k, self.config.format.plane
-        return lane_dtype(self.cartridge.ram_size, stack, self.visits_bytes)
+        values = 8 * len(self.program.rewards) if self.program is not None else 0
+        return lane_dtype(self.cartridge.ram_size, stack, self.visits_bytes, values)
+
+    @property
+    def info_dtype(self) -> np.dtype[Any]:
+        """Columns of a state."""
+        kind = self.config.kind
+        return INFO[kind] if self.program is None else self.program.info_dtype(kind)
+
+    @property
+    def terms_dtype(self) -> np.dtype[Any]:
+        """Terms of the reward."""
+        kind = self.config.kind
+        return TERMS[kind] if self.program is None else self.program.terms_dtype(kind)
 
     @cached_property
     def rules(self) -> np.ndarray:
@@ -105,8 +133,9 @@ class Common:
         row["plane"], row["rows"], row["columns"] = form.plane, len(form.ys), len(form.xs)
         row["ys"][0, : len(form.ys)], row["xs"][0, : len(form.xs)] = form.ys, form.xs
         row["lines"][0, list(form.ys)] = 1
-        row["num_actions"] = count = len(config.actions)
-        row["keys"][0, :count] = config.keys
+        row["max_pool"] = config.max_pool
+        row["num_actions"] = count = len(config.chords)
+        row["keys"][0, :count] = self.keys
         row["allowed"][0, :count] = [config.is_allowed(k) for k in range(count)]
         row["unpack"] = frames.unpack_table(config.pixel_mode, form.packed)
         row["differences"] = frames.difference_table()
@@ -117,6 +146,9 @@ class Common:
             row["distance_unit"] = frames.BLACK * 4 * len(self.goal_planes)
         if self.ram_map is not None:
             self._write_world(row, self.ram_map)
+        row["terminates"] = row["truncates"] = -1
+        if self.program is not None:
+            self._write_program(row, self.program)
         return row
 
     def _write_sizes(self, row: np.ndarray) -> None:
@@ -133,11 +165,29 @@ class Common:
         row["rewarded"] = event_bits(ram_map.rewarded)
         row["renewing"] = event_bits(self.config.renewing_events)
 
+    def _write_program(self, row: np.ndarray, program: Program) -> None:
+        fields: Any = self.dtype.fields
+        if program.rewards:
+            row["values_at"] = fields["values"][1]
+        row["num_fields"], row["num_loads"] = len(program.fields), len(program.loads)
+        row["num_terms"], row["num_rewards"] = len(program.expressions), len(program.rewards)
+        row["terminates"], row["truncates"] = map(program.end, ENDS)
+
+    def place_offset(self, place: int) -> int:
+        """Return where in a row the byte at a place of a field is."""
+        if place < CARTRIDGE:
+            return row_offset(place)
+        fields: Any = self.dtype.fields
+        return int(fields["cart"][1]) + place - CARTRIDGE
+
     def shared(self) -> np.ndarray:
         """Return what all lanes of an engine read, shape (1,)."""
         records = self.starts.records(self.config.format)
         parts = self.rules, self.goal_planes, records
-        return shared_record(self.cartridge, *parts, *self.machine_options)
+        tables = {}
+        if self.program is not None:
+            tables = self.program.tables(self.config.kind, self.place_offset)
+        return shared_record(self.cartridge, *parts, *self.machine_options, tables)
 
     @property
     def machine_options(self) -> tuple[bool, bool]:
@@ -196,7 +246,7 @@ def load_common(config: GameBoyConfig) -> Common:
         raise ConfigError(f"start_state={number} is not possible: it must be from 0 to {last}.")
     ram_map = None
     if config.kind == "overworld":
-        ram_map = load_ram_map(OURS if config.ram_map is None else config.ram_map)
+        ram_map = load_ram_map(config.ram_map or OURS)
         for event in config.renewing_events:
             if event >= ram_map.num_events:
                 raise ConfigError(
@@ -204,4 +254,29 @@ def load_common(config: GameBoyConfig) -> Common:
                     f"map has {ram_map.num_events} events."
                 )
     goal = goal_of(config, cartridge) if config.kind == "goal" else None
-    return Common(config, cartridge, starts, goal, ram_map)
+    return Common(config, cartridge, starts, goal, ram_map, _program(config, cartridge))
+
+
+def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
+    """Return what the RAM map says beside places of an overworld, if it is for this cartridge."""
+    path = config.ram_map
+    if path is None:
+        return None
+    found = load_program(path, config.kind)
+    shown = f"ram_map={show(str(path))}"
+    if found is None:
+        if config.kind == "overworld":
+            return None
+        raise ConfigError(f"{shown}: it has neither fields, rewards nor ends.")
+    if found.rom_sha256 not in (None, cartridge.sha256):
+        raise ConfigError(
+            f"{shown}: rom_sha256 is {found.rom_sha256}: of another ROM than this one, "
+            f"{cartridge.sha256}."
+        )
+    for field in found.fields:
+        if field.end > CARTRIDGE + cartridge.ram_size and field.place >= CARTRIDGE:
+            raise ConfigError(
+                f"{shown}: fields.{field.name} ends at byte {field.end - CARTRIDGE:,} of the "
+                f"cartridge's RAM, which has {cartridge.ram_size:,}."
+            )
+    return found

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
+from fastenv.gameboy.buttons import (
+    BUTTONS,
+    MULTI_BINARY,
+    ButtonBits,
+    Chord,
+    all_chords,
+    check_chords,
+    chord_name,
+    codec,
+    keys_of,
+    pressed,
+)
 from fastenv.gameboy.frames import FORMATS, MODES, FrameFormat
 from fastenv.gameboy.state import Kind
-from fastenv.gameboy.tables import Key
 from fastenv.options import (
     GameConfig,
     check_boolean,
@@ -33,6 +45,8 @@ POWER_UP = "power_up"
 ZERO, SEEDED = "zero", "seeded"
 LCD, FIXED = "lcd", "fixed"
 KNOBS = ("start_state",)
+# Names of the Atari protocol, of options that say more here (docs/gameboy.md, 16.1).
+FRAME_SKIP = "frame_skip"
 # Options by the name of what they are for (docs/gameboy.md, 21).
 PRESETS: dict[str, dict[str, Any]] = {"scale": {"stack_k": 1, "pixels": "packed72x20"}}
 MAX_STEPS = {"goal": 512, "overworld": 2048}  # unless others are asked for
@@ -43,12 +57,13 @@ MAX_FRAMES, MAX_STACK, MAX_SLOTS = 3600, 64, 2**24
 BONUSES = ("cell_bonus", "item_bonus", "dialogue_bonus", "event_bonus", "finish_bonus")
 # Options that a shared record may replace: where they stand in its rules.
 REPLACEABLE = {
-    **{name: name for name in ("sticky", "step_cost", "alpha", "goal_bonus", *BONUSES)},
+    **{name: name for name in ("sticky", "repeat_action_probability")},
+    **{name: name for name in ("step_cost", "alpha", "goal_bonus", *BONUSES)},
     **{"max_steps": "max_steps", "tau": "threshold", "k_consecutive": "k_consecutive"},
     **{"frames_per_step": "frames_per_step", "release_after_frames": "release_after"},
 }
 GOAL_OPTIONS = ("goal", "step_cost", "alpha", "goal_bonus", "tau", "k_consecutive")
-WORLD_OPTIONS = ("ram_map", "visits", "renewing_events", *BONUSES)
+WORLD_OPTIONS = ("visits", "renewing_events", *BONUSES)
 
 
 @dataclass(frozen=True)
@@ -62,9 +77,10 @@ class GameBoyConfig(GameConfig):
     rom : str or Path
         A ROM file, or ``"lantern_walk"``.
     states : str or Path, optional
-        Where episodes start: ``"power_up"``, a save state, a bank of states, or the name of a bank
-        of ours, ``"lantern_walk"`` or ``"lantern_walk_held_out"`` (docs/gameboy.md, 18). By default
-        the first with Lantern Walk, power-up with another ROM and with ``GameBoyPixels-v0``.
+        Where episodes start: ``"power_up"``, a save state (PyBoy's too), a bank of states, a
+        ``.sav`` file of what the battery kept, or the name of a bank of ours, ``"lantern_walk"`` or
+        ``"lantern_walk_held_out"`` (docs/gameboy.md, 18). By default the first with Lantern Walk,
+        power-up with another ROM and with ``GameBoyPixels-v0``.
     start_state : int, optional
         Number of the start state; None draws one for each episode.
     frames_per_step, release_after_frames : int
@@ -77,9 +93,13 @@ class GameBoyConfig(GameConfig):
         0 (white) to 3, or 255 (white) to 0.
     action_codec : {"all8", "all9"}
         Buttons of the actions; the second has Select.
+    actions : sequence of sequences of str, or "multi_binary", optional
+        Chords in place of the codec (docs/gameboy.md, 16.1): action k presses all buttons of chord
+        k, such as ``[[], ["a"], ["right", "b"]]``. With ``"multi_binary"`` an action is eight bits:
+        right, left, up, down, A, B, Select, Start.
     allowed_buttons : sequence of str, optional
-        Of the codec's buttons, those that do something; default all. The others are masked, and
-        press nothing.
+        Of these buttons, those that do something; default all. Actions of the others alone are
+        masked, and press nothing.
     ram_fill : {"zero", "seeded"}
         What memory holds when the machine is turned on: 0, or bytes from the lane's stream, other
         ones in each episode (docs/gameboy.md, 18).
@@ -91,6 +111,12 @@ class GameBoyConfig(GameConfig):
         console (docs/gameboy.md, 5.5).
     sticky : float
         Probability that a step repeats the action of the one before.
+    repeat_action_probability : float
+        Probability that a frame repeats the action of the one before, as in the Atari protocol
+        (docs/gameboy.md, 16.1).
+    max_pool : bool
+        Whether a frame of an observation is the darker of the last two pictures of its step, pixel
+        by pixel: what flickers is seen (docs/gameboy.md, 16.1).
     max_steps : int, optional
         Steps after which an episode is truncated; None: never. As an option of an id it is by
         default 512 with a goal, 2,048 in an overworld.
@@ -102,8 +128,10 @@ class GameBoyConfig(GameConfig):
         Distance below which a step is at the goal, and how many such steps in a row reach it; by
         default those of the template.
     ram_map : str or Path, optional
-        File of a RAM map (docs/gameboy.md, 20); with Lantern Walk by default its own, which
-        ``"lantern_walk_flags"`` extends by all flags of the game.
+        File of a RAM map (docs/gameboy.md, 20 and 20.1): places of an overworld, and fields,
+        rewards and ends of any game but goals. Of ours there are ``"lantern_walk"``, in overworlds
+        the default with Lantern Walk, ``"lantern_walk_flags"`` with all flags of the game,
+        ``"lantern_walk_quest"``, which pays for the quest, and ``"libbet"`` for a free game.
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.
@@ -123,11 +151,14 @@ class GameBoyConfig(GameConfig):
     pixels: str = "72x80"
     pixel_mode: str = "shade"
     action_codec: str = "all8"
+    actions: tuple[Chord, ...] | str | None = None
     allowed_buttons: tuple[str, ...] | None = None
     ram_fill: str = ZERO
     frame_policy: str = LCD
     strict_video_access: bool = True
     sticky: float = 0.0
+    repeat_action_probability: float = 0.0
+    max_pool: bool = False
     max_steps: int | None = None
     goal: str | Path = OURS
     step_cost: float = -0.01
@@ -161,7 +192,7 @@ class GameBoyConfig(GameConfig):
             raise refusal("pixel_mode", self.pixel_mode, "'shade' where pixels are packed")
         check_choice("action_codec", self.action_codec, CODECS)
         self._check_buttons()
-        check_number("sticky", self.sticky, 0.0, 1.0)
+        self._check_repeats()
         check_choice("ram_fill", self.ram_fill, (ZERO, SEEDED))
         check_choice("frame_policy", self.frame_policy, (LCD, FIXED))
         check_boolean("strict_video_access", self.strict_video_access)
@@ -172,7 +203,13 @@ class GameBoyConfig(GameConfig):
         self._check_kind()
 
     def _check_buttons(self) -> None:
-        given, known = self.allowed_buttons, CODECS[self.action_codec][1:]
+        if self.actions is not None:
+            if self.action_codec != "all8":
+                raise refusal("action_codec", self.action_codec, "left out beside actions")
+            if not (isinstance(self.actions, str) and self.actions == MULTI_BINARY):
+                object.__setattr__(self, "actions", check_chords(self.actions))
+        given = self.allowed_buttons
+        known = CODECS[self.action_codec][1:] if self.actions is None else BUTTONS
         if given is None:
             return
         if not isinstance(given, (tuple, list)) or any(
@@ -180,6 +217,17 @@ class GameBoyConfig(GameConfig):
         ):
             raise refusal("allowed_buttons", given, f"some of {', '.join(known)}")
         object.__setattr__(self, "allowed_buttons", tuple(given))
+
+    def _check_repeats(self) -> None:
+        check_number("sticky", self.sticky, 0.0, 1.0)
+        each = check_number("repeat_action_probability", self.repeat_action_probability, 0.0, 1.0)
+        if each and self.sticky:
+            raise refusal("sticky", self.sticky, "0 beside repeat_action_probability")
+        if check_boolean("max_pool", self.max_pool):
+            if self.frames_per_step == 1:
+                raise refusal("max_pool", True, "False with frames_per_step=1")
+            if self.kind == "goal":
+                raise refusal("max_pool", True, "False: goals are pictures of single frames")
 
     def _check_goal(self) -> None:
         check_path("goal", self.goal)
@@ -193,6 +241,8 @@ class GameBoyConfig(GameConfig):
     def _check_world(self) -> None:
         if self.ram_map is not None:
             check_path("ram_map", self.ram_map)
+            if self.kind == "goal":
+                raise refusal("ram_map", self.ram_map, "left out: a goal is a picture")
         if self.kind == "overworld" and self.ram_map is None and self.rom != OURS:
             raise refusal("ram_map", None, "given: only that of 'lantern_walk' is known")
         if not (isinstance(self.visits, str) and self.visits == CELLS):
@@ -201,7 +251,7 @@ class GameBoyConfig(GameConfig):
         if not isinstance(events, (tuple, list)):
             raise refusal("renewing_events", events, "numbers of events")
         for event in events:
-            check_integer("renewing_events", event, 0, 255)
+            check_integer("renewing_events", event, 0, 65_535)
         object.__setattr__(self, "renewing_events", tuple(events))
 
     def _check_kind(self) -> None:
@@ -215,7 +265,10 @@ class GameBoyConfig(GameConfig):
 
     @classmethod
     def from_options(cls, **options: Any) -> Self:
-        """Build a config from keyword options; ``preset`` names those of :data:`PRESETS`.
+        """Build a config from keyword options.
+
+        ``preset`` names those of :data:`PRESETS`; ``frame_skip`` is ``frames_per_step`` with
+        buttons that are held.
 
         Raises
         ------
@@ -223,10 +276,15 @@ class GameBoyConfig(GameConfig):
             For an unknown option or a value that is not allowed.
         """
         known = [f.name for f in fields(cls)]
+        if FRAME_SKIP in options:
+            frames = check_integer(FRAME_SKIP, options.pop(FRAME_SKIP), 1, MAX_FRAMES)
+            if "frames_per_step" in options:
+                raise refusal("frames_per_step", options["frames_per_step"], "left out: frame_skip")
+            options = {"release_after_frames": frames, "frames_per_step": frames, **options}
         preset = options.pop("preset", None)
         if preset is not None:
             check_choice("preset", preset, PRESETS)
-        check_known(options, "the Game Boy", [*known, "preset"])
+        check_known(options, "the Game Boy", [*known, "preset", FRAME_SKIP])
         steps = MAX_STEPS.get(options.get("kind", ""))
         return cls(**{"max_steps": steps, **PRESETS.get(preset, {}), **options})
 
@@ -265,24 +323,32 @@ class GameBoyConfig(GameConfig):
         """Which pixels a frame has."""
         return FORMATS[self.pixels]
 
+    @cached_property
+    def chords(self) -> tuple[Chord, ...]:
+        """Buttons of each action."""
+        if self.actions is None:
+            return codec(CODECS[self.action_codec])
+        return all_chords() if isinstance(self.actions, str) else self.actions
+
     @property
-    def actions(self) -> tuple[str, ...]:
+    def action_names(self) -> tuple[str, ...]:
         """Names of the actions."""
-        return CODECS[self.action_codec]
+        return tuple(map(chord_name, self.chords))
+
+    @property
+    def encoder(self) -> ButtonBits | None:
+        """What makes numbers of actions that are bits; None where they are numbers."""
+        return ButtonBits() if self.actions == MULTI_BINARY else None
 
     @property
     def keys(self) -> tuple[int, ...]:
-        """Keys of the actions, bits of :class:`Key`; 0 for those that are not allowed."""
-        return tuple(
-            1 << Key[name.upper()] if k and self.is_allowed(k) else 0
-            for k, name in enumerate(self.actions)
-        )
+        """What actions press, as bits of :class:`fastenv.gameboy.tables.Key`."""
+        return tuple(keys_of(pressed(chord, self.allowed_buttons)) for chord in self.chords)
 
     def is_allowed(self, action: int) -> bool:
-        """Tell whether an action does something; to press nothing always does."""
-        if action == 0 or self.allowed_buttons is None:
-            return True
-        return self.actions[action] in self.allowed_buttons
+        """Tell whether all buttons of an action are pressed; those of nothing are."""
+        chord = self.chords[action]
+        return pressed(chord, self.allowed_buttons) == chord
 
 
 def write_start(rows: np.ndarray, value: Any, num_starts: int) -> None:

@@ -55,7 +55,10 @@ def action_mask(env: Environment, out: npt.NDArray[np.uint8]) -> None:
 
 def terms(env: Environment) -> tuple[float, ...]:
     """Return the terms of the reward of the last step."""
-    config = env.config
+    config, program = env.config, env.common.program
+    more: tuple[float, ...] = ()
+    if program is not None:
+        more = tuple(w * float(x) for w, x in zip(program.weights, env.values, strict=True))
     if config.kind == "goal":
         before, now = (x / env.distance_unit for x in (env.ev_distance, env.distance))
         reached = config.goal_bonus if env.done == TERMINATED else 0.0
@@ -66,9 +69,10 @@ def terms(env: Environment) -> tuple[float, ...]:
             config.item_bonus * env.ev_items,
             config.dialogue_bonus * env.ev_dialogue,
             config.event_bonus * env.ev_events,
-            config.finish_bonus if env.done == TERMINATED else 0.0,
+            config.finish_bonus if env.done == TERMINATED and env.place("done") else 0.0,
+            *more,
         )
-    return ()
+    return more
 
 
 def reward(env: Environment) -> tuple[float, tuple[float, ...]]:
@@ -88,6 +92,8 @@ def total(parts: tuple[float, ...]) -> float:
 def info(env: Environment) -> tuple[Any, ...]:
     """Return the columns of the state."""
     shared = env.machine.cpu.locked, env.start
+    program = env.common.program
+    columns = () if program is None else program.columns(env.read)
     if env.config.kind == "goal":
         return *shared, env.ep_length, env.distance / env.distance_unit, env.near
     if env.config.kind == "overworld":
@@ -95,5 +101,5 @@ def info(env: Environment) -> tuple[Any, ...]:
         ram_map, events = env.common.ram_map, env.events()
         assert ram_map is not None
         fired = sum(events[bit] for bit in ram_map.rewarded)
-        return *shared, *map(env.place, names), fired, env.cells
-    return shared
+        return *shared, *map(env.place, names), fired, env.cells, *columns
+    return *shared, *columns

@@ -7,7 +7,9 @@ import numpy as np
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.config import SEEDED
 from fastenv.gameboy.frames import difference
+from fastenv.gameboy.ram_fields import CARTRIDGE
 from fastenv.gameboy.ram_map import PLACES
+from fastenv.gameboy.ram_program import ENDS, Values
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import Place
 from fastenv.rng import Rng
@@ -48,6 +50,8 @@ class Environment:
         New cells of the episode.
     ev_cells, ev_items, ev_dialogue, ev_events : int
         What the last step brought.
+    values : list of int
+        Rewards of a RAM map for the last step, before weights.
     """
 
     def __init__(self, common: Common) -> None:
@@ -61,6 +65,7 @@ class Environment:
         self.visits = bytearray(common.visits_bytes)
         self.visit_id = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
+        self.values = [0] * len(common.program.rewards) if common.program is not None else []
 
     # -- episodes (docs/gameboy.md, 18) --
 
@@ -94,27 +99,31 @@ class Environment:
         self.distance = self.ev_distance = self.goal_distance()
         self.near = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
+        self.values = [0] * len(self.values)
         if self.common.ram_map is not None:
             self.forget_visits()
             self.visit()
 
     def step(self, action: int) -> None:
         """Press a button, run the frames of a step, and see what came of it."""
-        before = self.seen()
+        before, memory = self.seen(), self.memory()
         if self.config.sticky > 0 and self.rng.uniform() < self.config.sticky:
             action = self.last_action
-        self.last_action = action
-        self.run(self.config.keys[action])
-        picture = self.machine.ppu.picture
-        self.stack = [*self.stack[1:], self.config.format.pack(picture)]
+        if self.config.repeat_action_probability > 0:
+            pictures = self.run_by_frames(action)
+        else:
+            self.last_action = action
+            pictures = self.run(self.common.keys[action])
+        self.stack = [*self.stack[1:], self.config.format.pack(self.pooled(pictures))]
         reached = False
         if self.config.kind == "goal":
             reached = self.look_at_goal()
         elif self.config.kind == "overworld":
             reached = self.look_around(*before)
-        if reached:
+        ends = self.look_at_memory(memory)
+        if reached or ends == TERMINATED:
             self.done = TERMINATED
-        elif self.machine.cpu.locked or self.is_late:
+        elif ends == TRUNCATED or self.machine.cpu.locked or self.is_late:
             self.done = TRUNCATED
 
     @property
@@ -123,14 +132,36 @@ class Environment:
         most = self.config.max_steps
         return most is not None and self.ep_length + 1 >= most
 
-    def run(self, keys: int) -> None:
-        """Run the frames of a step with keys that are released on the way; the last is drawn."""
-        frames, release = self.config.frames_per_step, self.config.release_after_frames
+    def run(self, keys: int) -> list[bytes]:
+        """Run the frames of a step with keys that are released on the way; return the pictures."""
+        release, pictures = self.config.release_after_frames, []
         self.machine.press(keys)
-        for frame in range(frames):
+        for frame in range(self.config.frames_per_step):
             if frame == release:
                 self.machine.press(0)
-            self.machine.run_frame(draw=frame == frames - 1)
+            pictures += self.run_frame(frame)
+        return pictures
+
+    def run_by_frames(self, action: int) -> list[bytes]:
+        """Run the frames of a step, each of which may repeat the action of the one before."""
+        release, pictures = self.config.release_after_frames, []
+        for frame in range(self.config.frames_per_step):
+            if self.rng.uniform() >= self.config.repeat_action_probability:
+                self.last_action = action
+            self.machine.press(self.common.keys[self.last_action] if frame < release else 0)
+            pictures += self.run_frame(frame)
+        return pictures
+
+    def run_frame(self, frame: int) -> list[bytes]:
+        """Run a frame of a step; return its picture if it is one of those that are seen."""
+        seen = frame >= self.config.frames_per_step - (2 if self.config.max_pool else 1)
+        self.machine.run_frame(draw=seen)
+        return [bytes(self.machine.ppu.picture)] if seen else []
+
+    @staticmethod
+    def pooled(pictures: list[bytes]) -> bytes:
+        """Return the darkest of some pictures, pixel by pixel."""
+        return bytes(map(max, *pictures)) if len(pictures) > 1 else pictures[0]
 
     # -- a goal (docs/gameboy.md, 19) --
 
@@ -153,11 +184,33 @@ class Environment:
         """The largest sum of differences: 3 for each pixel that is compared."""
         return float(self.common.rules["distance_unit"][0])
 
+    # -- expressions of a RAM map (docs/gameboy.md, 20.1) --
+
+    def memory(self) -> Values:
+        """Return what expressions read from memory."""
+        program = self.common.program
+        return {} if program is None else program.read(self.read)
+
+    def look_at_memory(self, before: Values) -> int:
+        """Compare memory with what it was before the step; return how the episode ends."""
+        program = self.common.program
+        if program is None:
+            return RUNNING
+        values = program.values(before, self.memory())
+        self.values = values[: len(program.rewards)]
+        for name, done in zip(ENDS, (TERMINATED, TRUNCATED), strict=True):
+            number = program.end(name)
+            if number >= 0 and values[number] != 0:
+                return done
+        return RUNNING
+
     # -- a world (docs/gameboy.md, 20) --
 
     def read(self, address: int) -> int:
-        """Return a byte of WRAM or HRAM."""
+        """Return a byte of WRAM or HRAM, or of the cartridge's RAM, behind ``CARTRIDGE``."""
         bus = self.machine.bus
+        if address >= CARTRIDGE:
+            return bus.cart.ram[address - CARTRIDGE]
         return bus.hram[address - 0xFF80] if address >= 0xFF80 else bus.wram[address & 0x1FFF]
 
     def place(self, name: str) -> int:

@@ -24,6 +24,7 @@ from fastenv.gameboy.config import GameBoyConfig
 from fastenv.gameboy.frames import unpack
 from fastenv.gameboy.goal_template import GoalTemplate
 from fastenv.gameboy.state import state_dtype
+from fastenv.options import refusal
 
 Array = npt.NDArray[Any]
 TAU, K_CONSECUTIVE = 0.05, 2
@@ -48,7 +49,7 @@ def read_actions(path: str | Path, config: GameBoyConfig) -> list[int]:
             values = parse_json(line, f"line {number}")
         except FileError:
             values = None
-        last = len(config.actions) - 1
+        last = len(config.chords) - 1
         right = isinstance(values, list) and len(values) == 1 and type(values[0]) is int
         if not right or not 0 <= values[0] <= last:
             raise ConfigError(
@@ -78,9 +79,11 @@ def capture(
     Raises
     ------
     ConfigError
-        If ``planes`` is neither, or an episode ends on the way.
+        If ``planes`` is neither, the actions are chords, or an episode ends on the way.
     """
     config, form = game.config, game.config.format
+    if config.actions is not None:
+        raise refusal("actions", config.actions, "left out: a template names its action_codec")
     if planes not in (1, config.stack_k):
         raise ConfigError(f"planes={planes} is not possible: it must be 1 or {config.stack_k}.")
     engine = BatchEngine(game, 1)

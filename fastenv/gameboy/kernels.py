@@ -15,9 +15,16 @@ import numba as nb
 import numpy as np
 from numba import njit, types
 
-from fastenv.game import Compiled
+from fastenv.game import Compiled, GameSpec
 from fastenv.gameboy import layout
-from fastenv.gameboy.state import EPISODE_DTYPE, KNOBS_DTYPE, SHARED_DTYPE, state_dtype
+from fastenv.gameboy.state import (
+    EPISODE_DTYPE,
+    FIELD_DTYPE,
+    KNOBS_DTYPE,
+    SHARED_DTYPE,
+    TERM_DTYPE,
+    state_dtype,
+)
 from fastenv.numba_cache import cached_cfunc
 from fastenv.pointers import reader
 
@@ -26,10 +33,13 @@ _HELPER: dict[str, Any] = {"error_model": "numpy"}
 
 GOAL, OVERWORLD = 1, 2  # Kind
 TERMINATED = 1
-MAP, X, Y, FACING, DIALOGUE, ITEMS, STEPS_LOW, STEPS_HIGH = range(8)  # Place
+MAP, X, Y, FACING, DIALOGUE, ITEMS, STEPS_LOW, STEPS_HIGH, STAGE, DONE = range(10)  # of Place
+UNSIGNED, SIGNED, BCD, DIGITS, BIT = range(5)  # Form
 STATE = state_dtype(0).itemsize
 STRUCT = STATE + EPISODE_DTYPE.itemsize
+FIELD, TERM = FIELD_DTYPE.itemsize, TERM_DTYPE.itemsize
 SENSES = len(layout.SENSES)
+GOAL_TERMS, WORLD_TERMS = 3, 5
 
 # -- records in memory -----------------------------------------------------------------------------
 
@@ -39,7 +49,19 @@ _read_machine = reader(np.dtype(state_dtype(0).descr[:-1]))
 _read_bytes = reader(np.dtype([("at", "u1", (_MOST,))]))
 _read_words = reader(np.dtype([("at", "u4", (_MOST,))]))
 _read_senses = reader(np.dtype([("at", "f4", (SENSES,))]))
-_read_doubles = reader(np.dtype([("at", "f8", (5,))]))
+_read_doubles = reader(np.dtype([("at", "f8", (128,))]))
+_read_shared = reader(SHARED_DTYPE)
+_read_field = reader(FIELD_DTYPE)
+_read_term = reader(TERM_DTYPE)
+
+
+def _info_reader(kind):
+    """Return what reads the columns of a kind; Numba has no booleans in records: they are bytes."""
+    fields = [(name, of.replace("|b1", "|u1")) for name, of in layout.INFO[kind].descr if name]
+    return reader(np.dtype(fields, align=True))
+
+
+_read_info, _read_goal, _read_world = map(_info_reader, ("pixels", "goal", "overworld"))
 
 
 # -- observation -----------------------------------------------------------------------------------
@@ -79,7 +101,7 @@ def _event(row, rules, bit):
 
 
 @njit(**_HELPER)
-def _world(row, rules, out, at):
+def _world(row, shared, rules, out, at):
     """Write senses and events behind the frames, where they are aligned to four bytes."""
     at = (at + 3) & ~3
     senses = _read_senses(out, at)
@@ -87,8 +109,10 @@ def _world(row, rules, out, at):
     senses.at[1] = _share(_place(row, rules, X), rules.size[2])
     senses.at[2] = _share(_place(row, rules, Y), rules.size[1])
     paid = 0.0
-    for k in range(5):
-        paid += _world_term(_read_episode(row, STATE), rules, k)
+    for k in range(WORLD_TERMS):
+        paid += _world_term(row, rules, k)
+    for k in range(np.int64(rules.num_rewards)):
+        paid += _map_term(row, shared, rules, k)
     senses.at[3] = np.float32(min(1.0, max(0.0, paid)))
     events = _read_bytes(out, at + 4 * SENSES)
     for bit in range(np.int64(rules.num_events)):
@@ -99,7 +123,17 @@ def _world(row, rules, out, at):
 
 
 @njit(**_HELPER)
-def _world_term(episode, rules, k):
+def _map_term(row, shared, rules, k):
+    """Return a reward of a RAM map: the number that the step noted, by its weight."""
+    begin, number = np.int64(rules.values_at) + 8 * k, np.int64(0)
+    for i in range(8):
+        number |= np.int64(_read_bytes(row, begin + i).at[0]) << (8 * i)
+    return _read_term(shared, np.int64(rules.terms_at) + TERM * k).weight * np.float64(number)
+
+
+@njit(**_HELPER)
+def _world_term(row, rules, k):
+    episode = _read_episode(row, STATE)
     if k == 0:
         return rules.cell_bonus * episode.ev_cells
     if k == 1:
@@ -108,7 +142,9 @@ def _world_term(episode, rules, k):
         return rules.dialogue_bonus * episode.ev_dialogue
     if k == 3:
         return rules.event_bonus * episode.ev_events
-    return rules.finish_bonus if episode.done == TERMINATED else 0.0
+    if episode.done != TERMINATED or _place(row, rules, DONE) == 0:
+        return 0.0
+    return rules.finish_bonus
 
 
 @njit(**_HELPER)
@@ -151,20 +187,55 @@ def _info_overworld(row, rules, out):
     out.events, out.cells = events, _read_episode(row, STATE).cells
 
 
+@njit(**_HELPER)
+def _element(row, field, k):
+    """Return a number of a field of a RAM map, 64 bits."""
+    if field.form == BIT:
+        bit = np.int64(field.bit) + k * np.int64(field.stride)
+        byte = np.int64(_read_bytes(row, np.int64(field.at) + (bit >> 3)).at[0])
+        return byte >> (bit & 7) & 1
+    begin, size = np.int64(field.at) + k * np.int64(field.stride), np.int64(field.size)
+    number = np.int64(0)
+    for i in range(size):
+        byte = np.int64(_read_bytes(row, begin + (i if field.big else size - 1 - i)).at[0])
+        if field.form == BCD:
+            number = number * 100 + 10 * (byte >> 4) + (byte & 15)
+        elif field.form == DIGITS:
+            number = number * 10 + (byte & 15)
+        elif i == 0 and field.form == SIGNED:
+            number = byte - ((byte & 0x80) << 1)
+        else:
+            number = number << 8 | byte
+    return number & field.mask
+
+
+@njit(**_HELPER)
+def _info_fields(row, shared, rules, out):
+    """Write the fields of a RAM map, each in the bytes that its column has."""
+    for f in range(np.int64(rules.num_fields)):
+        field = _read_field(shared, np.int64(rules.fields_at) + FIELD * f)
+        at, size = np.int64(field.info_at), np.int64(field.info_size)
+        if at < 0:
+            continue
+        for k in range(np.int64(field.count)):
+            number, column = _element(row, field, k), _read_bytes(out, at + k * size)
+            for i in range(size):
+                column.at[i] = (number >> (8 * i)) & 0xFF
+
+
 # -- the compiled functions ------------------------------------------------------------------------
 
 _bytes = types.CPointer(types.uint8)
-_shared = types.CPointer(nb.from_dtype(SHARED_DTYPE))
 
 
 @lru_cache
 def _observe_cfunc():
-    @cached_cfunc(types.void(_bytes, _bytes, _shared, _bytes, _bytes), **_OPTIONS)
+    @cached_cfunc(types.void(_bytes, _bytes, _bytes, _bytes, _bytes), **_OPTIONS)
     def observe(row, derived, shared, obs_out, mask_out):
-        rules = nb.carray(shared, (1,))[0].rules
+        rules = _read_shared(shared, 0).rules
         at = _pixels(row, rules, obs_out)
         if rules.kind == OVERWORLD:
-            _world(row, rules, obs_out, at)
+            _world(row, shared, rules, obs_out, at)
         mask = _read_bytes(mask_out, 0)
         for action in range(np.int64(rules.num_actions)):
             mask.at[action] = rules.allowed[action]
@@ -176,19 +247,24 @@ def _observe_cfunc():
 def _reward_cfunc():
     float_out = types.CPointer(types.float32)
 
-    @cached_cfunc(types.int32(_bytes, _bytes, _shared, float_out, _bytes), **_OPTIONS)
+    @cached_cfunc(types.int32(_bytes, _bytes, _bytes, float_out, _bytes), **_OPTIONS)
     def reward(row, derived, shared, reward_out, terms_out):
-        """Write the terms of the kind and their sum, in their order."""
-        rules = nb.carray(shared, (1,))[0].rules
-        episode, terms, paid = _read_episode(row, STATE), _read_doubles(terms_out, 0), 0.0
+        """Write the terms of the kind, then those of a RAM map, and their sum in this order."""
+        rules = _read_shared(shared, 0).rules
+        terms, paid, count = _read_doubles(terms_out, 0), 0.0, 0
         if rules.kind == GOAL:
-            for k in range(3):
+            episode, count = _read_episode(row, STATE), GOAL_TERMS
+            for k in range(GOAL_TERMS):
                 terms.at[k] = _goal_term(episode, rules, k)
                 paid += terms.at[k]
         elif rules.kind == OVERWORLD:
-            for k in range(5):
-                terms.at[k] = _world_term(episode, rules, k)
+            count = WORLD_TERMS
+            for k in range(WORLD_TERMS):
+                terms.at[k] = _world_term(row, rules, k)
                 paid += terms.at[k]
+        for k in range(np.int64(rules.num_rewards)):
+            terms.at[count + k] = _map_term(row, shared, rules, k)
+            paid += terms.at[count + k]
         nb.carray(reward_out, (1,))[0] = np.float32(paid)
         return 1
 
@@ -199,33 +275,36 @@ def _reward_cfunc():
 def _info_cfunc(kind):
     """Return the function that writes the columns of a state.
 
-    Numba has no arrays of booleans within a record: they are bytes. A function that closes over
-    another compiled one would be compiled in every process again: each names its own.
+    A function that closes over another compiled one would be compiled in every process again: each
+    names its own.
     """
-    fields = [(name, of.replace("|b1", "|u1")) for name, of in layout.INFO[kind].descr if name]
-    record = types.CPointer(nb.from_dtype(np.dtype(fields, align=True)))
-    compiled = cached_cfunc(types.void(_bytes, _bytes, _shared, record), **_OPTIONS)
+    compiled = cached_cfunc(types.void(_bytes, _bytes, _bytes, _bytes), **_OPTIONS)
 
     def info_pixels(row, derived, shared, info_out):
-        _info(row, nb.carray(info_out, (1,))[0])
+        _info(row, _read_info(info_out, 0))
+        _info_fields(row, shared, _read_shared(shared, 0).rules, info_out)
 
     def info_goal(row, derived, shared, info_out):
-        _info(row, nb.carray(info_out, (1,))[0])
-        _info_goal(row, nb.carray(shared, (1,))[0].rules, nb.carray(info_out, (1,))[0])
+        _info(row, _read_goal(info_out, 0))
+        _info_goal(row, _read_shared(shared, 0).rules, _read_goal(info_out, 0))
 
     def info_overworld(row, derived, shared, info_out):
-        _info(row, nb.carray(info_out, (1,))[0])
-        _info_overworld(row, nb.carray(shared, (1,))[0].rules, nb.carray(info_out, (1,))[0])
+        rules = _read_shared(shared, 0).rules
+        _info(row, _read_world(info_out, 0))
+        _info_overworld(row, rules, _read_world(info_out, 0))
+        _info_fields(row, shared, rules, info_out)
 
     return compiled({"goal": info_goal, "overworld": info_overworld}.get(kind, info_pixels))
 
 
-def functions(kind: str) -> Compiled:
+def functions(kind: str, spec: GameSpec) -> Compiled:
     """Return the functions of one row for the loop over lanes; compiled at the first call.
 
     Parameters
     ----------
     kind : {"pixels", "goal", "overworld"}
+    spec : GameSpec
+        With the columns that a RAM map adds to those of the kind.
     """
     return Compiled(
         observe=_observe_cfunc().address,
@@ -233,6 +312,6 @@ def functions(kind: str) -> Compiled:
         info=_info_cfunc(kind).address,
         state_size=STRUCT,
         knobs_size=KNOBS_DTYPE.itemsize,
-        info_size=layout.INFO[kind].itemsize,
-        terms_size=layout.TERMS[kind].itemsize,
+        info_size=spec.info_dtype.itemsize,
+        terms_size=spec.terms_dtype.itemsize,
     )

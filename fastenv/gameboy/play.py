@@ -16,18 +16,25 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError, FileError
-from fastenv.gameboy.cartridge import load_cartridge
-from fastenv.gameboy.position import power_up_row
+from fastenv.gameboy.battery import check_battery, save_sav
+from fastenv.gameboy.cartridge import Cartridge, load_cartridge
 from fastenv.gameboy.render import text_of
+from fastenv.gameboy.savestate import save_state
 from fastenv.gameboy.shipped import shipped
+from fastenv.gameboy.starts import POWER_UP, SAV, load_starts
 from fastenv.gameboy.tables import CLOCK, FRAME, HEIGHT, WIDTH, Key
 from fastenv.startup import take_interrupts
 
+if TYPE_CHECKING:
+    from fastenv.gameboy.console import Console
+
+STATES = "where it begins: a save state, or a .sav file; default: power-up"
+SAVE = "write a save state at the end, or what the battery keeps if the name ends in .sav"
 Picture = np.ndarray[Any, np.dtype[np.uint8]]
 
 FRAME_TIME = FRAME / CLOCK  # seconds
@@ -226,8 +233,15 @@ class Window:
 # -- the command -----------------------------------------------------------------------------------
 
 
-def start(rom: Path | None) -> tuple[Machine, str]:
-    """Return a machine with a ROM, by default Lantern Walk, at power-up; and the ROM's title."""
+def start(rom: Path | None, states: str | Path = POWER_UP) -> Console:
+    """Return a machine with a ROM, by default Lantern Walk, in a state.
+
+    Parameters
+    ----------
+    rom : Path or None
+    states : str or Path
+        Of the ROM, as the option of environments; of several states the first.
+    """
     ours = shipped("roms", "lantern_walk.gb")
     try:
         cartridge = load_cartridge(rom or Path(str(ours)))
@@ -240,10 +254,17 @@ def start(rom: Path | None) -> tuple[Machine, str]:
             "playing a ROM needs the compiled core, which is not built: install fastenv with a C "
             "compiler present: `pip install --no-build-isolation -e .`"
         ) from None
-    return Console(cartridge, power_up_row(cartridge)), cartridge.title
+    return Console(cartridge, load_starts(states, cartridge).rows[:1])
 
 
-def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
+def play_rom(
+    rom: Path | None,
+    *,
+    window: bool,
+    scale: int,
+    states: str | Path = POWER_UP,
+    save: Path | None = None,
+) -> int:
     """Play a ROM until the player leaves; return 0.
 
     Parameters
@@ -254,6 +275,11 @@ def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
         Whether in a window or in the terminal.
     scale : int
         Screen pixels a pixel of the window, 1 to 10.
+    states : str or Path
+        Where it begins: a save state, a ``.sav`` file, or what else environments take.
+    save : Path, optional
+        Where the machine is written at the end: as a save state, or what its battery keeps if the
+        name ends in ``.sav``.
 
     Raises
     ------
@@ -264,9 +290,20 @@ def play_rom(rom: Path | None, *, window: bool, scale: int) -> int:
     """
     if not 1 <= scale <= 10:
         raise ConfigError(f"--scale {scale}: must be 1 to 10")
-    machine, title = start(rom)
-    run(machine, Window(title, scale) if window else Terminal())
+    machine = start(rom, states)
+    if save is not None:
+        check_battery_of(save, machine.cartridge)
+    run(machine, Window(machine.cartridge.title, scale) if window else Terminal())
+    if save is not None:
+        write = save_sav if save.suffix.lower() == SAV else save_state
+        write(save, machine.row, machine.cartridge)
     return 0
+
+
+def check_battery_of(save: Path, cartridge: Cartridge) -> None:
+    """Refuse a ``.sav`` file of a cartridge that keeps nothing, before an hour of play is lost."""
+    if save.suffix.lower() == SAV:
+        check_battery(save, cartridge)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -280,10 +317,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("rom", type=Path, nargs="?", help="a ROM; default: Lantern Walk")
     parser.add_argument("--window", action="store_true", help="play in a window")
     parser.add_argument("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
+    parser.add_argument("--states", default=POWER_UP, help=STATES)
+    parser.add_argument("--save", type=Path, help=SAVE)
     options = parser.parse_args(argv)
     try:
         take_interrupts()
-        return play_rom(options.rom, window=options.window, scale=options.scale)
+        given = {name: getattr(options, name) for name in ("window", "scale", "states", "save")}
+        return play_rom(options.rom, **given)
     except FastEnvError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

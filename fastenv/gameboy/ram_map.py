@@ -9,13 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, FileError, show
-from fastenv.files import read_json, show_path
-from fastenv.gameboy.shipped import shipped
+from fastenv.errors import ConfigError, show
+from fastenv.gameboy.ram_fields import read_address
+from fastenv.gameboy.ram_program import read_map
 from fastenv.gameboy.state import MAX_EVENT_BYTES, Place, state_dtype
 from fastenv.gameboy.tables import ECHO, HRAM, WRAM
 
-OURS = ("lantern_walk", "lantern_walk_flags")
 NOWHERE = -1
 _NEEDED = ("map", "x", "y")
 # Name in a RAM map -> its bytes.
@@ -30,8 +29,6 @@ PLACES = {
     "stage": (Place.STAGE,),
     "done": (Place.DONE,),
 }
-
-_LARGEST = 1 << 20  # bytes of a file
 
 
 @dataclass(frozen=True)
@@ -92,68 +89,55 @@ def load_ram_map(path: str | Path) -> RamMap:
     ConfigError
         If there is no such file, or no RAM map in it; names the field and what is allowed.
     """
-    ours = shipped("roms", f"{path}.json")
-    source: Any = ours if path in OURS else Path(path)
-    try:
-        data = read_json(source, _LARGEST)
-    except FileError as error:
-        raise ConfigError(f"ram_map: {error}") from error
-    return _read(data, show_path(path))
+    return _read(*read_map(path))
 
 
-def _read(data: Any, path: str) -> RamMap:
+def _read(data: Any, where: str) -> RamMap:
     if not isinstance(data, dict) or not isinstance(data.get("memory"), dict):
-        raise ConfigError(f"ram_map={path!r}: memory must be an object of names and addresses.")
+        raise ConfigError(f"{where}: memory must be an object of names and addresses.")
     memory, events = data["memory"], data.get("events", {"address": WRAM, "bits": 0})
     for name in _NEEDED:
         if name not in memory:
-            raise ConfigError(f"ram_map={path!r}: memory must have {', '.join(_NEEDED)}.")
+            raise ConfigError(f"{where}: memory must have {', '.join(_NEEDED)}.")
     places = {}
     for name in PLACES:
         if name in memory:
-            places[name] = _address(path, f"memory.{name}", memory[name], len(PLACES[name]))
+            places[name] = _address(where, f"memory.{name}", memory[name], len(PLACES[name]))
     if not isinstance(events, dict) or not {"address", "bits"} <= {*events}:
-        raise ConfigError(f"ram_map={path!r}: events must have address and bits.")
-    bits = _number(path, "events.bits", events["bits"], 0, 8 * MAX_EVENT_BYTES)
-    address = _address(path, "events.address", events["address"], max(1, (bits + 7) // 8))
-    rewarded = _numbers(path, "events.rewarded", events.get("rewarded", [*range(bits)]))
-    size = _numbers(path, "size", data.get("size"))
+        raise ConfigError(f"{where}: events must have address and bits.")
+    bits = _number(where, "events.bits", events["bits"], 0, 8 * MAX_EVENT_BYTES)
+    address = _address(where, "events.address", events["address"], max(1, (bits + 7) // 8))
+    rewarded = _numbers(where, "events.rewarded", events.get("rewarded", [*range(bits)]))
+    size = _numbers(where, "size", data.get("size"))
     if not all(0 <= bit < bits for bit in rewarded):
-        raise ConfigError(f"ram_map={path!r}: events.rewarded must be numbers below {bits}.")
+        raise ConfigError(f"{where}: events.rewarded must be numbers below {bits}.")
     if len(size) != 3 or not all(1 <= number <= 256 for number in size):
         raise ConfigError(
-            f"ram_map={path!r}: size must be three numbers from 1 to 256: maps, rows, columns."
+            f"{where}: size must be three numbers from 1 to 256: maps, rows, columns."
         )
     return RamMap(places, address, bits, rewarded, (size[0], size[1], size[2]))
 
 
-def _number(path: str, name: str, value: Any, low: int, high: int) -> int:
+def _number(where: str, name: str, value: Any, low: int, high: int) -> int:
     if isinstance(value, int) and not isinstance(value, bool) and low <= value <= high:
         return value
-    raise ConfigError(
-        f"ram_map={path!r}: {name}={show(value)} must be an integer, {low} to {high}."
-    )
+    raise ConfigError(f"{where}: {name}={show(value)} must be an integer, {low} to {high}.")
 
 
-def _numbers(path: str, name: str, values: Any) -> tuple[int, ...]:
+def _numbers(where: str, name: str, values: Any) -> tuple[int, ...]:
     if not isinstance(values, list):
-        raise ConfigError(f"ram_map={path!r}: {name}={show(values)} must be a list of integers.")
-    return tuple(_number(path, name, value, 0, 256) for value in values)
+        raise ConfigError(f"{where}: {name}={show(values)} must be a list of integers.")
+    return tuple(_number(where, name, value, 0, 8 * MAX_EVENT_BYTES) for value in values)
 
 
-def _address(path: str, name: str, value: Any, size: int) -> int:
+def _address(where: str, name: str, value: Any, size: int) -> int:
     """Return an address given as a number or as "$C100"."""
-    number = value
-    if isinstance(value, str) and value.startswith("$"):
-        try:
-            number = int(value[1:], 16)
-        except ValueError:
-            number = None
-    if isinstance(number, int) and not isinstance(number, bool):
+    number = read_address(value)
+    if number is not None:
         last = number + size - 1
         if WRAM <= number <= last < ECHO or HRAM <= number <= last < 0xFFFF:
             return number
     raise ConfigError(
-        f"ram_map={path!r}: {name}={show(value)} must be an address of WRAM, $C000 to $DFFF, or of "
+        f"{where}: {name}={show(value)} must be an address of WRAM, $C000 to $DFFF, or of "
         "HRAM, $FF80 to $FFFE."
     )

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.frames import BLACK, WHOLE, unpack
-from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.state import machine_of
 from fastenv.gameboy.tables import HEIGHT, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
 
@@ -27,23 +27,20 @@ assert len(_INKS) == len(_COLORS) == BLACK + 1
 def display(row: np.void, common: Common) -> Picture:
     """Return the display of a row, shape (144, 160), in shades from 0 (white) to 3.
 
-    A row holds only the pixels that its frames have. If these are all, ``pixels="160x144"``, the
-    newest frame is the display. Otherwise it is the picture that the machine draws next: a copy of
-    it runs on for one frame, 1/60 s, with the keys as they are. The two differ where something
-    moved in that frame.
+    A row holds only the pixels that its frames have. If these are all, ``pixels="160x144"`` without
+    ``max_pool``, the newest frame is the display. Otherwise it is the picture that the machine
+    draws next: a copy of it runs on for one frame, 1/60 s, with the keys as they are. The two
+    differ where something moved in that frame.
 
     Raises
     ------
     StateError
         If no machine can be in that row.
     """
-    if common.config.format == WHOLE:
+    if common.config.format == WHOLE and not common.config.max_pool:
         shades = np.array(unpack(row["stack"][-1].tobytes()), np.uint8)
         return shades.reshape(HEIGHT, WIDTH)
-    machine = np.zeros(1, state_dtype(common.cartridge.ram_size))
-    for name in machine.dtype.names or ():
-        machine[0][name] = row[name]
-    return next_picture(machine, common)
+    return next_picture(machine_of(row, common.cartridge.ram_size), common)
 
 
 def next_picture(machine: npt.NDArray[Any], common: Common) -> Picture:

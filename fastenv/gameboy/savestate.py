@@ -11,7 +11,7 @@ import numpy as np
 from fastenv.errors import FileError, StateError, show
 from fastenv.files import parse_json, read_regular, show_path, write_bytes
 from fastenv.gameboy.cartridge import Cartridge
-from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.state import machine_of, state_dtype
 from fastenv.gameboy.validate_machine import validate_rows
 
 FORMAT = "fastenv-gb-state"
@@ -19,21 +19,24 @@ VERSION = 1  # of rows: another layout or meaning of their fields is another ver
 _LONGEST_HEADER = 4096
 
 
-def save_state(path: str | Path, row: np.ndarray[Any, Any], cartridge: Cartridge) -> None:
+def save_state(path: str | Path, row: Any, cartridge: Cartridge) -> None:
     """Write a machine to a file.
 
     Parameters
     ----------
     path : str or Path
-    row : ndarray of ``state_dtype``, shape (1,)
+    row : record or ndarray of one
+        Of ``state_dtype``, or that of an environment, ``env.get_state()``, of which the machine is
+        taken.
     cartridge : Cartridge
-        That of the machine.
+        That of the machine; of an environment ``env.game.common.cartridge``.
 
     Raises
     ------
     StateError
         If it is not a row of a machine with this cartridge; nothing is written.
     """
+    row = machine_of(row, cartridge.ram_size)
     validate_rows(row, cartridge)
     header = {"format": FORMAT, "version": VERSION, "rom_sha256": cartridge.sha256}
     header |= {"row": row.nbytes}

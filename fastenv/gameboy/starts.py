@@ -15,9 +15,11 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError, FileError, StateError, show
 from fastenv.files import open_regular, parse_json, read_npz, show_path
+from fastenv.gameboy.battery import load_sav
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.frames import WHOLE, FrameFormat
 from fastenv.gameboy.position import power_up_row, unpack
+from fastenv.gameboy.pyboy_state import is_pyboy_state, load_pyboy_state
 from fastenv.gameboy.reference.render import render_line
 from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.shipped import shipped
@@ -27,6 +29,7 @@ from fastenv.gameboy.validate_machine import validate_rows
 
 Array = npt.NDArray[Any]
 POWER_UP = "power_up"
+SAV = ".sav"
 BANKS = (
     *("lantern_walk", "lantern_walk_held_out"),
     *("lantern_walk_dark", "lantern_walk_dark_held_out"),  # before the flame
@@ -65,7 +68,8 @@ def load_starts(states: str | Path, cartridge: Cartridge) -> Starts:
     Parameters
     ----------
     states : str or Path
-        ``"power_up"``, the name of one of ``BANKS``, a bank or a save state.
+        ``"power_up"``, the name of one of ``BANKS``, a bank, a save state, also one of
+        PyBoy, or a file ``.sav``: a machine that is turned on with what its battery kept.
     cartridge : Cartridge
 
     Raises
@@ -81,10 +85,14 @@ def load_starts(states: str | Path, cartridge: Cartridge) -> Starts:
     if states in BANKS:
         path = shipped("data", f"{states}.npz")
     try:
+        if states not in BANKS and Path(states).suffix.lower() == SAV:
+            return single(load_sav(states, cartridge), cartridge)
         with open_regular(path, LARGEST) as file:
-            is_bank = file.read(2) == b"PK"  # as all .npz files begin
-        if is_bank:
+            head = file.read(6)
+        if head[:2] == b"PK":  # as all .npz files begin
             return load_bank(path, cartridge)
+        if is_pyboy_state(head):
+            return single(load_pyboy_state(path, cartridge), cartridge)
         return single(load_state(path, cartridge), cartridge)
     except FileError as error:
         raise ConfigError(f"states: {error}") from error

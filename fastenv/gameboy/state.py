@@ -12,12 +12,15 @@ configured length, RAM of the cartridge, frames and visits (docs/gameboy.md, 16)
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import IntEnum
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from fastenv.errors import StateError
 from fastenv.gameboy import tables as t
 from fastenv.gameboy.cartridge import Cartridge
 
@@ -134,11 +137,18 @@ _EPISODE: list[Any] = [
 _EPISODE_BYTES = 128
 _EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE),))]
 EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
-TAIL_OF_LANE = ("cart", "stack", "visits")
+TAIL_OF_LANE = ("cart", "stack", "visits", "values")
+
+
+def tail_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
+    """Return the last fields of a row, whose lengths depend on the configuration."""
+    return tuple(name for name in TAIL_OF_LANE if name in (dtype.names or ()))
 
 
 @lru_cache
-def lane_dtype(cart_ram: int, stack: tuple[int, int], visits: int) -> np.dtype[Any]:
+def lane_dtype(
+    cart_ram: int, stack: tuple[int, int], visits: int, values: int = 0
+) -> np.dtype[Any]:
     """Return the dtype of a row of an environment.
 
     Parameters
@@ -149,9 +159,43 @@ def lane_dtype(cart_ram: int, stack: tuple[int, int], visits: int) -> np.dtype[A
         Frames, and bytes of each.
     visits : int
         Bytes of what is remembered of visited cells.
+    values : int
+        Bytes of the rewards of a RAM map; with none there is no such field.
     """
-    tail = [("cart", "u1", (cart_ram,)), ("stack", "u1", stack), ("visits", "u1", (visits,))]
+    tail: list[Any] = [
+        ("cart", "u1", (cart_ram,)),
+        ("stack", "u1", stack),
+        ("visits", "u1", (visits,)),
+    ]
+    if values:
+        tail.append(("values", "u1", (values,)))
     return np.dtype([*_FIXED, *_EPISODE, *tail], align=True)
+
+
+def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
+    """Return the machine of a row of an environment, or of a machine, as a copy, shape (1,).
+
+    Parameters
+    ----------
+    row : record or ndarray of one
+    cart_ram : int
+        Bytes of RAM of the cartridge.
+
+    Raises
+    ------
+    StateError
+        If the row is neither, or of another cartridge.
+    """
+    record, machine = np.asarray(row).reshape(-1), np.zeros(1, state_dtype(cart_ram))
+    for name in machine.dtype.names or ():
+        fields: Any = record.dtype.fields or {}
+        if len(record) != 1 or name not in fields or fields[name][0] != machine.dtype[name]:
+            raise StateError(
+                f"row: must be one row of state_dtype({cart_ram}), the RAM of the cartridge, or of "
+                "an environment with it"
+            )
+        machine[name] = record[name]
+    return machine
 
 
 # What a lane reads at its next reset.
@@ -181,11 +225,72 @@ class Place(IntEnum):
     DONE = 9
 
 
-MAX_ACTIONS, MAX_EVENT_BYTES = 9, 32
+class Op(IntEnum):
+    """Steps of an expression: what pushes a number, what changes one, what joins two."""
+
+    NUMBER = 0
+    NOW = 1  # of memory
+    BEFORE = 2  # of memory before the step of the environment
+    NEG = 3
+    NOT = 4
+    ABS = 5
+    ADD = 6
+    SUB = 7
+    MUL = 8
+    DIV = 9
+    MOD = 10
+    EQ = 11
+    NE = 12
+    LT = 13
+    LE = 14
+    GT = 15
+    GE = 16
+    AND = 17
+    OR = 18
+    MIN = 19
+    MAX = 20
+
+
+class Form(IntEnum):
+    """What the bytes of a number mean."""
+
+    UNSIGNED = 0
+    SIGNED = 1
+    BCD = 2  # two digits a byte
+    DIGITS = 3  # one digit a byte, in its low half
+    BIT = 4
+
+
+MAX_ACTIONS, MAX_EVENT_BYTES = 256, 8192
+MAX_LOADS, MAX_EXPRESSION_STACK = 1024, 64
+# A field of a RAM map (docs/gameboy.md, 20.1).
+FIELD_DTYPE = np.dtype(
+    [
+        ("mask", "i8"),  # of what was read; -1: all of it
+        ("at", "i4"),  # in the row
+        ("count", "i4"),  # elements
+        ("stride", "i4"),  # from one to the next, in bytes, or in bits where they are bits
+        ("bit", "i4"),  # of the first, where they are bits
+        ("size", "i4"),  # bytes of one
+        ("form", "i4"),  # a Form
+        ("big", "i4"),  # the high byte comes first
+        ("info_at", "i4"),  # in the columns of a state; -1: not there
+        ("info_size", "i4"),  # bytes of one
+        ("unused", "i4"),
+    ],
+    align=True,
+)
+# What expressions read: an element, or -1 for the sum of all and -2 for how many are not 0.
+LOAD_DTYPE = np.dtype([("field", "i4"), ("element", "i4")], align=True)
+# A step of an expression, with the number or which of the loads it pushes.
+STEP_DTYPE = np.dtype([("number", "i8"), ("op", "i4"), ("load", "i4")], align=True)
+# An expression, and what it is multiplied by where it is a reward.
+TERM_DTYPE = np.dtype([("weight", "f8"), ("begin", "i4"), ("end", "i4")], align=True)
 # Rules of an environment; all 0 where a machine runs without one. Places are offsets in the row.
 RULES_DTYPE = np.dtype(
     [
         ("sticky", "f8"),
+        ("repeat_action_probability", "f8"),  # of each frame
         ("step_cost", "f8"),
         ("alpha", "f8"),
         ("goal_bonus", "f8"),
@@ -213,13 +318,25 @@ RULES_DTYPE = np.dtype(
         ("num_starts", "i4"),
         ("start_bytes", "i4"),
         ("goal_bytes", "i4"),  # a part of the stack, its end
+        ("values_at", "i4"),  # of the rewards of the last step, eight bytes each
+        ("num_fields", "i4"),
+        ("num_loads", "i4"),
+        ("num_terms", "i4"),  # expressions, of which the first are rewards
+        ("num_rewards", "i4"),
+        ("terminates", "i4"),  # which of them says that the episode ends so; -1: none
+        ("truncates", "i4"),
         ("num_events", "i4"),
         ("events_at", "i4"),
+        ("max_pool", "i4"),  # 1: frames are the darker of two pictures
         ("fills_ram", "i4"),  # 1: a reset fills memory with bytes of the lane's stream
         ("size", "i4", (3,)),  # of the world: maps, rows, columns
         ("places", "i4", (len(Place),)),  # -1: nowhere
         ("goal_at", "i8"),  # in the shared record
         ("starts_at", "i8"),
+        ("fields_at", "i8"),
+        ("loads_at", "i8"),
+        ("steps_at", "i8"),
+        ("terms_at", "i8"),
         ("kind", "u1"),  # a Kind
         ("packed", "u1"),  # observations show four pixels a byte
         ("keys", "u1", (MAX_ACTIONS,)),  # by action; 0 where a button is not allowed
@@ -261,6 +378,7 @@ def shared_record(
     starts: Any = None,
     strict_video_access: bool = True,
     fixed_frames: bool = False,
+    tables: Mapping[str, Any] = MappingProxyType({}),
 ) -> np.ndarray[Any, Any]:
     """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
 
@@ -277,11 +395,14 @@ def shared_record(
         Whether the display closes video memory to the processor while it reads it.
     fixed_frames : bool
         Whether frames end every 70,224 T, whatever the display does.
+    tables : mapping of str to ndarray
+        Fields, loads, steps and terms of a RAM map.
     """
     rom = np.frombuffer(cartridge.rom, np.uint8)
     parts: list[tuple[Any, ...]] = [("head", SHARED_DTYPE), ("rom", "u1", rom.shape)]
     if rules is not None:
         parts += [("goal", "u1", (len(goal),)), ("starts", "u1", starts.shape)]
+        parts += [(name, table.dtype, table.shape) for name, table in tables.items()]
     dtype = np.dtype(parts, align=True)
     record = np.zeros(1, dtype)
     head = record["head"]
@@ -295,7 +416,8 @@ def shared_record(
     if rules is not None:
         assert dtype.fields is not None
         head["rules"] = rules
-        for name, array in (("goal", np.frombuffer(goal, np.uint8)), ("starts", starts)):
+        arrays = {"goal": np.frombuffer(goal, np.uint8), "starts": starts, **tables}
+        for name, array in arrays.items():
             record[name], head["rules"][f"{name}_at"] = array, dtype.fields[name][1]
     record.flags.writeable = False
     return record
@@ -304,6 +426,10 @@ def shared_record(
 # What the compiled code is given; see tools/structs.py.
 STRUCTS = {
     "Knobs": KNOBS_DTYPE,
+    "Field": FIELD_DTYPE,
+    "Load": LOAD_DTYPE,
+    "Step": STEP_DTYPE,
+    "Term": TERM_DTYPE,
     "Rules": RULES_DTYPE,
     "Shared": SHARED_DTYPE,
     "Episode": EPISODE_DTYPE,
@@ -321,6 +447,8 @@ CONSTANTS = {
     )
 } | {f"R_{register.name}": register.value for register in t.IO} | {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,
+    "MAX_LOADS": MAX_LOADS,
+    "MAX_EXPRESSION_STACK": MAX_EXPRESSION_STACK,
 }  # fmt: skip
 ENUMS: dict[type[IntEnum], str] = {
     t.Interrupt: "INT_",
@@ -328,5 +456,7 @@ ENUMS: dict[type[IntEnum], str] = {
     t.Reload: "RELOAD_",
     Kind: "KIND_",
     Place: "PLACE_",
+    Op: "OP_",
+    Form: "FORM_",
 }
 RENAMED = {"NO_MBC": t.Mbc.NONE}

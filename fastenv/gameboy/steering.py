@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 
+from fastenv.gameboy.buttons import NOTHING
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.render import display, text_of, title
 from fastenv.gameboy.tables import CLOCK, FRAME
@@ -15,7 +16,7 @@ from fastenv.keys import ENTER
 _PAD = ("up", "down", "left", "right")
 _KEYS = {
     **{name: (name,) for name in _PAD},
-    **{"a": ("x",), "b": ("z",), "start": (ENTER,), "select": ("\x7f", "\b"), "noop": (".",)},
+    **{"a": ("x",), "b": ("z",), "start": (ENTER,), "select": ("\x7f", "\b"), NOTHING: (".",)},
 }
 _CALLED = {"a": "x: A", "b": "z: B", "start": "Enter: Start", "select": "Backspace: Select"}
 _AROUND = 4  # lines: title, blank, keys, and the one that the cursor stands on
@@ -31,17 +32,18 @@ class ButtonSteering:
         Says which buttons there are; those that are not allowed have no key.
     """
 
-    idle: int | None = 0
-
     def __init__(self, row: np.void, common: Common) -> None:
         self.row, self.common = row, common
         config = common.config
         self.frame_time = config.frames_per_step * FRAME / CLOCK
-        there_are = {name: k for k, name in enumerate(config.actions) if config.is_allowed(k)}
-        self._actions = {key: k for name, k in there_are.items() for key in _KEYS[name]}
+        names = config.action_names
+        there_are = {name: k for k, name in enumerate(names) if config.is_allowed(k)}
+        self.idle = there_are.get(NOTHING)
+        self._actions = {key: k for name, k in there_are.items() for key in _KEYS.get(name, ())}
         called = ["arrows: move"] if any(name in there_are for name in _PAD) else []
         called += [text for name, text in _CALLED.items() if name in there_are]
-        self.keys = "   ".join([*called, ".: wait", "q: leave"])
+        called += [".: wait"] if self.idle is not None else []
+        self.keys = "   ".join([*called, "q: leave"])
 
     def press(self, key: str) -> int | None:
         """Return the action of a key, None of one that has none."""

@@ -49,7 +49,7 @@ def _episode(rows: Array, common: Common) -> Iterator[Check]:
     for field in ("ep_length", "cells"):
         yield outside(rows, field, 0, _MOST)
     yield outside(rows, "start", 0, len(common.starts.rows) - 1)
-    yield outside(rows, "last_action", 0, len(common.config.actions) - 1)
+    yield outside(rows, "last_action", 0, len(common.config.chords) - 1)
     yield outside(rows, "visit_id", 1 if common.slots else 0, 2**16 - 1 if common.slots else 0)
     yield from _goal(rows, common)
     yield from _world(rows, common)

@@ -101,9 +101,9 @@ def test_a_button_is_held_until_it_is_released(release):
 
 @needs_core
 def test_all9_adds_select_and_other_buttons_are_the_same():
-    names = make_game(action_codec="all9").config.actions
+    names = make_game(action_codec="all9").config.action_names
     keys = make_game(action_codec="all9").config.keys
-    assert names[:8] == make_game().config.actions
+    assert names[:8] == make_game().config.action_names
     assert [Key(key.bit_length() - 1).name.lower() for key in keys[1:]] == [*names[1:]]
 
 
@@ -296,7 +296,8 @@ def test_chosen_events_make_all_cells_new_again(visits):
 @needs_core
 def test_solver_finishes_lantern_walk_and_is_paid():
     engine, solver = engine_of(kind="overworld", visits="cells", stack_k=1), Solver()
-    names, total, terms = engine.game.config.actions, 0.0, dict.fromkeys(engine.term_columns, 0.0)
+    names, total = engine.game.config.action_names, 0.0
+    terms = dict.fromkeys(engine.term_columns, 0.0)
     for _ in range(300):
         wram = engine.get_states()["wram"][0]
         button = solver.button(lambda address, wram=wram: int(wram[address - WRAM]))
@@ -422,7 +423,7 @@ REFUSED = [
     ({"pixels": "packed72x20", "pixel_mode": "gray"}, "pixel_mode='gray'"),
     ({"action_codec": 8}, "action_codec"), ({"allowed_buttons": ("select",)}, "allowed_buttons"),
     ({"max_steps": 0}, "max_steps=0"), ({"alpha": 2.0}, "belongs to kind 'goal'"),
-    ({"ram_map": "x"}, "belongs to kind 'overworld'"), ({"colour": 1}, "'colour' is not an option"),
+    ({"visits": 9}, "belongs to kind 'overworld'"), ({"colour": 1}, "'colour' is not an option"),
     ({"kind": "goal", "tau": 2}, "tau=2"), ({"kind": "goal", "goal": "no/where"}, "cannot be read"),
     ({"kind": "goal", "k_consecutive": 0}, "k_consecutive=0"),
     ({"rom": "a\0b"}, "rom='a"), ({"states": "\0"}, "states="),

@@ -155,8 +155,8 @@ def test_kernels_are_found_in_the_cache_by_another_process(kind):
 
 
 def test_kernels_repeat_constants_of_the_state():
-    for place in (*state.Place,)[:8]:
-        assert getattr(kernels, place.name) == place
+    for each in (*state.Place, *state.Form):
+        assert getattr(kernels, each.name) == each
     assert (state.Kind.GOAL, state.Kind.OVERWORLD) == (kernels.GOAL, kernels.OVERWORLD)
     assert environment.TERMINATED == kernels.TERMINATED
     fields = state.lane_dtype(0, (1, 4), 0).fields

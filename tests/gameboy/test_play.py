@@ -10,9 +10,11 @@ import numpy as np
 import pytest
 
 from fastenv import __main__
-from fastenv.gameboy import play
+from fastenv.gameboy import make_game, play
 from fastenv.gameboy.render import half_blocks
+from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.tables import HEIGHT, WIDTH, Key
+from tests.gameboy.machines import build
 from tests.needs import needs_core
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,6 +86,43 @@ def test_what_cannot_be_played_is_refused(capsys):
     for main in (play.main, lambda rest: __main__.main(["play", "--rom", *rest])):
         assert main(["nowhere.gb"]) == 2
         assert "error: rom: nowhere.gb cannot be read: No such file" in capsys.readouterr().err
+
+
+@pytest.fixture
+def cartridge(tmp_path, monkeypatch):
+    """Write a ROM with a battery, and let a screen be shown for three frames."""
+    made = build(b"\x21\x00\xc0\x34\x18\xfd", kind=0x03, ram=2)  # counts at $C000
+    (tmp_path / "game.gb").write_bytes(made.rom)
+    monkeypatch.setattr(play, "Terminal", lambda: Fake([0, 0, 0, None]))
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+@needs_core
+@pytest.mark.parametrize("main", [play.main, lambda rest: __main__.main(["play", "--rom", *rest])])
+def test_a_game_goes_on_where_it_was_left(cartridge, main):
+    assert main(["game.gb", "--save", "a.state"]) == 0
+    first = load_state("a.state", cartridge)
+    assert main(["game.gb", "--states", "a.state", "--save", "b.state"]) == 0
+    assert load_state("b.state", cartridge)["cyc"] > first["cyc"] > 0
+
+
+@needs_core
+def test_a_battery_is_read_and_written(cartridge, tmp_path):
+    kept = bytes(range(256)) * 32
+    (tmp_path / "a.sav").write_bytes(kept)
+    assert play.main(["game.gb", "--states", "a.sav", "--save", "b.SAV"]) == 0
+    assert (tmp_path / "b.SAV").read_bytes() == kept
+    assert make_game(rom="game.gb", states="a.sav").common.starts.rows["cart"][0].tobytes() == kept
+
+
+@needs_core
+def test_a_save_that_is_not_possible_is_refused_before_the_game(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert play.main(["--save", "a.sav"]) == 2
+    assert "the cartridge keeps nothing" in capsys.readouterr().err
+    assert play.main(["--states", "none.sav"]) == 2
+    assert "the cartridge keeps nothing" in capsys.readouterr().err
 
 
 @needs_core

@@ -3,8 +3,10 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
+import fastenv
 from fastenv.errors import StateError
 from fastenv.gameboy.position import pack, power_up_row
 from fastenv.gameboy.savestate import load_state, save_state
@@ -96,3 +98,25 @@ def test_a_row_that_no_machine_can_be_in_is_refused(saved, tmp_path):
 def test_a_machine_of_another_cartridge_is_not_saved(tmp_path):
     with pytest.raises(StateError, match="state_dtype"):
         save_state(tmp_path / "new", power_up_row(build(b"")), CARTRIDGE)
+
+
+@pytest.mark.parametrize("as_record", [True, False])
+def test_a_row_of_an_environment_is_saved_as_its_machine(tmp_path, as_record):
+    env = fastenv.make("GameBoyPixels-v0", states="lantern_walk", backend="numba")
+    env.reset(seed=0)
+    row, cartridge = env.get_state(), env.game.common.cartridge
+    save_state(tmp_path / "a.state", row if as_record else np.array([row]), cartridge)
+    loaded = load_state(tmp_path / "a.state", cartridge)
+    assert loaded["wram"][0].tobytes() == row["wram"].tobytes()
+    again = fastenv.make("GameBoyPixels-v0", states=tmp_path / "a.state", backend="numba")
+    again.reset(seed=0)
+    assert again.get_state()["vram"].tobytes() == row["vram"].tobytes()
+
+
+@pytest.mark.parametrize(
+    "row", [np.zeros(1), np.zeros((), "i4,i4"), None, power_up_row(build(b""))]
+)
+def test_other_rows_are_not_saved(tmp_path, row):
+    with pytest.raises(StateError, match=r"must be one row of state_dtype\(32768\)"):
+        save_state(tmp_path / "a.state", row, CARTRIDGE)
+    assert not (tmp_path / "a.state").exists()

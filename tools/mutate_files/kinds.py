@@ -47,6 +47,32 @@ def make_state(folder: Path) -> None:
     save_state(folder / "game.state", load_starts("lantern_walk", rom).rows[:1], rom)
 
 
+def make_battery(folder: Path) -> None:
+    """Write a ROM with a battery and a clock, and what the battery kept."""
+    from fastenv.gameboy.battery import save_sav
+    from fastenv.gameboy.cartridge import read_cartridge
+    from fastenv.gameboy.common import read_rom
+    from fastenv.gameboy.position import power_up_row
+
+    rom = bytearray(read_rom("lantern_walk").rom)
+    rom[0x147], rom[0x149] = 0x10, 2  # MBC3 with a clock, 8 KiB
+    rom[0x14D] = sum(0xFF - byte for byte in rom[0x134:0x14D]) & 0xFF
+    (folder / "game.gb").write_bytes(bytes(rom))
+    cartridge = read_cartridge(bytes(rom))
+    row = power_up_row(cartridge)
+    row["cart"] = np.arange(row["cart"].size, dtype=np.uint8)
+    save_sav(folder / "game.sav", row, cartridge)
+
+
+def make_map(folder: Path) -> None:
+    """Write a RAM map."""
+    from fastenv.gameboy.ram_program import MAPS
+    from fastenv.gameboy.shipped import shipped
+
+    ours = shipped(*MAPS["lantern_walk_quest"])
+    (folder / "map.json").write_bytes(ours.read_bytes())
+
+
 def make_bank(folder: Path) -> None:
     """Write a bank of two states."""
     from fastenv.gameboy.common import read_rom
@@ -64,6 +90,13 @@ KINDS = {
         Kind("rom", make_rom, lambda folder: play(60, rom=folder / "game.gb")),
         Kind("state", make_state, lambda folder: play(3, states=folder / "game.state")),
         Kind("bank", make_bank, lambda folder: play(3, states=folder / "bank.npz")),
+        Kind(
+            "battery",
+            make_battery,
+            lambda folder: play(3, rom=folder / "game.gb", states=folder / "game.sav"),
+            ("game.sav",),
+        ),
+        Kind("map", make_map, lambda folder: play(3, ram_map=folder / "map.json")),
         *TRAINED,
     )
 }

@@ -28,7 +28,7 @@ class Scripted:
         """See :class:`training.evaluation.policies.Policy`."""
         config: Any = engine.game.config  # type: ignore[attr-defined]
         solver = self._solvers.get(config.kind) or Solver()
-        numbers = {name: k for k, name in enumerate(config.actions)}
+        numbers = {name: k for k, name in enumerate(config.action_names)}
         rows = engine.get_states()["wram"]
         buttons = [solver.button(_reader(row)) for row in rows]
         return np.array([numbers[(b or "noop").lower()] for b in buttons], np.int32)

@@ -33,7 +33,7 @@ class GameBoyView(GameView):
     def pad(self, engine: Any) -> Sequence[PadKey]:
         """Return the buttons that the environment allows."""
         config = engine.game.config
-        allowed = {name for k, name in enumerate(config.actions) if config.is_allowed(k)}
+        allowed = {name for k, name in enumerate(config.action_names) if config.is_allowed(k)}
         named = {"\x7f": "backspace"}
         return [PadKey(named.get(k, k), label) for k, label, name in KEYS if name in allowed]
 

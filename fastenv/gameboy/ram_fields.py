@@ -1,0 +1,260 @@
+"""Fields of a RAM map: numbers in a program's memory (docs/gameboy.md, 20.1)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import ConfigError, show
+from fastenv.gameboy.expressions import COUNT, SUM, WORDS, wrap
+from fastenv.gameboy.state import Form
+from fastenv.gameboy.tables import CART_RAM, ECHO, HRAM, RAM_BANK, WRAM
+
+TYPES = re.compile(r"(?P<order>[<>|]?)(?P<form>[uidn])(?P<size>[1-8])")
+FORMS = {"u": Form.UNSIGNED, "i": Form.SIGNED, "d": Form.BCD, "n": Form.DIGITS}
+BIT = "bit"
+BANKS = 16  # of RAM, the most that a cartridge has
+MAX_COUNT = 1 << 16
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+_KNOWN = ("address", "type", "bank", "bit", "count", "stride", "mask", "info")
+_ADDRESSES = (
+    "an address of WRAM, $C000 to $DFFF, of HRAM, $FF80 to $FFFE, or of the cartridge's RAM, "
+    "$A000 to $BFFF, such as '$C0A0'"
+)
+
+ReadByte = Callable[[int], int]
+"""Returns the byte at a place: an address, or, behind ``CARTRIDGE``, one of the cartridge's RAM."""
+
+CARTRIDGE = 1 << 16
+
+
+@dataclass(frozen=True)
+class RamField:
+    """A number in memory, or a table of them.
+
+    Parameters
+    ----------
+    name : str
+    place : int
+        The address of the first byte; of the cartridge's RAM ``CARTRIDGE`` and where it is there,
+        bank by bank.
+    form : Form
+    size : int
+        Bytes of a number.
+    big : bool
+        Whether the high byte comes first.
+    count : int
+        Elements of a table; 0 for a single number.
+    stride : int
+        From one to the next, in bytes, or in bits where they are bits.
+    bit : int
+        Of the first, where they are bits.
+    mask : int
+        Which bits of a number count; -1 for all.
+    info : bool
+        Whether it is a column of the info.
+    """
+
+    name: str
+    place: int
+    form: Form = Form.UNSIGNED
+    size: int = 1
+    big: bool = False
+    count: int = 0
+    stride: int = 1
+    bit: int = 0
+    mask: int = -1
+    info: bool = True
+
+    @property
+    def end(self) -> int:
+        """Where the byte behind its last one is."""
+        steps = max(self.count, 1) - 1
+        if self.form == Form.BIT:
+            return self.place + (self.bit + steps * self.stride) // 8 + 1
+        return self.place + steps * self.stride + self.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of its column: the smallest that holds all of its numbers."""
+        low, high = self._bounds()
+        names = ("i1", "i2", "i4") if low < 0 else ("u1", "u2", "u4")
+        for name in names:
+            if np.iinfo(name).min <= low and high <= np.iinfo(name).max:
+                return np.dtype(name)
+        return np.dtype("i8")
+
+    def _bounds(self) -> tuple[int, int]:
+        bits = 8 * self.size
+        low, high = {
+            Form.UNSIGNED: (0, 2**bits - 1),
+            Form.SIGNED: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1),
+            Form.BCD: (0, 165 * (100**self.size - 1) // 99),  # digits may be A to F
+            Form.DIGITS: (0, 15 * (10**self.size - 1) // 9),
+            Form.BIT: (0, 1),
+        }[self.form]
+        return (low, high) if self.mask < 0 else (0, self.mask)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of its column."""
+        return (self.count,) if self.count else ()
+
+    def number(self, read: ReadByte, element: int = 0) -> int:
+        """Return a number, or of a table the sum or how many are not 0; 64 bits."""
+        if element in (SUM, COUNT):
+            numbers = [self.number(read, k) for k in range(self.count)]
+            return wrap(sum(numbers)) if element == SUM else sum(each != 0 for each in numbers)
+        if self.form == Form.BIT:
+            byte, bit = divmod(self.bit + element * self.stride, 8)
+            return read(self.place + byte) >> bit & 1
+        begin = self.place + element * self.stride
+        parts = [read(begin + k) for k in range(self.size)]
+        return wrap(self._number(parts if self.big else parts[::-1]) & self.mask)
+
+    def _number(self, parts: list[int]) -> int:
+        """Return the number of some bytes, the high one first."""
+        if self.form == Form.BCD:
+            return _joined([10 * (byte >> 4) + (byte & 15) for byte in parts], 100)
+        if self.form == Form.DIGITS:
+            return _joined([byte & 15 for byte in parts], 10)
+        return int.from_bytes(bytes(parts), "big", signed=self.form == Form.SIGNED)
+
+    def record(self, offset: int, info_at: int) -> tuple[int, ...]:
+        """Return it as ``FIELD_DTYPE``, from where it is in the row and in the columns."""
+        count, size = max(self.count, 1), self.dtype.itemsize
+        head = (self.mask, offset, count, self.stride, self.bit, self.size)
+        return (*head, self.form, self.big, info_at, size, 0)
+
+
+def _joined(digits: list[int], base: int) -> int:
+    number = 0
+    for digit in digits:
+        number = number * base + digit
+    return number
+
+
+# -- the door for files ----------------------------------------------------------------------------
+
+
+def read_fields(given: Any, where: str, taken: Mapping[str, str]) -> dict[str, RamField]:
+    """Return the fields of a file.
+
+    Parameters
+    ----------
+    given : object
+        What the file has.
+    where : str
+        The file, for a message.
+    taken : mapping of str to str
+        Names that a column of the info cannot have, and what they are.
+
+    Raises
+    ------
+    ConfigError
+        Naming the field and what is allowed.
+    """
+    if not isinstance(given, dict):
+        raise ConfigError(f"{where}: fields={show(given)} must be an object of names and fields.")
+    found = {}
+    for name, entry in given.items():
+        if not _NAME.fullmatch(name) or name in WORDS:
+            raise ConfigError(
+                f"{where}: fields: {show(name)} is no name: it must be letters, digits and _, at "
+                "most 64, and no word of expressions."
+            )
+        found[name] = read_field(name, entry, f"{where}: fields.{name}")
+        if found[name].info and name in taken:
+            raise ConfigError(
+                f'{where}: fields.{name}: {taken[name]}: choose another name, or "info": false.'
+            )
+    return found
+
+
+def read_field(name: str, entry: Any, where: str) -> RamField:
+    """Return a field of a file; ``where`` names it in messages."""
+    if not isinstance(entry, dict) or not {"address", "type"} <= {*entry}:
+        raise ConfigError(f"{where}={show(entry)} must be an object with address and type.")
+    for key in entry:
+        if key not in _KNOWN:
+            raise ConfigError(f"{where}: {show(key)} is not known: there are {', '.join(_KNOWN)}.")
+    form, size, big = read_type(entry["type"], f"{where}.type")
+    is_bit = form == Form.BIT
+    count = 0
+    if "count" in entry:
+        count = _integer(entry, "count", where, 1, MAX_COUNT)
+    stride = _integer(entry, "stride", where, 1, MAX_COUNT, 1 if is_bit else size)
+    mask = _integer(entry, "mask", where, 0, 2**63 - 1, -1)
+    for key, allowed in (("bit", is_bit), ("mask", not is_bit), ("stride", count)):
+        if key in entry and not allowed:
+            only = {"bit": "bits", "mask": "numbers", "stride": "tables, which have a count"}[key]
+            raise ConfigError(f"{where}.{key}={show(entry[key])}: only {only} have one.")
+    info = entry.get("info", True)
+    if not isinstance(info, bool):
+        raise ConfigError(f"{where}.info={show(info)} must be true or false.")
+    bit = _integer(entry, "bit", where, 0, 7, 0)
+    place = _place(entry, where)
+    field = RamField(name, place, form, size, big, count, stride, bit, mask, info)
+    _check_end(field, where)
+    return field
+
+
+def read_type(given: Any, where: str) -> tuple[Form, int, bool]:
+    """Return form, bytes and order of a type, such as ``<u2`` or ``bit``."""
+    if given == BIT:
+        return Form.BIT, 1, False
+    found = TYPES.fullmatch(given) if isinstance(given, str) else None
+    if found is None or (int(found["size"]) > 1 and found["order"] not in ("<", ">")):
+        raise ConfigError(
+            f"{where}={show(given)} must be 'bit', or u, i, d or n (unsigned, signed, BCD, one "
+            "digit a byte) and 1 to 8 bytes, with < (low byte first) or > (high byte first) where "
+            "there are several, such as 'u1' or '<u2'."
+        )
+    return FORMS[found["form"]], int(found["size"]), found["order"] == ">"
+
+
+def read_address(value: Any) -> int | None:
+    """Return an address given as a number or as "$C100", None if it is none."""
+    if isinstance(value, str) and re.fullmatch(r"\$[0-9A-Fa-f]{1,4}", value):
+        return int(value[1:], 16)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _place(entry: dict[str, Any], where: str) -> int:
+    address = read_address(entry["address"])
+    if address is not None:
+        if CART_RAM <= address < WRAM:
+            bank = _integer(entry, "bank", where, 0, BANKS - 1, 0)
+            return CARTRIDGE + bank * RAM_BANK + address - CART_RAM
+        if WRAM <= address < ECHO or HRAM <= address < 0xFFFF:
+            if "bank" in entry:
+                raise ConfigError(f"{where}.bank: only the RAM of the cartridge has banks.")
+            return address
+    raise ConfigError(f"{where}.address={show(entry['address'])} must be {_ADDRESSES}.")
+
+
+def _check_end(field: RamField, where: str) -> None:
+    """Refuse what goes on behind the memory in which it begins; see Common for cartridges."""
+    for begin, end in ((WRAM, ECHO), (HRAM, 0xFFFF), (CARTRIDGE, CARTRIDGE + BANKS * RAM_BANK)):
+        if begin <= field.place < end < field.end:
+            more = field.end - end
+            raise ConfigError(f"{where} ends {more:,} bytes behind the memory in which it begins.")
+
+
+def _integer(
+    entry: dict[str, Any], key: str, where: str, low: int, high: int, default: int | None = None
+) -> int:
+    """Return an entry that is a whole number, or its default; "$0F" counts too."""
+    value = entry.get(key, default)
+    if value == default and key not in entry and default is not None:
+        return default
+    number = value
+    if isinstance(value, str) and re.fullmatch(r"\$[0-9A-Fa-f]{1,16}", value):
+        number = int(value[1:], 16)
+    if isinstance(number, int) and not isinstance(number, bool) and low <= number <= high:
+        return number
+    raise ConfigError(f"{where}.{key}={show(value)} must be an integer from {low} to {high}.")

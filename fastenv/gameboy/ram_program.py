@@ -1,0 +1,279 @@
+"""Fields, rewards and ends of a RAM map, read from its file and compiled (docs/gameboy.md, 20.1).
+
+The columns of a state, the terms of the reward and what ends an episode are data: tables that all
+backends read from the shared record.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv.errors import ConfigError, FileError, show
+from fastenv.files import read_json, show_path
+from fastenv.gameboy.expressions import Expression, Load, evaluate, parse
+from fastenv.gameboy.layout import INFO, TERMS
+from fastenv.gameboy.ram_fields import RamField, ReadByte, read_fields
+from fastenv.gameboy.shipped import shipped
+from fastenv.gameboy.state import (
+    FIELD_DTYPE,
+    LOAD_DTYPE,
+    MAX_LOADS,
+    STEP_DTYPE,
+    TERM_DTYPE,
+)
+from fastenv.spec import RESERVED
+
+Array = npt.NDArray[Any]
+Values = dict[Load, int]
+
+# Maps of ours: that of Lantern Walk is the data file of its ROM.
+MAPS = {
+    "lantern_walk": ("roms", "lantern_walk.json"),
+    "lantern_walk_flags": ("roms", "lantern_walk_flags.json"),
+    "lantern_walk_quest": ("data", "maps", "lantern_walk_quest.json"),
+    "libbet": ("data", "maps", "libbet.json"),
+}
+ENDS = ("terminated", "truncated")
+MAX_REWARDS = 64
+MAX_WEIGHT = 1e6
+_LARGEST = 1 << 20  # bytes of a file
+_PARTS = ("fields", "rewards", "ends")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+
+
+@dataclass(frozen=True)
+class Program:
+    """What a RAM map says of a game.
+
+    Parameters
+    ----------
+    fields : tuple of RamField
+    rewards : tuple of (str, float, Expression)
+        Name, weight and expression of each term.
+    ends : dict of str to Expression
+        By "terminated" and "truncated"; what is not 0 ends the episode.
+    rom_sha256 : str or None
+        Of the ROM that it is for.
+    """
+
+    fields: tuple[RamField, ...]
+    rewards: tuple[tuple[str, float, Expression], ...] = ()
+    ends: dict[str, Expression] | None = None
+    rom_sha256: str | None = None
+
+    @cached_property
+    def expressions(self) -> tuple[Expression, ...]:
+        """All expressions, the rewards first."""
+        ends = self.ends or {}
+        return (*(each[2] for each in self.rewards), *(ends[name] for name in ENDS if name in ends))
+
+    def end(self, name: str) -> int:
+        """Return which expression says that an episode ends so, -1 if none does."""
+        ends = [each for each in ENDS if each in (self.ends or {})]
+        return len(self.rewards) + ends.index(name) if name in ends else -1
+
+    @cached_property
+    def loads(self) -> tuple[Load, ...]:
+        """What expressions read, each once."""
+        steps = [step for each in self.expressions for step in each]
+        return tuple(dict.fromkeys(step.load for step in steps if step.load is not None))
+
+    @cached_property
+    def by_name(self) -> dict[str, RamField]:
+        """The fields by name."""
+        return {field.name: field for field in self.fields}
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """What the numbers of the rewards are multiplied by."""
+        return tuple(weight for _, weight, _ in self.rewards)
+
+    # -- in plain Python --
+
+    def read(self, read: ReadByte) -> Values:
+        """Return what expressions read from memory."""
+        return {load: self.by_name[load.field].number(read, load.element) for load in self.loads}
+
+    def values(self, before: Values, now: Values) -> list[int]:
+        """Return what the expressions come to."""
+        return [evaluate(each, now, before) for each in self.expressions]
+
+    def columns(self, read: ReadByte) -> tuple[Any, ...]:
+        """Return the fields that are columns of the info."""
+        return tuple(
+            [field.number(read, k) for k in range(field.count)]
+            if field.count
+            else field.number(read)
+            for field in self.shown
+        )
+
+    # -- as data --
+
+    @property
+    def shown(self) -> tuple[RamField, ...]:
+        """The fields that are columns of the info."""
+        return tuple(field for field in self.fields if field.info)
+
+    def info_dtype(self, kind: str) -> np.dtype[Any]:
+        """Return the columns of a state: those of the kind, then the fields."""
+        own = [(name, INFO[kind][name]) for name in INFO[kind].names or ()]
+        more = [(field.name, field.dtype, field.shape) for field in self.shown]
+        return np.dtype([*own, *more], align=True)
+
+    def terms_dtype(self, kind: str) -> np.dtype[Any]:
+        """Return the terms of the reward: those of the kind, then one a reward."""
+        own = [(name, "f8") for name in TERMS[kind].names or ()]
+        return np.dtype([*own, *((f"reward_{name}", "f8") for name, _, _ in self.rewards)])
+
+    def tables(self, kind: str, row_offset: Callable[[int], int]) -> dict[str, Array]:
+        """Return fields, loads, steps and terms as records.
+
+        Parameters
+        ----------
+        kind : str
+            Of the environment.
+        row_offset : callable
+            Gives where in a row a place of memory is.
+        """
+        columns: Any = self.info_dtype(kind).fields
+        fields = [
+            field.record(row_offset(field.place), columns[field.name][1] if field.info else -1)
+            for field in self.fields
+        ]
+        numbers = {field.name: k for k, field in enumerate(self.fields)}
+        loads = [(numbers[load.field], load.element) for load in self.loads]
+        of_load = {load: k for k, load in enumerate(self.loads)}
+        steps = [
+            (step.number, step.op, -1 if step.load is None else of_load[step.load])
+            for each in self.expressions
+            for step in each
+        ]
+        terms, begin = [], 0
+        weights = [*self.weights, *(1.0 for _ in self.ends or ())]
+        for weight, each in zip(weights, self.expressions, strict=True):
+            terms.append((weight, begin, begin + len(each)))
+            begin += len(each)
+        return {
+            "fields": np.array(fields, FIELD_DTYPE),
+            "loads": np.array(loads, LOAD_DTYPE),
+            "steps": np.array(steps, STEP_DTYPE),
+            "terms": np.array(terms, TERM_DTYPE),
+        }
+
+
+# -- the door for files ----------------------------------------------------------------------------
+
+
+def read_map(path: str | Path) -> tuple[Any, str]:
+    """Return the value of the file of a RAM map, or of one of ours, and what messages call it.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read.
+    """
+    source: Any = shipped(*MAPS[str(path)]) if path in MAPS else Path(path)
+    try:
+        return read_json(source, _LARGEST), f"ram_map={show_path(Path(path))!r}"
+    except FileError as error:
+        raise ConfigError(f"ram_map: {error}") from error
+
+
+def load_program(path: str | Path, kind: str) -> Program | None:
+    """Return what the file of a RAM map says beside places of an overworld; None if nothing.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, or see :func:`read_program`.
+    """
+    return read_program(*read_map(path), kind)
+
+
+def read_program(data: Any, where: str, kind: str) -> Program | None:
+    """Return what the value of a RAM map's file says beside places of an overworld.
+
+    Raises
+    ------
+    ConfigError
+        If something in it is not allowed; names the part, and in an expression the column.
+    """
+    if not isinstance(data, dict):
+        raise ConfigError(f"{where}: it must be an object with {', '.join(_PARTS)}.")
+    if not any(part in data for part in _PARTS):
+        return None
+    fields = read_fields(data.get("fields", {}), where, _taken(kind))
+    counts = {name: field.count for name, field in fields.items()}
+    rewards = _rewards(
+        data.get("rewards", {}), where, counts, {*counts, *(TERMS[kind].names or ())}
+    )
+    ends = data.get("ends", {})
+    if not isinstance(ends, dict) or not {*ends} <= {*ENDS}:
+        raise ConfigError(
+            f"{where}: ends={show(ends)} must be an object with {' and '.join(ENDS)}."
+        )
+    parsed = {name: parse(text, f"{where}: ends.{name}", counts) for name, text in ends.items()}
+    program = Program(tuple(fields.values()), rewards, parsed, _hash(data, where))
+    if len(program.loads) > MAX_LOADS:
+        raise ConfigError(
+            f"{where}: expressions read {len(program.loads):,} numbers, at most {MAX_LOADS:,} are "
+            "allowed."
+        )
+    return program
+
+
+def _taken(kind: str) -> dict[str, str]:
+    of_kind = dict.fromkeys(INFO[kind].names or (), "it is a column of the environment")
+    of_kind |= dict.fromkeys(TERMS[kind].names or (), "it is a term of the reward")
+    return of_kind | dict.fromkeys(RESERVED, "it is a name of the views")
+
+
+def _rewards(
+    given: Any, where: str, counts: dict[str, int], taken: Collection[str]
+) -> tuple[tuple[str, float, Expression], ...]:
+    """Return the rewards of a file: an expression each, or one with a weight."""
+    if not isinstance(given, dict) or len(given) > MAX_REWARDS:
+        raise ConfigError(f"{where}: rewards must be an object of at most {MAX_REWARDS} terms.")
+    found = []
+    for name, entry in given.items():
+        if not _NAME.fullmatch(name) or f"reward_{name}" in taken:
+            raise ConfigError(
+                f"{where}: rewards: {show(name)} is no name: it must be letters, digits and _, at "
+                "most 64, and reward_ with it no other column."
+            )
+        text, weight = entry, 1.0
+        if isinstance(entry, dict):
+            if not {"value"} <= {*entry} <= {"value", "weight"}:
+                raise ConfigError(
+                    f"{where}: rewards.{name}={show(entry)} must be an expression, or an object "
+                    "with value and weight."
+                )
+            text, weight = entry["value"], entry.get("weight", 1.0)
+        if not _is_weight(weight):
+            raise ConfigError(
+                f"{where}: rewards.{name}.weight={show(weight)} must be a number from "
+                f"{-MAX_WEIGHT:.0f} to {MAX_WEIGHT:.0f}."
+            )
+        found.append((name, float(weight), parse(text, f"{where}: rewards.{name}", counts)))
+    return tuple(found)
+
+
+def _is_weight(weight: Any) -> bool:
+    number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
+    return number and math.isfinite(weight) and abs(weight) <= MAX_WEIGHT
+
+
+def _hash(data: dict[str, Any], where: str) -> str | None:
+    found = data.get("rom_sha256")
+    if found is not None and not (isinstance(found, str) and re.fullmatch(r"[0-9a-f]{64}", found)):
+        raise ConfigError(f"{where}: rom_sha256={show(found)} must be 64 hexadecimal digits.")
+    return found
