@@ -24,7 +24,7 @@ SHORTER = {
     "train_and_watch": {
         **{"--total-steps 300k": "--total-steps 10k", "--total-steps 400k": "--total-steps 20k"},
         **{"--episodes 200": "--episodes 8", "evaluation.episodes=200": "evaluation.episodes=4"},
-        **{"--out first.gif": "--max-steps 3 --out first.gif"},
+        **{"--out my-agent.gif": "--max-steps 3 --out my-agent.gif"},
     },
     "own_rom": {
         "--total-steps 100k": "--total-steps 8k",
@@ -33,7 +33,7 @@ SHORTER = {
 }
 WRITTEN = {
     "first_steps": (),
-    "train_and_watch": ("first.gif", "runs/first/summary.json", "first-agent/config.json"),
+    "train_and_watch": ("my-agent.gif", "runs/my-agent/summary.json", "exported/config.json"),
     "own_rom": ("my.png", "my-states.npz", "my-goal/goal.json", "walk.gif", "my-map.json"),
 }
 

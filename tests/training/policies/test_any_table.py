@@ -361,7 +361,7 @@ def test_command_lets_bots_meet(agent, capsys, tmp_path):
     flags = ["--against", "random", "--env", NIM, "--set", "players=3", "--games", "9"]
     assert main(["perfect", *flags, "--output-path", str(path)]) == 0
     shown = capsys.readouterr().out
-    assert "9 games of 3" in shown
+    assert "9 games: 3 deals, 3 rotations of the seats" in shown
     assert "openskill" in shown
     assert "drawn" not in shown
     report = json.loads(path.read_text())

@@ -115,7 +115,7 @@ def test_command(capsys, tmp_path):
     flags = ["--against", "rule_hard", "heuristic", "random", "--games", "16", "--seed", "2"]
     assert main([PRETRAINED, *flags, "--output-path", str(path)]) == 0
     shown = capsys.readouterr().out
-    assert "16 games of 4 on duplicate deals" in shown
+    assert "16 games: 4 deals, 4 rotations of the seats" in shown
     report = json.loads(path.read_text())
     assert [len(one["points"]) for one in report["players"]] == [3] * 4
     assert report["games"] == 16
