@@ -339,6 +339,12 @@ class Session:
         log.say(learner.sizes())
         if (longer := whole_rollouts(config)) is not None:
             log.say(longer)
+        if resumed:
+            log.say(
+                f"resumed at {self.steps:,} decisions"
+                if self.steps
+                else "no checkpoint was saved before: it begins again"
+            )
         log.event("resume" if resumed else "start", step=self.steps, **machine.revision())
         for text in self._warnings:
             log.warn(text)
