@@ -13,7 +13,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
+import fastenv
 from tests.needs import needs_compiler, needs_core
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -229,7 +231,8 @@ def test_readme_says_what_each_extra_is_for_and_that_training_is_not_installed()
 def test_sdist_holds_what_its_tests_and_pages_use():
     manifest = (ROOT / "MANIFEST.in").read_text()
     grafted = re.findall(r"^graft (\S+)$", manifest, re.MULTILINE)
-    used = ("training", "tests", "tools", "notebooks", "docs", "pretrained", "benchmarks", ".ci")
+    used = ("training", "tests", "tools", "notebooks", "docs", "pretrained", "benchmarks")
+    used += (".ci", ".github")
     for folder in used:
         assert folder in grafted
         assert (ROOT / folder).is_dir()
@@ -239,10 +242,37 @@ def test_sdist_holds_what_its_tests_and_pages_use():
     assert not [path for path in templates for pattern in excluded.split() if path.match(pattern)]
 
 
+def test_sdist_holds_every_page_of_the_root():
+    included = " ".join(re.findall(r"^include (.+)$", (ROOT / "MANIFEST.in").read_text(), re.M))
+    pages = {path.name for path in ROOT.glob("*.md")} | {"LICENSE", "CITATION.cff"}
+    assert pages <= set(included.split())
+
+
+def test_files_for_the_host_of_the_repository_can_be_read():
+    forms = [*(ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")]
+    flows = [*(ROOT / ".github" / "workflows").glob("*.yml")]
+    assert len(forms) == 4
+    assert len(flows) == 3
+    for path in (*forms, *flows, ROOT / ".github" / "dependabot.yml"):
+        assert isinstance(yaml.safe_load(path.read_text("utf-8")), dict)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == fastenv.__version__
+
+
+def test_workflows_run_commands_that_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)) | {"docs"}
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = path.read_text("utf-8")
+        assert set(re.findall(r"run: make ([\w-]+)", text)) <= targets
+        for name in re.findall(r"--ignore=(\S+)", text):
+            assert (ROOT / name).exists()
+        for action in re.findall(r"uses: (\S+)", text):
+            assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v1|[0-9a-f]{40})", action)
+
+
 @needs_core
 def test_core_is_built_as_asked():
     """Both stale-build traps are silent: a debug run on a release build would prove nothing."""
-    import fastenv
     from fastenv import _batch
 
     debug = os.environ.get("FASTENV_DEBUG") == "1"
