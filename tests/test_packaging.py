@@ -1,6 +1,7 @@
 """What is built and shipped, above all on a machine without a C compiler."""
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ import yaml
 
 import fastenv
 from tests.needs import needs_compiler, needs_core
+from tools import wheels
 
 ROOT = Path(__file__).resolve().parents[1]
 MAKES_THE_ENVIRONMENT = ("setup.py", "pyproject.toml", "requirements-dev.txt")
@@ -219,6 +221,17 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     assert {Path("fastenv", name) for name in wanted} <= shipped
 
 
+@pytest.mark.slow
+def test_wheel_has_a_bill_of_materials(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = [name for name in opened.namelist() if ".dist-info/sboms/" in name]
+        bill = json.loads(opened.read(name))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    own = bill["metadata"]["component"]
+    assert (own["name"], own["version"]) == ("fastenv-rl", fastenv.__version__)
+    assert [part["name"] for part in bill["components"]] == ["cython"]
+
+
 def test_readme_says_what_each_extra_is_for_and_that_training_is_not_installed():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
@@ -329,3 +342,9 @@ def test_a_declaration_that_changes_is_noticed(tmp_path):
         script = "from fastenv.game._core import VALUE; print(VALUE)"
         found.append(run("-c", script, cwd=tmp_path).stdout.strip())
     assert found == ["1", "2"]
+
+
+def test_python_of_a_wheel_is_read_from_its_name():
+    assert wheels.python_of(Path("fastenv_rl-0.1.0-cp312-cp312-linux_x86_64.whl")) == "3.12"
+    with pytest.raises(ValueError, match="one version of CPython"):
+        wheels.python_of(Path("fastenv_rl-0.1.0-py3-none-any.whl"))
