@@ -36,12 +36,12 @@ class ButtonSteering:
     def __init__(self, row: np.void, common: Common) -> None:
         self.row, self.common = row, common
         config = common.config
-        self.frame_time = config.frames_per_step * FRAME / CLOCK
+        self.frame_time: float = config.frames_per_step * FRAME / CLOCK
         there_are = {name: k for k, name in enumerate(config.actions) if config.is_allowed(k)}
         self._actions = {key: k for name, k in there_are.items() for key in _KEYS[name]}
         called = ["arrows: move"] if any(name in there_are for name in _PAD) else []
         called += [text for name, text in _CALLED.items() if name in there_are]
-        self.keys = "   ".join([*called, ".: wait", "q: leave"])
+        self.keys: str = "   ".join([*called, ".: wait", "q: leave"])
 
     def press(self, key: str) -> int | None:
         """Return the action of a key, None of one that has none."""
