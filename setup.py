@@ -5,6 +5,7 @@ Environment switches, each set to 1:
 FASTENV_DEBUG              bounds, None and sign checks on, no optimisation
 FASTENV_SANITIZE           address and undefined-behaviour sanitizers
 FASTENV_NATIVE             instructions of this machine only; never for a wheel
+FASTENV_PLAIN_C            standard C alone, as for other compilers than GCC and Clang
 FASTENV_NO_OPENMP          one thread, for compilers without OpenMP
 FASTENV_NO_EXTENSION       skip the extensions; the package runs on Numba
 FASTENV_REQUIRE_EXTENSION  fail, instead of going on without, when they cannot be compiled
@@ -13,14 +14,17 @@ FASTENV_REQUIRE_IF_ABLE    likewise, but only where something else can be compil
 setuptools looks at time stamps only: after changing a switch, build with ``--force``.
 """
 
+import json
 import os
 import sys
 import tempfile
 import textwrap
 from pathlib import Path
 
+from Cython import __version__ as cython_version
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_ext import build_ext
 from setuptools.errors import CCompilerError, ExecError, PlatformError
 
@@ -57,8 +61,9 @@ fastenv: the compiled extensions were not built.
   reason      {reason}
   still works backend="numba" and backend="reference"; backend="auto" takes Numba
   to fix      install a compiler (Debian, Ubuntu: gcc, python3-dev; Fedora: gcc, python3-devel;
-              macOS: xcode-select --install), or set FASTENV_NO_OPENMP=1 if only OpenMP is missing,
-              then install fastenv again, or run make again
+              macOS: xcode-select --install; Windows: Build Tools for Visual Studio), or set
+              FASTENV_NO_OPENMP=1 if only OpenMP is missing, then install fastenv again, or run
+              make again
 """
 
 
@@ -66,6 +71,13 @@ fastenv: the compiled extensions were not built.
 OPTIMISATION = {
     "fastenv.gameboy._core": ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"],
 }
+
+
+def microsoft_flags() -> tuple[list[str], list[str]]:
+    """Return the flags to compile and to link with MSVC, which wraps integers by itself."""
+    cflags = ["/fp:precise"]  # never fuses products into sums, unless /fp:contract is given too
+    cflags += ["/Zi", "/UNDEBUG"] if DEBUG else ["/DNDEBUG"]
+    return cflags if NO_OPENMP else [*cflags, "/openmp"], ["/DEBUG"] if DEBUG else []
 
 
 def compiler_flags() -> tuple[list[str], list[str]]:
@@ -94,14 +106,22 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     return cflags, link
 
 
+def optimisation(module: str, microsoft: bool) -> list[str]:
+    """Return the flags that say how much a module is optimised."""
+    if microsoft:
+        return ["/Od" if DEBUG else "/O2"]
+    return ["-O0"] if DEBUG else OPTIMISATION.get(module, ["-O3"])
+
+
 class Build(build_ext):
     """Choose flags once the compiler is known, and do without one where that is allowed."""
 
     def build_extensions(self):
         """Build all extensions, or say once what is missing and how to get it."""
-        cflags, link = compiler_flags()
+        microsoft = self.compiler.compiler_type == "msvc"
+        cflags, link = microsoft_flags() if microsoft else compiler_flags()
         for ext in self.extensions:
-            ext.extra_compile_args += ["-O0"] if DEBUG else OPTIMISATION.get(ext.name, ["-O3"])
+            ext.extra_compile_args += optimisation(ext.name, microsoft)
             ext.extra_compile_args += cflags
             ext.extra_link_args += link
             # Lets setuptools go on when the file is not there in the end.
@@ -109,6 +129,8 @@ class Build(build_ext):
             ext.define_macros.append(
                 ("FASTENV_DEBUG" if DEBUG else "CYTHON_WITHOUT_ASSERTIONS", None)
             )
+            if switch("PLAIN_C"):
+                ext.define_macros.append(("FASTENV_PLAIN_C", None))
         self.failure = None
         self.parallel = self.parallel or True  # one compiler a core, unless a number was asked for
         super().build_extensions()
@@ -167,11 +189,12 @@ def forget_older(source: Path) -> None:
 
 
 def extension(name: str) -> Extension:
-    """Describe one module; C headers lie beside its source."""
+    """Describe one module; C headers lie beside its source or in the package's root."""
     source = Path(*name.split(".")).with_suffix(".pyx")
     forget_older(source)
-    headers = sorted(str(path) for path in source.parent.glob("*.h"))
-    return Extension(name, [str(source)], include_dirs=[str(source.parent)], depends=headers)
+    folders = sorted({source.parent, Path("fastenv")})
+    headers = sorted(str(path) for folder in folders for path in folder.glob("*.h"))
+    return Extension(name, [str(source)], include_dirs=[*map(str, folders)], depends=headers)
 
 
 def extensions() -> list[Extension]:
@@ -193,4 +216,36 @@ def extensions() -> list[Extension]:
     )
 
 
-setup(ext_modules=extensions(), cmdclass={"build_ext": Build})
+def bill_of_materials(name: str, version: str) -> dict:
+    """List whose code the wheel holds, as CycloneDX; auditwheel adds a list of what it copies.
+
+    What fastenv requires at run time is not in the wheel: its metadata names it.
+    """
+
+    def component(kind: str, name: str, version: str, license: str) -> dict:
+        url = f"pkg:pypi/{name}@{version}"
+        licenses = [{"license": {"id": license}}]
+        return {"type": kind, "bom-ref": url, "name": name, "version": version, "purl": url,
+                "licenses": licenses}  # fmt: skip
+
+    ours = component("library", name, version, "MIT")
+    parts = [component("library", "cython", cython_version, "Apache-2.0")] if MODULES else []
+    uses = [{"ref": ours["bom-ref"], "dependsOn": [part["bom-ref"] for part in parts]}]
+    head = {"bomFormat": "CycloneDX", "specVersion": "1.6", "version": 1}
+    return head | {"metadata": {"component": ours}, "components": parts, "dependencies": uses}
+
+
+class Wheel(bdist_wheel):
+    """A wheel with its bill of materials, where PEP 770 wants it."""
+
+    def egg2dist(self, egginfo_path, distinfo_path):
+        """Make the folder of metadata."""
+        super().egg2dist(egginfo_path, distinfo_path)
+        folder = Path(distinfo_path, "sboms")
+        folder.mkdir(exist_ok=True)
+        metadata = self.distribution.metadata
+        bill = bill_of_materials(metadata.get_name(), metadata.get_version())
+        (folder / "fastenv.cdx.json").write_text(json.dumps(bill, indent=2) + "\n", "utf-8")
+
+
+setup(ext_modules=extensions(), cmdclass={"build_ext": Build, "bdist_wheel": Wheel})

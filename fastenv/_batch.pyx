@@ -23,12 +23,11 @@ cdef extern from *:
     #else
     #define FASTENV_IS_DEBUG 0
     #endif
+    #include "_portable.h"
     static inline void fastenv_prefetch(const void *start, size_t bytes) {
-    #if !defined(_MSC_VER)
         const char *p = (const char *)start;
         size_t i;
-        for (i = 0; i < bytes; i += 64) __builtin_prefetch(p + i, 1);
-    #endif
+        for (i = 0; i < bytes; i += 64) FASTENV_FETCH(p + i);
     }
     """
     const bint FASTENV_IS_DEBUG

@@ -47,15 +47,15 @@ class BatchState:
         game.shared.flags.writeable = False
         self.info_columns, self.term_columns = checks.split_columns(game, info_columns)
         self.num_envs = n = checks.as_count("num_envs", num_envs)
-        self.num_threads = checks.as_threads(num_threads, n)
+        self.num_threads: int = checks.as_threads(num_threads, n)
         checks.check_seating(spec, opponent, agent_seat)
         self.opponent, self.agent_seat = opponent, agent_seat
         self._backend = resolve(
             backend, kernel_module=spec.kernel_module, core_module=spec.core_module
         )
-        self.backend = self._backend.name
-        self.num_actions = spec.num_actions
-        self.num_agents = 1 if opponent is not None else spec.num_agents
+        self.backend: str = self._backend.name
+        self.num_actions: int = spec.num_actions
+        self.num_agents: int = 1 if opponent is not None else spec.num_agents
         self.obs_shape, self.obs_dtype = spec.obs_shape, spec.obs_dtype
 
         self._states = aligned(n, spec.state_dtype)

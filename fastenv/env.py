@@ -329,7 +329,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         configured, seating = as_seated(game, opponent, options)
         spec = configured.spec
         self.metadata = {**self.metadata, "render_modes": list(spec.render_modes)}
-        self.render_mode = check_render_mode(configured, render_mode)
+        self.render_mode: str | None = check_render_mode(configured, render_mode)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
         seating["opponent"] = opponent_of(configured, seating["opponent"])

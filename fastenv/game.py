@@ -254,11 +254,11 @@ class Game(Reference):
     bot_names: tuple[str, ...] = ()
     slow_bots: tuple[str, ...] = ()
     goal: str = ""
-    pays_rollouts = True  # whether rollouts count rewards; not needed where outcomes say it all
-    bots_read_obs = True  # whether scripted players read what is shown, or the game alone
+    pays_rollouts: bool = True  # whether rollouts count rewards; outcomes may say it all
+    bots_read_obs: bool = True  # whether scripted players read what is shown, or the game alone
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
-    keeps_shared = False  # whether ``shared`` is another than the game is made with
+    keeps_shared: bool = False  # whether ``shared`` is another than the game is made with
 
     def __init_subclass__(cls, **options: Any) -> None:
         """Let methods of a game that draws in text alone return pictures of it too."""

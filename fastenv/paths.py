@@ -42,7 +42,7 @@ class PythonLanes:
     def __init__(self, game: Game, batch: Batch) -> None:
         self.game, self.states, self.knobs = game, batch.states, batch.knobs
         self._rows = _rows(batch.states)
-        self.games = [game.create() for _ in batch.knobs]
+        self.games: list[Any] = [game.create() for _ in batch.knobs]
         n, spec = len(batch.states), game.spec
         # Flags of lanes, looked at and set one by one: bytes are three times as quick as an array.
         self.done = bytearray(n)
@@ -443,9 +443,9 @@ class Composed:
         self.reset, self.pack, self.load = lanes.reset, lanes.pack, lanes.load
         self.first_illegal, self.needs_action = lanes.first_illegal, lanes.needs_action
         self.bot_actions, self.encode_rows = encoder.bot_actions, encoder.encode_rows
-        self.completes = isinstance(lanes, CoreLanes) and lanes.loop.completes
+        self.completes: bool = isinstance(lanes, CoreLanes) and lanes.loop.completes
         loop = lanes.loop if isinstance(lanes, CoreLanes) else None
-        self.worlds = Worlds(lanes.game, self.encode_rows, loop)
+        self.worlds: Worlds = Worlds(lanes.game, self.encode_rows, loop)
         self._has_tau = lanes.game.spec.has_tau
 
     def step(

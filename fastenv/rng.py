@@ -37,7 +37,9 @@ class Rng:
     __slots__ = ("state",)
 
     def __init__(self, seed: int = 0) -> None:
-        self.state = [splitmix64((seed + (k + 1) * GOLDEN_GAMMA) & _MASK64) for k in range(4)]
+        self.state: list[int] = [
+            splitmix64((seed + (k + 1) * GOLDEN_GAMMA) & _MASK64) for k in range(4)
+        ]
 
     def next(self) -> int:
         """Return the next 64 random bits."""

@@ -166,8 +166,8 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
             "render_modes": list(spec.render_modes),
             "autoreset_mode": self.autoreset_mode,
         }
-        self.render_mode = check_render_mode(configured, render_mode)
-        self.copy = checks.as_bool("copy", copy)
+        self.render_mode: str | None = check_render_mode(configured, render_mode)
+        self.copy: bool = checks.as_bool("copy", copy)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
         if not isinstance(agents, str) or agents not in ("one", "all"):
@@ -179,8 +179,8 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, num_envs, *flags, num_threads, columns, **seating)
         self.engine = engine
-        self.backend = engine.backend
-        self.num_envs = engine.num_envs
+        self.backend: str = engine.backend
+        self.num_envs: int = engine.num_envs
         k = engine.num_agents
         self.single_observation_space = observation_space(configured, k)
         several = spaces.MultiDiscrete([spec.num_actions] * k)

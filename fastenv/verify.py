@@ -213,12 +213,12 @@ class Case:
             agent_seat = 0 if opponent is None else draw_seat(game, seed)
         if opponent is not None:
             self.options = self.options | {"opponent": opponent, "agent_seat": agent_seat}
-        self.engines = {
+        self.engines: dict[str, BatchEngine] = {
             name: BatchEngine(game, num_envs, backend, threads, columns, opponent, agent_seat)
             for name, (backend, threads) in engines.items()
         }
         self.standard_name, *self.others = self.engines
-        self.standard = self.engines[self.standard_name]
+        self.standard: BatchEngine = self.engines[self.standard_name]
         self.history: list[list[Any]] = [[] for _ in range(num_envs)]
         self.step = 0
         self._apply_to_all(

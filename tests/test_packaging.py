@@ -1,6 +1,7 @@
 """What is built and shipped, above all on a machine without a C compiler."""
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -13,8 +14,11 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
+import fastenv
 from tests.needs import needs_compiler, needs_core
+from tools import wheels
 
 ROOT = Path(__file__).resolve().parents[1]
 MAKES_THE_ENVIRONMENT = ("setup.py", "pyproject.toml", "requirements-dev.txt")
@@ -217,6 +221,17 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     assert {Path("fastenv", name) for name in wanted} <= shipped
 
 
+@pytest.mark.slow
+def test_wheel_has_a_bill_of_materials(wheel):
+    with zipfile.ZipFile(wheel) as opened:
+        (name,) = [name for name in opened.namelist() if ".dist-info/sboms/" in name]
+        bill = json.loads(opened.read(name))
+    assert (bill["bomFormat"], bill["specVersion"]) == ("CycloneDX", "1.6")
+    own = bill["metadata"]["component"]
+    assert (own["name"], own["version"]) == ("fastenv-rl", fastenv.__version__)
+    assert [part["name"] for part in bill["components"]] == ["cython"]
+
+
 def test_the_page_says_what_each_extra_is_for_and_that_training_is_not_installed():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
@@ -229,7 +244,8 @@ def test_the_page_says_what_each_extra_is_for_and_that_training_is_not_installed
 def test_sdist_holds_what_its_tests_and_pages_use():
     manifest = (ROOT / "MANIFEST.in").read_text()
     grafted = re.findall(r"^graft (\S+)$", manifest, re.MULTILINE)
-    used = ("training", "tests", "tools", "notebooks", "docs", "pretrained", "benchmarks", ".ci")
+    used = ("training", "tests", "tools", "notebooks", "docs", "pretrained", "benchmarks")
+    used += (".ci", ".github")
     for folder in used:
         assert folder in grafted
         assert (ROOT / folder).is_dir()
@@ -239,10 +255,37 @@ def test_sdist_holds_what_its_tests_and_pages_use():
     assert not [path for path in templates for pattern in excluded.split() if path.match(pattern)]
 
 
+def test_sdist_holds_every_page_of_the_root():
+    included = " ".join(re.findall(r"^include (.+)$", (ROOT / "MANIFEST.in").read_text(), re.M))
+    pages = {path.name for path in ROOT.glob("*.md")} | {"LICENSE", "CITATION.cff"}
+    assert pages <= set(included.split())
+
+
+def test_files_for_the_host_of_the_repository_can_be_read():
+    forms = [*(ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml")]
+    flows = [*(ROOT / ".github" / "workflows").glob("*.yml")]
+    assert len(forms) == 4
+    assert len(flows) == 3
+    for path in (*forms, *flows, ROOT / ".github" / "dependabot.yml"):
+        assert isinstance(yaml.safe_load(path.read_text("utf-8")), dict)
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
+    assert citation["version"] == fastenv.__version__
+
+
+def test_workflows_run_commands_that_exist():
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
+    for path in (ROOT / ".github" / "workflows").glob("*.yml"):
+        text = path.read_text("utf-8")
+        assert set(re.findall(r"run: make ([\w-]+)", text)) <= targets
+        for name in re.findall(r"--ignore=(\S+)", text):
+            assert (ROOT / name).exists()
+        for action in re.findall(r"uses: (\S+)", text):
+            assert re.fullmatch(r"[\w-]+/[\w-]+@(v\d+|release/v1|[0-9a-f]{40})", action)
+
+
 @needs_core
 def test_core_is_built_as_asked():
     """Both stale-build traps are silent: a debug run on a release build would prove nothing."""
-    import fastenv
     from fastenv import _batch
 
     debug = os.environ.get("FASTENV_DEBUG") == "1"
@@ -299,3 +342,9 @@ def test_a_declaration_that_changes_is_noticed(tmp_path):
         script = "from fastenv.game._core import VALUE; print(VALUE)"
         found.append(run("-c", script, cwd=tmp_path).stdout.strip())
     assert found == ["1", "2"]
+
+
+def test_python_of_a_wheel_is_read_from_its_name():
+    assert wheels.python_of(Path("fastenv_rl-0.1.0-cp312-cp312-linux_x86_64.whl")) == "3.12"
+    with pytest.raises(ValueError, match="one version of CPython"):
+        wheels.python_of(Path("fastenv_rl-0.1.0-py3-none-any.whl"))

@@ -95,7 +95,8 @@ def run(*command: object, cwd: Path = ROOT, text: str | None = None) -> str:
 
 def clean() -> dict[str, str]:
     """Return the environment without what belongs to the Python that runs this script."""
-    dropped = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYENV_VERSION")
+    dropped = {"PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYENV_VERSION"}
+    dropped |= {"PYTHONDONTWRITEBYTECODE"}  # each import would compile anew
     kept = {k: v for k, v in os.environ.items() if k not in dropped and not k.startswith("FASTENV")}
     # uv reads its own variable; pip's folders of wheels are told to it.
     links = os.environ.get("PIP_FIND_LINKS", "").split()

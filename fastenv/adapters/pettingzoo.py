@@ -59,12 +59,12 @@ class _View:
         use_cython: bool | None,
         render_mode: str | None,
     ) -> None:
-        self.seats = check_seats(game)
+        self.seats: Seats = check_seats(game)
         self._fields = self.seats.fields
         if self._fields is not None:
             opponent = None  # its rows show one seat by themselves
         spec = game.spec
-        self.render_mode = check_render_mode(game, render_mode)
+        self.render_mode: str | None = check_render_mode(game, render_mode)
         flags = (backend, use_numba, use_cython)
         self.engine: BatchEngine = engine_for(game, 1, *flags, 1, opponent=opponent)
         self.metadata: dict[str, Any] = {
@@ -73,7 +73,7 @@ class _View:
             "render_fps": 2,
         }
         self._names = [f"player_{seat}" for seat in range(self.seats.count)]
-        self.possible_agents = [self._names[seat] for seat in self.seats.outside]
+        self.possible_agents: list[str] = [self._names[seat] for seat in self.seats.outside]
         self.agents: list[str] = []
         mask = spaces.Box(0, 1, (spec.num_actions,), np.int8)
         shown = {"observation": observation_space(game), "action_mask": mask}

@@ -86,7 +86,7 @@ class RLlibVectorEnv(VectorEnv[dict[str, Any], Array, Array]):
                 f"agents={show(options['agents'])}: must be 'one': RLlib steps one agent, a "
                 "scripted opponent plays the others"
             )
-        self.vec = FastVectorEnv(game, info_mode="none", **options)
+        self.vec: FastVectorEnv = FastVectorEnv(game, info_mode="none", **options)
         if self.vec.autoreset_mode != AutoresetMode.NEXT_STEP:
             raise ConfigError(
                 f"autoreset_mode={show(options['autoreset_mode'])}: must be 'next_step': from any "

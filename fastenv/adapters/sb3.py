@@ -111,7 +111,7 @@ class BatchVecEnv(VecEnv):
                 f"engine shows {engine.num_agents} agents, SB3 takes one: make it with opponent="
             )
         self.engine = engine
-        self.info_columns = tuple(info_columns)
+        self.info_columns: tuple[str, ...] = tuple(info_columns)
         self.success_column = success_column
         self.monitor = monitor
         self._render_mode = check_render_mode(engine.game, render_mode)

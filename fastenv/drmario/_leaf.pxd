@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t
 from fastenv.drmario._state cimport BotParams
 
 cdef extern from "_leaf.h":
-    # Only moved about and shifted here: it has 128 bits.
+    # Only moved about here: it has 128 bits, or is a structure of two words.
     ctypedef unsigned long long Cells "fastenv_cells"
 
     ctypedef struct Planes "fastenv_planes":

@@ -1,6 +1,6 @@
 # The planner of the placement environment, from the spawn. A descent by rows (docs/drmario.md, 11.5)
 # answers nearly every query; what it cannot prove, and the extended inputs, go to the search.
-from libc.stdint cimport uint8_t, uint16_t, uint32_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from fastenv.drmario._search cimport *
@@ -21,10 +21,11 @@ cdef extern from *:
     """
     /* Bytes of the sets, at column 0, that hold a pose with rot 0 to 3. */
     static const unsigned int fastenv_bytes[4] = {0x0101, 0x01010000, 0x0100, 0x01010000};
-    static inline int fastenv_lowest(unsigned int bits) { return __builtin_ctz(bits); }
     """
     const uint32_t BYTES "fastenv_bytes"[4]
-    int lowest "fastenv_lowest"(uint32_t bits) noexcept nogil
+
+cdef extern from "_portable.h":
+    int lowest "fastenv_lowest_bit"(uint64_t bits) noexcept nogil
 
 
 # The states of a row before one frame.

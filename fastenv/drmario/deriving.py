@@ -29,7 +29,7 @@ class PythonFunction:
     def __init__(self, function: Any) -> None:
         pointers = [ctypes.c_void_p] * 3
         self._function = ctypes.PYFUNCTYPE(None, *pointers)(function)
-        self.address = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
+        self.address: int = int(ctypes.cast(self._function, ctypes.c_void_p).value or 0)
 
 
 def derive_function(game: Any) -> PythonFunction:

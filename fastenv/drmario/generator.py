@@ -73,9 +73,9 @@ class Viruses:
     """
 
     def __init__(self, level: int) -> None:
-        self.board = [t.EMPTY] * t.CELLS
+        self.board: list[int] = [t.EMPTY] * t.CELLS
         self.left = t.virus_count(level)
-        self.height = t.virus_height(level)
+        self.height: int = t.virus_height(level)
 
     def attempt(self, generator: Generator) -> bool:
         """Try to place one virus; return False if the height was rejected."""

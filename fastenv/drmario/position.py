@@ -42,7 +42,7 @@ class Record:
     """
 
     def __init__(self, dtype: np.dtype[Any], but: Collection[str] = ()) -> None:
-        self.size = dtype.itemsize
+        self.size: int = dtype.itemsize
         names = [name for name in dtype.names or () if name not in but]
         used = [name for name in names if not name.startswith("unused")]
         raw = [name for name in used if name in RAW]

@@ -77,7 +77,7 @@ class Bottle:
         horizontal = [row & row >> 1 for row in free]
         above = [*free[1:], 0xFF]  # a half above the top row is always allowed
         vertical = [row & upper for row, upper in zip(free, above, strict=True)]
-        self.fits = ([*horizontal, 0], [*vertical, 0])
+        self.fits: tuple[list[int], list[int]] = ([*horizontal, 0], [*vertical, 0])
 
     def __call__(self, x: int, y: int, rot: int) -> bool:
         """Tell whether the pose fits."""

@@ -47,14 +47,14 @@ class DrMario:
     def __init__(self, config: DrMarioConfig, demo: Any = None) -> None:
         self.config, self.demo = config, demo
         self.versus, self.replay = config.agents == 2, config.mode == "replay"
-        self.measures = config.rewards.get("column_height_penalty", 0.0) != 0.0
+        self.measures: bool = config.rewards.get("column_height_penalty", 0.0) != 0.0
         self.rng = Rng(0)
         self.bot_rng = [0] * 4
         self.reserve = [0] * t.RESERVE
         self.seed = [0, 0]
         self.frame = self.demo_at = self.demo_left = 0
         self.task_max_frames = self.task_max_spawns = 0
-        self.players = [Player(self) for _ in range(config.agents)]
+        self.players: list[Player] = [Player(self) for _ in range(config.agents)]
         self.stack: list[list[list[Any]]] = []  # by player, earlier frames, the oldest first
         self.forget()
 

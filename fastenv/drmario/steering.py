@@ -30,7 +30,7 @@ class PlacementSteering:
     """
 
     idle: int | None = None
-    frame_time = 0.0
+    frame_time: float = 0.0
     keys = (
         "left/right or a/d: move   up or w: turn   z: turn back   down or s: deeper\n"
         "Enter or space: drop   q: leave"

@@ -9,15 +9,20 @@
 #include <stdint.h>
 #include <time.h>
 
-#if defined(_MSC_VER)
+#include "../_portable.h"
+
+#if FASTENV_GNU_C
+#define FASTENV_ADD(number, amount) __atomic_fetch_add(number, amount, __ATOMIC_RELAXED)
+#elif defined(_MSC_VER)
 #include <intrin.h>
 #define FASTENV_ADD(number, amount) _InterlockedExchangeAdd64(number, amount)
-#define FASTENV_COLD __declspec(noinline)
-#define FASTENV_RARELY(truth) (truth)
 #else
-#define FASTENV_ADD(number, amount) __atomic_fetch_add(number, amount, __ATOMIC_RELAXED)
-#define FASTENV_COLD __attribute__((noinline, cold))
-#define FASTENV_RARELY(truth) __builtin_expect((truth) != 0, 0)
+static inline int64_t fastenv_add(int64_t *number, int64_t amount) {
+    int64_t before = *number; /* of several threads at once some may be lost: these are statistics */
+    *number += amount;
+    return before;
+}
+#define FASTENV_ADD(number, amount) fastenv_add(number, amount)
 #endif
 
 enum { ONE_OF = 32 };
@@ -50,7 +55,7 @@ static inline int64_t clock_ns(void) {
 
 /* Of a clock that is read more quickly, where there is one. */
 static inline int64_t clock_ticks(void) {
-#if defined(__x86_64__) && defined(__GNUC__)
+#if defined(__x86_64__) && FASTENV_GNU_C
     return (int64_t)__builtin_ia32_rdtsc();
 #else
     return clock_ns();
@@ -66,11 +71,11 @@ static inline void start_step(Watch *watch) {
 }
 
 /* Out of the way of the other 31 steps. */
-static FASTENV_COLD void start_watched(Watch *watch) {
+FASTENV_COLD void start_watched(Watch *watch) {
     watch->drawing -= clock_ticks();
 }
 
-static FASTENV_COLD void end_watched(Watch *watch) {
+FASTENV_COLD void end_watched(Watch *watch) {
     watch->drawing += clock_ticks();
     watch->lines++;
 }

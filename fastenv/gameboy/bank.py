@@ -41,7 +41,7 @@ class Player:
     """
 
     def __init__(self, cartridge: Cartridge, solver: Solver | None) -> None:
-        self.console = Console(cartridge, power_up_row(cartridge))
+        self.console: Console = Console(cartridge, power_up_row(cartridge))
         self.solver = solver
 
     def read(self, address: int) -> int:

@@ -149,7 +149,7 @@ class Solver:
     """
 
     def __init__(self, world: World | None = None) -> None:
-        self.world = load_world() if world is None else world
+        self.world: World = load_world() if world is None else world
 
     def button(self, read: ReadMemory) -> str | None:
         """Return the button to press in this step, ``None`` for no button.

@@ -35,7 +35,7 @@ class ButtonSteering:
     def __init__(self, row: np.void, common: Common) -> None:
         self.row, self.common = row, common
         config = common.config
-        self.frame_time = config.frames_per_step * FRAME / CLOCK
+        self.frame_time: float = config.frames_per_step * FRAME / CLOCK
         names = config.action_names
         there_are = {name: k for k, name in enumerate(names) if config.is_allowed(k)}
         self.idle = there_are.get(NOTHING)
@@ -43,7 +43,7 @@ class ButtonSteering:
         called = ["arrows: move"] if any(name in there_are for name in _PAD) else []
         called += [text for name, text in _CALLED.items() if name in there_are]
         called += [".: wait"] if self.idle is not None else []
-        self.keys = "   ".join([*called, "q: leave"])
+        self.keys: str = "   ".join([*called, "q: leave"])
 
     def press(self, key: str) -> int | None:
         """Return the action of a key, None of one that has none."""

@@ -10,15 +10,8 @@ from fastenv.prospector cimport _game
 from fastenv.prospector._resample cimport resample_row
 from fastenv.prospector._state cimport Shared, State, Tables
 
-cdef extern from *:
-    """
-    #if defined(_MSC_VER)
-    #define FASTENV_FETCH(p)
-    #else
-    #define FASTENV_FETCH(p) __builtin_prefetch((p), 1)
-    #endif
-    """
-    void FASTENV_FETCH(const void* p) noexcept nogil
+cdef extern from "_portable.h":
+    void FASTENV_FETCH(const void* place) noexcept nogil
 
 cdef extern from "_maths.h":
     double fastenv_neglog(double draw) noexcept nogil

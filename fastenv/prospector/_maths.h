@@ -26,18 +26,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "../_portable.h"
+
 #define FASTENV_NORMAL_ERROR 3e-12
 
-#define FASTENV_INLINE static inline __attribute__((always_inline))
-
-/* Compiled twice, for wider vectors too; which one runs is settled when the module is loaded. The
-   same bits either way: AVX2 does not bring the fused multiply-add with it. */
-#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
-    !defined(__SANITIZE_ADDRESS__)
-#define FASTENV_CLONED static __attribute__((target_clones("avx2", "default")))
-#else
-#define FASTENV_CLONED static
-#endif
+/* For wider vectors too. The same bits either way: AVX2 does not bring the fused multiply-add. */
+#define FASTENV_WIDER FASTENV_CLONED("avx2")
 
 /* a draw as a double; SSE2 converts signed integers only */
 FASTENV_INLINE double fastenv_widen(uint32_t draw) {
@@ -123,7 +117,7 @@ FASTENV_INLINE double fastenv_clamp(double x, double low, double high) {
 /* -- the market ------------------------------------------------------------------------------- */
 
 /* New prices of the six commodities at tick t from twelve draws; return 0 if one is in doubt. */
-FASTENV_CLONED int fastenv_prices(const uint32_t *draws, double t, const float *phase,
+FASTENV_WIDER int fastenv_prices(const uint32_t *draws, double t, const float *phase,
                                   const float *period, const float *amp, const float *inventory,
                                   const float *sales, const double *base, const double *sigma,
                                   const double *low, const double *high, double slack,
@@ -201,7 +195,7 @@ FASTENV_INLINE void fastenv_shares(const double *e, double error, float *below, 
 /* What the maths library is needed for in four asteroids, from draws in FASTENV_ORDER. Numbers of
    out: 0-5 true composition, 6-11 first estimate, 12 stability, 13 richness. Returns 0 if anything
    is in doubt. */
-FASTENV_CLONED int fastenv_asteroids(const uint32_t *draws, double slack, float *out) {
+FASTENV_WIDER int fastenv_asteroids(const uint32_t *draws, double slack, float *out) {
     double e[18 * FASTENV_BLOCK];
     float above[14 * FASTENV_BLOCK];
     /* a quotient of sums of logarithms is off by twice their error */
@@ -230,7 +224,7 @@ FASTENV_CLONED int fastenv_asteroids(const uint32_t *draws, double slack, float 
 /* -- edges ------------------------------------------------------------------------------------ */
 
 /* f32(0.05 z) for n pairs of draws; returns 0 if one is in doubt. */
-FASTENV_CLONED int fastenv_noises(const uint32_t *first, const uint32_t *second, int n,
+FASTENV_WIDER int fastenv_noises(const uint32_t *first, const uint32_t *second, int n,
                                   double slack, float *out) {
     const double error = slack * 0.05 * FASTENV_NORMAL_ERROR;
     int i, doubt = 0;

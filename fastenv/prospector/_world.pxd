@@ -13,11 +13,8 @@ cdef inline double clamp(double x, double low, double high) noexcept nogil:
     return x if x < high else high
 
 
-cdef extern from *:
-    """
-    static inline int fastenv_first_bit(unsigned x) { return __builtin_ctz(x); }
-    """
-    int fastenv_first_bit(unsigned x) noexcept nogil
+cdef extern from "_portable.h":
+    int fastenv_lowest_bit(uint64_t bits) noexcept nogil
 
 cdef extern from "_maths.h":
     const unsigned char FASTENV_ORDER[20]
@@ -121,7 +118,7 @@ cdef inline void count_hops(State* s, const Graph* g) noexcept nogil:
     while ring:
         reached = 0
         while ring:
-            node = fastenv_first_bit(ring)
+            node = fastenv_lowest_bit(ring)
             ring &= ring - 1
             s.steps_to_station[node] = hops
             reached |= g.neighbors[node]

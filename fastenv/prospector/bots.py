@@ -118,16 +118,16 @@ class View:
 
     def __init__(self, obs: list[float]) -> None:
         self.fuel, self.hull, self.heat, self.tool, self.cargo, self.alert, self.time = obs[:7]
-        self.credits = math.expm1(clamp(obs[7], 0.0, 1.0) * math.log1p(CREDITS_CAP))
-        self.load = obs[8:14]  # of each commodity
+        self.credits: float = math.expm1(clamp(obs[7], 0.0, 1.0) * math.log1p(CREDITS_CAP))
+        self.load: list[float] = obs[8:14]  # of each commodity
         self.kits, self.stabilizers = obs[14:16]
-        self.at_station = obs[17] > 0.5
-        self.price = obs[PRICES : PRICES + NUM_COMMODITIES]
-        self.price_change = obs[PRICE_CHANGES : PRICE_CHANGES + NUM_COMMODITIES]
-        self.neighbors = [
+        self.at_station: bool = obs[17] > 0.5
+        self.price: list[float] = obs[PRICES : PRICES + NUM_COMMODITIES]
+        self.price_change: list[float] = obs[PRICE_CHANGES : PRICE_CHANGES + NUM_COMMODITIES]
+        self.neighbors: list[list[float]] = [
             obs[NEIGHBORS + NEIGHBOR_SIZE * k :][:NEIGHBOR_SIZE] for k in range(MAX_NEIGHBORS)
         ]
-        self.asteroids = [
+        self.asteroids: list[Asteroid] = [
             Asteroid(obs[ASTEROIDS + ASTEROID_SIZE * a :][:ASTEROID_SIZE])
             for a in range(MAX_ASTEROIDS)
         ]
@@ -196,7 +196,7 @@ class Asteroid:
 
     def __init__(self, block: list[float]) -> None:
         self.valid, self.selected = block[0] > 0.5, block[10] > 0.5
-        self.comp = block[1:7]
+        self.comp: list[float] = block[1:7]
         self.stability, self.depletion, self.conf = block[7:10]
 
 

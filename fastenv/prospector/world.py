@@ -50,7 +50,7 @@ class World:
     """
 
     def __init__(self) -> None:
-        self.rng = Pcg()
+        self.rng: Pcg = Pcg()
         self.clear_world()
 
     def clear_world(self) -> None:

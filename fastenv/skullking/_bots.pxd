@@ -158,7 +158,7 @@ cdef inline int heuristic_card(
     cdef bint wants = s.bid[seat] > s.won[seat]
     cdef double pw, strength, value, best_value = 0.0
     while slots:
-        i = fastenv_ctz(slots)
+        i = fastenv_lowest_bit(slots)
         slots &= slots - 1
         card = s.hand[seat][i]
         strength = tb.strength[card]
@@ -198,7 +198,7 @@ cdef inline int bot_discard(
     if kind == RANDOM:
         return nth_bit(slots, rng_bounded(rng, count_bits(slots)))
     if difficulty(kind) == 0:
-        return fastenv_ctz(slots)
+        return fastenv_lowest_bit(slots)
     rank_hand(s, tb, seat, rank)
     return extreme_slot(rank, slots, s.bid[seat] <= s.won[seat])
 

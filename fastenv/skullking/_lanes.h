@@ -1,19 +1,24 @@
 /* A hand fits one vector register. These helpers work on all of it at once and without branches:
    hands are short and of random length, so that a mispredicted branch costs more than it saves.
-   Vector extensions of GCC and Clang; no particular processor is needed. */
+   Vector extensions of GCC and Clang, loops elsewhere; no particular processor is needed. */
 #ifndef FASTENV_SKULLKING_LANES_H
 #define FASTENV_SKULLKING_LANES_H
 
 #include <stdint.h>
 #include <string.h>
 
+#include "../_portable.h"
+
 #define FASTENV_HAND 11 /* MAX_HAND */
 
+#if FASTENV_GNU_C
 typedef int8_t fastenv_bytes __attribute__((vector_size(16)));
+#endif
 
 /* Remove a card from a sorted hand and move the ones above it up; the last slot becomes 0.
    Reads 17 bytes from `hand`, writes 11. */
 static inline void fastenv_remove(int8_t *hand, int card) {
+#if FASTENV_GNU_C
     fastenv_bytes here, above, moves;
     uint64_t words[2];
     memcpy(&here, hand, 16);
@@ -23,17 +28,29 @@ static inline void fastenv_remove(int8_t *hand, int card) {
     memcpy(words, &here, 16); /* whole words: vectors of odd lengths would go through memory */
     memcpy(hand, &words[0], 8);
     memcpy(hand + 8, &words[1], 2);
+#else
+    int i;
+    for (i = 0; i < FASTENV_HAND - 1; i++)
+        hand[i] = hand[i + (hand[i] >= card)];
+#endif
     hand[FASTENV_HAND - 1] = 0;
 }
 
 /* Write the first n of 16 readable cards in ascending order: a card's place is the number of
    smaller ones. */
 static inline void fastenv_sort_hand(int8_t *hand, const int8_t *cards, int n) {
-    fastenv_bytes keys, place = {0};
     int i;
+#if FASTENV_GNU_C
+    fastenv_bytes keys, place = {0};
     memcpy(&keys, cards, 16);
     for (i = 0; i < n; i++)
         place -= keys > cards[i];
+#else
+    int k, place[16] = {0};
+    for (i = 0; i < n; i++)
+        for (k = 0; k < 16; k++)
+            place[k] += cards[k] > cards[i];
+#endif
     for (i = 0; i < n; i++)
         hand[place[i]] = cards[i];
 }
@@ -51,7 +68,7 @@ static inline int fastenv_count(uint64_t low, uint64_t high) {
 /* Position of the lowest bit set in two words, one of which is not 0, and without branches. */
 static inline int fastenv_lowest(uint64_t low, uint64_t high) {
     int empty = low == 0;
-    return 64 * empty + __builtin_ctzll(low | (high & -(uint64_t)empty));
+    return 64 * empty + fastenv_lowest_bit(low | (high & (0 - (uint64_t)empty)));
 }
 
 /* Position of the middle bit set in two words: of k, k / 2 lie below. Up to eleven are set. */

@@ -17,11 +17,8 @@ cdef struct Outcome:
     uint64_t tally  # see Tables.tally
 
 
-cdef extern from *:
-    """
-    static inline int fastenv_ctz(unsigned x) { return __builtin_ctz(x); }
-    """
-    int fastenv_ctz(unsigned x) noexcept nogil
+cdef extern from "_portable.h":
+    int fastenv_lowest_bit(uint64_t bits) noexcept nogil
 
 cdef extern from "_lanes.h":
     void fastenv_remove(int8_t* hand, int card) noexcept nogil
@@ -127,7 +124,7 @@ cdef inline int nth_bit(unsigned bits, int n) noexcept nogil:
     while n:
         bits &= bits - 1
         n -= 1
-    return fastenv_ctz(bits)
+    return fastenv_lowest_bit(bits)
 
 
 # -- trick resolution (docs/skullking.md, 4) ----------------------------------------------------

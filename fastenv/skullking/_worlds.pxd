@@ -35,19 +35,14 @@ cdef struct Unseen:
     int8_t dealt[NUM_CARDS + 16]  # fastenv_sort_hand reads 16 from any place
 
 
-cdef extern from *:
-    """
-    static inline int fastenv_ctz64(uint64_t x) { return __builtin_ctzll(x); }
-    static inline int fastenv_count64(uint64_t x) { return __builtin_popcountll(x); }
-    """
-    int fastenv_ctz64(uint64_t x) noexcept nogil
-    int fastenv_count64(uint64_t x) noexcept nogil
+cdef extern from "_portable.h":
+    int fastenv_popcount(uint64_t bits) noexcept nogil
 
 
 # -- sets of cards ------------------------------------------------------------------------------
 
 cdef inline int size_of(const uint64_t* cards) noexcept nogil:
-    return fastenv_count64(cards[0]) + fastenv_count64(cards[1])
+    return fastenv_popcount(cards[0]) + fastenv_popcount(cards[1])
 
 
 cdef inline void set_remove(uint64_t* words, int card) noexcept nogil:
@@ -59,12 +54,12 @@ cdef inline int list_cards(const uint64_t* cards, int8_t* out) noexcept nogil:
     cdef int n = 0
     cdef uint64_t word = cards[0]
     while word:
-        out[n] = fastenv_ctz64(word)
+        out[n] = fastenv_lowest_bit(word)
         word &= word - 1
         n += 1
     word = cards[1]
     while word:
-        out[n] = 64 + fastenv_ctz64(word)
+        out[n] = 64 + fastenv_lowest_bit(word)
         word &= word - 1
         n += 1
     return n

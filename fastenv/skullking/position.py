@@ -36,7 +36,7 @@ class Position:
     def __init__(self, rules: Any, knobs: Any) -> None:
         self.rules: SimpleNamespace = to_namespace(rules)
         self.knobs: SimpleNamespace = to_namespace(knobs)
-        self.rng = Rng(0)
+        self.rng: Rng = Rng(0)
         self.deal_seed = 0
         self.agent = self.actor = 0
         self.phase: int = Phase.BID
@@ -180,13 +180,13 @@ class _Rows:
 
     def __init__(self, names: list[str]) -> None:
         self.format = RowFormat(STATE_DTYPE[names], raw=[name for name in RAW if name in names])
-        self.fields = self.format.fields
+        self.fields: dict[str, Any] = self.format.fields
         plain = {k: v for k, v in self.fields.items() if k not in ("rng", *RAW, *LENGTHS)}
-        self.numbers = [name for name, where in plain.items() if isinstance(where, int)]
-        self.lists = [name for name, where in plain.items() if isinstance(where, slice)]
-        self.special = [name for name in ("rng", *LENGTHS, *RAW) if name in names]
-        self.numbers_of = itemgetter(*self.numbers)
-        self.lists_of = itemgetter(*self.lists)
+        self.numbers: list[str] = [name for name, where in plain.items() if isinstance(where, int)]
+        self.lists: list[str] = [name for name, where in plain.items() if isinstance(where, slice)]
+        self.special: list[str] = [name for name in ("rng", *LENGTHS, *RAW) if name in names]
+        self.numbers_of: itemgetter[tuple[str, str, *tuple[str, ...]]] = itemgetter(*self.numbers)
+        self.lists_of: itemgetter[tuple[str, str, *tuple[str, ...]]] = itemgetter(*self.lists)
         self.numbers_in = itemgetter(*(plain[name] for name in self.numbers))
         places: list[int] = []
         for name in (*self.numbers, *self.lists, *self.special):

@@ -41,13 +41,13 @@ class Bus:
     """
 
     def __init__(self, cartridge: Cartridge) -> None:
-        self.interrupts = Interrupts()
-        self.timer = Timer(self.interrupts)
-        self.joypad = Joypad(self.interrupts)
-        self.serial = Serial(self.interrupts)
-        self.apu = Apu()
-        self.ppu = Ppu(self.interrupts)
-        self.cart = Cart(cartridge)
+        self.interrupts: Interrupts = Interrupts()
+        self.timer: Timer = Timer(self.interrupts)
+        self.joypad: Joypad = Joypad(self.interrupts)
+        self.serial: Serial = Serial(self.interrupts)
+        self.apu: Apu = Apu()
+        self.ppu: Ppu = Ppu(self.interrupts)
+        self.cart: Cart = Cart(cartridge)
         self.wram = bytearray(0x2000)
         self.hram = bytearray(0x7F)
         self.dma = 0  # the register

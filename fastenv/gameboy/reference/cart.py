@@ -14,13 +14,13 @@ class Cart:
 
     def __init__(self, cartridge: Cartridge) -> None:
         self.cartridge = cartridge
-        self.mbc = cartridge.mbc
+        self.mbc: Mbc = cartridge.mbc
         self.ram, self.ram_bits = bytearray(cartridge.ram_size), cartridge.ram_bits
         self.rom_bank = 0 if self.mbc == Mbc.NONE else 1
         self.ram_bank = 0
         self.bank_mode = 0
         self.ram_enable = 0
-        self.clock = Clock() if cartridge.has_clock else None
+        self.clock: Clock | None = Clock() if cartridge.has_clock else None
 
     # -- what is read --
 

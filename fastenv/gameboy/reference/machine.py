@@ -39,8 +39,8 @@ class Machine:
         self, cartridge: Cartridge, strict_video_access: bool = True, fixed_frames: bool = False
     ) -> None:
         self.cartridge, self.fixed_frames = cartridge, fixed_frames
-        self.bus = Bus(cartridge)
-        self.cpu = Cpu(self.bus)
+        self.bus: Bus = Bus(cartridge)
+        self.cpu: Cpu = Cpu(self.bus)
         self.ppu = self.bus.ppu
         self.ppu.strict = strict_video_access
         self._power_up()
