@@ -8,7 +8,7 @@ import pytest
 
 import fastenv
 from fastenv.registry import short_id
-from tools.site import commands, outside
+from tools.site import commands, history, outside
 from tools.site.pages import CODE, FRONT_MATTER, ROOT, Site, with_one_title
 from training import __main__ as training
 
@@ -142,3 +142,26 @@ def test_what_comes_from_elsewhere_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.css").write_text("a { background: url(data:x) } b { src: url('//x.org/c') }")
     found = [line.rpartition("loads ")[2] for line in outside.loaded_from_elsewhere(tmp_path)]
     assert found == ["//x.org/c", "https://x.org/a.js", "//x.org/b.css"]
+
+
+def test_the_history_draws_what_was_recorded_twice(tmp_path: Path) -> None:
+    rows = [
+        {"created": f"2026-01-0{day}T00:00:00Z", "cpu_model": "X", "noisy": day == 2, "ran": ran}
+        for day in (1, 2)
+        for ran in ({"timed": "step_many", "backend": "fast", "env": "A-v0", "num_envs": 4},)
+    ]
+    rows.append({**rows[0], "ran": {**rows[0]["ran"], "num_envs": 8}})  # only once
+    rows.append({**rows[0], "ran": {**rows[0]["ran"], "backend": "numba"}})
+    file = tmp_path / "history.jsonl"
+    file.write_text("\n".join(json.dumps({**row, "steps_per_cpu_s": 1e6}) for row in rows))
+    (series,) = history.by_environment(file).values()
+    assert [len(found) for found in series.values()] == [2]
+    history.draw(series, tmp_path / "a.svg")
+    assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+
+
+def test_the_page_of_the_history_shows_every_picture(tmp_path: Path) -> None:
+    history.write(tmp_path)
+    shown = re.findall(r"\((history-[\w-]+\.svg)\)", (tmp_path / "history.md").read_text())
+    assert sorted(shown) == sorted(path.name for path in tmp_path.glob("*.svg"))
+    assert len(shown) >= 5

@@ -13,7 +13,7 @@ import sys
 
 from sphinx.cmd.build import build_main
 
-from tools.site import commands
+from tools.site import commands, history
 from tools.site.outside import loaded_from_elsewhere
 from tools.site.pages import ROOT, Site
 
@@ -27,6 +27,7 @@ def main() -> int:
         shutil.rmtree(folder, ignore_errors=True)
     Site(os.environ.get("FASTENV_REPOSITORY_URL", "")).lay_out(SOURCE)
     commands.write(SOURCE / "reference" / "cli")
+    history.write(SOURCE / "explanation")
     places = ("-d", TREES, "-c", ROOT / "docs", SOURCE, OUT)
     status = build_main([*STRICT, "-j", "auto", *map(str, places)])
     for line in loaded_from_elsewhere(OUT):
