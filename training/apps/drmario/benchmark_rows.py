@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import fastenv
-from fastenv.drmario import _core, _reachability
+from fastenv.drmario import _reachability
 from fastenv.drmario import tables as t
 from fastenv.engine import rng_streams
 from fastenv.vector import allocate
@@ -31,9 +31,6 @@ FRAMES_ASKED = {"none": 15e6, "bitplane_bottle": 5e6}  # frames a second, by obs
 PLACEMENTS_ASKED = {0: 2_500, 10: 8_000, 20: 20_000}  # decisions a second, by level
 QUERY_MS = {0: 0.25, 10: 0.08}  # by level
 OVER_REFERENCE, GREEDY_ASKED = 100, 1_500
-SUCCESSORS_OF = "placements 20"
-LEAF_FEATURES = len(t.GREEDY) - 2  # all but viruses and frames
-SUCCESSORS_ASKED = 1.5e6  # a second, with what a leaf counts
 SHARES = {"sb3": 0.25, "native": 0.20}
 TRAINING: dict[str, Any] = {
     "level": 10,
@@ -89,10 +86,6 @@ def placement_works(name: str, level: int, backend: str, lanes: int, steps: int)
     row = _fields(play.engine, options) | {"name": name, "ran": play.ran()}
     row["what"] = "random feasible placements, warp"
     works = {name: replace(play.work(), row=lambda: row)}
-    if name == SUCCESSORS_OF:
-        behind = row | {"name": "successors", "ran": play.ran(timed="successors and leaf features")}
-        behind["what"] = "successors, leaf features too, decisions of random feasible placements"
-        works["successors"] = replace(successors_work(play), row=lambda: behind)
     if level in QUERY_MS and backend != "reference":
         query = row | {"name": f"queries {level}", "ran": play.ran(timed="planner alone")}
         query["what"] = "planner alone, decisions of random feasible placements"
@@ -115,23 +108,6 @@ def query_work(play: Playback) -> Work:
     board, parity = np.concatenate(boards), np.concatenate(parities)
     gravity = np.concatenate(gravities)
     return Work(lambda: _reachability.plan(board, parity, gravity), len(board))
-
-
-def successors_work(play: Playback) -> Work:
-    """Return what is behind all placements of a decision of each lane, and what a leaf counts."""
-    play.rewind()
-    for actions in play.actions:
-        play.engine.step_many(actions)
-    game: Any = play.engine.game
-    states = play.engine.get_states()
-
-    def run() -> int:
-        _, found = game.successors(states, trusted=True)
-        counts = np.empty((len(found), LEAF_FEATURES), np.int32)
-        _core.count_bottles(np.ascontiguousarray(found["board"]), counts)
-        return len(found)
-
-    return Work(run, run())
 
 
 def greedy_work(lanes: int) -> Work:
@@ -264,7 +240,6 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
     asked = {f"frames {obs}": least for obs, least in FRAMES_ASKED.items()}
     asked |= {f"placements {level}": least for level, least in PLACEMENTS_ASKED.items()}
     asked["greedy"] = GREEDY_ASKED
-    behind = named["successors"]
     queries = {level: named[f"queries {level}"] for level in QUERY_MS}
     over, under = named["placements 10"], named["reference"]
     beside = f"{title(over)}: over {under['backend']}, n={under['num_envs']}"
@@ -273,7 +248,6 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
             speed(f"{title(named[name])}: steps a CPU second", least, named[name])
             for name, least in asked.items()
         ),
-        speed(f"{title(behind)}: successors a CPU second", SUCCESSORS_ASKED, behind),
         *(
             time_of_step(f"{title(row)}: CPU milliseconds a query", QUERY_MS[level], row, 1e3)
             for level, row in queries.items()
