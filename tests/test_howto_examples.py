@@ -17,7 +17,8 @@ FOLDER = ROOT / "docs" / "howto"
 # Page -> how many examples it has.
 ADAPTERS = {"gymnasium": 2, "sb3": 1, "pettingzoo": 2, "torch": 2, "cleanrl": 2}
 GAMES = {"drmario_reader": 1, "train_gameboy": 1}
-ELSEWHERE = {"agents": 3, "torchrl": 4}  # tests/training/policies, and below
+# Tested where agents and RAM maps are, and below.
+ELSEWHERE = {"agents": 3, "torchrl": 4, "own_game_ram": 7}
 
 
 def examples_of(page):
