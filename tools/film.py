@@ -41,7 +41,7 @@ def by_solver() -> Iterator[Image.Image]:
     env = fastenv.make("LanternWalk-v0", render_mode="rgb_array")
     env.reset(seed=0)
     config: Any = env.game.config  # type: ignore[attr-defined]
-    solver, buttons = Solver(), list(config.actions)
+    solver, buttons = Solver(), list(config.action_names)
 
     def choose() -> int:
         memory = env.get_state()["wram"]
