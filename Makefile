@@ -47,6 +47,9 @@ lint: $(VENV)
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	PATH="$(dir $(PY)):$$PATH" cython-lint fastenv
+	mkdir -p build
+	PATH="$(dir $(PY)):$$PATH" PYTHONPATH="$(CURDIR):$(CURDIR)/typings" basedpyright \
+	    --verifytypes fastenv --ignoreexternal > build/types.txt || (cat build/types.txt; exit 1)
 
 build: $(EXTENSION)
 
