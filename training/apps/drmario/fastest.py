@@ -91,7 +91,8 @@ def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clea
     start = engine.get_states([0])
     found: tuple[int, tuple[int, ...]] | None = None
     for frame_weight in FRAME_WEIGHTS:
-        found = _search(engine, start, frame_weight, None if found is None else found[0]) or found
+        limit = None if found is None else found[0]
+        found = _search(game, engine, start, frame_weight, limit) or found
     if found is None:
         return None
     frames, trace = found
@@ -99,7 +100,7 @@ def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clea
 
 
 def _search(
-    engine: BatchEngine, rows: Array, frame_weight: int, limit: int | None
+    game: DrMarioGame, engine: BatchEngine, rows: Array, frame_weight: int, limit: int | None
 ) -> tuple[int, tuple[int, ...]] | None:
     """Return frames and placements of the fastest clear of a beam below a limit, if there is one.
 
@@ -108,7 +109,7 @@ def _search(
     steps: list[tuple[Array, Array]] = []
     found = None
     for _ in range(MOST_PILLS):
-        clear, behind = _expand(engine.game, rows, frame_weight, limit)
+        clear, behind = _expand(game, rows, frame_weight, limit)
         if clear is not None:
             parent, action, limit = clear
             found = limit, (*_trace(steps, parent), action)
