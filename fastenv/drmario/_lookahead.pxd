@@ -309,11 +309,12 @@ cdef inline int64_t play_on(
     return total
 
 
-cdef inline int32_t lookahead_action(
-    const Shared* c, const Head* h, const Player* p, const uint16_t* costs, const BotParams* w
+cdef inline int consider(
+    const Shared* c, const Head* h, const Player* p, const uint16_t* costs, const BotParams* w,
+    Candidate* found, int* kept,
 ) noexcept nogil:
-    # The placement that weighs most with those behind it.
-    cdef Candidate found[MAX_CANDIDATES]
+    # Weigh the first placements that are followed, and those that are kept by their rollouts; the
+    # best one is the first. Return how many are followed.
     cdef Candidate second[MAX_CANDIDATES]
     cdef Decision due = decision_of(p, h.frame, c.rules.agents)
     cdef Search s
@@ -322,9 +323,18 @@ cdef inline int32_t lookahead_action(
     count = bring_to_front(found, list_candidates(&s, &due, costs, found), w.first)
     for i in range(count):
         found[i].weight = look_behind(&s, &due, found + i, second + i)
-    if w.kept > 0:
-        count = bring_to_front(found, count, w.kept, second)
-    for i in range(min(count, w.kept)):
+    kept[0] = bring_to_front(found, count, w.kept, second)
+    for i in range(kept[0]):
         found[i].weight = play_on(&s, &due, found + i, second + i, found[i].weight)
-    bring_to_front(found, count, 1)
+    bring_to_front(found, kept[0] if kept[0] > 0 else count, 1)
+    return count
+
+
+cdef inline int32_t lookahead_action(
+    const Shared* c, const Head* h, const Player* p, const uint16_t* costs, const BotParams* w
+) noexcept nogil:
+    # The placement that weighs most with those behind it.
+    cdef Candidate found[MAX_CANDIDATES]
+    cdef int kept
+    consider(c, h, p, costs, w, found, &kept)
     return found[0].action

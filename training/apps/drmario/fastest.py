@@ -136,10 +136,10 @@ def _expand(
         if limit is None or frames[best] < limit:
             limit = int(frames[best])
             clear = int(parents[best]), int(found["action"][best]), limit
-    going = found["reason"] == t.Reason.NONE
+    running = found["reason"] == t.Reason.NONE
     if limit is not None:
-        going &= frames < limit
-    parents, found, frames = parents[going], found[going], frames[going]
+        running &= frames < limit
+    parents, found, frames = parents[running], found[running], frames[running]
     viruses = t.from_bcd(rows["players"]["virus_bcd"][parents, 0].astype(np.int64))
     weights = count_bottles(found["board"]) @ np.array([WEIGHTS[name] for name in COUNTED])
     weights += frame_weight * frames - WEIGHTS["virus"] * (viruses - found["viruses"])
