@@ -223,7 +223,11 @@ class Convolutions(nn.Module):
     num_cells : int
         Cells of what is found.
     size_out : int
+    may_reorder : bool
+        ``vmap`` knows one order of the axes of planes; whoever needs it sets this to False.
     """
+
+    may_reorder = True
 
     def __init__(
         self,
@@ -250,7 +254,8 @@ class Convolutions(nn.Module):
         if self._is_board:
             for width, *kernel in board:
                 padding = [side // 2 for side in kernel]
-                layers += [nn.Conv2d(channels, width, kernel, 1, padding), nn.ReLU()]
+                convolution = nn.Conv2d(channels, width, kernel, 1, padding)
+                layers += [convolution, nn.ReLU(inplace=True)]  # a pass over the memory less
                 channels = width
         else:
             for width, kernel, stride in images:
@@ -273,7 +278,7 @@ class Convolutions(nn.Module):
             planes = numbers.unsqueeze(1) if numbers.ndim == 3 else numbers
             if self._last:
                 planes = planes.movedim(3, 1)
-        if self._is_board and planes.is_cpu:  # oneDNN's are up to twice as fast so
+        if self._is_board and planes.is_cpu and self.may_reorder:  # which oneDNN prefers
             planes = planes.contiguous(memory_format=torch.channels_last)
         found: Tensor = self.layers(planes)
         return found.flatten(1)

@@ -92,19 +92,22 @@ def test_the_teacher_plays_at_first_as_far_as_it_leads(lead, share):
     learner = learner_of(lead=lead)
     trainer = learner.trainer
     trainer.start()
-    wanted = []
+    wanted, best = [], []
     decide = trainer._auxiliary.decide
 
     def watch(t, first, engine, logits):
         wanted.append(engine.bot_actions("greedy", np.ones((16, 4), np.uint64)))
+        legal = trainer.rollout.mask[t] != 0
+        best.append(logits.masked_fill(~legal, -1e9).argmax(1).numpy())
         return decide(t, first, engine, logits)
 
     trainer._auxiliary.decide = watch
     trainer.collect()
     played = trainer.rollout.action.numpy()
     learner.close()
-    same = float((played == np.array(wanted)).mean())
+    same, own = (float((played == np.array(each)).mean()) for each in (wanted, best))
     assert same == 1.0 if share else same < 0.5
+    assert own == 1.0 if not share else own < 0.5
 
 
 def test_a_leading_teacher_is_asked_once_and_answers_what_it_played():
