@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.backend import Backend
 from fastenv.errors import ConfigError, show
 from fastenv.pillow import needs_pillow
 from fastenv.rng import Rng
@@ -26,6 +27,7 @@ from fastenv.seats import Seats
 from fastenv.spec import NO_KNOBS, Compiled, GameSpec
 
 __all__ = [
+    "CONSIDERED_DTYPE",
     "Compiled",
     "Game",
     "GameSpec",
@@ -39,6 +41,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 Bytes = npt.NDArray[np.uint8]
+
+CONSIDERED_DTYPE = np.dtype([("action", "i4"), ("count", "i4"), ("value", "f8")])
 
 
 class Reference(ABC):
@@ -423,6 +427,33 @@ class Game(Reference):
 
     def step_times(self) -> StepTimes | None:
         """Begin to count where the time of compiled steps goes; None: it is not known."""
+        return None
+
+    @property
+    def bots_that_look_ahead(self) -> tuple[str, ...]:
+        """Return the bots of which :meth:`considered` tells something."""
+        return ()
+
+    def considered(
+        self, row: np.void, agent: int, bot: str, backend: str | Backend = "auto"
+    ) -> Array | None:
+        """Return what a bot that looks ahead finds of the actions it follows, the best one first.
+
+        Parameters
+        ----------
+        row : record of the spec's ``state_dtype``
+        agent : int
+            Whose decision it is.
+        bot : str
+        backend : str or Backend
+            As for an engine.
+
+        Returns
+        -------
+        ndarray of CONSIDERED_DTYPE, shape (k,), or None
+            Action, mean value in the game's unit, and how many continuations that is the mean of.
+            None for bots that do not look ahead, the default, and where no decision is due.
+        """
         return None
 
     def bot(self, name: str) -> Array:

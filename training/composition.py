@@ -227,6 +227,12 @@ def _seeds() -> Callable[[list[str]], int]:
     return seed_command.main
 
 
+def _fastest() -> Callable[[list[str]], int]:
+    from training.apps.drmario import fastest_command
+
+    return fastest_command.main
+
+
 def _viewer() -> Callable[[list[str]], int]:
     from training.apps.drmario.viewer import command
 
@@ -245,6 +251,7 @@ PROGRAMS = {
     "reader": Command("read Dr. Mario from the frames of a camera", _reader),
     "values": Command("train what closes the rollouts of a search in Skull King", _values),
     "evaluate seeds": Command("Dr. Mario over its registry of seeds", _seeds),
+    "evaluate fastest": Command("the fastest clears of Dr. Mario's registered games", _fastest),
     "watch viewer": Command("Dr. Mario while it is played", _viewer),
 }
 

@@ -11,7 +11,6 @@ from typing import Any
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.run.command_line import new_parser
-from training.run.names import is_search
 from training.run.options import require
 
 ABOUT = """\
@@ -40,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     about = "option of the environment: level=5"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--opponents", help="bots to play with; default those of the training")
-    about = "show what those who search thought of each decision"
+    about = "show what those who search or look ahead thought of each decision"
     parse.add_argument("--think", action="store_true", help=about)
     parse.add_argument("--seed", type=int, default=0, help="of the episode")
     parse.add_argument("--max-steps", type=int, default=300, help="decisions to show; default 300")
@@ -61,8 +60,6 @@ def _watch(args: argparse.Namespace) -> None:
 
     if args.think:
         require(args.out is None, "--think", True, "left out with --out: a film shows no thoughts")
-        names = [args.path, *(args.against or ())]
-        require(any(map(is_search, names)), "--think", True, "left out: none of them searches")
 
     from rich.console import Console
 

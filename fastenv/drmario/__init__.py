@@ -18,7 +18,16 @@ import numpy.typing as npt
 
 from fastenv.backend import Backend
 from fastenv.configured import ConfiguredGame
-from fastenv.drmario import bots, encoding, position, render, rewards, successors, worlds
+from fastenv.drmario import (
+    bots,
+    considering,
+    encoding,
+    position,
+    render,
+    rewards,
+    successors,
+    worlds,
+)
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import ACTIONS, KNOBS, MODES, DrMarioConfig, write_knobs
 from fastenv.drmario.deriving import derive_function
@@ -283,6 +292,16 @@ class DrMarioGame(ConfiguredGame):
         if costs is None or min(costs) == t.INFEASIBLE:
             return None
         return PlacementSteering(row, costs)
+
+    @property
+    def bots_that_look_ahead(self) -> tuple[str, ...]:
+        placed = self.config.placement
+        return tuple(name for name in self.bot_names if name in t.LOOKING_AHEAD and placed)
+
+    def considered(
+        self, row: np.void, agent: int, bot: str, backend: str | Backend = "auto"
+    ) -> Array | None:
+        return considering.considered(self, row, agent, bot, backend)
 
     def bot(self, name: str) -> Array:
         kind = bots.bot_kind(name, self.config)

@@ -3,7 +3,7 @@
 The rules are in ``_game.pxd`` and, for placements, in ``_placement.pxd``. There is a table for each
 kind of decision and number of players.
 """
-from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from fastenv cimport _batch
@@ -11,7 +11,7 @@ from fastenv._rng cimport rng_bounded
 from fastenv.drmario._falling cimport buttons_to, can_be_placed, is_falling, plan_falling
 from fastenv.drmario._game cimport reset as start_episode, step_frame
 from fastenv.drmario._leaf cimport Counts, Planes, count_bottle, planes_of
-from fastenv.drmario._lookahead cimport lookahead_action
+from fastenv.drmario._lookahead cimport MAX_CANDIDATES, Candidate, consider, lookahead_action
 from fastenv.drmario._placement cimport plan_costs, reset_placement, step_placement
 from fastenv.drmario._state cimport (
     BOT_GREEDY, BOT_LOOKAHEAD2, BOT_RANDOM, INFEASIBLE, NUM_PLACEMENTS, BotParams, Costs, Head,
@@ -254,6 +254,39 @@ def plan_rows(const uint8_t[:, ::1] rows, const uint8_t[::1] shared, int agent, 
                 memcpy(&out[i, 0], costs.costs, sizeof(costs.costs))
             else:
                 memset(&out[i, 0], 0xFF, sizeof(costs.costs))
+
+
+def consider_placements(
+    const uint8_t[::1] row, const uint8_t[::1] shared, int agent, const uint16_t[::1] costs,
+    const uint8_t[::1] params, int32_t[::1] actions, int64_t[::1] weights
+):
+    """Write which placements a bot that looks ahead follows and what they weigh, the best one first.
+
+    Parameters
+    ----------
+    row : (bytes of a row,)
+    shared : (bytes of the shared record,)
+    agent : whose decision it is
+    costs : (512,); one is finite
+    params : (bytes of BOT_DTYPE,)
+    actions, weights : (256,), written
+
+    Returns
+    -------
+    followed, kept : int
+        How many were written, and how many of the first of them are weighed by rollouts.
+    """
+    cdef const Head* head = <const Head*>&row[0]
+    cdef Candidate found[MAX_CANDIDATES]
+    cdef int i, count, kept
+    with nogil:
+        count = consider(
+            <const Shared*>&shared[0], head, <const Player*>(head + 1) + agent, &costs[0],
+            <const BotParams*>&params[0], found, &kept
+        )
+        for i in range(count):
+            actions[i], weights[i] = found[i].action, found[i].weight
+    return count, kept
 
 
 def count_bottles(const uint8_t[:, ::1] boards, int32_t[:, ::1] out):

@@ -233,28 +233,27 @@ cdef inline int64_t roll_out(
     return total + placed.weight
 
 
-cdef inline int64_t worth_of(
-    const Search* s, const Decision* due, const Candidate* second, const uint32_t* hashed
+cdef inline int64_t weigh_third(
+    const Search* s, const Decision* due, const Candidate* second,
+    Player* after, Decision* following, Best* best,
 ) noexcept nogil:
-    # Nine times what a second placement weighs with what is behind it: the best third placements,
-    # or with `hashed` their rollouts.
+    # Follow a second placement to the best placement of each third pill; return the sum of what
+    # those weigh.
     cdef uint16_t costs[NUM_PLACEMENTS]
+    following[0] = decision_of(after, go_on(s, due, second, after, costs), due.agents)
+    return best_of_all_pills(s, following, costs, best)
+
+
+cdef inline int64_t worth_of(
+    const Search* s, const Decision* due, const Candidate* second
+) noexcept nogil:
+    # Nine times what a second placement weighs with the best third ones behind it.
     cdef Best best[NUM_PILLS]
     cdef Player after
     cdef Decision following
-    cdef int64_t total
-    cdef int third
-    cdef uint32_t frame
     if second.over:
         return NUM_PILLS * second.weight
-    frame = go_on(s, due, second, &after, costs)
-    following = decision_of(&after, frame, due.agents)
-    total = best_of_all_pills(s, &following, costs, best)
-    if hashed != NULL:
-        total = 0
-        for third in range(NUM_PILLS):
-            total += roll_out(s, &following, best + third, third, hashed[0])
-    return NUM_PILLS * second.gain + total
+    return NUM_PILLS * second.gain + weigh_third(s, due, second, &after, &following, best)
 
 
 cdef inline int64_t look_behind(
@@ -279,7 +278,7 @@ cdef inline int64_t look_behind(
         most = found[0].weight
     else:
         for i in range(count):
-            worth = worth_of(s, &following, found + i, NULL)
+            worth = worth_of(s, &following, found + i)
             if worth > most:
                 best, most = i, worth
     second[0] = found[best]
@@ -292,25 +291,30 @@ cdef inline int64_t play_on(
 ) noexcept nogil:
     # The sum of a placement's rollouts, or as many times what it is worth if the game ends before.
     cdef uint16_t costs[NUM_PLACEMENTS]
-    cdef Player after
-    cdef Decision following
-    cdef int64_t total = 0
-    cdef int i
+    cdef Best best[NUM_PILLS]
+    cdef Player after, behind
+    cdef Decision following, last
+    cdef int64_t total
+    cdef int i, third
     cdef uint32_t hashed
     if first.over or second.over:
         return s.weights.repeats * worth
     following = decision_of(&after, go_on(s, due, first, &after, costs), due.agents)
+    weigh_third(s, &following, second, &behind, &last, best)
+    total = s.weights.repeats * NUM_PILLS * (first.gain + second.gain)
     for i in range(s.weights.repeats):
         hashed = ROLLOUT_HASH * (due.frame * <uint32_t>s.weights.repeats + <uint32_t>i + 1)
-        total += NUM_PILLS * first.gain + worth_of(s, &following, second, &hashed)
+        for third in range(NUM_PILLS):
+            total += roll_out(s, &last, best + third, third, hashed)
     return total
 
 
-cdef inline int32_t lookahead_action(
-    const Shared* c, const Head* h, const Player* p, const uint16_t* costs, const BotParams* w
+cdef inline int consider(
+    const Shared* c, const Head* h, const Player* p, const uint16_t* costs, const BotParams* w,
+    Candidate* found, int* kept,
 ) noexcept nogil:
-    # The placement that weighs most with those behind it.
-    cdef Candidate found[MAX_CANDIDATES]
+    # Weigh the first placements that are followed, and those that are kept by their rollouts; the
+    # best one is the first. Return how many are followed.
     cdef Candidate second[MAX_CANDIDATES]
     cdef Decision due = decision_of(p, h.frame, c.rules.agents)
     cdef Search s
@@ -319,9 +323,18 @@ cdef inline int32_t lookahead_action(
     count = bring_to_front(found, list_candidates(&s, &due, costs, found), w.first)
     for i in range(count):
         found[i].weight = look_behind(&s, &due, found + i, second + i)
-    if w.kept > 0:
-        count = bring_to_front(found, count, w.kept, second)
-    for i in range(min(count, w.kept)):
+    kept[0] = bring_to_front(found, count, w.kept, second)
+    for i in range(kept[0]):
         found[i].weight = play_on(&s, &due, found + i, second + i, found[i].weight)
-    bring_to_front(found, count, 1)
+    bring_to_front(found, kept[0] if kept[0] > 0 else count, 1)
+    return count
+
+
+cdef inline int32_t lookahead_action(
+    const Shared* c, const Head* h, const Player* p, const uint16_t* costs, const BotParams* w
+) noexcept nogil:
+    # The placement that weighs most with those behind it.
+    cdef Candidate found[MAX_CANDIDATES]
+    cdef int kept
+    consider(c, h, p, costs, w, found, &kept)
     return found[0].action

@@ -48,6 +48,24 @@ class Candidate:
         return -self.gain - self.rest, self.action
 
 
+@dataclass(frozen=True)
+class Considered:
+    """A first placement that was followed.
+
+    Parameters
+    ----------
+    action : int
+    weight : int
+        The sum of what it weighs with what is behind it.
+    count : int
+        Of how many it is the sum: third pills, or rollouts.
+    """
+
+    action: int
+    weight: int
+    count: int
+
+
 def lookahead_action(
     game: DrMario, player: Player, costs: Sequence[int], weights: Weights, looking: Looking
 ) -> int:
@@ -63,17 +81,29 @@ def lookahead_action(
     weights : mapping of str to int
     looking : Looking
     """
+    return consider(game, player, costs, weights, looking)[0].action
+
+
+def consider(
+    game: DrMario, player: Player, costs: Sequence[int], weights: Weights, looking: Looking
+) -> list[Considered]:
+    """Return the first placements that are followed, the best one first; see the same parameters.
+
+    Those that are played on come before all others.
+    """
     found = []
     for first in best_of(candidates(player, costs, weights, looking), looking.first):
         worth, second = look_behind(game, player, first, weights, looking)
         found.append((-worth, first.action, first, second))
     found.sort(key=lambda each: each[:2])
-    if not looking.kept:
-        return found[0][1]
-    return min(
+    scale = t.NUM_PILLS if looking.second else 1
+    kept = sorted(
         (-play_on(game, player, first, second, -minus, weights, looking), action)
         for minus, action, first, second in found[: looking.kept]
-    )[1]
+    )
+    played = [Considered(action, -minus, scale * looking.repeats) for minus, action in kept]
+    others = found[looking.kept :]
+    return played + [Considered(action, -minus, scale) for minus, action, *_ in others]
 
 
 def look_behind(

@@ -22,14 +22,18 @@ import numpy.typing as npt
 from fastenv import checks
 from fastenv.backend import Backend, resolve
 from fastenv.drmario import tables as t
+from fastenv.drmario.greedy import count_bottle
 from fastenv.drmario.player import MASK32, Player
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import SUCCESSOR_DTYPE
 from fastenv.drmario.tables import Next, Reason
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, StateError, show
 
 Array = npt.NDArray[Any]
 Found = tuple[npt.NDArray[np.int32], Array]
+
+# What is counted in a bottle, by the names of the weights of bots (docs/drmario.md, 17.2).
+COUNTED = tuple(name for name in t.GREEDY if name not in ("virus", "frame"))
 
 
 def of_rows(game: Any, rows: object, agent: int, backend: str | Backend, trusted: bool) -> Found:
@@ -64,6 +68,38 @@ def _compiled(game: Any, rows: Array, agent: int) -> Found:
     out = found.view(np.uint8).reshape(count, SUCCESSOR_DTYPE.itemsize)
     _core.write_successors(raw, shared, agent, costs, parents, out)
     return parents, found
+
+
+def count_bottles(boards: npt.ArrayLike, backend: str | Backend = "auto") -> npt.NDArray[np.int32]:
+    """Return what bots weigh in settled bottles, int32 (n, 11) by the names of ``COUNTED``.
+
+    Parameters
+    ----------
+    boards : array_like of uint8, shape (n, 128)
+        Their cells, such as the field ``board`` of :func:`of_rows`.
+    backend : str or Backend
+        As for an engine.
+
+    Raises
+    ------
+    StateError
+        If the boards have another shape or dtype.
+    """
+    given = np.asarray(boards)
+    if given.dtype != np.uint8 or given.ndim != 2 or given.shape[1] != t.CELLS:
+        found = f"{given.dtype} {given.shape}"
+        raise StateError(f"boards of {found} are not possible: they must be uint8 (n, {t.CELLS})")
+    which = resolve(backend, kernel_module=None, core_module="fastenv.drmario._core")
+    counts = np.zeros((len(given), len(COUNTED)), np.int32)
+    if which.use_cython:
+        from fastenv.drmario import _core
+
+        _core.count_bottles(np.ascontiguousarray(given), counts)
+        return counts
+    for board, row in zip(given, counts, strict=True):
+        found_here = count_bottle(board.tolist())
+        row[:] = [found_here[name] for name in COUNTED]
+    return counts
 
 
 def successors(game: DrMario, agent: int) -> npt.NDArray[np.void]:

@@ -11,6 +11,7 @@ from fastenv.drmario import make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.greedy import count_bottle
 from fastenv.drmario.state import SUCCESSOR_DTYPE
+from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, StateError
 from tests.drmario.boards import GAMES, hand_made, positions
@@ -70,19 +71,26 @@ def test_they_are_what_the_engine_makes_of_placements(name):
 
 @needs_core
 def test_what_is_counted_in_bottles():
-    from fastenv.drmario import _core
-
-    rng, names = np.random.default_rng(4), list(t.GREEDY)[1:-1]
+    rng = np.random.default_rng(4)
     boards = np.full((400, t.CELLS), t.EMPTY, np.uint8)
     hand_made(rng, boards)
     boards[0] = t.EMPTY
     boards[200:] = np.where(rng.random((200, t.CELLS)) < 0.5, t.EMPTY, boards[200:])
     boards[300:, : 8 * 7] = t.EMPTY
-    out = np.zeros((len(boards), len(names)), np.int32)
-    _core.count_bottles(boards, out)
-    for board, counts in zip(boards, out, strict=True):
+    found = count_bottles(boards, "cython")
+    np.testing.assert_array_equal(found, count_bottles(boards, "reference"))
+    assert (found.any(0)).all()
+    for board, counts in zip(boards, found, strict=True):
         wanted = count_bottle(board.tolist())
-        assert dict(zip(names, counts.tolist(), strict=True)) == {n: wanted[n] for n in names}
+        assert dict(zip(COUNTED, counts.tolist(), strict=True)) == {n: wanted[n] for n in COUNTED}
+
+
+@pytest.mark.parametrize(
+    "boards", [np.zeros((2, 127), np.uint8), np.zeros(128, np.uint8), [[0] * 128]]
+)
+def test_boards_of_another_shape_are_refused(boards):
+    with pytest.raises(StateError, match=r"must be uint8 \(n, 128\)"):
+        count_bottles(boards)
 
 
 @needs_core

@@ -6,6 +6,7 @@ due, and who sits there decides.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -20,6 +21,7 @@ from fastenv.errors import ConfigError, StateError, show
 from fastenv.registry import short_id
 from fastenv.seats import EXTERNAL, Seats
 from training.policies.policy import Policy, Who
+from training.policies.thought import Thought
 from training.run import games
 from training.run.options import require
 from training.run.seating import SEATING, env_of_table, without_seating
@@ -151,6 +153,12 @@ class BotGuest:
     seed : int
         Of its generators, one a lane.
 
+    Attributes
+    ----------
+    listener : callable or None
+        Is told lane and :class:`~training.policies.thought.Thought` of every decision for which the
+        bot looked ahead.
+
     Raises
     ------
     ConfigError
@@ -162,14 +170,33 @@ class BotGuest:
     def __init__(self, name: str, engine: BatchEngine, seed: int) -> None:
         engine.game.bot(name)
         self._name, self._streams = name, rng_streams(seed, engine.num_envs)
+        self.listener: Callable[[int, Thought], None] | None = None
 
     def begin(self, lanes: np.ndarray) -> None:
         """Bots remember nothing."""
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return its choices."""
+        begun = time.process_time()
         actions: np.ndarray = engine.bot_actions(self._name, self._streams)[lanes]
+        if self.listener is not None:
+            self._tell(engine, lanes, 1000 * (time.process_time() - begun) / len(lanes))
         return actions
+
+    def _tell(self, engine: Any, lanes: np.ndarray, milliseconds: float) -> None:
+        """Tell what it found of the actions that it followed."""
+        assert self.listener is not None
+        game, rows = engine.game, engine.get_states(lanes)
+        seats = engine.get_actors(lanes) if game.num_seats > 1 else np.zeros(len(lanes), int)
+        for lane, row, seat in zip(lanes.tolist(), rows, seats.tolist(), strict=True):
+            found = game.considered(row, seat, self._name)
+            if found is not None and len(found):
+                unknown = np.full(len(found), np.nan)
+                action, value, count = found["action"], found["value"], found["count"]
+                chosen = int(action[0])
+                self.listener(
+                    lane, Thought(action, value, unknown, count, unknown, chosen, milliseconds)
+                )
 
 
 class PolicyGuest:

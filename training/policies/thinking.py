@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 MOST = 12  # actions that are shown
-NAME = 26  # letters of an action
+NAME = 26, 36  # letters of an action, least and most
 BAR = 8, 60  # columns of a bar, least and most
-CHOSEN = "▶"
+CHOSEN, NONE = "▶", "-"
+HEADS = ("mean", "±", "worlds", "policy %")  # a column that says nothing is left out
 
 
 class Thoughts:
@@ -38,7 +39,7 @@ class Thoughts:
         return bool(searching)
 
     def __call__(self, lane: int, thought: Any) -> None:
-        """Hear of a :class:`training.search.thoughts.Thought`.
+        """Hear of a :class:`training.policies.thought.Thought`.
 
         Raises
         ------
@@ -82,22 +83,24 @@ def table(thought: Any, name_of: Callable[[int], str], width: int) -> Table:
 
     Parameters
     ----------
-    thought : training.search.thoughts.Thought
+    thought : training.policies.thought.Thought
     name_of : callable
     width : int
         Columns of the terminal.
     """
     order = np.argsort(-thought.mean, kind="stable")
     order = order[np.argsort(thought.actions[order] != thought.chosen, kind="stable")][:MOST]
-    names = [_short(name_of(int(thought.actions[k]))) for k in order]
     numbers = [_numbers(thought, k) for k in order]
-    heads = ("mean", "±", "worlds", "policy %")
-    taken = (
-        4
-        + max(map(len, names))
-        + sum(2 + max(len(head), *(len(row[i]) for row in numbers)) for i, head in enumerate(heads))
-    )
-    room = max(BAR[0], min(BAR[1], width - taken - 2))
+    heads = [head for i, head in enumerate(HEADS) if any(row[i] != NONE for row in numbers)]
+    numbers = [
+        [cell for head, cell in zip(HEADS, row, strict=True) if head in heads] for row in numbers
+    ]
+    columns = zip(heads, zip(*numbers, strict=True), strict=True)
+    taken = 6 + sum(2 + max(len(head), *map(len, cells)) for head, cells in columns)
+    longest = max(NAME[0], min(NAME[1], width - taken - 2 * BAR[0]))
+    names = [_short(name_of(int(thought.actions[k])), longest) for k in order]
+    taken += max(len("action"), *map(len, names))
+    room = max(BAR[0], min(BAR[1], width - taken))
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
     shown.title = Text(_title(thought), "dim")
     shown.add_column("")
@@ -119,21 +122,23 @@ def table(thought: Any, name_of: Callable[[int], str], width: int) -> Table:
 
 def _title(thought: Any) -> str:
     spent = f"{thought.milliseconds:.3g} ms"
+    if not np.isfinite(thought.error).any():
+        return f"thought for {spent}"
     return f"thought for {spent}; ±: standard error of the distance to {CHOSEN}"
 
 
-def _short(name: str) -> str:
-    return name if len(name) <= NAME else f"{name[: NAME - 1]}…"
+def _short(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
 def _numbers(thought: Any, k: int) -> list[str]:
     """Return the cells of an action."""
     mean, error, wanted = thought.mean[k], thought.error[k], thought.wanted[k]
     return [
-        f"{mean:.2f}" if math.isfinite(mean) else "-",
-        f"{error:.2f}" if math.isfinite(error) else "-",
+        f"{mean:.2f}" if math.isfinite(mean) else NONE,
+        f"{error:.2f}" if math.isfinite(error) else NONE,
         str(int(thought.worlds[k])),
-        f"{100 * wanted:.1f}" if math.isfinite(wanted) else "-",
+        f"{100 * wanted:.1f}" if math.isfinite(wanted) else NONE,
     ]
 
 

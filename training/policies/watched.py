@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from rich.text import Text
 
 import fastenv
 from fastenv.registry import short_id
-from training.policies.guests import find_table
+from training.policies.guests import Guest, find_table, make_guest
 from training.policies.policy import Agent, Policy
 from training.policies.thinking import Thoughts
 from training.run import games
@@ -66,6 +66,7 @@ def trained(path: str, runs: str, options: Mapping[str, Any], think: bool = Fals
         require(isinstance(agent.base, Policy), "who", path, allowed)
         assert isinstance(agent.base, Policy)
         return searching(agent, _maker(agent.base, options), think)
+    require(not think, "--think", think, "left out: none of them searches")
     named = Path(path) if Path(path).exists() else Path(runs) / path
     allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
     require(named.exists(), "who", path, allowed)
@@ -124,7 +125,9 @@ def scripted(name: str, env: str, options: Mapping[str, Any], think: bool = Fals
     game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
     if player is None:
         game.bot(name)
-        player = partial(bot, name)
+        check_think(think, [name], game)
+        return looking_ahead(name, make, think)
+    check_think(think, [], game)
 
     def begin(seed: int) -> Choose:
         policy = player(seed, 1)
@@ -135,11 +138,32 @@ def scripted(name: str, env: str, options: Mapping[str, Any], think: bool = Fals
     return Watched(short, make, begin)
 
 
-def bot(name: str, seed: int, lanes: int) -> Any:
-    """Return a scripted player for an engine's lanes."""
-    from training.evaluation.policies import Bot
+def looking_ahead(name: str, make: Callable[..., Any], think: bool) -> Watched:
+    """Return a bot, which tells what it found if it looks ahead."""
+    thoughts, lane = Thoughts(think), np.arange(1)
 
-    return Bot(name, lanes, seed)
+    def begin(seed: int) -> Choose:
+        seated: list[Guest] = []
+
+        def choose(env: Any, obs: Any) -> int:
+            engine = env.unwrapped.engine
+            if not seated:
+                seated.append(make_guest(name, engine, seed))
+                if think:
+                    thoughts.listen(seated)
+            return int(seated[0].act(engine, lane)[0])
+
+        return choose
+
+    return Watched(name, make, begin, thoughts)
+
+
+def check_think(think: bool, names: Sequence[str], game: Any) -> None:
+    """Refuse ``--think`` where none of the players of a game has anything to show."""
+    thinks = any(is_search(name) or name in game.bots_that_look_ahead for name in names)
+    ahead = ", ".join(game.bots_that_look_ahead)
+    allowed = f"left out: none of them searches{ahead and f' or is one of {ahead}'}"
+    require(not think or thinks, "--think", think, allowed)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from training.policies.contest import load_players, table_of
 from training.policies.guests import Guest, make_guest
 from training.policies.person import number_names
 from training.policies.thinking import Thoughts
-from training.policies.watched import Episode
+from training.policies.watched import Episode, check_think
 from training.run import games
 from training.run.options import require
 
@@ -48,6 +48,7 @@ def at_table(
     require(len(players) <= count, "--against", names[1:], f"1 to {count - 1} players")
     engine = table.make(1)
     check_render_mode(engine.game, mode)
+    check_think(args.think, names, engine.game)
     seated = [players[k % len(players)] for k in range(count)]
     labels = number_names([player.short for player in seated])
     guests = [make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(seated)]

@@ -10,11 +10,11 @@ from typing import Any
 from fastenv import BatchEngine
 from training.policies.load import load_policy
 from training.policies.policy import Policy
+from training.policies.thought import Thought
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
 from training.search.guest import SearchGuest, SearchPlayer
 from training.search.options import SearchOptions
-from training.search.thoughts import Thought
 
 ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 

@@ -13,11 +13,11 @@ import numpy as np
 from fastenv import BatchEngine
 from training.policies.guests import Guest, make_guest
 from training.policies.policy import Policy
+from training.policies.thought import Thought
 from training.run.options import require
 from training.search.options import SearchOptions
 from training.search.searcher import STEP, Found, Searcher
 from training.search.seeds import mix
-from training.search.thoughts import Thought
 
 
 @dataclass

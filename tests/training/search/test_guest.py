@@ -12,11 +12,11 @@ from training.policies import thinking
 from training.policies.contest import load_players, play_table
 from training.policies.guests import find_table, make_guest
 from training.policies.thinking import Thoughts
+from training.policies.thought import Thought
 from training.run.envs import make_engine
 from training.search.agent import SearchAgent, load
 from training.search.guest import SearchPlayer, draw_step
 from training.search.options import SearchOptions
-from training.search.thoughts import Thought
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
@@ -227,7 +227,9 @@ def test_a_bar_an_action_fits_the_terminal(width, capsys):
     error = np.where(np.arange(n) == 3, np.nan, 9.5)
     thought = Thought(np.arange(n), mean, error, worlds, np.full(n, 1 / n), 5, 12.0)
     console = Console(width=width)
-    console.print(thinking.table(thought, lambda a: f"a long name of an action, {a}", width))
+    console.print(
+        thinking.table(thought, lambda a: f"a long name of an action of a card game, {a}", width)
+    )
     lines = capsys.readouterr().out.splitlines()
     assert max(map(len, lines)) <= width
     assert len([line for line in lines if "a long name" in line]) == thinking.MOST
@@ -242,6 +244,6 @@ def test_equal_actions_have_equal_bars(capsys):
     same = np.zeros(3)
     thought = Thought(np.arange(3), same, same, np.full(3, 4), same * np.nan, 0, 1.0)
     Console(width=80).print(thinking.table(thought, str, 80))
-    lines = capsys.readouterr().out.splitlines()[2:]
-    assert len({line.count("█") for line in lines}) == 1
-    assert all(line.rstrip().endswith("-") for line in lines)
+    lines = capsys.readouterr().out.splitlines()[1:]
+    assert lines[0].split() == ["action", "mean", "±", "worlds"]  # no policy was asked
+    assert len({line.count("█") for line in lines[1:]}) == 1

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.needs import needs_core
 from training import evaluate, play, watch
 from training.apps.skullking.evaluation import MatchProtocol
 from training.evaluation.protocols import get_protocol
@@ -19,6 +20,7 @@ from training.search.searcher import Searcher
 PRETRAINED = "pretrained/skullking-ppo"
 SEARCH = f"search:{PRETRAINED},worlds=2"
 FLAT = "SkullKingFlat-v0"
+PILLS = "DrMarioPlacement-v0"
 
 
 def files_of(folder):
@@ -250,10 +252,26 @@ def test_ctrl_c_is_said_and_pressed_twice_leaves(words, capsys, monkeypatch):
     assert "points:" not in shown
 
 
+@needs_core
+@pytest.mark.parametrize("table", [[], ["--against", "greedy"]])
+def test_watch_shows_what_a_bot_has_found(table, capsys):
+    env = "DrMarioVersus-v0" if table else PILLS
+    words = ["lookahead3", *table, "--env", env, "--max-steps", "2", "--think", "--delay", "0"]
+    assert watch.main(words) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("thought for") == (1 if table else 2)  # greedy has the other seat
+    for line in shown.splitlines():
+        if line.startswith("▶"):
+            assert line.split()[-1] == "9"  # third pills
+            assert line.split()[1] == "row"
+
+
 @pytest.mark.parametrize(
     ("words", "refused"),
     [
         ([PRETRAINED, "--think"], "--think must be left out: none of them searches"),
+        (["heuristic", "--env", FLAT, "--think"], "left out: none of them searches"),
+        (["greedy", "--env", PILLS, "--think"], "or is one of lookahead2, lookahead3, rollouts"),
         ([SEARCH, "--think", "--out", "x.gif"], "--think must be left out with --out"),
         (["search:heuristic"], "must be search:RUN, or with --env search:BOT"),
         (["search:nobody", "--env", FLAT], "bot 'nobody'"),

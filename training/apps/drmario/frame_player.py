@@ -22,6 +22,11 @@ SHOWN = (
 )
 
 
+def is_falling(player: Any) -> bool:
+    """Return whether a player's pill falls, so that buttons move it."""
+    return bool(player["mode"] == Mode.PLAYING and player["next_action"] == Next.FALLING)
+
+
 class FramePlayer:
     """Plays a seat of an engine of one lane; see :class:`training.policies.guests.Guest`.
 
@@ -58,9 +63,8 @@ class FramePlayer:
         row = engine.get_states(lanes)[0]
         seat = int(engine.get_actors(lanes)[0]) if len(row["players"]) > 1 else 0
         player = row["players"][seat]
-        falling = player["mode"] == Mode.PLAYING and player["next_action"] == Next.FALLING
         pill = int(player["reserve_index"])
-        if falling and self._pill.get(seat) != pill:
+        if is_falling(player) and self._pill.get(seat) != pill:
             self._pill[seat] = pill
             self._script[seat] = self._plan(row, player)
         script = self._script.get(seat, b"")

@@ -1,0 +1,207 @@
+"""The fastest clear of a game whose pills are known: a beam over placements.
+
+The seed of a game fixes all its pills, so that a clear is a plan without chance. Every position of
+the beam is followed by all placements; those behind which bottle, viruses and frames weigh most go
+on. The beam ends when none of its positions can be faster than the clear that was found. How much
+a frame should weigh beside the bottle differs from game to game, so several weights are tried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from fastenv import BatchEngine
+from fastenv.drmario import DrMarioGame, make_game, reachability
+from fastenv.drmario import tables as t
+from fastenv.drmario.successors import COUNTED, count_bottles
+from training.apps.drmario.best_times import Clear
+from training.apps.drmario.frame_player import is_falling
+from training.evaluation.replays import Replay, record
+from training.run.envs import make_engine
+from training.run.options import require
+
+FRAMES_ENV = "DrMarioFrame-v0"
+WIDTH, MOST_WIDTH = 1000, 100_000
+MOST_PILLS = 1000  # of a clear
+SPARE = 4  # positions looked through for each that is kept, as many have equal bottles
+# Weights of a bottle that all beams share, and of a frame, one after the other.
+WEIGHTS, FRAME_WEIGHTS = t.LOOKAHEAD_FAR, (-8, -5, -12)
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Behind:
+    """Placements that may go on, arrays of shape (k,).
+
+    Parameters
+    ----------
+    parents, actions : ndarray of int
+        In which position of the beam, and which placement.
+    frames : ndarray of int
+        Since the first decision.
+    boards : ndarray of uint8, shape (k, 128)
+    weights : ndarray of int
+        What orders them.
+    """
+
+    parents: Array
+    actions: Array
+    frames: Array
+    boards: Array
+    weights: Array
+
+    def best(self, width: int) -> Array:
+        """Return the numbers of those that weigh most, without repeats of a bottle, best first."""
+        order = np.argsort(-self.weights, kind="stable")[: SPARE * width]
+        bottles = np.ascontiguousarray(self.boards[order]).view(f"V{t.CELLS}").ravel()
+        _, first = np.unique(bottles, return_index=True)
+        found: Array = order[np.sort(first)][:width]
+        return found
+
+
+def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clear | None:
+    """Return the fastest clear that a beam finds, or None if all of its positions lose.
+
+    Parameters
+    ----------
+    level : int
+        From 0 on.
+    speed : str
+    seed : int
+        As the option ``game_seed``.
+    width : int
+        Positions that are followed after each pill.
+
+    Raises
+    ------
+    ConfigError
+        For options that the game or the beam does not have.
+    """
+    require(t.HIGHEST_LEVEL >= level >= 0, "level", level, f"from 0 to {t.HIGHEST_LEVEL}")
+    require(1 <= width <= MOST_WIDTH, "width", width, f"from 1 to {MOST_WIDTH:,}")
+    game = make_game(level=level, speed=speed, game_seed=seed, obs="none")
+    engine = BatchEngine(game, width, info_columns=())
+    engine.reset_many(seeds=0)
+    start = engine.get_states([0])
+    found: tuple[int, tuple[int, ...]] | None = None
+    for frame_weight in FRAME_WEIGHTS:
+        limit = None if found is None else found[0]
+        found = _search(game, engine, start, frame_weight, limit) or found
+    if found is None:
+        return None
+    frames, trace = found
+    return Clear(level, speed, seed, frames, len(trace), trace)
+
+
+def _search(
+    game: DrMarioGame, engine: BatchEngine, rows: Array, frame_weight: int, limit: int | None
+) -> tuple[int, tuple[int, ...]] | None:
+    """Return frames and placements of the fastest clear of a beam below a limit, if there is one.
+
+    The engine has as many lanes as the beam has positions.
+    """
+    steps: list[tuple[Array, Array]] = []
+    found = None
+    for _ in range(MOST_PILLS):
+        clear, behind = _expand(game, rows, frame_weight, limit)
+        if clear is not None:
+            parent, action, limit = clear
+            found = limit, (*_trace(steps, parent), action)
+        chosen = behind.best(engine.num_envs)
+        if not len(chosen):
+            break
+        steps.append((behind.parents[chosen], behind.actions[chosen]))
+        rows = _step(engine, rows[behind.parents[chosen]], behind.actions[chosen])
+    return found
+
+
+def _expand(
+    game: DrMarioGame, rows: Array, frame_weight: int, limit: int | None
+) -> tuple[tuple[int, int, int] | None, Behind]:
+    """Return the fastest clear with the next pill, below a limit, and what can still beat it.
+
+    A clear is the position it follows, its placement and its frames.
+    """
+    parents, found = game.successors(rows, trusted=True)
+    frames = rows["ep_frames"][parents].astype(np.int64) + found["frames"]
+    cleared, clear = np.flatnonzero(found["reason"] == t.Reason.CLEAR), None
+    if len(cleared):
+        best = cleared[np.argmin(frames[cleared])]
+        if limit is None or frames[best] < limit:
+            limit = int(frames[best])
+            clear = int(parents[best]), int(found["action"][best]), limit
+    running = found["reason"] == t.Reason.NONE
+    if limit is not None:
+        running &= frames < limit
+    parents, found, frames = parents[running], found[running], frames[running]
+    viruses = t.from_bcd(rows["players"]["virus_bcd"][parents, 0].astype(np.int64))
+    weights = count_bottles(found["board"]) @ np.array([WEIGHTS[name] for name in COUNTED])
+    weights += frame_weight * frames - WEIGHTS["virus"] * (viruses - found["viruses"])
+    return clear, Behind(parents, found["action"], frames, found["board"], weights)
+
+
+def _step(engine: BatchEngine, rows: Array, actions: Array) -> Array:
+    """Return the rows behind placements, at most as many as the engine has lanes."""
+    lanes = np.arange(len(rows))
+    engine.set_states(rows, lanes, trusted=True)
+    chosen = np.zeros(engine.num_envs, np.int32)
+    chosen[lanes] = actions
+    engine.step_many(chosen, select=np.arange(engine.num_envs) < len(rows), autoreset=False)
+    return engine.get_states(lanes)
+
+
+def _trace(steps: Sequence[tuple[Array, Array]], number: int) -> tuple[int, ...]:
+    """Return the placements that lead to a position of the beam."""
+    actions = []
+    for parents, chosen in reversed(steps):
+        actions.append(int(chosen[number]))
+        number = int(parents[number])
+    return tuple(reversed(actions))
+
+
+def replay_of(clear: Clear) -> Replay:
+    """Return a clear as a recorded episode of buttons, one a frame.
+
+    Parameters
+    ----------
+    clear : Clear
+
+    Raises
+    ------
+    InvalidActionError
+        If one of its placements cannot be reached.
+    """
+    options = {
+        "level": clear.level,
+        "speed": clear.speed,
+        "game_seed": clear.seed,
+        "actions": "buttons",
+        "obs": "none",
+    }
+    return record(FRAMES_ENV, options, 0, _buttons(options, clear.trace))
+
+
+def _buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
+    """Return the buttons of every frame until the game ends."""
+    engine = make_engine(FRAMES_ENV, 1, options)
+    engine.reset_many(seeds=0)
+    pressed: list[int] = []
+    script, pill, left = b"", -1, list(reversed(trace))
+    while not engine.ended[0]:
+        row = engine.get_states([0])[0]
+        player = row["players"][0]
+        if is_falling(player) and pill != player["reserve_index"] and left:
+            pill = int(player["reserve_index"])
+            gravity = t.gravity(int(player["speed_setting"]), int(player["speed_ups"]))
+            parity = int(row["frame"]) & 1
+            script = reachability.script(player["board"], parity, gravity, left.pop())
+        pressed.append(script[0] if script else 0)
+        script = script[1:]
+        engine.step_many(pressed[-1:], autoreset=False)
+    return pressed
