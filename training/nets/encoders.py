@@ -252,9 +252,9 @@ class Convolutions(nn.Module):
         layers: list[nn.Module] = []
         self._is_board = min(sides) < SMALLEST_IMAGE
         if self._is_board:
-            for width, *kernel in board:
-                padding = [side // 2 for side in kernel]
-                convolution = nn.Conv2d(channels, width, kernel, 1, padding)
+            for width, high, wide in board:
+                padding = high // 2, wide // 2
+                convolution = nn.Conv2d(channels, width, (high, wide), 1, padding)
                 layers += [convolution, nn.ReLU(inplace=True)]  # a pass over the memory less
                 channels = width
         else:
