@@ -24,7 +24,7 @@ from tools.figures.drmario import (  # noqa: E402
     risk_by_level,
     through_frames,
 )
-from tools.figures.drmario_bots import bot_matches  # noqa: E402
+from tools.figures.drmario_bots import beside_bots, bot_matches  # noqa: E402
 from tools.figures.games import (  # noqa: E402
     QUEST,
     game_boy_agents,
@@ -78,7 +78,7 @@ def card_tables(agent: str) -> dict[str, Callable[[], str]]:
             "beginning": lambda: game_boy_agents("walk-2", "beginning"),
         },
         "prospector": {"players": lambda: prospector_players("profit-1")},
-        "drmario": {"bottles": lambda: dr_mario("level5-1")},
+        "drmario": {"players": beside_bots},
     }
     shown = own.get(agent, {"results": lambda: cards.table(agent)})
     return {METADATA: lambda: cards.metadata(agent), **shown}
@@ -128,6 +128,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {
             "matches": bot_matches,
+            "learnt": beside_bots,
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),
         },
         "docs/howto/drmario_lookahead.md": {

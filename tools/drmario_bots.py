@@ -1,12 +1,14 @@
 """How well Dr. Mario's bots play: ``python -m tools.drmario_bots --out FILE``.
 
 Every bot plays the same games of a level and speed to their ends, on the seeds for reports
-(``training/apps/drmario/splits.py``). A rate has its 95 % interval by Wilson's score.
+(``training/apps/drmario/splits.py``). So does a trained agent, which the path of its folder names.
+A rate has its 95 % interval by Wilson's score.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import sys
 import time
@@ -16,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from scipy.stats import binomtest
 
 from fastenv import BatchEngine
@@ -24,12 +27,15 @@ from fastenv.drmario import tables as t
 from fastenv.engine import rng_streams
 from fastenv.errors import FastEnvError
 from training.apps.drmario.splits import draw_seeds
+from training.policies.load import load_policy
+from training.policies.policy import Policy
 from training.run import files, machine
 
 LEVELS, SPEEDS = (0, 5, 10, 15, 20, 24), ("low", "medium", "high")
 CELLS = [f"{level}:{speed}" for level in LEVELS for speed in SPEEDS]
 BOTS = ["lookahead3", "lookahead2", "greedy", "first", "random"]
 MOST_PILLS = 1000  # of a game
+SEEN = ("obs", "obs_dtype", "extras")  # options of what an agent sees
 DRAWS = 0  # seed of the draws of game seeds
 QUANTILES = (0.1, 0.5, 0.9)
 
@@ -63,14 +69,55 @@ def engine_of(game: DrMarioGame, seeds: np.ndarray) -> BatchEngine:
     return engine
 
 
-def play(engine: BatchEngine, bot: str, most_pills: int) -> Played:
-    """Let a bot play one game in every lane, until each has ended or used its pills.
+def player_of(who: str) -> str | Policy:
+    """Return the agent of a folder, which thinks on one core, or the bot of that name."""
+    if not Path(who).is_dir():
+        return who
+    torch.set_num_threads(1)
+    return load_policy(who)
+
+
+def trained_of(folder: Path) -> dict[str, Any]:
+    """Return what an agent is: seed and decisions of its training, its commit, its options."""
+    policy = load_policy(folder)
+    head = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    return {
+        "steps": policy.steps,
+        "seed": policy.config.seed,
+        "checkpoint": policy.path.name,
+        **{name: head[name] for name in ("git_rev", "dirty")},
+        "config_sha256": head["sha256"],
+    }
+
+
+def game_of(level: int, speed: str, player: str | Policy) -> DrMarioGame:
+    """Return the game of a level as the player sees it; a bot looks at the rows."""
+    seen: dict[str, Any] = {"obs": "none"}
+    if isinstance(player, Policy):
+        seen = {name: player.env_spec.options[name] for name in SEEN}
+    return make_game(level=level, speed=speed, **seen)
+
+
+def choose(
+    engine: BatchEngine, player: str | Policy, words: np.ndarray, running: np.ndarray
+) -> np.ndarray:
+    """Return the placements of a player, shape (n,), in the lanes whose games go on."""
+    if isinstance(player, str):
+        return engine.bot_actions(player, words)
+    found = np.zeros(engine.num_envs, np.int32)
+    found[running], _ = player.act(engine.obs[running], engine.mask[running])
+    return found
+
+
+def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Played:
+    """Let a player play one game in every lane, until each has ended or used its pills.
 
     Parameters
     ----------
     engine : BatchEngine
         Of :func:`engine_of`.
-    bot : str
+    player : str or Policy
+        A bot by its name, or an agent.
     most_pills : int
     """
     n = engine.num_envs
@@ -80,7 +127,8 @@ def play(engine: BatchEngine, bot: str, most_pills: int) -> Played:
     cleared, pills, frames = np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.int64)
     begun = time.process_time()
     for _ in range(most_pills):
-        engine.step_many(engine.bot_actions(bot, words), select=running, autoreset=False)
+        actions = choose(engine, player, words, running)
+        engine.step_many(actions, select=running, autoreset=False)
         pills += running
         frames += running * engine.tau
         left = np.where(running, engine.info["viruses"], left)
@@ -94,11 +142,11 @@ def play(engine: BatchEngine, bot: str, most_pills: int) -> Played:
 
 def measure(level: int, speed: str, bots: Sequence[str], episodes: int) -> dict[str, Any]:
     """Return what bots reach at a level and speed."""
-    game = make_game(level=level, speed=speed, obs="none")
     seeds = draw_seeds("reports", episodes, np.random.default_rng([DRAWS, level]))
-    engine, found = engine_of(game, seeds), {}
+    found = {}
     for bot in bots:
-        played = play(engine, bot, MOST_PILLS)
+        player = player_of(bot)
+        played = play(engine_of(game_of(level, speed, player), seeds), player, MOST_PILLS)
         found[bot] = {
             "cleared": rate_of(played.cleared),
             "viruses_left": float(played.left.mean()),
@@ -135,7 +183,7 @@ def parser() -> argparse.ArgumentParser:
     parse = argparse.ArgumentParser(prog="python -m tools.drmario_bots", description=__doc__)
     parse.add_argument("--episodes", type=int, default=1000, help="of each level and speed")
     parse.add_argument("--cells", type=listed, default=CELLS, help="LEVEL:SPEED, with commas")
-    parse.add_argument("--bots", type=listed, default=BOTS, help="names, with commas")
+    parse.add_argument("--bots", type=listed, default=BOTS, help="names or folders, with commas")
     parse.add_argument("--out", type=Path, required=True, help="JSON file")
     return parse
 
@@ -161,6 +209,7 @@ def main(argv: list[str] | None = None) -> int:
             "episodes": args.episodes,
             "cleared": "rate, and its 95 % interval by Wilson's score",
             "pills, frames": f"of cleared games: mean, standard error, quantiles {QUANTILES}",
+            "agents": {who: trained_of(Path(who)) for who in args.bots if Path(who).is_dir()},
             "levels": found,
         }
         files.write_json(args.out, record)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.figures.drmario_bots import LEARNT, LEVEL, SPEED
 from tools.figures.records import RECORDS, ROOT, Record, newest
 from training.policies import card
 from training.policies.card import Result
@@ -64,10 +65,12 @@ def _game_boy(env: str, name: str) -> Iterator[Result]:
 
 
 def _dr_mario() -> Iterator[Result]:
-    record = newest("drmario-learning.json")
-    run = record.head["runs"]["level5-1"]
-    values = _chosen(run["evaluation"]["policies"]["trained"], ("clear", "frames_to_clear"))
-    yield _result("DrMarioPlacement-v0", "level 5, medium speed", values, record, run)
+    record = newest(LEARNT)
+    found = record.head["levels"][LEVEL][SPEED]["pretrained/drmario"]
+    mean, half = found["frames"]["mean"], 1.96 * found["frames"]["error"]
+    frames = [mean, mean - half, mean + half]
+    values = {"clear": found["cleared"], "frames_to_clear": frames}
+    yield _result("DrMarioPlacement-v0", f"level {LEVEL}, {SPEED} speed", values, record)
 
 
 def _evaluator() -> Iterator[Result]:

@@ -18,6 +18,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from training.nets.activations import Tanh
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
+from training.nets.encoders import Convolutions
 from training.nets.fused import Layers
 from training.nets.placements import PlacementHead
 from training.ppo.options import NativeConfig, PPOConfig
@@ -124,7 +125,7 @@ class StackedNet:
 
 
 def _plain(net: ActorCritic) -> ActorCritic:
-    """Return the network as vmap can take it: layers not fused, all scored, torch's tanh.
+    """Return the network as vmap can take it: nothing fused or reordered, all scored, torch's tanh.
 
     Ours overwrites its argument, and vmap has none to overwrite.
     """
@@ -133,6 +134,8 @@ def _plain(net: ActorCritic) -> ActorCritic:
             module.may_fuse = False
         if isinstance(module, PlacementHead):
             module.may_choose = False
+        if isinstance(module, Convolutions):
+            module.may_reorder = False
         for name, child in module.named_children():
             if isinstance(child, Tanh):
                 setattr(module, name, nn.Tanh())

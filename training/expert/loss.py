@@ -9,8 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from training.expert.episodes import Episodes
 from training.expert.options import ExpertConfig
-from training.expert.teacher import Asked, Teacher
+from training.expert.teacher import Asked, GuestTeacher, Teacher, certain
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.ppo.parts import Rollout
@@ -52,6 +53,8 @@ class ExpertLoss:
         Of the whole run.
     seed : int
         Of the decisions that are chosen, what the teacher draws, and the orders.
+    episodes : Episodes, optional
+        What the episodes of the run begin with, where that is not left to the game.
     """
 
     def __init__(
@@ -62,7 +65,9 @@ class ExpertLoss:
         lanes: int,
         rollouts: int,
         seed: int,
+        episodes: Episodes | None = None,
     ) -> None:
+        self._episodes = episodes
         self._teacher, self._options, self._seed = teacher, options, seed
         self._steps, self._lanes, self._rollouts = steps, lanes, rollouts
         self._iteration = 0
@@ -71,9 +76,15 @@ class ExpertLoss:
         self._rest = np.ones((steps, lanes), np.bool_)
         self._clear()
 
+    def prepare(self, engine: Any) -> None:
+        """Say with what the first episodes of lanes begin that have not been reset."""
+        if self._episodes is not None:
+            self._episodes.prepare(engine, np.arange(engine.num_envs), (0, 0))
+
     def _clear(self) -> None:
         # Places in the rollout, rows, and the learner's seats.
         self._kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._moves: list[np.ndarray] = []  # what the teacher played there, while it leads
         self._sum, self._count, self._agreed = 0.0, 0, float("nan")
 
     @property
@@ -83,29 +94,53 @@ class ExpertLoss:
 
     def decide(self, t: int, first: int, engine: Any, logits: Tensor) -> Tensor:
         """Keep the states of some of the decisions; see :meth:`Auxiliary.decide`."""
+        if t == 0 and self._episodes is not None:  # of a run that goes on, nobody has kept them
+            self._episodes.prepare(engine, np.arange(engine.num_envs), (self._iteration + 1, 0))
         if self.weight == 0.0:
             return logits
         place = t * self._lanes + first
         rng = np.random.default_rng((self._seed, self._iteration, t))
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
         if lanes.size:
-            seats = np.zeros(len(lanes), np.int32)
-            if engine.game.spec.num_agents > 1:
-                seats = engine.get_actors(lanes)
-            self._kept.append((place + lanes, engine.get_states(lanes), seats))
+            self._kept.append((place + lanes, engine.get_states(lanes), _seats(engine, lanes)))
+        lead = self._options.lead_at(self._iteration / self._rollouts)
+        if lead > 0.0:
+            return self._follow(engine, logits, lanes, rng.random(engine.num_envs) < lead, t)
         if self._options.ppo == "all":
             return logits
+        if self._options.ppo == "none":
+            return SHARPEN * logits
         covered = self._teacher.covers(engine.get_states())
         self._rest[t, first : first + len(covered)] = ~covered
         best = torch.from_numpy(covered).to(logits.device).unsqueeze(1)
         return torch.where(best, SHARPEN * logits, logits)
 
+    def _follow(
+        self, engine: Any, logits: Tensor, kept: np.ndarray, led: np.ndarray, t: int
+    ) -> Tensor:
+        """Return logits with which the teacher plays the lanes that are led; keep its answers."""
+        assert isinstance(self._teacher, GuestTeacher)
+        every = np.arange(engine.num_envs)
+        seed = (self._seed << 20) + self._iteration * self._steps + t
+        seeds = mix(np.full(len(every), seed, np.uint64), every, DECISION)
+        moves = self._teacher.moves(engine.get_states(), _seats(engine, every), seeds)
+        if kept.size:
+            self._moves.append(moves[kept])
+        played = torch.from_numpy(certain(moves, logits.shape[1])).to(logits)
+        led_lanes = torch.from_numpy(led).to(logits.device).unsqueeze(1)
+        return SHARPEN * torch.where(led_lanes, played, logits)
+
     def rest(self) -> np.ndarray | None:
-        """Return which decisions the teacher has no answers for, if PPO is to learn those alone."""
+        """Return which decisions PPO learns, where that are not all: see ``expert.ppo``."""
+        if self._options.ppo == "none":
+            return np.zeros_like(self._rest)
         return None if self._options.ppo == "all" or self.weight == 0.0 else self._rest
 
     def observe(self, t: int, first: int, engine: Any) -> None:
-        """Nothing: states are kept before decisions."""
+        """Say with what the next episodes of lanes begin."""
+        if self._episodes is not None:
+            lanes = np.flatnonzero(engine.ended)
+            self._episodes.prepare(engine, lanes, (self._iteration + 1, t + 1))
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about what was kept, where there is a choice."""
@@ -129,8 +164,11 @@ class ExpertLoss:
         obs, mask = obs[where.to(obs.device)], mask[where.to(mask.device)]
         seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)
         seeds = mix(seeds, choice, DECISION)
-        asked = Asked(rows[choice], seats[choice], obs.cpu().numpy(), legal[choice], seeds)
-        target = self._teacher.answers(asked)
+        if self._moves:
+            target = certain(np.concatenate(self._moves)[choice], legal.shape[1])
+        else:
+            asked = Asked(rows[choice], seats[choice], obs.cpu().numpy(), legal[choice], seeds)
+            target = self._teacher.answers(asked)
         answered = torch.from_numpy(np.flatnonzero(target.any(1)))
         return Answers(
             obs.index_select(0, answered.to(obs.device)),
@@ -190,3 +228,11 @@ class ExpertLoss:
         self._generator.set_state(saved["generator"])
         self._window.clear()
         self._window.extend(Answers(**each) for each in saved["window"])
+
+
+def _seats(engine: Any, lanes: np.ndarray) -> np.ndarray:
+    """Return whose decisions are due; 0 where rows show one seat."""
+    if engine.game.spec.num_agents > 1:
+        found: np.ndarray = engine.get_actors(lanes)
+        return found
+    return np.zeros(len(lanes), np.int32)

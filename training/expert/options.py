@@ -29,15 +29,29 @@ class ExpertConfig(Options):
         "options of the search of the network itself, such as ``worlds=32,rollouts=policy``; see "
         "the section ``search``",
     )
+    seeds: Text = option(
+        "",
+        "part of the seeds of the game that episodes are drawn from, such as ``tuning`` in "
+        "Dr. Mario; empty draws them all",
+    )
     share: Number = option(
         0.1, "share of the decisions that it is asked about", "above 0 and at most 1", gt=0, le=1
     )
     weight: Number = option(1.0, "of this loss beside that of PPO", gt=0)
-    ppo: Literal["all", "rest"] = option(
+    ppo: Literal["all", "rest", "none"] = option(
         "all",
-        "decisions that PPO learns: ``all``, or the ``rest``, those of a kind that a search leaves "
-        "to the policy; the best action is then played in the others, and ``ppo.gamma`` discounts "
-        "from one of the rest to the next",
+        "decisions that PPO learns: ``all``; the ``rest``, those of a kind that a search leaves "
+        "to the policy: the best action is then played in the others, and ``ppo.gamma`` discounts "
+        "from one of the rest to the next; or ``none``: the network learns from the teacher alone, "
+        "in the states that its best actions lead to",
+    )
+    lead: Number = option(
+        0.0,
+        "share of the run over which ``expert.teacher`` also plays: all decisions at first, then "
+        "linearly fewer; with ``expert.ppo: none``",
+        "from 0 to 1",
+        ge=0,
+        le=1,
     )
     until: Number | None = option(
         None,
@@ -65,6 +79,10 @@ class ExpertConfig(Options):
         """Return the weight of the loss after a share of the run; 0 where nobody is asked."""
         return self.weight if self.until is None else self.weight * max(0.0, 1 - done / self.until)
 
+    def lead_at(self, done: float) -> float:
+        """Return the share of decisions that the teacher plays after a share of the run."""
+        return 0.0 if done >= self.lead else 1 - done / self.lead
+
 
 class ExpertRun(PolicyRun):
     """A run of the expert trainer (:mod:`training.expert`)."""
@@ -79,12 +97,21 @@ class ExpertRun(PolicyRun):
             require(value == alone, f"native.{name}", value, f"{alone!r} with trainer='expert'")
         groups = self.native.env_groups
         require(groups == 1, "native.env_groups", groups, "1 with trainer='expert'")
-        own = self.expert.teacher is None
-        allowed = "'all' with expert.teacher, who answers everything"
-        require(own or self.expert.ppo == "all", "expert.ppo", self.expert.ppo, allowed)
-        allowed = "null with expert.ppo='rest'"
+        self._check_teacher()
+        allowed = "null with expert.ppo='rest' or 'none'"
         one_value = self.expert.ppo == "all" or self.native.intrinsic_coef is None
         require(one_value, "native.intrinsic_coef", self.native.intrinsic_coef, allowed)
-        allowed = "left out with expert.teacher, whose name says how it searches"
-        require(own or not self.expert.search, "expert.search", self.expert.search, allowed)
         return self
+
+    def _check_teacher(self) -> None:
+        expert = self.expert
+        own = expert.teacher is None
+        allowed = "'all' or 'none' with expert.teacher, who answers everything"
+        require(own or expert.ppo != "rest", "expert.ppo", expert.ppo, allowed)
+        allowed = "left out with expert.teacher, whose name says how it searches"
+        require(own or not expert.search, "expert.search", expert.search, allowed)
+        alone = expert.ppo == "none"
+        allowed = "null with expert.ppo='none': nothing would be learnt without answers"
+        require(not alone or expert.until is None, "expert.until", expert.until, allowed)
+        allowed = "0 without expert.teacher, and where PPO learns from what is played"
+        require(expert.lead == 0 or (alone and not own), "expert.lead", expert.lead, allowed)

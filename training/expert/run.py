@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from training.callbacks.run_callbacks import run_training
+from training.expert.episodes import Episodes
 from training.expert.loss import ExpertLoss
 from training.expert.options import ExpertRun
 from training.expert.teacher import make_teacher
@@ -36,7 +37,9 @@ class ExpertLearner(NativeLearner):
     def build(self, config: Any, on_step: OnStep) -> PPOTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
         trainer = super().build(config, on_step)
-        trainer.add_auxiliary(make_loss(config, trainer.net, self.engines[0]))
+        loss = make_loss(config, trainer.net, self.engines[0])
+        loss.prepare(self.engines[0])
+        trainer.add_auxiliary(loss)
         return trainer
 
 
@@ -50,7 +53,10 @@ def make_loss(config: ExpertRun, net: ActorCritic, engine: Engine) -> ExpertLoss
     """
     size = config.ppo.n_steps, config.num_envs, config.planned_steps // config.rollout
     seed = envs.stream_seed(config.seed, "auxiliary")
-    return ExpertLoss(make_teacher(config, net, engine), config.expert, *size, seed)
+    part, episodes = config.expert.seeds, None
+    if part:
+        episodes = Episodes(config.env, part, envs.stream_seed(config.seed, "episodes"))
+    return ExpertLoss(make_teacher(config, net, engine), config.expert, *size, seed, episodes)
 
 
 def check(config: ExpertRun, engine: Engine) -> None:

@@ -20,7 +20,6 @@ from training.run.options import require
 from training.search.agent import parse
 from training.search.searcher import Searcher
 
-LANES = 1024  # states that an agent is asked about at once
 ONE = np.uint64(1)
 
 
@@ -72,7 +71,8 @@ class GuestTeacher:
     ----------
     who : Policy, Agent or str
     engine : BatchEngine
-        Of the game that is learnt; its lanes are not touched.
+        Of the game that is learnt; its lanes are not touched, and as many states are looked at
+        at once.
 
     Raises
     ------
@@ -85,7 +85,7 @@ class GuestTeacher:
         remembers = isinstance(base, Policy) and base.state_size > 0
         allowed = "somebody without a memory, who can be asked about single states"
         require(not remembers, "expert.teacher", str(getattr(base, "path", base)), allowed)
-        self._who, self._game = who, engine.game
+        self._who, self._game, self._lanes = who, engine.game, engine.num_envs
         agents = engine.game.spec.num_agents
         self._tables = [self._table(seat if agents > 1 else None) for seat in range(agents)]
         make_guest(who, self._tables[0], 0)  # or it is refused
@@ -95,7 +95,7 @@ class GuestTeacher:
         shown: dict[str, Any] = {}
         if seat is not None:
             shown = {"opponent": EXTERNAL, "agent_seat": seat}
-        table = BatchEngine(self._game, LANES, **shown)
+        table = BatchEngine(self._game, self._lanes, **shown)
         table.reset_many(seeds=0)
         return table
 
@@ -105,23 +105,27 @@ class GuestTeacher:
 
     def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
-        found = np.zeros(asked.legal.shape, np.float32)
+        actions = self.moves(asked.rows, asked.seats, asked.seeds)
+        return certain(actions, asked.legal.shape[1])
+
+    def moves(self, rows: np.ndarray, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        """Return what it plays, int64 (k,); parameters as of :class:`Asked`."""
+        actions = np.zeros(len(rows), np.int64)
         for seat, table in enumerate(self._tables):
-            own = np.flatnonzero(asked.seats == seat)
+            own = np.flatnonzero(seats == seat)
             if own.size:
-                actions = self._play(table, asked.rows[own], int(asked.seeds[own[0]] >> ONE))
-                found[own, actions] = 1.0
-        return found
+                actions[own] = self._play(table, rows[own], int(seeds[own[0]] >> ONE))
+        return actions
 
     def _play(self, table: BatchEngine, rows: np.ndarray, seed: int) -> np.ndarray:
         # A new guest each time: a run that goes on then draws what one that was never ended draws.
         guest, actions = make_guest(self._who, table, seed), np.zeros(len(rows), np.int64)
-        for first in range(0, len(rows), LANES):
-            part = rows[first : first + LANES]
+        for first in range(0, len(rows), self._lanes):
+            part = rows[first : first + self._lanes]
             lanes = np.arange(len(part))
             table.set_states(part, lanes)
             guest.begin(lanes)
-            actions[first : first + LANES] = guest.act(table, lanes)
+            actions[first : first + len(part)] = guest.act(table, lanes)
         return actions
 
 
@@ -194,6 +198,13 @@ class SearchTeacher:
         weights = np.exp(scores - scores.max(1, keepdims=True))
         found[wanted] = weights / weights.sum(1, keepdims=True)
         return found
+
+
+def certain(actions: np.ndarray, num_actions: int) -> np.ndarray:
+    """Return probabilities float32 (k, num_actions) of actions (k,) that are certain."""
+    found = np.zeros((len(actions), num_actions), np.float32)
+    found[np.arange(len(actions)), actions] = 1.0
+    return found
 
 
 def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:

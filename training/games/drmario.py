@@ -10,6 +10,7 @@ import numpy as np
 
 from fastenv.drmario.layout import PLANES, STABLE
 from fastenv.drmario.tables import Reason, from_bcd
+from training.apps.drmario import splits
 from training.apps.drmario.placements import cells_of_placements
 from training.run.engine import Engine
 from training.run.game_view import GameView
@@ -126,6 +127,10 @@ class DrMario(GameTraining):
         from training.apps.drmario.evaluator import players
 
         return players.lookahead(name) if players.is_lookahead(name) else None
+
+    def seeds_for(self, part: str) -> tuple[str, np.ndarray]:
+        """Return those to tune and train on, or those of reports."""
+        return "game_seed", splits.seeds_for(part)
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """See :func:`parts_of`."""

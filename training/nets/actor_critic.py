@@ -79,7 +79,7 @@ class ActorCritic(nn.Module):
         self.num_heads = layout.phase[1] if native.heads == "phase" and layout.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = make_encoder(layout, native.encoder, native.convs)
+            self.encoder = make_encoder(layout, native.encoder, native.convs, board=native.board)
             size = self.encoder.size_out
             self.attention = None
             if native.attention:

@@ -4,7 +4,7 @@
 
     field of rank 1, single numbers      divided by its unit, or shown by bins; flattened
     image, both sides 36 or more         convolutions as asked for, by default 8x8/4, 4x4/2, 3x3
-    board or small image, sides from 4   5x5, 3x3, which keep its size
+    board or small image, sides from 4   convolutions that keep its size, by default 5x5, 3x3
 
 A field of rank 3 has its channels in the first axis or the last, whichever is shorter unless the
 game says; one of rank 2 is a single channel or, if its cells have few values, one for each of them.
@@ -26,12 +26,11 @@ from torch import Tensor, nn
 from training.nets.frames import PACKED, unpack, unpack_field
 from training.nets.fused import computes_in_bfloat16
 from training.nets.layout import Field, ObsLayout, torch_dtype
-from training.nets.options import NATURE
+from training.nets.options import BOARD, NATURE
 from training.run.games import Colours
 from training.run.options import require
 
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
-BOARD_LAYERS = ((32, 5), (32, 3))  # channels and sides of kernels: three cells each way are seen
 
 
 class Encoder(nn.Module):
@@ -47,6 +46,8 @@ class Encoder(nn.Module):
         Convolutions over an image: channels, side of the kernel and stride of each.
     option : str
         What they are called where they are refused.
+    board : sequence of (int, int, int)
+        Convolutions over a board: channels, height and width of each.
 
     Raises
     ------
@@ -71,6 +72,7 @@ class Encoder(nn.Module):
         kind: str = "auto",
         convs: Sequence[Sequence[int]] = NATURE,
         option: str = "native.convs",
+        board: Sequence[Sequence[int]] = BOARD,
     ) -> None:
         super().__init__()
         plain = Field("", (layout.obs_size,))
@@ -83,7 +85,7 @@ class Encoder(nn.Module):
         self._fields = self._recolouring.fields if self._recolouring else shown
         self._images = [f for f in self._fields if kind != "flat" and f.is_image]
         self._flat = [f for f in self._fields if f not in self._images]
-        made = [Convolutions(field, convs, option) for field in self._images]
+        made = [Convolutions(field, convs, option, board) for field in self._images]
         self.convs = nn.ModuleList(made)
         numbers = self._fields[0].dtype == "float32" and not self._images
         self._as_is = numbers and not self._is_record
@@ -213,6 +215,7 @@ class Convolutions(nn.Module):
     images : sequence of (int, int, int)
         What an image goes through; see :class:`Encoder`.
     option : str
+    board : sequence of (int, int, int)
         Likewise.
 
     Attributes
@@ -220,13 +223,18 @@ class Convolutions(nn.Module):
     num_cells : int
         Cells of what is found.
     size_out : int
+    may_reorder : bool
+        ``vmap`` knows one order of the axes of planes; whoever needs it sets this to False.
     """
+
+    may_reorder = True
 
     def __init__(
         self,
         field: Field,
         images: Sequence[Sequence[int]] = NATURE,
         option: str = "native.convs",
+        board: Sequence[Sequence[int]] = BOARD,
     ) -> None:
         super().__init__()
         self.field = field
@@ -242,15 +250,19 @@ class Convolutions(nn.Module):
         elif len(field.shape) == 3:
             channels = field.shape[2 if self._last else 0]
         layers: list[nn.Module] = []
-        if min(sides) >= SMALLEST_IMAGE:
-            plan = [(width, kernel, stride, 0) for width, kernel, stride in images]
+        self._is_board = min(sides) < SMALLEST_IMAGE
+        if self._is_board:
+            for width, high, wide in board:
+                padding = high // 2, wide // 2
+                convolution = nn.Conv2d(channels, width, (high, wide), 1, padding)
+                layers += [convolution, nn.ReLU(inplace=True)]  # a pass over the memory less
+                channels = width
         else:
-            plan = [(width, kernel, 1, kernel // 2) for width, kernel in BOARD_LAYERS]
-        for width, kernel, stride, padding in plan:
-            made = Patches if stride == kernel and padding == 0 else nn.Conv2d
-            layers += [made(channels, width, kernel, stride, padding), nn.ReLU()]
-            sides = tuple((side + 2 * padding - kernel) // stride + 1 for side in sides)
-            channels = width
+            for width, kernel, stride in images:
+                made = Patches if stride == kernel else nn.Conv2d
+                layers += [made(channels, width, kernel, stride), nn.ReLU()]
+                sides = tuple((side - kernel) // stride + 1 for side in sides)
+                channels = width
         shown = tuple(map(tuple, images))
         require(min(sides) >= 1, option, shown, f"smaller than an image of {field.sides}")
         self.layers = nn.Sequential(*layers)
@@ -266,6 +278,8 @@ class Convolutions(nn.Module):
             planes = numbers.unsqueeze(1) if numbers.ndim == 3 else numbers
             if self._last:
                 planes = planes.movedim(3, 1)
+        if self._is_board and planes.is_cpu and self.may_reorder:  # which oneDNN prefers
+            planes = planes.contiguous(memory_format=torch.channels_last)
         found: Tensor = self.layers(planes)
         return found.flatten(1)
 

@@ -13,6 +13,7 @@ Encoder = Literal["auto", "flat", "conv", "pixels"]
 Memory = Literal["none", "gru", "lstm", "ssm", "gru_lstm", "ssm_gru_lstm"]
 Activation = Literal["relu", "tanh", "gelu"]
 Convolutions = tuple[tuple[Whole, ...], ...]
+BOARD = ((32, 5, 5), (32, 3, 3))  # three cells each way are seen
 # Channels, side of the kernel and stride of the convolutions of Mnih et al., Human-level control
 # through deep reinforcement learning, 2015.
 NATURE = ((32, 8, 4), (64, 4, 2), (64, 3, 1))
@@ -22,6 +23,10 @@ _ENCODER = (
     "larger network for images"
 )
 _CONVS = "convolutions over an image: channels, side of the kernel and stride of each"
+_BOARD = (
+    "convolutions over a board or a small image, which keep its size: channels, height and width "
+    "of each, the latter odd"
+)
 _RECURRENT = (
     "a cell of ``recurrent_size`` behind the hidden layers; the last two have a GRU and an LSTM of "
     "half of it each, side by side, behind an ``ssm`` or without one"
@@ -42,6 +47,7 @@ class EncoderConfig(Options):
 
     encoder: Encoder = option("auto", _ENCODER)
     convs: Convolutions = option(NATURE, _CONVS)
+    board: Convolutions = option(BOARD, _BOARD)
     recurrent: Memory = option("none", _RECURRENT)
     recurrent_size: Whole = option(128, "output of the cell", ge=1)
 
@@ -50,6 +56,10 @@ class EncoderConfig(Options):
         triples = bool(self.convs) and all(len(c) == 3 and min(c) >= 1 for c in self.convs)
         allowed = "one or more of [channels, side, stride], each at least 1"
         require(triples, f"{self.SECTION}convs", self.convs, allowed)
+        triples = bool(self.board) and all(len(c) == 3 and min(c) >= 1 for c in self.board)
+        centred = triples and all(height % 2 == width % 2 == 1 for _, height, width in self.board)
+        allowed = "one or more of [channels, height, width], each at least 1, the last two odd"
+        require(centred, f"{self.SECTION}board", self.board, allowed)
         if self.recurrent != "none":
             even = self.recurrent in ("gru", "lstm") or self.recurrent_size % 2 == 0
             allowed = f"even, as {self.recurrent} has two halves"

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from training.nets.encoders import Encoder
 from training.nets.layout import Field, ObsLayout
-from training.nets.options import NATURE
+from training.nets.options import BOARD, NATURE
 
 FIRST, WIDTH = 48, 96  # channels
 GROUPS = 8
@@ -185,6 +185,7 @@ def make_encoder(
     kind: str,
     convs: Sequence[Sequence[int]] = NATURE,
     option: str = "native.convs",
+    board: Sequence[Sequence[int]] = BOARD,
 ) -> Encoder:
     """Return the encoder that an option ``encoder`` names; the others as in :class:`Encoder`."""
-    return PixelEncoder(layout) if kind == "pixels" else Encoder(layout, kind, convs, option)
+    return PixelEncoder(layout) if kind == "pixels" else Encoder(layout, kind, convs, option, board)

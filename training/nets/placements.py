@@ -5,9 +5,9 @@
     score = MLP(found at the cell of the first half, found at that of the second, which action,
                 what the hidden layers make of the whole observation, cost)
 
-The first layer of that MLP is linear in each of its inputs, so it is computed once a cell, not once
-an action, and then looked up. The others score all actions, by orientation and cell of the first
-half, as planes (:class:`PlaneHead`)::
+The first layer of that MLP is linear in each of its inputs. Where all actions are scored it is
+computed once a cell, not once an action, and then looked up. The others score all actions, by
+orientation and cell of the first half, as planes (:class:`PlaneHead`)::
 
     map              Linear(hidden units of the cell)[orientation]
     shift_and_score  Linear(hidden units of both cells: the planes of the second are shifted)
@@ -116,16 +116,17 @@ class PlacementHead(BoardHead):
         features : Tensor, shape (n, encoder.size_out)
         """
         found = F.pad(self.found(features), (0, 0, 0, 1))
-        first, second, whole = self.first(found), self.second(found), self.whole(latent)
+        whole = self.whole(latent)
         costs = self.costs(features)
         if costs is not None and self._chooses(features):
             lanes, actions = torch.nonzero(costs >= 0, as_tuple=True)
-            at = lanes * (self.num_cells + 1)
-            score = first.flatten(0, 1).index_select(0, at + self.cells[0][actions])
-            score = score + second.flatten(0, 1).index_select(0, at + self.cells[1][actions])
+            at, cells = lanes * (self.num_cells + 1), found.flatten(0, 1)
+            score = self.first(cells.index_select(0, at + self.cells[0][actions]))
+            score = score + self.second(cells.index_select(0, at + self.cells[1][actions]))
             score = score + whole.index_select(0, lanes) + self.which.index_select(0, actions)
             logits = self._logits(score, costs[lanes, actions])
             return logits.new_zeros(costs.shape).index_put((lanes, actions), logits)
+        first, second = self.first(found), self.second(found)
         score = first[:, self.cells[0]] + second[:, self.cells[1]] + whole.unsqueeze(1)
         return self._logits(score + self.which, costs)
 

@@ -118,7 +118,8 @@ class QNetwork(nn.Module):
         self._weights = config.side_weight, config.goal_weight
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = make_encoder(layout, config.encoder, config.convs, "dqn.convs")
+            convs = config.convs, "dqn.convs", config.board
+            self.encoder = make_encoder(layout, config.encoder, *convs)
             widths = config.net_arch
             self.layers = hidden_layers(self.encoder.size_out, widths, config.activation)
             size = widths[-1] if widths else self.encoder.size_out

@@ -31,6 +31,7 @@ STREAMS = (
     "curriculum",
     "noise",
     "pool",
+    "episodes",
 )
 
 

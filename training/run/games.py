@@ -414,6 +414,23 @@ class GameTraining:
         """
         return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
 
+    def seeds_for(self, part: str) -> tuple[str, np.ndarray]:
+        """Return the knob that sets which game is played, and the values of a part of the games.
+
+        Parameters
+        ----------
+        part : str
+            Such as those to train on, where others are kept for reports.
+
+        Raises
+        ------
+        ConfigError
+            If the game does not split its seeds, or has no such part.
+        """
+        raise ConfigError(
+            f"expert.seeds={show(part)} is not possible: this game does not split its seeds."
+        )
+
     def auxiliary(self, config: Any, engine: Engine) -> Any:
         """Return the loss of ``native.hindsight``, an :class:`training.ppo.auxiliary.Auxiliary`.
 

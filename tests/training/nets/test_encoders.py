@@ -124,6 +124,27 @@ def test_convolutions_are_those_that_were_asked_for():
                 config(convs=wrong)
 
 
+def test_convolutions_over_a_board_keep_its_size():
+    layout, plan = layout_of("u1", (3, 16, 8), (0, 1)), ((6, 7, 1), (5, 1, 3))
+    encoders = [
+        ActorCritic(layout, PPOConfig(), NativeConfig(board=plan)).encoder,
+        QNetwork(layout, DQNConfig(board=plan)).encoder,
+    ]
+    for encoder in encoders:
+        made = [(c.out_channels, *c.kernel_size) for c in encoder.convs[0].layers[::2]]
+        assert made == [*plan]
+        assert encoder.size_out == 5 * 16 * 8
+    x = torch.randint(0, 2, (4, 3, 16, 8), dtype=torch.uint8)
+    one, _, other, _ = encoders[0].convs[0].layers
+    planes = torch.nn.functional.conv2d(x.float(), one.weight, one.bias, padding=(3, 0)).relu()
+    planes = torch.nn.functional.conv2d(planes, other.weight, other.bias, padding=(0, 1)).relu()
+    torch.testing.assert_close(encoders[0](x), planes.flatten(1))
+    for config in (NativeConfig, DQNConfig):
+        for wrong in ((), ((16, 8),), ((16, 2, 3),), ((16, 3, 4),), ((0, 3, 3),)):
+            with pytest.raises(ConfigError, match=r"board=.*\[channels, height, width\]"):
+                config(board=wrong)
+
+
 def test_both_trainers_make_the_convolutions_that_their_section_asks_for():
     layout, plan = layout_of("u1", (2, 72, 80), (0, 3)), ((16, 8, 8), (24, 3, 2))
     for asked in (plan, NATURE):

@@ -1,0 +1,62 @@
+"""Bots and trained agents play the same games in ``tools/drmario_bots.py``."""
+
+import json
+
+import numpy as np
+import pytest
+
+from tests.needs import needs_core
+from tools import drmario_bots
+from tools.figures.drmario_bots import LEARNT, LEVEL, SPEED
+from training.apps.drmario.splits import seeds_for
+from training.run.machine import ROOT
+
+AGENT = "pretrained/drmario"
+RECORD = ROOT / "benchmarks" / LEARNT
+
+
+@needs_core
+def test_an_agent_plays_the_games_of_the_bots(tmp_path, monkeypatch):
+    played, out = {}, tmp_path / "record.json"
+    play = drmario_bots.play
+
+    def watch(engine, player, most_pills):
+        found = play(engine, player, most_pills)
+        rows = engine.get_states()
+        played[player if isinstance(player, str) else AGENT] = rows["seed"].tolist()
+        return found
+
+    monkeypatch.setattr(drmario_bots, "play", watch)
+    bots = f"greedy,{AGENT}"
+    words = ["--cells", "0:low", "--episodes", "8", "--bots", bots, "--out", str(out)]
+    assert drmario_bots.main(words) == 0
+    assert played["greedy"] == played[AGENT]
+    seeds = {first << 8 | second for first, second in played[AGENT]}
+    assert len(seeds) == 8
+    assert seeds <= set(seeds_for("reports").tolist())
+    record = json.loads(out.read_text())
+    assert set(record["levels"]["0"]["low"]) == {"greedy", AGENT}
+    assert set(record["agents"]) == {AGENT}
+
+
+def test_the_record_is_of_the_agent_that_lies_there():
+    record = json.loads(RECORD.read_text())
+    head = json.loads((ROOT / AGENT / "config.json").read_text())
+    trained = record["agents"][AGENT]
+    assert trained["config_sha256"] == head["sha256"]
+    assert trained["git_rev"] == head["git_rev"]
+    assert trained["checkpoint"] == (ROOT / AGENT / "checkpoints/latest").read_text().strip()
+    assert [record["dirty"], trained["dirty"], head["dirty"]] == [False] * 3
+    assert record["episodes"] == 1000
+
+
+@needs_core
+def test_the_agent_plays_as_its_record_says():
+    """60 games of the record: as many are cleared as three standard deviations allow."""
+    record = json.loads(RECORD.read_text())
+    rate = record["levels"][LEVEL][SPEED][AGENT]["cleared"][0]
+    player = drmario_bots.player_of(str(ROOT / AGENT))
+    seeds = drmario_bots.draw_seeds("reports", 1000, np.random.default_rng([0, int(LEVEL)]))[:60]
+    engine = drmario_bots.engine_of(drmario_bots.game_of(int(LEVEL), SPEED, player), seeds)
+    found = drmario_bots.play(engine, player, drmario_bots.MOST_PILLS)
+    assert found.cleared.mean() == pytest.approx(rate, abs=3 * (rate * (1 - rate) / 60) ** 0.5)

@@ -1,0 +1,48 @@
+"""Seeds of the games that a run plays, where a game keeps some of them for reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from training.run import games
+
+
+class Episodes:
+    """Draws the seed of each episode from a part of those that the game has.
+
+    What is drawn depends on the decision that is due alone, so a run that goes on draws the same.
+
+    Parameters
+    ----------
+    env : str
+        Id of the environment.
+    part : str
+        Of the seeds; see :meth:`training.run.games.GameTraining.seeds_for`.
+    seed : int
+        Of the draws.
+
+    Raises
+    ------
+    ConfigError
+        If the game has no such part.
+    """
+
+    def __init__(self, env: str, part: str, seed: int) -> None:
+        self._knob, self._seeds = games.get_game(env).seeds_for(part)
+        self._seed = seed
+
+    def prepare(self, engine: Any, lanes: np.ndarray, when: tuple[int, ...]) -> None:
+        """Set what the next episodes of lanes begin with.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        lanes : ndarray of int, shape (k,)
+        when : tuple of int
+            What tells this draw from others of the run.
+        """
+        drawn = np.random.default_rng((self._seed, *when)).choice(self._seeds, len(lanes))
+        for lane, value in zip(lanes.tolist(), drawn.tolist(), strict=True):
+            engine.configure(self._knob, value, [lane])
