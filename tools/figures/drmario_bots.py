@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from tools.figures import records
-from tools.figures.records import Record, interval, newest, table
+from tools.figures.records import Record, Row, interval, table
 
-LEARNT = "drmario-network.json"  # the agent that learnt from a bot, beside bots
-LEVEL, SPEED = "20", "high"
+COMPARED = ("lookahead3", "lookahead2", "greedy")
 
 
 def bot_matches() -> str:
@@ -23,18 +22,45 @@ def bot_matches() -> str:
     return f"{table(heads, made)}\n\n{', '.join(sources)}."
 
 
-def beside_bots() -> str:
-    """Return how an agent plays at the level that it learnt, beside bots in the same games."""
-    record, made = newest(LEARNT), []
-    for who, found in record.head["levels"][LEVEL][SPEED].items():
-        frames, pills = found["frames"], found["pills"]
-        cells = [f"`{who}`", interval(found["cleared"], 1, 100, " %")]
-        if frames is not None:
-            least, _, most = frames["quantiles"]
-            cells += [f"{frames['mean']:,.0f} ± {1.96 * frames['error']:,.0f}"]
-            cells += [f"{least:,.0f} to {most:,.0f}", f"{pills['mean']:,.0f}"]
-        else:
-            cells += ["", "", ""]
-        made.append([*cells, f"{found['cpu_us_per_decision']:,.0f} µs"])
-    heads = ("who plays", "cleared", "frames to clear", "of eight in ten", "pills", "a decision")
-    return f"{table(heads, made)}\n\n{record.source}, {record.head['episodes']:,} games."
+def bots() -> str:
+    """Return what share of games bots clear at every level and speed, and in how many frames."""
+    record = Record(records.RECORDS / "drmario-bots.json")
+    made = [
+        [
+            level,
+            speed,
+            *(f"{rate_of(found[bot])}; {mean_of(found[bot], 'frames')}" for bot in COMPARED),
+        ]
+        for level, speed, found in cells_of(record)
+    ]
+    heads = ("level", "speed", *(f"`{bot}`" for bot in COMPARED))
+    return f"{table(heads, made)}\n\n{record.source}."
+
+
+def strongest() -> str:
+    """Return how the two strongest bots play."""
+    record = Record(records.RECORDS / "drmario-rollouts.json")
+    made = []
+    for level, speed, found in cells_of(record):
+        for bot, each in found.items():
+            means = mean_of(each, "pills"), mean_of(each, "frames")
+            time = f"{each['cpu_us_per_decision'] / 1000:.2f} ms"
+            made.append([level, speed, f"`{bot}`", rate_of(each), *means, time])
+    heads = ("level", "speed", "bot", "cleared", "pills", "frames", "a decision")
+    return f"{table(heads, made)}\n\n{record.source}."
+
+
+def cells_of(record: Record) -> list[tuple[str, str, Row]]:
+    """Return level, speed and what bots reached, of every cell."""
+    levels = record.head["levels"]
+    return [(level, speed, found) for level in levels for speed, found in levels[level].items()]
+
+
+def rate_of(each: Row) -> str:
+    """Return the share of cleared games with its interval."""
+    return interval(each["cleared"], 1, 100, " %")
+
+
+def mean_of(each: Row, what: str) -> str:
+    """Return the mean of pills or frames of cleared games."""
+    return "" if each[what] is None else f"{each[what]['mean']:,.0f}"
