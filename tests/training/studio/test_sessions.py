@@ -1,12 +1,15 @@
 """Sessions: play, watch, step back, branch, keep and open."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 import fastenv
 from fastenv.registry import ENVS
+from training import load_policy
+from training.policies.value import find_value
 from training.studio import kept
 from training.studio.table import fill
 
@@ -183,6 +186,23 @@ def test_thoughts_name_layout_mask_and_terms(asked):
     assert said["mask"] == [0, 1]
     assert [row["worlds"] for row in said["advice"]["searched"]] == [2, 2]
     assert {name for name, _ in said["terms"]} >= {"reward_points"}
+
+
+def test_the_value_of_an_agent_is_shown_or_why_there_is_none(asked, finished):
+    env, options = "SkullKingWorker-v0", {"opponents": "rule_medium"}
+    asked.session._places.runs.mkdir()
+    shutil.copytree(finished, asked.session._places.runs / "mine")
+    begin(asked, env, ["person"], options)
+    advice = asked.ask("think", on=True, who="mine")["thought"]["advice"]
+    assert advice["no_value"] == ""
+    policy, engine = load_policy(finished), asked.session._table.engine
+    expected = find_value(policy, "mine")[0](engine.obs)[0]
+    assert advice["value"] == pytest.approx(expected, abs=1e-6)
+    begin(asked, players=["person", "heuristic"])
+    advice = asked.ask("think", on=True, who="pretrained/skullking")["thought"]["advice"]
+    assert advice["value"] is None
+    assert advice["no_value"].startswith("skullking shows no value: ")
+    assert advice["probabilities"]
 
 
 def test_what_is_hidden_is_shown_behind_a_switch(asked):
