@@ -122,11 +122,12 @@ class Thinker:
             return found
 
         action = int(adviser.act(engine, LANE)[0])
-        seen = adviser.see(engine, LANE) if isinstance(adviser, PolicyGuest) else None
-        valued = self._value is not None and seen is not None
+        value = None
+        if self._value is not None and isinstance(adviser, PolicyGuest):
+            value = _number(self._value(adviser.see(engine, LANE))[0])
         found: dict[str, Any] = {
             "action": [action, name(action)],
-            "value": _number(self._value(seen)[0]) if valued else None,
+            "value": value,
             "no_value": self._no_value,
         }
         if self._heard is not None:
