@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.errors import ConfigError
 from training.policies.guests import Guest, PolicyGuest, make_guest
-from training.policies.policy import Policy
+from training.policies.policy import Policy, Who
 from training.policies.value import Value, find_value
 from training.run.names import short_name
 from training.studio.places import Places
+from training.studio.refusal import Refusal
 from training.studio.show import Shown
 from training.studio.table import Table, load
 
@@ -42,7 +44,7 @@ class Thinker:
         self._who: str | None = None
         self._adviser: Guest | None = None
         self._value: Value | None = None
-        self._no_value = ""  # why
+        self._note = ""  # why there is no value, or nothing else
         self._last: tuple[int, Any] | None = None  # seat and thought
         self._heard: Any = None
 
@@ -58,17 +60,28 @@ class Thinker:
         FastEnvError
             If who is to think cannot sit there.
         """
-        self._last, self._adviser, self._value, self._no_value = None, None, None, ""
+        self._last, self._adviser, self._value, self._note = None, None, None, ""
         for guest in table.guests:
             self._listen(guest)
         if self.on and self._who is not None:
             who = load(self._who, self._places, table.engine.game.bot_names)
             if who is not None:
-                self._adviser = make_guest(who, table.engine, 0)
+                self._adviser = self._seat(who, table)
                 self._adviser.begin(LANE)
                 self._listen(self._adviser)
                 if isinstance(who, Policy):
-                    self._value, self._no_value = find_value(who, short_name(self._who))
+                    self._value, self._note = find_value(who, short_name(self._who))
+
+    def _seat(self, who: Who, table: Table) -> Guest:
+        assert self._who is not None
+        try:
+            return make_guest(who, table.engine, 0)
+        except ConfigError as error:
+            name, self._who = short_name(self._who), None
+            raise Refusal(
+                f"{name} cannot think about this game: it has learnt {table.env} "
+                "with other options. Begin a game with it as a player, then it can."
+            ) from error
 
     def _listen(self, guest: Any) -> None:
         if hasattr(guest, "listener"):
@@ -128,10 +141,15 @@ class Thinker:
         found: dict[str, Any] = {
             "action": [action, name(action)],
             "value": value,
-            "no_value": self._no_value,
+            "note": self._note,
         }
         if self._heard is not None:
             return {**found, **_thought(self._heard, name)}
+        if hasattr(adviser, "listener"):
+            found["note"] = (
+                "Nothing was searched here: this decision is left to who plays in the search. "
+                "Its option decisions=all searches every one."
+            )
         tell = getattr(adviser, "probabilities", None)
         if tell is not None:
             chances = tell(engine, LANE)[0]
@@ -186,7 +204,8 @@ def _observation(table: Table) -> list[dict[str, Any]]:
     engine = table.engine
     seen = engine.obs[0]
     if engine.obs_dtype.names is not None:
-        return [_part(name, "", 0, seen[name]) for name in engine.obs_dtype.names]
+        fields = engine.obs_dtype.fields
+        return [_part(name, "", fields[name][1], seen[name]) for name in engine.obs_dtype.names]
     blocks = table.game.view().blocks(engine)
     if not blocks:
         return [_part("observation", "", 0, seen)]

@@ -233,6 +233,13 @@ def test_a_run_that_trains_shows_its_curve_grow(page, studio, tiny_config, tmp_p
         wait(page, f"Number(document.querySelector('path[data-points]').dataset.points) > {points}")
         trains.terminate()
     assert page.get_attribute("#report", "href") == "/report?runs=live"
+    page.click("#runs details summary")
+    page.check('[data-measure="train/loss"]')
+    page.select_option("#axis", "minutes")
+    assert "train/loss" in page.locator("#runs .charts figcaption").all_inner_texts()
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert findings(page) == []
     with page.expect_download() as saving:
         page.click("#report")
     text = saving.value.path().read_text(encoding="utf-8")
@@ -243,6 +250,7 @@ def test_a_run_that_trains_shows_its_curve_grow(page, studio, tiny_config, tmp_p
     saved.write_text(text, encoding="utf-8")
     report.goto(saved.as_uri())
     report.wait_for_selector("path.line", timeout=SEEN)
+    assert findings(report) == []
     assert errors == []
 
 
