@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SEEN = 60_000  # milliseconds that are waited at most
+SEEN = 180_000  # milliseconds that are waited at most: kernels may have to be compiled first
 SKULL = "SkullKingFlat-v0"
 CHOSEN = "document.querySelector('[aria-checked=true] small').textContent"
 UNFOLD = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
