@@ -59,7 +59,7 @@ def parser() -> argparse.ArgumentParser:
     cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
-    who = "agents and bots at one table with it, or in the same episodes"
+    who = "agents and bots to compare it with"
     cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
     about = "with --against: option of the environment"
     cards.add_argument("--set", action="append", type=option, metavar="X=Y", help=about)
