@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the help need not wait for it
     from training.run.sections import EvaluationConfig
 
 ABOUT = """\
-Evaluate a run, scripted players (--bots), or several agents side by side (--against).
+Evaluate a run, scripted players (--bots), or several agents (--against).
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -52,7 +52,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
-    about = "opponent sets where players meet, separated by commas"
+    about = "opponent sets where players meet, by commas"
     parse.add_argument("--opponents", metavar="NAMES", help=about)
     cards = parse.add_argument_group("games that are played in matches")
     cards.add_argument("--games", type=int, help="whole games for each opponent set")
