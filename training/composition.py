@@ -204,6 +204,7 @@ TRAINERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "dqn": (_dqn_options, _dqn),
     "rllib": (_rllib_options, _rllib),
 }
+WHOLE_GAMES = ("hier",)  # trainers of a part of a game whose agents play whole games
 
 
 # -- programs over one game ------------------------------------------------------------------------
@@ -301,6 +302,7 @@ def compose() -> None:
     for trainer, (options, module) in TRAINERS.items():
         registry.OPTIONS.register(trainer, options)
         registry.TRAINERS.register(trainer, module)
+    registry.WHOLE_GAMES.update(WHOLE_GAMES)
     registry.PROGRAMS.update(PROGRAMS)
     for game, measured in BENCHMARKS.items():
         registry.BENCHMARKS.register(game, measured)
