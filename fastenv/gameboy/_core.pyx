@@ -24,7 +24,7 @@ cdef int set_machine(
     m.s, m.c = <State*>&row[0], <const Shared*>&shared[0]
     m.cart = &row[0] + sizeof(State)
     m.rom = &shared[0] + sizeof(Shared)
-    m.lines = NULL
+    m.lines, m.other = NULL, NULL
     m.skips, m.phase = skips, phase
     memset(&m.watch, 0, sizeof(m.watch))
     if row.shape[0] != <Py_ssize_t>sizeof(State) + m.c.ram_bytes:

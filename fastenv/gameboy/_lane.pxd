@@ -108,7 +108,7 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = lane.shared + sizeof(Shared)
     m.lines = &r.lines[0]
-    m.skips, m.phase = True, 0
+    m.skips, m.phase, m.other = True, 0, NULL
     start_step(&m.watch)
     while frame < r.frames_per_step:
         press_for(lane, action, frame)

@@ -35,6 +35,7 @@ cdef enum Asks:
     CPU_NOTHING, CPU_HALT, CPU_STOP, CPU_COUNT
 
 cdef struct Machine:
+    # Who runs it sets the row, what all machines of an engine read, and the other end of a cable.
     State* s
     uint8_t* cart
     const Shared* c
@@ -82,6 +83,13 @@ cdef struct Machine:
     # -- transfers; 0: none --
     int64_t serial_end
     int64_t serial_at  # SB is shifted up to here
+    # -- the cable (docs/gameboy.md, 22); NEVER: no such time --
+    Machine* other  # at its other end; NULL: no cable
+    int64_t edge_at  # when a bit left the other side that is still to be taken
+    int64_t listens_from  # when we began to listen; NEVER until that instruction is over
+    uint8_t edge_bit
+    bint waits  # a bit has left, and the other side's has not come yet
+    bint unheard  # and the lowest bit of SB is that one
     int64_t dma_end
     int64_t dma_at  # when the next byte is copied, or the transfer begins
     int dma_byte  # the one that is on the bus; -1: none
@@ -296,6 +304,8 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.reloaded_at = m.now if s.reload == RELOAD_DONE else m.now - M_CYCLE
     m.serial_end = m.now + s.serial_left if s.serial_left else 0
     m.serial_at = m.sound_at = m.now
+    m.edge_at = NEVER
+    m.listens_from, m.waits, m.unheard = 0, False, False
     m.dma_end = m.now + s.dma_left if s.dma_left else 0
     m.dma_at = m.now + M_CYCLE
     m.dma_byte = s.dma_byte if s.dma_blocks else -1

@@ -18,6 +18,7 @@ cdef enum:
     NEXT_LY = 452
     OBJECTS_A_LINE = 10
     SERIAL_BIT = 512
+    SERIAL_BITS = 8
     SERIAL_TIME = 4096
     SERIAL_PHASE = 256
     SERIAL_KEPT = 64
@@ -305,7 +306,8 @@ cdef extern from "_state.h":
         uint8_t sweep_due
         uint8_t sweep_negated
         uint8_t wave_at
-        uint8_t unused[158]
+        uint8_t serial_bits
+        uint8_t unused[157]
         uint8_t oam[160]
         uint8_t serial[64]
         uint8_t pad[32]

@@ -48,7 +48,7 @@ _HEAD = [
     ("locked", "u1"),  # by an illegal opcode
     # -- timer, serial, DMA, joypad (docs/gameboy.md, 7, 9, 10) --
     ("div", "u2"),  # the counter, of which DIV is the upper half
-    ("serial_left", "u2"),  # T until a transfer is over; 0: none
+    ("serial_left", "u2"),  # T until a transfer with our clock is over; 0: none
     ("dma_left", "u2"),  # T until the end of a transfer; 0: none
     ("dma_blocks", "u1"),  # a byte of one is on the bus
     ("reload", "u1"),  # of TIMA: a Reload
@@ -82,6 +82,8 @@ _HEAD = [
     ("sweep_due", "u1"),  # such a tick, in the next machine cycle
     ("sweep_negated", "u1"),  # the period was computed by subtraction
     ("wave_at", "u1"),  # the sample fetched last
+    # -- serial port (docs/gameboy.md, 22) --
+    ("serial_bits", "u1"),  # bits that have come with the other side's clock
 ]
 _HEAD_BYTES = 256
 
@@ -441,7 +443,7 @@ CONSTANTS = {
     for name in (
         "M_CYCLE", "LINE", "LINES", "VISIBLE", "FRAME", "WIDTH", "HEIGHT", "SCAN_END", "DRAW_END",
         "WINDOW_TIME", "WINDOW_BEGIN", "LAST_WX", "FIRST_LINE_LATE", "NEXT_LY", "OBJECTS_A_LINE",
-        "SERIAL_BIT", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
+        "SERIAL_BIT", "SERIAL_BITS", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
         "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK", "SEQUENCER_BIT", "WAVE_BYTES", "WAVE_DELAY",
         "WAVE_OPEN", "WAVE_NEXT", "OAM_ROW", "OAM_ROWS",
     )
