@@ -13,6 +13,7 @@ from fastenv._rng cimport rng_next
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._lane cimport reset_lane, step_lane
+from fastenv.gameboy._link cimport connect, run_linked_frames
 from fastenv.gameboy._machine cimport Machine
 from fastenv.gameboy._state cimport HEIGHT, WIDTH, Episode, Knobs, Shared, State
 from fastenv.gameboy cimport _times
@@ -32,6 +33,14 @@ cdef int set_machine(
     if shared.shape[0] < <Py_ssize_t>sizeof(Shared) + (m.c.rom_banks << 14):
         raise ValueError(f"shared has {shared.shape[0]} bytes, too few for the ROM")
     return 0
+
+
+cdef uint8_t* checked_picture(uint8_t[::1] picture) except? NULL:
+    if picture is None:
+        return NULL
+    if picture.shape[0] != WIDTH * HEIGHT:
+        raise ValueError(f"picture has {picture.shape[0]} bytes, must have {WIDTH * HEIGHT}")
+    return &picture[0]
 
 
 def advance(
@@ -55,12 +64,31 @@ def advance(
         -4 makes accesses of registers of timer and display a machine cycle early, like PyBoy's.
     """
     cdef Machine m
-    if picture is not None and picture.shape[0] != WIDTH * HEIGHT:
-        raise ValueError(f"picture has {picture.shape[0]} bytes, must have {WIDTH * HEIGHT}")
+    cdef uint8_t* target = checked_picture(picture)
     set_machine(&m, row, shared, skip_idle, bus_phase)
-    cdef uint8_t* target = NULL if picture is None else &picture[0]
     with nogil:
         run_frames(&m, frames, target)
+
+
+def advance_linked(
+    uint8_t[::1] row not None, const uint8_t[::1] shared not None,
+    uint8_t[::1] other_row not None, const uint8_t[::1] other_shared not None, int frames,
+    uint8_t[::1] picture=None, uint8_t[::1] other_picture=None, bint skip_idle=True,
+):
+    """Run frames of two machines on a cable; see `advance`.
+
+    Their clocks must be in the same frame, which :func:`fastenv.gameboy.console.LinkedConsoles`
+    looks at.
+    """
+    cdef Machine one
+    cdef Machine two
+    cdef uint8_t* first = checked_picture(picture)
+    cdef uint8_t* second = checked_picture(other_picture)
+    set_machine(&one, row, shared, skip_idle, 0)
+    set_machine(&two, other_row, other_shared, skip_idle, 0)
+    connect(&one, &two)
+    with nogil:
+        run_linked_frames(&one, &two, frames, first, second)
 
 
 def press_keys(uint8_t[::1] row not None, uint8_t keys):

@@ -46,7 +46,7 @@ cdef inline void take_edge(Machine* m) noexcept nogil:
     # Take the bit that left the other side, and answer with one of ours, or with 1.
     cdef State* s = m.s
     cdef unsigned int answer = 1
-    if s.high[R_SC] == LISTENING and m.listens_from <= m.edge_at:
+    if s.high[R_SC] == LISTENING and m.listens_from < m.edge_at:
         answer = s.high[R_SB] >> 7
         s.high[R_SB] = s.high[R_SB] << 1 | m.edge_bit
         s.serial_bits += 1

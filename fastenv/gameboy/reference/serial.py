@@ -123,7 +123,7 @@ class Serial:
             return
         self.edge = None
         begun = self.listens_from
-        if self.sc == LISTENING and begun is not None and begun <= edge.time:
+        if self.sc == LISTENING and begun is not None and begun < edge.time:
             answer = self._shift(edge.bit, late=edge.time == time)
         assert self.other is not None
         self.other.hear(answer)

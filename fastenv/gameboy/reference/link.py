@@ -1,0 +1,73 @@
+"""Two machines on a cable (docs/gameboy.md, 22)."""
+
+from __future__ import annotations
+
+from fastenv.gameboy.reference.machine import Machine
+from fastenv.gameboy.reference.ppu import BLANK
+from fastenv.gameboy.reference.serial import CLOCKING, LISTENING
+from fastenv.gameboy.tables import FRAME, LONGEST_STEP
+
+
+class Link:
+    """Two machines that run side by side, an instruction of one and then one of the other.
+
+    Each goes by its own clock, and both clocks began together. A bit leaves the side whose clock
+    runs, and the other side takes it at the same time of its own clock. So that it is not beyond
+    that time already, a side that listens stays behind.
+
+    Parameters
+    ----------
+    machines : (Machine, Machine)
+        With frames of fixed length, both in the same frame.
+    """
+
+    def __init__(self, machines: tuple[Machine, Machine]) -> None:
+        self.machines = machines
+        self.ports = [machine.bus.serial for machine in machines]
+        for port, other in zip(self.ports, reversed(self.ports), strict=True):
+            port.other = other
+
+    def run_frame(self, draw: bool = True) -> None:
+        """Run both to the end of the frame, each to its first instruction that ends behind it.
+
+        Parameters
+        ----------
+        draw : bool
+            Whether the pictures will be those of this frame; nothing else depends on it.
+        """
+        end = (self.machines[0].bus.cyc // FRAME + 1) * FRAME
+        for machine in self.machines:
+            machine.ppu.drawing = draw
+            machine.bus.serial.listens_from = 0
+            if draw:
+                machine.ppu.picture[:] = BLANK
+        while True:
+            able = [side for side in (0, 1) if self._may_step(side, end)]
+            if not able:
+                return
+            side = min(able, key=lambda side: self.machines[side].bus.cyc)
+            machine = self.machines[side]
+            machine.cpu.step()
+            self.ports[side].settle(machine.bus.cyc)
+            self._exchange(side)
+
+    def _may_step(self, side: int, end: int) -> bool:
+        """Tell whether a side takes its next step before the other side's next one, or with it."""
+        now, then = (self.machines[k].bus.cyc for k in (side, 1 - side))
+        port, other = self.ports[side], self.ports[1 - side]
+        if port.asks is not None:
+            return False  # the bit that comes in is not known
+        if port.edge is not None:
+            return True  # the other side waits for ours
+        if now >= end:
+            return False
+        if port.sc == LISTENING and other.sc == CLOCKING and then < end:
+            return then >= now + LONGEST_STEP
+        return True
+
+    def _exchange(self, side: int) -> None:
+        """Send the bit that left a side on its way. Who is there by then takes it at once."""
+        asks, other = self.ports[side].asks, self.ports[1 - side]
+        if asks is not None:
+            other.edge = asks
+            other.take(self.machines[1 - side].bus.cyc)
