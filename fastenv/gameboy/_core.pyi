@@ -3,6 +3,7 @@ import numpy.typing as npt
 
 U8 = npt.NDArray[np.uint8]
 TABLE: object
+LINK_TABLE: object
 SHARED_SIZE: int
 
 def advance(

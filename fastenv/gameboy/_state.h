@@ -256,6 +256,32 @@ FASTENV_AT(Episode, last_action, 82);
 FASTENV_AT(Episode, done, 83);
 FASTENV_AT(Episode, unused_episode, 84);
 
+typedef struct LinkHead {
+    uint64_t rng[4];
+    uint64_t bot_rng[4];
+    double ep_return[2];
+    int32_t ep_length;
+    int8_t done;
+    uint8_t needs_action[2];
+    uint8_t unused_link[41];
+} LinkHead;
+FASTENV_SIZE(LinkHead, 128);
+FASTENV_AT(LinkHead, rng, 0);
+FASTENV_AT(LinkHead, bot_rng, 32);
+FASTENV_AT(LinkHead, ep_return, 64);
+FASTENV_AT(LinkHead, ep_length, 80);
+FASTENV_AT(LinkHead, done, 84);
+FASTENV_AT(LinkHead, needs_action, 85);
+FASTENV_AT(LinkHead, unused_link, 87);
+
+typedef struct LinkShared {
+    int64_t row_at[2];
+    int64_t shared_at[2];
+} LinkShared;
+FASTENV_SIZE(LinkShared, 32);
+FASTENV_AT(LinkShared, row_at, 0);
+FASTENV_AT(LinkShared, shared_at, 16);
+
 typedef struct State {
     int64_t cyc;
     int64_t instr;

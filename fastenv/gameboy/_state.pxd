@@ -255,6 +255,19 @@ cdef extern from "_state.h":
         int8_t done
         uint8_t unused_episode[44]
 
+    ctypedef struct LinkHead:
+        uint64_t rng[4]
+        uint64_t bot_rng[4]
+        double ep_return[2]
+        int32_t ep_length
+        int8_t done
+        uint8_t needs_action[2]
+        uint8_t unused_link[41]
+
+    ctypedef struct LinkShared:
+        int64_t row_at[2]
+        int64_t shared_at[2]
+
     ctypedef struct State:
         int64_t cyc
         int64_t instr

@@ -425,6 +425,22 @@ def shared_record(
     return record
 
 
+# -- two machines on a cable (docs/gameboy.md, 22.1) -----------------------------------------------
+
+# What both share of a row; the row of the environment of each machine follows.
+LINK_HEAD: list[Any] = [
+    ("rng", "u8", (4,)),  # seeds of the streams of both
+    ("bot_rng", "u8", (4,)),
+    ("ep_return", "f8", (2,)),  # kept by the engine
+    ("ep_length", "i4"),
+    ("done", "i1"),  # 0 running, 1 terminated, 2 truncated
+    ("needs_action", "u1", (2,)),
+]
+LINK_HEAD = [*LINK_HEAD, ("unused_link", "u1", (128 - _end(LINK_HEAD),))]
+LINK_HEAD_DTYPE = np.dtype(LINK_HEAD, align=True)
+# Where rows and shared records of both are; the shared records follow.
+LINK_SHARED_DTYPE = np.dtype([("row_at", "i8", (2,)), ("shared_at", "i8", (2,))], align=True)
+
 # What the compiled code is given; see tools/structs.py.
 STRUCTS = {
     "Knobs": KNOBS_DTYPE,
@@ -435,6 +451,8 @@ STRUCTS = {
     "Rules": RULES_DTYPE,
     "Shared": SHARED_DTYPE,
     "Episode": EPISODE_DTYPE,
+    "LinkHead": LINK_HEAD_DTYPE,
+    "LinkShared": LINK_SHARED_DTYPE,
     "State": state_dtype(t.RAM_BANK),
 }
 TAIL = ("cart",)
