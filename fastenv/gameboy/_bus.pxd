@@ -18,7 +18,7 @@ from fastenv.gameboy._state cimport (
     R_TMA, R_WX, R_WY, SCAN_END, State,
 )
 from fastenv.gameboy._transfers cimport (
-    catch_up, clear_serial, clock_register, latch_clock, next_serial_event, plain_byte, run_serial,
+    catch_up, clear_serial, clock_register, hear_all, latch_clock, next_serial_event, plain_byte, run_serial,
     start_dma, start_serial, write_clock,
 )
 
@@ -113,7 +113,7 @@ cdef inline void schedule(Machine* m) noexcept nogil:
         m.limit = m.frame_end
     if m.timer_event < m.limit:
         m.limit = m.timer_event
-    if m.serial_end or m.edge_at != NEVER:
+    if m.serial_end or m.edges:
         m.limit = min(m.limit, next_serial_event(m))
     if m.dma_end and m.dma_end < m.limit:
         m.limit = m.dma_end
@@ -168,7 +168,9 @@ cdef inline uint8_t read_register(Machine* m, unsigned int low, int64_t time) no
         time += m.phase
     if low == R_P1:
         return s.high[R_P1] | key_lines(s)
-    if low == R_SB or low == R_SC:
+    if low == R_SB:
+        hear_all(m, time)
+    elif low == R_SC:
         run_serial(m, time)
     elif low == R_DIV:
         return (time - m.div_start) >> 8 & 0xFF
@@ -369,7 +371,7 @@ cdef inline void write_register(
     elif low == R_SB:
         run_serial(m, time)
         io[low] = value
-        m.unheard = False
+        m.unheard = 0
     elif low == R_SC:
         start_serial(m, value, time)
     elif low == R_DIV:

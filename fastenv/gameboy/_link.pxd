@@ -5,7 +5,7 @@ from fastenv.gameboy._frames cimport run_frame, settle_machine
 from fastenv.gameboy._machine cimport NEVER, Machine, load_machine, save_machine
 from fastenv.gameboy._ppu cimport blank
 from fastenv.gameboy._state cimport FRAME, R_SC
-from fastenv.gameboy._transfers cimport CLOCKING, LISTENING, take_edge
+from fastenv.gameboy._transfers cimport CLOCKING, LISTENING, take_edges
 
 cdef enum:
     # How far a side that listens may run ahead while no clock runs: a transfer that begins now lets
@@ -16,14 +16,14 @@ cdef enum:
 cdef inline int64_t bound_of(const Machine* m, int64_t end) noexcept nogil:
     # How far a machine may run now; not beyond where it is: not at all.
     cdef const Machine* other = m.other
-    if m.waits:
-        return m.now
-    if m.edge_at != NEVER:
-        return m.edge_at
+    if m.edges:
+        return m.edge_at[m.edges - 1]
+    if m.owed and not m.serial_end:
+        return m.now  # what came in is not known
     if m.s.high[R_SC] != LISTENING or other.now >= end:
         return end
     if other.s.high[R_SC] == CLOCKING:
-        return m.now  # its next bit comes first
+        return m.now  # its bits come first
     return min(end, other.now + AHEAD)
 
 
@@ -33,8 +33,18 @@ cdef inline void run_until(Machine* m, int64_t bound) noexcept nogil:
     run_frame(m)
     if m.listens_from == NEVER:
         m.listens_from = m.now
-    if m.other.edge_at <= m.other.now:
-        take_edge(m.other)
+    if m.other.edges:
+        take_edges(m.other, m.other.now)
+
+
+cdef inline void catch_up_with(Machine* m) noexcept nogil:
+    # Let the other side run until all bits are known that have left this one, which waits amid an
+    # instruction.
+    while m.owed:
+        if m.other.edge_at[m.other.edges - 1] <= m.other.now:
+            take_edges(m.other, m.other.now)
+        else:
+            run_until(m.other, m.other.edge_at[m.other.edges - 1])
 
 
 cdef inline void run_linked_frame(Machine* one, Machine* two) noexcept nogil:
@@ -57,6 +67,8 @@ cdef inline void run_linked_frame(Machine* one, Machine* two) noexcept nogil:
 
 cdef inline void connect(Machine* one, Machine* two) noexcept nogil:
     one.other, two.other = two, one
+    one.catch_other = catch_up_with
+    two.catch_other = catch_up_with
 
 
 cdef inline void run_linked_frames(

@@ -85,11 +85,14 @@ cdef struct Machine:
     int64_t serial_at  # SB is shifted up to here
     # -- the cable (docs/gameboy.md, 22); NEVER: no such time --
     Machine* other  # at its other end; NULL: no cable
-    int64_t edge_at  # when a bit left the other side that is still to be taken
+    void (*catch_other)(Machine*) noexcept nogil  # lets it come to where all bits are known
+    int64_t[8] edge_at  # when bits left the other side
+    uint8_t[8] edge_bit
+    int edges  # how many did
+    int taken  # and how many of them we have taken
+    int owed  # bits that left, for which the other side's have not come yet
+    int unheard  # as many bits of SB, the lowest ones, are still to come
     int64_t listens_from  # when we began to listen; NEVER until that instruction is over
-    uint8_t edge_bit
-    bint waits  # a bit has left, and the other side's has not come yet
-    bint unheard  # and the lowest bit of SB is that one
     int64_t dma_end
     int64_t dma_at  # when the next byte is copied, or the transfer begins
     int dma_byte  # the one that is on the bus; -1: none
@@ -304,8 +307,8 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.reloaded_at = m.now if s.reload == RELOAD_DONE else m.now - M_CYCLE
     m.serial_end = m.now + s.serial_left if s.serial_left else 0
     m.serial_at = m.sound_at = m.now
-    m.edge_at = NEVER
-    m.listens_from, m.waits, m.unheard = 0, False, False
+    m.edges = m.taken = m.owed = m.unheard = 0
+    m.listens_from = 0
     m.dma_end = m.now + s.dma_left if s.dma_left else 0
     m.dma_at = m.now + M_CYCLE
     m.dma_byte = s.dma_byte if s.dma_blocks else -1

@@ -14,6 +14,7 @@ OPTIONS = {
     "DrMarioPlacement-v0": FULL,
     "DrMarioVersus-v0": FULL,
     "DrMarioVersusFrame-v0": FULL | PLANES | {"intro_frames": 1},
+    "GameBoyLink-v0": {"frames_per_step": 1, "release_after_frames": 1, "max_steps": 4},
 }
 
 

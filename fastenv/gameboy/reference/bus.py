@@ -152,7 +152,7 @@ class Bus:
             case IO.P1:
                 return self.joypad.select | self.joypad.lines
             case IO.SB:
-                return self.serial.sb
+                return self.serial.read_sb()
             case IO.SC:
                 return self.serial.sc
             case IO.DIV:

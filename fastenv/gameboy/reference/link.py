@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from fastenv.gameboy.reference.machine import Machine
 from fastenv.gameboy.reference.ppu import BLANK
 from fastenv.gameboy.reference.serial import CLOCKING, LISTENING
@@ -24,8 +26,9 @@ class Link:
     def __init__(self, machines: tuple[Machine, Machine]) -> None:
         self.machines = machines
         self.ports = [machine.bus.serial for machine in machines]
-        for port, other in zip(self.ports, reversed(self.ports), strict=True):
-            port.other = other
+        for side, port in enumerate(self.ports):
+            port.other = self.ports[1 - side]
+            port.catch_up = partial(self._catch_up, side)
 
     def run_frame(self, draw: bool = True) -> None:
         """Run both to the end of the frame, each to its first instruction that ends behind it.
@@ -46,10 +49,19 @@ class Link:
             if not able:
                 return
             side = min(able, key=lambda side: self.machines[side].bus.cyc)
-            machine = self.machines[side]
-            machine.cpu.step()
-            self.ports[side].settle(machine.bus.cyc)
-            self._exchange(side)
+            self._step(side)
+
+    def _step(self, side: int) -> None:
+        machine = self.machines[side]
+        machine.cpu.step()
+        self.ports[side].settle(machine.bus.cyc)
+        self._exchange(side)
+
+    def _catch_up(self, side: int) -> None:
+        """Let the other side step until it has answered: an instruction needs the bit."""
+        self._exchange(side)
+        while self.ports[side].asks is not None:
+            self._step(1 - side)
 
     def _may_step(self, side: int, end: int) -> bool:
         """Tell whether a side takes its next step before the other side's next one, or with it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from fastenv.gameboy.reference.interrupts import Interrupts
@@ -54,6 +55,12 @@ class Serial:
         self.edge: Edge | None = None
         self.listens_from: int | None = 0
         self.unheard = False  # whether the lowest bit of SB is the one that has not come yet
+        self.catch_up: Callable[[], None] = lambda: None  # lets the other side come to our edge
+
+    def read_sb(self) -> int:
+        """Return the register, with all bits that have come by now."""
+        self._wait_for_answer()
+        return self.sb
 
     def write_sb(self, value: int) -> None:
         """Set the register, whatever is on its way."""
@@ -61,6 +68,7 @@ class Serial:
 
     def write_sc(self, value: int) -> None:
         """Start a transfer, or give one up."""
+        self._wait_for_answer()
         self.sc = value & 0x81
         self.bits = SERIAL_BITS if self.sc & LISTENING else 0
         self.half, self.listens_from = False, None
@@ -91,7 +99,7 @@ class Serial:
                 self._send(time, late)
 
     def _send(self, time: int, late: bool) -> None:
-        """Shift a bit out. The one that comes in is 1 until the other side's is known."""
+        """Shift a bit out. The one that comes in is known when the other side is as far."""
         bit = self._shift(1, late)
         if self.other is not None:
             self.asks, self.unheard = Edge(time, bit), True
@@ -127,6 +135,10 @@ class Serial:
             answer = self._shift(edge.bit, late=edge.time == time)
         assert self.other is not None
         self.other.hear(answer)
+
+    def _wait_for_answer(self) -> None:
+        if self.asks is not None:
+            self.catch_up()
 
     def hear(self, bit: int) -> None:
         """Put the bit that came in into SB."""
