@@ -39,12 +39,18 @@ cdef inline void run_until(Machine* m, int64_t bound) noexcept nogil:
 
 cdef inline void catch_up_with(Machine* m) noexcept nogil:
     # Let the other side run until all bits are known that have left this one, which waits amid an
-    # instruction.
+    # instruction. If both do, none of them listens, and the answers are 1s.
+    cdef Machine* other = m.other
+    if other.stopped_amid:
+        take_edges(other, NEVER)
+        return
+    m.stopped_amid = True
     while m.owed:
-        if m.other.edge_at[m.other.edges - 1] <= m.other.now:
-            take_edges(m.other, m.other.now)
+        if other.edge_at[other.edges - 1] <= other.now:
+            take_edges(other, other.now)
         else:
-            run_until(m.other, m.other.edge_at[m.other.edges - 1])
+            run_until(other, other.edge_at[other.edges - 1])
+    m.stopped_amid = False
 
 
 cdef inline void run_linked_frame(Machine* one, Machine* two) noexcept nogil:

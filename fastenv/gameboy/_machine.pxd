@@ -91,6 +91,7 @@ cdef struct Machine:
     int edges  # how many did
     int taken  # and how many of them we have taken
     int owed  # bits that left, for which the other side's have not come yet
+    bint stopped_amid  # an instruction, which needs them
     int unheard  # as many bits of SB, the lowest ones, are still to come
     int64_t listens_from  # when we began to listen; NEVER until that instruction is over
     int64_t dma_end
@@ -308,7 +309,7 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.serial_end = m.now + s.serial_left if s.serial_left else 0
     m.serial_at = m.sound_at = m.now
     m.edges = m.taken = m.owed = m.unheard = 0
-    m.listens_from = 0
+    m.listens_from, m.stopped_amid = 0, False
     m.dma_end = m.now + s.dma_left if s.dma_left else 0
     m.dma_at = m.now + M_CYCLE
     m.dma_byte = s.dma_byte if s.dma_blocks else -1

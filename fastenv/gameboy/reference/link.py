@@ -25,6 +25,7 @@ class Link:
 
     def __init__(self, machines: tuple[Machine, Machine]) -> None:
         self.machines = machines
+        self.amid = [False, False]  # whether a side waits amid an instruction
         self.ports = [machine.bus.serial for machine in machines]
         for side, port in enumerate(self.ports):
             port.other = self.ports[1 - side]
@@ -58,10 +59,18 @@ class Link:
         self._exchange(side)
 
     def _catch_up(self, side: int) -> None:
-        """Let the other side step until it has answered: an instruction needs the bit."""
+        """Let the other side step until it has answered: an instruction needs the bit.
+
+        If the other side waits in the same way, none of the two listens, and the answer is 1.
+        """
         self._exchange(side)
+        asks = self.ports[side].asks
+        if asks is not None and self.amid[1 - side]:
+            self.ports[1 - side].take(asks.time)
+        self.amid[side] = True
         while self.ports[side].asks is not None:
             self._step(1 - side)
+        self.amid[side] = False
 
     def _may_step(self, side: int, end: int) -> bool:
         """Tell whether a side takes its next step before the other side's next one, or with it."""
