@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.gameboy import _core
 from fastenv.errors import StateError
+from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import shared_record
 from fastenv.gameboy.tables import FRAME, HEIGHT, WIDTH
@@ -96,7 +96,7 @@ class LinkedConsoles:
         self.consoles = consoles
 
     def run_frame(self, draw: bool = True) -> None:
-        """Run both to the end of the frame; see :meth:`fastenv.gameboy.reference.Link.run_frame`."""
+        """Run both to the end of the frame; see :class:`fastenv.gameboy.reference.Link`."""
         self.run_frames(1, draw)
 
     def run_frames(self, frames: int, draw: bool = True) -> None:

@@ -84,10 +84,12 @@ def test_a_duel_is_played_to_its_end():
         paid += engine.reward
         for lane in np.flatnonzero(engine.terminated):
             ends += 1
-            mine, theirs = (engine.final_info[name][lane] for name in ("mine", "theirs"))
+            mine, theirs = (
+                engine.final_info[name][lane].astype(int) for name in ("mine", "theirs")
+            )
             assert mine.max() == 5
             assert mine.tolist() == theirs[::-1].tolist()
-            assert paid[lane].tolist() == [int(mine[0]) - mine[1], int(mine[1]) - mine[0]]
+            assert paid[lane].tolist() == (mine - theirs).tolist()
             paid[lane] = 0
         if ends > 3:
             break
