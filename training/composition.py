@@ -60,6 +60,7 @@ GAMES: dict[str, Callable[[], Mapping[str, Any]]] = {
     "GameBoyGoal-v0": _gameboy,
     "GameBoyOverworld-v0": _gameboy,
     "LanternWalk-v0": _gameboy,
+    "GameBoyLink-v0": _gameboy,
 }
 
 

@@ -40,6 +40,8 @@ CODECS = {
     "all9": ("noop", "a", "b", "start", "up", "down", "left", "right", "select"),
 }
 OURS = "lantern_walk"
+DUEL = "duel"
+ROMS = (OURS, DUEL)  # of ours, that have names
 CELLS = "cells"
 POWER_UP = "power_up"
 ZERO, SEEDED = "zero", "seeded"
@@ -75,7 +77,7 @@ class GameBoyConfig(GameConfig):
     kind : {"pixels", "goal", "overworld"}
         What it is about; fixed by the id.
     rom : str or Path
-        A ROM file, or ``"lantern_walk"``.
+        A ROM file, or ``"lantern_walk"`` or ``"duel"``.
     states : str or Path, optional
         Where episodes start: ``"power_up"``, a save state (PyBoy's too), a bank of states, a
         ``.sav`` file of what the battery kept, or the name of a bank of ours (docs/gameboy.md, 18):
