@@ -5,6 +5,7 @@ from __future__ import annotations
 from tools.figures import records
 from tools.figures.records import Record, Row, interval, table
 
+LEARNT, LEVEL, SPEED = "drmario-network.json", "20", "high"  # of the agent that learnt from a bot
 COMPARED = ("lookahead3", "lookahead2", "greedy")
 
 
@@ -24,34 +25,42 @@ def bot_matches() -> str:
 
 def bots() -> str:
     """Return what share of games bots clear at every level and speed, and in how many frames."""
-    record = Record(records.RECORDS / "drmario-bots.json")
-    made = [
-        [
-            level,
-            speed,
-            *(f"{rate_of(found[bot])}; {mean_of(found[bot], 'frames')}" for bot in COMPARED),
-        ]
-        for level, speed, found in cells_of(record)
-    ]
+    record, made = Record(records.RECORDS / "drmario-bots.json"), []
+    for level, speed, found in cells_of(record):
+        cells = (f"{rate_of(found[bot])}; {mean_of(found[bot], 'frames')}" for bot in COMPARED)
+        made.append([level, speed, *cells])
     heads = ("level", "speed", *(f"`{bot}`" for bot in COMPARED))
-    return f"{table(heads, made)}\n\n{record.source}."
+    return f"{table(heads, made)}\n\n{of_games(record)}"
+
+
+def beside_bots() -> str:
+    """Return how an agent plays at the level that it learnt, beside bots in the same games."""
+    return played(Record(records.RECORDS / LEARNT))
 
 
 def strongest() -> str:
     """Return how the two strongest bots play."""
-    record = Record(records.RECORDS / "drmario-rollouts.json")
+    return played(Record(records.RECORDS / "drmario-rollouts.json"))
+
+
+def played(record: Record) -> str:
+    """Return how players did in the same games, one a line."""
     made = []
     for level, speed, found in cells_of(record):
-        for bot, each in found.items():
-            means = mean_of(each, "pills"), mean_of(each, "frames")
+        for who, each in found.items():
+            frames, spread = each["frames"], ""
+            if frames is not None:
+                least, _, most = frames["quantiles"]
+                spread = f"{least:,.0f} to {most:,.0f}"
+            means = mean_of(each, "frames"), spread, mean_of(each, "pills")
             time = f"{each['cpu_us_per_decision'] / 1000:.2f} ms"
-            made.append([level, speed, f"`{bot}`", rate_of(each), *means, time])
-    heads = ("level", "speed", "bot", "cleared", "pills", "frames", "a decision")
-    return f"{table(heads, made)}\n\n{record.source}."
+            made.append([level, speed, f"`{who}`", rate_of(each), *means, time])
+    heads = ("level", "speed", "who plays", "cleared", "frames", "of eight in ten", "pills")
+    return f"{table((*heads, 'a decision'), made)}\n\n{of_games(record)}"
 
 
 def cells_of(record: Record) -> list[tuple[str, str, Row]]:
-    """Return level, speed and what bots reached, of every cell."""
+    """Return level, speed and what players reached, of every cell."""
     levels = record.head["levels"]
     return [(level, speed, found) for level in levels for speed, found in levels[level].items()]
 
@@ -62,5 +71,14 @@ def rate_of(each: Row) -> str:
 
 
 def mean_of(each: Row, what: str) -> str:
-    """Return the mean of pills or frames of cleared games."""
-    return "" if each[what] is None else f"{each[what]['mean']:,.0f}"
+    """Return the mean of pills or frames of cleared games, with its 95 % interval's half."""
+    found = each[what]
+    if found is None:
+        return ""
+    error = "" if found["error"] is None else f" ± {1.96 * found['error']:,.0f}"
+    return f"{found['mean']:,.0f}{error}"
+
+
+def of_games(record: Record) -> str:
+    """Return the source of a table, and its games."""
+    return f"{record.source}, {record.head['episodes']:,} games each."
