@@ -6,7 +6,6 @@ from tools.figures import records
 from tools.figures.records import Record, Row, interval, table
 
 LEARNT, LEVEL, SPEED = "drmario-network.json", "20", "high"  # of the agent that learnt from a bot
-COMPARED = ("lookahead3", "lookahead2", "greedy")
 
 
 def bot_matches() -> str:
@@ -21,16 +20,6 @@ def bot_matches() -> str:
         sources.append(record.source)
     heads = ("", "wins", "draws", "wins", "")
     return f"{table(heads, made)}\n\n{', '.join(sources)}."
-
-
-def bots() -> str:
-    """Return what share of games bots clear at every level and speed, and in how many frames."""
-    record, made = Record(records.RECORDS / "drmario-bots.json"), []
-    for level, speed, found in cells_of(record):
-        cells = (f"{rate_of(found[bot])}; {mean_of(found[bot], 'frames')}" for bot in COMPARED)
-        made.append([level, speed, *cells])
-    heads = ("level", "speed", *(f"`{bot}`" for bot in COMPARED))
-    return f"{table(heads, made)}\n\n{of_games(record)}"
 
 
 def beside_bots() -> str:
