@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -46,18 +48,20 @@ class LinkGame(ConfiguredGame):
 
     goal = "Whatever the programs are about; in Lantern Duel, five points before the other side."
 
-    presets = PRESETS
-    bot_names = (bots.RANDOM,)
+    presets: Mapping[str, Mapping[str, Any]] = PRESETS
+    bot_names: tuple[str, ...] = (bots.RANDOM,)
 
     config: LinkConfig
-    position, encoding = position, encoding
+    position: ModuleType = position
+    encoding: ModuleType = encoding
 
     def __init__(self, config: LinkConfig, common: LinkCommon | None = None) -> None:
         super().__init__(config)
-        self.common = common = load_link(config) if common is None else common
-        self.shared = common.shared()
+        common = load_link(config) if common is None else common
+        self.common: LinkCommon = common
+        self.shared: Array = common.shared()
         one = common.sides[0].config
-        self.spec = GameSpec(
+        self.spec: GameSpec = GameSpec(
             obs_dtype=np.dtype(np.uint8),
             obs_shape=pixels_shape(one),
             obs_bounds=(0.0, float(highest_pixel(one))),

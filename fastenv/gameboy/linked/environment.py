@@ -36,11 +36,13 @@ class LinkEnvironment:
 
     def __init__(self, common: LinkCommon) -> None:
         self.common = common
-        self.sides = [Environment(side) for side in common.sides]
-        self.rng = Rng()
-        self.bot_rng = [0] * 4
-        self.done, self.ep_return, self.ep_length = RUNNING, [0.0] * SIDES, 0
-        self.needs_action = [1] * SIDES
+        self.sides: list[Environment] = [Environment(side) for side in common.sides]
+        self.rng: Rng = Rng()
+        self.bot_rng: list[int] = [0] * 4
+        self.done: int = RUNNING
+        self.ep_return: list[float] = [0.0] * SIDES
+        self.ep_length: int = 0
+        self.needs_action: list[int] = [1] * SIDES
 
     def reset(self, start_state: int, seed: int | None, starts: list[np.ndarray]) -> None:
         """Start an episode; nothing runs.

@@ -6,7 +6,7 @@ from functools import partial
 
 from fastenv.gameboy.reference.machine import Machine
 from fastenv.gameboy.reference.ppu import BLANK
-from fastenv.gameboy.reference.serial import CLOCKING, LISTENING
+from fastenv.gameboy.reference.serial import CLOCKING, LISTENING, Serial
 from fastenv.gameboy.tables import FRAME, LONGEST_STEP
 
 
@@ -25,8 +25,8 @@ class Link:
 
     def __init__(self, machines: tuple[Machine, Machine]) -> None:
         self.machines = machines
-        self.amid = [False, False]  # whether a side waits amid an instruction
-        self.ports = [machine.bus.serial for machine in machines]
+        self.amid: list[bool] = [False, False]  # whether a side waits amid an instruction
+        self.ports: list[Serial] = [machine.bus.serial for machine in machines]
         for side, port in enumerate(self.ports):
             port.other = self.ports[1 - side]
             port.catch_up = partial(self._catch_up, side)
