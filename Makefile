@@ -10,7 +10,7 @@ RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
 
-.PHONY: train studio test slow-test rllib rllib-test docs bench gpu-check lint build again debug-test sanitize-test versions clean
+.PHONY: train studio test slow-test rllib rllib-test docs bench gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
 
 train: $(EXTENSION)
 	$(PY) -m training train --config training/configs/main.yaml
@@ -47,6 +47,9 @@ lint: $(VENV)
 	$(PY) -m ruff format --check .
 	$(PY) -m mypy
 	PATH="$(dir $(PY)):$$PATH" cython-lint fastenv
+	mkdir -p build
+	PATH="$(dir $(PY)):$$PATH" PYTHONPATH="$(CURDIR):$(CURDIR)/typings" basedpyright \
+	    --verifytypes fastenv --ignoreexternal > build/types.txt || (cat build/types.txt; exit 1)
 
 build: $(EXTENSION)
 
@@ -103,6 +106,13 @@ debug-test: $(VENV)
 sanitize-test: $(VENV)
 	$(call parity_in_copy,sanitize,FASTENV_SANITIZE=1,ASAN_OPTIONS=detect_leaks=0 \
 	    UBSAN_OPTIONS=print_stacktrace=1 LD_PRELOAD="$$(gcc -print-file-name=libasan.so)")
+
+# Another compiler than GCC, and standard C alone, as other compilers get it.
+clang-test: $(VENV)
+	$(call parity_in_copy,clang,CC=clang,)
+
+plain-test: $(VENV)
+	$(call parity_in_copy,plain,FASTENV_PLAIN_C=1,)
 
 # Environments of their own, in a temporary folder: .venv and what is built here stay as they are.
 versions: $(VENV)

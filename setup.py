@@ -16,6 +16,7 @@ setuptools looks at time stamps only: after changing a switch, build with ``--fo
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import textwrap
@@ -71,6 +72,7 @@ fastenv: the compiled extensions were not built.
 OPTIMISATION = {
     "fastenv.gameboy._core": ["-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic"],
 }
+GCC_ALONE = "-fvect-cost-model="  # Clang, Apple's too, refuses this flag
 
 
 def microsoft_flags() -> tuple[list[str], list[str]]:
@@ -106,11 +108,12 @@ def compiler_flags() -> tuple[list[str], list[str]]:
     return cflags, link
 
 
-def optimisation(module: str, microsoft: bool) -> list[str]:
+def optimisation(module: str, microsoft: bool, clang: bool) -> list[str]:
     """Return the flags that say how much a module is optimised."""
     if microsoft:
         return ["/Od" if DEBUG else "/O2"]
-    return ["-O0"] if DEBUG else OPTIMISATION.get(module, ["-O3"])
+    flags = ["-O0"] if DEBUG else OPTIMISATION.get(module, ["-O3"])
+    return [each for each in flags if not (clang and each.startswith(GCC_ALONE))]
 
 
 class Build(build_ext):
@@ -120,8 +123,9 @@ class Build(build_ext):
         """Build all extensions, or say once what is missing and how to get it."""
         microsoft = self.compiler.compiler_type == "msvc"
         cflags, link = microsoft_flags() if microsoft else compiler_flags()
+        clang = not microsoft and self.is_clang()
         for ext in self.extensions:
-            ext.extra_compile_args += optimisation(ext.name, microsoft)
+            ext.extra_compile_args += optimisation(ext.name, microsoft, clang)
             ext.extra_compile_args += cflags
             ext.extra_link_args += link
             # Lets setuptools go on when the file is not there in the end.
@@ -159,6 +163,15 @@ class Build(build_ext):
             built = Path(self.build_lib, self.get_ext_filename(ext.name))
             if not built.exists():
                 Path(self.get_ext_fullpath(ext.name)).unlink(missing_ok=True)
+
+    def is_clang(self):
+        """Tell whether the compiler is Clang, whatever it is called."""
+        command = [*self.compiler.compiler_so, "-dM", "-E", "-x", "c", os.devnull]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+        except OSError:  # there is none: the build says so
+            return False
+        return "#define __clang__ " in done.stdout
 
     def able(self, cflags, link):
         """Tell whether an extension without our code can be built here."""

@@ -61,6 +61,7 @@ from tools.figures.speeds import (  # noqa: E402
     scale,
     vectorised,
 )
+from tools.figures.wheels import wheels  # noqa: E402
 from training.policies import card  # noqa: E402
 
 METADATA = "metadata"  # the mark of what stands at the top of a card
@@ -122,7 +123,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         },
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
         "docs/explanation/figures.md": {"figures": own_figures},
-        "docs/howto/install.md": {"flags": flags_verdict},
+        "docs/howto/install.md": {"wheels": wheels, "flags": flags_verdict},
         "docs/howto/dqn.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {

@@ -21,12 +21,35 @@ from fastenv.memory import Batch, Buffers, aligned
 from fastenv.one_seat import OneSeatPath, Opponents
 from fastenv.paths import Composed, Fused, make_path
 from fastenv.seats import Opponent, SeatFields, Seats
+from fastenv.spec import GameSpec
 
 Array = npt.NDArray[Any]
 
 
 class BatchState:
     """Lanes of a game between two steps; arguments and attributes are those of ``BatchEngine``."""
+
+    game: Game
+    spec: GameSpec
+    opponent: Opponent | None
+    agent_seat: int | str
+    obs_shape: tuple[int, ...]
+    obs_dtype: np.dtype[Any]
+    obs: Array
+    mask: Array
+    reward: Array
+    terms: Array
+    terminated: Array
+    truncated: Array
+    tau: Array
+    final_obs: Array
+    ep_return: Array
+    ep_length: Array
+    ep_frames: Array
+    final_info: dict[str, Array]
+    info_columns: tuple[str, ...]
+    term_columns: tuple[str, ...]
+    num_envs: int
 
     @checks.refuse_too_many
     def __init__(
@@ -69,7 +92,7 @@ class BatchState:
         self.final_obs, self.ep_return = out.final_obs, out.ep_return
         self.ep_length, self.ep_frames = out.ep_length, out.ep_frames
         terms = {name: out.terms[name] for name in self.term_columns}
-        self.info = {name: out.info[name] for name in self.info_columns} | terms
+        self.info: dict[str, Array] = {name: out.info[name] for name in self.info_columns} | terms
         self.final_info = {name: out.final_info[name] for name in self.info_columns} | terms
 
         each = (n, spec.num_agents) if opponent is not None else (n, 0)
@@ -80,7 +103,7 @@ class BatchState:
         steps += [self.tau] if spec.has_tau else []
         self._step_bytes = [column.view(np.uint8).reshape(n, -1) for column in steps]
 
-        self.ended = np.ones(n, np.bool_)
+        self.ended: npt.NDArray[np.bool_] = np.ones(n, np.bool_)
         self._some_ended = True
         self._behind = False  # a call has written its observations or masks elsewhere
         self._seeded = np.zeros(n, np.bool_)

@@ -138,6 +138,8 @@ class BatchEngine(BatchState):
     ((4, 203), [0.5, 3.0, 0.5, 0.5])
     """
 
+    ended: npt.NDArray[np.bool_]
+
     # -- moving ----------------------------------------------------------------------------------
 
     def reset_many(

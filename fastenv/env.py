@@ -311,7 +311,9 @@ class FastEnv(gymnasium.Env[Any, int]):
     >>> obs, reward, terminated, truncated, info = env.step(4)
     """
 
-    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
+    backend: str
+
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
 
     def __init__(
         self,
@@ -335,7 +337,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         seating["opponent"] = opponent_of(configured, seating["opponent"])
         flags = (backend, use_numba, use_cython)
         engine = engine_for(configured, 1, *flags, 1, columns, **seating)
-        self.observation_space = observation_space(configured)
+        self.observation_space: spaces.Space[Any] = observation_space(configured)
         self.action_space: spaces.Space[Any] = action_space(configured)
         self._running = self._seeded = False
         self._adopt(engine)

@@ -38,7 +38,7 @@ class Keys:
             import termios
             import tty
         except ImportError:  # not on this system: lines
-            self.single = False
+            self.single: bool = False
             return
         self._termios, self._tty = termios, tty
         self.single = sys.stdin.isatty() and sys.stdout.isatty()

@@ -17,11 +17,13 @@ from fastenv.checks import check_name
 from fastenv.errors import ConfigError, show
 from fastenv.game import Game
 from fastenv.memory import Buffers, clear
-from fastenv.paths import Composed, Fused
+from fastenv.paths import Composed, Fused, OfLanes
+from fastenv.rollouts import Worlds
 from fastenv.seats import EXTERNAL, ROTATE, Opponent
 
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
+I32 = npt.NDArray[np.int32]
 OUTSIDE = -1  # the number of a player from outside
 
 
@@ -45,7 +47,7 @@ class Opponents:
         self._game, self._others = game, game.spec.num_agents - 1
         self._names = game.bot_names
         self._params: dict[int, Array] = {}
-        self.chosen = np.zeros((num_envs, self._others), np.int32)
+        self.chosen: I32 = np.zeros((num_envs, self._others), np.int32)
         self.chosen[:] = self.numbers(opponent)
 
     @property
@@ -141,19 +143,25 @@ class OneSeatPath:
         opponents: Opponents,
         agent_seat: int | str,
     ) -> None:
-        self.inner, self.seats, self.out = inner, seats, out
+        self.inner: Composed | Fused = inner
+        self.seats: Buffers = seats
+        self.out: Buffers = out
         self._done, self._paid = states["done"], paid
         self._strict = game.spec.illegal_actions == "raise"
-        self.pack, self.completes, self.worlds = inner.pack, inner.completes, inner.worlds
-        self.opponents, self._rotates = opponents, agent_seat == ROTATE
+        self.pack: OfLanes = inner.pack
+        self.completes: bool = inner.completes
+        self.worlds: Worlds = inner.worlds
+        self.opponents: Opponents = opponents
+        self._rotates = agent_seat == ROTATE
         n, k = seats.reward.shape
         self._lanes, self._count = np.arange(n), k
         self._given = np.zeros((n, k), np.int32)
         self._choice = np.zeros(n, np.int32)
-        self.decisions = np.zeros(n, np.int32)
-        self.agent = self._first_seats() if self._rotates else np.full(n, agent_seat, np.int32)
-        self.actor = self.agent.copy()
-        self.players = np.full((n, k), OUTSIDE, np.int32)
+        self.decisions: I32 = np.zeros(n, np.int32)
+        fixed = None if self._rotates else np.full(n, agent_seat, np.int32)
+        self.agent: I32 = self._first_seats() if fixed is None else fixed
+        self.actor: I32 = self.agent.copy()
+        self.players: I32 = np.full((n, k), OUTSIDE, np.int32)
         self._answered = np.zeros((n, k), np.bool_)
         self._over = np.ones(n, np.bool_)  # no episode is running
         columns = out.info.dtype
@@ -163,8 +171,8 @@ class OneSeatPath:
 
     # -- who sits where --------------------------------------------------------------------------
 
-    def _first_seats(self) -> Array:
-        seats: Array = (self._lanes % self._count).astype(np.int32)
+    def _first_seats(self) -> I32:
+        seats: I32 = (self._lanes % self._count).astype(np.int32)
         return seats
 
     def _seat_players(self, lanes: Array) -> None:

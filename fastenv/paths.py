@@ -11,8 +11,9 @@ Between a Python side and a compiled side a row is packed or unpacked once a ste
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from itertools import repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +27,16 @@ from fastenv.numba_cache import compile_notice
 from fastenv.rng import Rng
 from fastenv.rollouts import Worlds
 
+if TYPE_CHECKING:
+    from fastenv._batch import BatchLoop
+
 Array = npt.NDArray[Any]
 Select = npt.NDArray[np.uint8]
+# Parts of a step: of the selected lanes, and of seeds, actions, or rows, observations and masks.
+OfLanes = Callable[[Select], None]
+Reset = Callable[[Select, Array | None], None]
+Show = Callable[[Array, Array, Array], None]
+Play = Callable[[Array, int, Array, Array, Select, Any, Array], None]
 
 
 def selected_lanes(flags: Array) -> list[int]:
@@ -40,15 +49,17 @@ class PythonLanes:
     """Reference objects are the state; rows are written when they are to be read."""
 
     def __init__(self, game: Game, batch: Batch) -> None:
-        self.game, self.states, self.knobs = game, batch.states, batch.knobs
+        self.game: Game = game
+        self.states: Array = batch.states
+        self.knobs: Array = batch.knobs
         self._rows = _rows(batch.states)
         self.games: list[Any] = [game.create() for _ in batch.knobs]
         n, spec = len(batch.states), game.spec
         # Flags of lanes, looked at and set one by one: bytes are three times as quick as an array.
-        self.done = bytearray(n)
-        self.stale = bytearray(n)  # the row is behind the game
-        self.seen = bytearray(b"\1" * n)  # what the kernels read of the row is not
-        self.underived = bytearray(b"\1" * n)  # the derived record is behind the row
+        self.done: bytearray = bytearray(n)
+        self.stale: bytearray = bytearray(n)  # the row is behind the game
+        self.seen: bytearray = bytearray(b"\1" * n)  # what the kernels read of the row is not
+        self.underived: bytearray = bytearray(b"\1" * n)  # the derived record is behind the row
         self._mask = np.zeros((*spec.agents(), spec.num_actions), np.uint8)
 
     def reset(self, select: Select, seeds: Array | None) -> None:
@@ -146,11 +157,14 @@ def _sums(game: Game, batch: Batch) -> tuple[Any, Any]:
 class CoreLanes:
     """Rows are the state, the loop over a compiled core moves them; games are made for a look."""
 
-    def __init__(self, game: Game, batch: Batch, loop: Any) -> None:
-        self.game, self.states, self.loop = game, batch.states, loop
+    def __init__(self, game: Game, batch: Batch, loop: BatchLoop) -> None:
+        self.game: Game = game
+        self.states: Array = batch.states
+        self.loop: BatchLoop = loop
         # One number a lane is read and written through a memoryview, in half the time of an array.
-        self.done = batch.states["done"].data
-        self.first_illegal, self.pack = loop.first_illegal, loop.complete
+        self.done: memoryview[int] = batch.states["done"].data
+        self.first_illegal: Callable[[Array, Select], int] = loop.first_illegal
+        self.pack: OfLanes = loop.complete
         self._rows = _rows(batch.states)
         # Of one lane at a time: thousands alive would keep Python's collector busy.
         self._game: Any = None
@@ -217,7 +231,9 @@ class PythonEncoder:
     """Plain Python over reference objects."""
 
     def __init__(self, game: Game, lanes: Lanes, out: Buffers) -> None:
-        self.game, self.lanes, self.out = game, lanes, out
+        self.game: Game = game
+        self.lanes: Lanes = lanes
+        self.out: Buffers = out
         spec = game.spec
         self._info = [spec.info_columns.index(name) for name in out.info.dtype.names or ()]
         self._terms = [spec.term_columns.index(name) for name in out.terms.dtype.names or ()]
@@ -292,7 +308,10 @@ class KernelEncoder:
     """Compiled kernels over the packed rows of reference objects, one call a lane."""
 
     def __init__(self, game: Game, lanes: PythonLanes, batch: Batch, out: Buffers) -> None:
-        self.game, self.lanes, self.batch, self.out = game, lanes, batch, out
+        self.game: Game = game
+        self.lanes: PythonLanes = lanes
+        self.batch: Batch = batch
+        self.out: Buffers = out
         spec, kernels = game.spec, _kernels(game)
         _check_derive(game, kernels)
         self._observe = callable_at(kernels.observe, None, 5)
@@ -439,10 +458,16 @@ class Composed:
     """Any stepper with any encoder: the four backends' common meaning, written out."""
 
     def __init__(self, lanes: Lanes, encoder: Encoder, out: Buffers) -> None:
-        self.lanes, self.encoder, self.out = lanes, encoder, out
-        self.reset, self.pack, self.load = lanes.reset, lanes.pack, lanes.load
-        self.first_illegal, self.needs_action = lanes.first_illegal, lanes.needs_action
-        self.bot_actions, self.encode_rows = encoder.bot_actions, encoder.encode_rows
+        self.lanes: Lanes = lanes
+        self.encoder: Encoder = encoder
+        self.out: Buffers = out
+        self.reset: Reset = lanes.reset
+        self.pack: OfLanes = lanes.pack
+        self.load: OfLanes = lanes.load
+        self.first_illegal: Callable[[Array, Select], int] = lanes.first_illegal
+        self.needs_action: Callable[..., Array] = lanes.needs_action
+        self.bot_actions: Play = encoder.bot_actions
+        self.encode_rows: Show = encoder.encode_rows
         self.completes: bool = isinstance(lanes, CoreLanes) and lanes.loop.completes
         loop = lanes.loop if isinstance(lanes, CoreLanes) else None
         self.worlds: Worlds = Worlds(lanes.game, self.encode_rows, loop)
@@ -495,12 +520,18 @@ class Composed:
 class Fused:
     """The loop calls the kernels by address, one row after the other."""
 
-    def __init__(self, lanes: CoreLanes, loop: Any, bots: Any) -> None:
-        self.step, self.observe, self.encode_rows = loop.step_fused, loop.observe, loop.encode_rows
-        self.reset, self.pack, self.load = loop.reset, loop.complete, loop.derive
-        self.first_illegal, self.needs_action = loop.first_illegal, lanes.needs_action
-        self.bot_actions, self.completes = bots, loop.completes
-        self.worlds = Worlds(lanes.game, self.encode_rows, loop)
+    def __init__(self, lanes: CoreLanes, loop: BatchLoop, bots: Play) -> None:
+        self.step: Callable[[Array, Select, bool, Array, Array], None] = loop.step_fused
+        self.observe: Show = loop.observe
+        self.encode_rows: Show = loop.encode_rows
+        self.reset: Reset = loop.reset
+        self.pack: OfLanes = loop.complete
+        self.load: OfLanes = loop.derive
+        self.first_illegal: Callable[[Array, Select], int] = loop.first_illegal
+        self.needs_action: Callable[..., Array] = lanes.needs_action
+        self.bot_actions: Play = bots
+        self.completes: bool = loop.completes
+        self.worlds: Worlds = Worlds(lanes.game, self.encode_rows, loop)
 
 
 def as_compiled(game: Game, functions: Any, *needed: str) -> Compiled:

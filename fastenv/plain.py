@@ -49,7 +49,9 @@ class PlainGame(Game):
         limits: Mapping[str, tuple[float, float]],
         bots: Sequence[str] = (),
     ) -> None:
-        self.spec, self.limits, self.bot_names = spec, limits, tuple(bots)
+        self.spec: GameSpec = spec
+        self.limits: Mapping[str, tuple[float, float]] = limits
+        self.bot_names: tuple[str, ...] = tuple(bots)
         self._format = RowFormat(spec.state_dtype)
         places = [(n, at, spec.state_dtype[n].shape) for n, at in self._format.fields.items()]
         self._numbers = [(name, at) for name, at, shape in places if not shape]

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -88,7 +88,7 @@ class RowFormat:
             values, end = values + count, offset + field.itemsize
         self._struct = struct.Struct("".join([*codes, f"{dtype.itemsize - end}x"]))
         # Raw bytes that are too many are cut, those that are too few filled up with 0.
-        self.pack_as_is = self._struct.pack
+        self.pack_as_is: Callable[..., bytes] = self._struct.pack
         # all that are raw, as a tuple; the first value twice, since of one there would be no tuple
         self._raw_of = itemgetter(*[i for _, i, _ in self._raw], 0, 0)
         self._raw_sizes = [size for _, _, size in self._raw]

@@ -137,7 +137,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
     ((4, 203), [0.5, 3.0, 0.5, 0.5])
     """
 
-    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
+    metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
 
     @checks.refuse_too_many
     def __init__(
@@ -159,7 +159,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         **options: Any,
     ) -> None:
         configured, seating = as_seated(game, opponent, options)
-        self.autoreset_mode = _as_mode(autoreset_mode)
+        self.autoreset_mode: AutoresetMode = _as_mode(autoreset_mode)
         spec = configured.spec
         self.metadata = {
             **self.metadata,
@@ -182,9 +182,10 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         self.backend: str = engine.backend
         self.num_envs: int = engine.num_envs
         k = engine.num_agents
-        self.single_observation_space = observation_space(configured, k)
+        self.single_observation_space: spaces.Space[Any] = observation_space(configured, k)
         several = spaces.MultiDiscrete([spec.num_actions] * k)
-        self.single_action_space = several if k > 1 else action_space(configured)
+        actions = several if k > 1 else action_space(configured)
+        self.single_action_space: spaces.Space[Any] = actions
         self.observation_space: spaces.Space[Any] = batch_space(
             self.single_observation_space, self.num_envs
         )

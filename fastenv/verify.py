@@ -195,6 +195,9 @@ class Case:
     the lanes' rows worlds are drawn and rollouts played, where the game has ``resample`` and bots.
     """
 
+    standard_name: str
+    others: list[str]
+
     def __init__(
         self,
         game: Game,
@@ -205,8 +208,9 @@ class Case:
         opponent: Opponent | None = None,
         agent_seat: int | str | None = None,
     ) -> None:
-        self.seed, self.options = seed, options or {}
-        self.rng = np.random.default_rng(seed)
+        self.seed: int = seed
+        self.options: dict[str, Any] = options or {}
+        self.rng: np.random.Generator = np.random.default_rng(seed)
         self._search_rng = np.random.default_rng([seed, 4])
         columns = (*game.spec.info_columns, *game.spec.term_columns)
         if agent_seat is None:
@@ -220,7 +224,7 @@ class Case:
         self.standard_name, *self.others = self.engines
         self.standard: BatchEngine = self.engines[self.standard_name]
         self.history: list[list[Any]] = [[] for _ in range(num_envs)]
-        self.step = 0
+        self.step: int = 0
         self._apply_to_all(
             lambda engine: engine.reset_many(seeds=seed), f"reset with {seed} + lane"
         )

@@ -4,8 +4,9 @@
 build`` made, one for each Python. auditwheel copies libgomp into each wheel and gives it the tag of
 the oldest glibc that it runs on. Then it is installed into an environment of its own by uv, with
 the dependencies in uv's cache and no compiler. There the backends of every id are compared
-(``tools/verify_each.py``), and the CPU time of ``import fastenv`` is taken. Exit status: 0; 1 if
-something failed; 2 if a program or an interpreter is missing.
+(``tools/verify_each.py``), and the CPU time of ``import fastenv`` is taken. What the record has of
+other Pythons stays, if it is of the same commit. Exit status: 0; 1 if something failed; 2 if a
+program or an interpreter is missing.
 """
 
 from __future__ import annotations
@@ -102,6 +103,7 @@ def measured(uv: str, wheel: Path, folder: Path, seconds: float) -> dict[str, An
             )
         },
         "passed": done.returncode == 0,
+        "load_average": [round(each, 1) for each in os.getloadavg()],
         "packages": packages,
     }
 
@@ -128,12 +130,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     kept = json.loads(args.out.read_text("utf-8")) if args.out.exists() else {}
+    rev = args.rev or run("git", "rev-parse", "HEAD").strip()
+    others = kept.get("wheels", []) if kept.get("git_rev") == rev else []
+    measured_now = {each["python"] for each in results}
     kept |= {
-        "git_rev": args.rev or run("git", "rev-parse", "HEAD").strip(),
+        "git_rev": rev,
         **host(),
         "command": f"python -m tools.wheels dist/*.whl --seconds {args.seconds:g} --out FILE",
-        "load_average": [round(each, 1) for each in os.getloadavg()],
-        "wheels": results,
+        "wheels": [each for each in others if each["python"] not in measured_now] + results,
     }
     args.out.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     return int(not all(each["passed"] for each in results))

@@ -31,10 +31,10 @@ from fastenv.seats import EXTERNAL, SeatFields, Seats
 
 try:
     from pettingzoo import AECEnv, ParallelEnv
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "fastenv.adapters.pettingzoo needs PettingZoo: pip install 'fastenv-rl[pettingzoo]'"
-    ) from error
+    ) from _error
 
 __all__ = ["GameAECEnv", "GameParallelEnv", "aec_env", "parallel_env"]
 
@@ -77,8 +77,10 @@ class _View:
         self.agents: list[str] = []
         mask = spaces.Box(0, 1, (spec.num_actions,), np.int8)
         shown = {"observation": observation_space(game), "action_mask": mask}
-        self.observation_spaces = {name: spaces.Dict(shown) for name in self.possible_agents}
-        self.action_spaces = {
+        self.observation_spaces: dict[str, spaces.Dict] = {
+            name: spaces.Dict(shown) for name in self.possible_agents
+        }
+        self.action_spaces: dict[str, spaces.Discrete[np.int64]] = {
             name: spaces.Discrete(spec.num_actions) for name in self.possible_agents
         }
         self._strict = spec.illegal_actions == "raise"
@@ -95,7 +97,7 @@ class _View:
         """Return the space of ``{"observation", "action_mask"}``, always the same object."""
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> spaces.Discrete:
+    def action_space(self, agent: str) -> spaces.Discrete[np.int64]:
         """Return the space of actions, always the same object."""
         return self.action_spaces[agent]
 
@@ -163,7 +165,7 @@ def check_seats(game: Game, what: str = "game") -> Seats:
     return seats
 
 
-class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
+class GameAECEnv(_View, AECEnv[str, Observation, "int | None"]):  # type: ignore[misc]
     """A game of several players, one decision after the other.
 
     Parameters
@@ -187,6 +189,11 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
     it is what that agent would see now or, in a game whose row shows one seat at a time, what it
     saw at its own last decision (zeros before its first). The episode ends for all at once.
     """
+
+    rewards: dict[str, float]
+    terminations: dict[str, bool]
+    truncations: dict[str, bool]
+    agent_selection: str
 
     def __init__(
         self,
@@ -280,7 +287,7 @@ class GameAECEnv(_View, AECEnv):  # type: ignore[misc]
         self._accumulate_rewards()
 
 
-class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
+class GameParallelEnv(_View, ParallelEnv[str, Observation, int]):  # type: ignore[misc]
     """A game of several players, one action of each in every step.
 
     Parameters
@@ -307,6 +314,8 @@ class GameParallelEnv(_View, ParallelEnv):  # type: ignore[misc]
     (:class:`fastenv.game.GameSpec`) the agent's own. All of it is numbers, as TorchRL needs them:
     ``env.game.shown(name, number)`` returns what another view shows where a column has labels.
     """
+
+    agents: list[str]
 
     def __init__(
         self,

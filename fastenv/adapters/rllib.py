@@ -22,6 +22,7 @@ from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
+from fastenv.engine import BatchEngine
 from fastenv.env import shown_obs
 from fastenv.errors import ConfigError, show
 from fastenv.memory import StepBuffers
@@ -38,8 +39,8 @@ try:
     from ray.rllib.connectors.learner import GeneralAdvantageEstimation
     from ray.rllib.core.columns import Columns
     from ray.rllib.evaluation.postprocessing import Postprocessing
-except ImportError as error:
-    raise ImportError(_INSTALL) from error
+except ImportError as _error:
+    raise ImportError(_INSTALL) from _error
 if not ray.__version__.startswith(f"{RAY}."):
     raise ImportError(f"{_INSTALL} (here is ray {ray.__version__})")
 
@@ -74,7 +75,7 @@ class RLlibVectorEnv(VectorEnv[dict[str, Any], Array, Array]):
     drawn from a sequence that begins with it.
     """
 
-    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
+    metadata: dict[str, Any] = {"autoreset_mode": AutoresetMode.NEXT_STEP}  # noqa: RUF012
 
     def __init__(self, context: Mapping[str, Any]) -> None:
         options = dict(context)
@@ -92,13 +93,17 @@ class RLlibVectorEnv(VectorEnv[dict[str, Any], Array, Array]):
                 f"autoreset_mode={show(options['autoreset_mode'])}: must be 'next_step': from any "
                 "other RLlib makes wrong episodes without a word"
             )
-        self.engine, self.num_envs = self.vec.engine, self.vec.num_envs
+        self.engine: BatchEngine = self.vec.engine
+        self.num_envs: int = self.vec.num_envs
         shown, actions = self.shown_space(), self.engine.num_actions
         legal = spaces.Box(0.0, 1.0, (actions,), np.float32)
-        self.single_observation_space = spaces.Dict({OBSERVATIONS: shown, MASK: legal})
-        self.single_action_space = spaces.Discrete(actions)  # a mask has an entry for each
-        self.observation_space = batch_space(self.single_observation_space, self.num_envs)
-        self.action_space = batch_space(self.single_action_space, self.num_envs)
+        self.single_observation_space: spaces.Dict = spaces.Dict({OBSERVATIONS: shown, MASK: legal})
+        # a mask has an entry for each
+        self.single_action_space: spaces.Discrete[np.int64] = spaces.Discrete(actions)
+        self.observation_space: spaces.Space[Any] = batch_space(
+            self.single_observation_space, self.num_envs
+        )
+        self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, self.num_envs)
 
     def shown_space(self) -> spaces.Space[Any]:
         """Return the space of ``observations`` of one lane."""
@@ -181,7 +186,7 @@ class MaskedPPOModule(DefaultPPOTorchRLModule):
                 "a module of your own is needed"
             )
         super().__init__(*args, observation_space=shown, **kwargs)
-        self.observation_space = observation_space
+        self.observation_space: spaces.Dict = observation_space
 
     def _forward(self, batch: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         return self._masked(super()._forward, batch, **kwargs)

@@ -29,10 +29,10 @@ from fastenv.seats import Opponent
 try:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "fastenv.adapters.sb3 needs Stable-Baselines3: pip install 'fastenv-rl[sb3]'"
-    ) from error
+    ) from _error
 
 __all__ = ["BatchVecEnv", "make_sb3_vec_env"]
 
@@ -170,7 +170,7 @@ class BatchVecEnv(VecEnv):
         self._reset_seeds()
         self._reset_options()
         self._closed = False
-        self.reset_infos = self._infos()
+        self.reset_infos: list[dict[str, Any]] = self._infos()
         return self._show(obs)
 
     def step_async(self, actions: Array) -> None:

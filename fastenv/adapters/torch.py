@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
+from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, InvalidActionError, show, show_reason
 from fastenv.memory import StepBuffers
 from fastenv.vector import FastVectorEnv
 
 try:
     import torch
-except ImportError as error:
+except ImportError as _error:
     raise ImportError(
         "fastenv.adapters.torch needs torch: pip install 'fastenv-rl[torch]'"
-    ) from error
+    ) from _error
 
 __all__ = ["TorchVecEnv"]
 
@@ -74,8 +75,10 @@ class TorchVecEnv:
     def __init__(self, vec: FastVectorEnv, device: str | torch.device = "cpu") -> None:
         if not isinstance(vec, FastVectorEnv):
             raise ConfigError(f"vec={show(vec)}: must be a FastVectorEnv, of fastenv.make_vec")
-        self.vec, self.engine, self.num_envs = vec, vec.engine, vec.num_envs
-        self.device = _device(device)
+        self.vec: FastVectorEnv = vec
+        self.engine: BatchEngine = vec.engine
+        self.num_envs: int = vec.num_envs
+        self.device: torch.device = _device(device)
         engine = self.engine
         names = ("obs", "mask", "reward", "terminated", "truncated", "tau")
         arrays = {name: getattr(engine, name) for name in names}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from functools import cached_property
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -69,15 +70,16 @@ class DrMarioGame(ConfiguredGame):
     goal = "Clear all viruses: four cells of one colour in a line vanish."
 
     config: DrMarioConfig
-    position = position
+    position: ModuleType = position
 
     def __init__(self, config: DrMarioConfig) -> None:
         super().__init__(config)
-        self.bot_names = bots.names_of(config)
-        self.slow_bots = tuple(t.LOOKING_AHEAD) if config.placement else self.bot_names[1:]
-        self.shared = shared_record(config.rules_record(), config.demo_record())
+        self.bot_names: tuple[str, ...] = bots.names_of(config)
+        slow = tuple(t.LOOKING_AHEAD) if config.placement else self.bot_names[1:]
+        self.slow_bots: tuple[str, ...] = slow
+        self.shared: Array = shared_record(config.rules_record(), config.demo_record())
         self.shared.flags.writeable = False
-        self.demo = None if config.demo is None else self.shared["demo"]
+        self.demo: Array | None = None if config.demo is None else self.shared["demo"]
         record, agents = config.obs_record(), config.agents
         bounds: Any = obs_bounds(record, config.obs)
         planes = record["planes"]
@@ -85,7 +87,7 @@ class DrMarioGame(ConfiguredGame):
         if record.names == ("planes",):
             shown = {"obs_dtype": planes.base, "obs_shape": planes.shape}
             shown["obs_bounds"] = bounds["planes"]
-        self.spec = GameSpec(
+        self.spec: GameSpec = GameSpec(
             **shown,
             num_actions=config.num_actions,
             num_agents=agents,

@@ -19,6 +19,9 @@ class Generator:
         Its seed, of which all but (0, 0) and (0, 1) lead into one cycle of 32,767 states.
     """
 
+    a: int
+    b: int
+
     __slots__ = ("a", "b")
 
     def __init__(self, a: int, b: int) -> None:
@@ -74,7 +77,7 @@ class Viruses:
 
     def __init__(self, level: int) -> None:
         self.board: list[int] = [t.EMPTY] * t.CELLS
-        self.left = t.virus_count(level)
+        self.left: int = t.virus_count(level)
         self.height: int = t.virus_height(level)
 
     def attempt(self, generator: Generator) -> bool:

@@ -41,6 +41,12 @@ def new_game(config: DrMarioConfig, demo: Any = None) -> DrMario:
 class Placements(DrMario):
     """A game whose decisions are placements."""
 
+    needs_action: list[int]
+    tau: Any
+    ep_frames: int
+    done: int
+    reason: int
+
     def costs(self) -> list[tuple[int, ...] | None]:
         """Return for each player the costs of the decision that is due; see :class:`DrMario`."""
         frame = self.frame

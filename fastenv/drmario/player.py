@@ -47,9 +47,71 @@ class Player:
         What it shares with the other player.
     """
 
+    mode: int
+    next_action: int
+    placed_step: int
+    row: int
+    col: int
+    rot: int
+    color_first: int
+    color_second: int
+    preview_first: int
+    preview_second: int
+    preview_rot: int
+    speed_counter: int
+    hor_velocity: int
+    throw_frame: int
+    virus_bcd: int
+    status_row: int
+    reserve_index: int
+    pill_count_lo: int
+    pill_count_hi: int
+    speed_setting: int
+    speed_ups: int
+    match_flag: int
+    combo_counter: int
+    chain_length: int
+    buttons_prev: int
+    buttons_held: int
+    buttons_pressed: int
+    intro_wait: int
+    stage_clear: int
+    level_fail: int
+    scored: int
+    attack_size: int
+    attack_colors: list[int]
+    level: int
+    initial_viruses: int
+    clearing: int
+    height: int
+    decided: int
+    decided_frame: int
+    plan_left: int
+    plan_action: int
+    locks: int
+    matches: int
+    score: int
+    ev_locks: int
+    ev_lock_row: int
+    ev_lock_col: int
+    ev_lock_rot: int
+    ev_tiles_virus: int
+    ev_tiles_nonvirus: int
+    ev_matches: int
+    ev_height: int
+    ev_action: int
+    ev_cost: int
+    ev_adjacency: list[int]
+    ev_virus_adjacency: list[int]
+    ev_volleys: int
+    ev_volley_size: int
+    ev_volley_column: int
+    ev_volley_frame: int
+    ev_volley_colors: list[int]
+
     def __init__(self, game: Match) -> None:
         self.game = game
-        self.board = [t.EMPTY] * t.CELLS
+        self.board: list[int] = [t.EMPTY] * t.CELLS
         self.clear()
 
     # -- registers (docs/drmario.md, 3) --------------------------------------------------------

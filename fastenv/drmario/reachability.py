@@ -256,7 +256,7 @@ class Columns:
     def __init__(self, bottle: Bottle, extended: bool) -> None:
         self.bottle = bottle
         self.extended = extended
-        self.fits = [[mask * EVERY_BYTE for mask in rows] for rows in bottle.fits]
+        self.fits: list[list[int]] = [[mask * EVERY_BYTE for mask in rows] for rows in bottle.fits]
 
     def directions(self, states: int, y: int, tall: int) -> Iterator[tuple[int, bool]]:
         """Yield what each set of directions leads to, none first, and whether left is in it."""

@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy.typing as npt
+
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.generator import (
@@ -44,14 +46,27 @@ class DrMario:
         Tables of a demo, ``DEMO_DTYPE``.
     """
 
-    def __init__(self, config: DrMarioConfig, demo: Any = None) -> None:
-        self.config, self.demo = config, demo
-        self.versus, self.replay = config.agents == 2, config.mode == "replay"
+    frame: int
+    demo_at: int
+    demo_left: int
+    task_max_frames: int
+    task_max_spawns: int
+    done: int
+    reason: int
+    ep_length: int
+    ep_frames: int
+    needs_action: list[int]
+
+    def __init__(self, config: DrMarioConfig, demo: npt.NDArray[Any] | None = None) -> None:
+        self.config: DrMarioConfig = config
+        self.demo: npt.NDArray[Any] | None = demo
+        self.versus: bool = config.agents == 2
+        self.replay: bool = config.mode == "replay"
         self.measures: bool = config.rewards.get("column_height_penalty", 0.0) != 0.0
-        self.rng = Rng(0)
-        self.bot_rng = [0] * 4
-        self.reserve = [0] * t.RESERVE
-        self.seed = [0, 0]
+        self.rng: Rng = Rng(0)
+        self.bot_rng: list[int] = [0] * 4
+        self.reserve: list[int] = [0] * t.RESERVE
+        self.seed: list[int] = [0, 0]
         self.frame = self.demo_at = self.demo_left = 0
         self.task_max_frames = self.task_max_spawns = 0
         self.players: list[Player] = [Player(self) for _ in range(config.agents)]
@@ -83,7 +98,7 @@ class DrMario:
         self.task_max_spawns = int(knobs["task_max_spawns"])
         self.forget()
         if self.demo is not None:
-            self.start_demo()
+            self.start_demo(self.demo[0])
         else:
             self.start(knobs["level"].tolist(), knobs["speed"].tolist(), int(knobs["game_seed"]))
         if self.versus:
@@ -120,9 +135,9 @@ class DrMario:
 
     # -- demo (docs/drmario.md, 10) ------------------------------------------------------------
 
-    def start_demo(self) -> None:
+    def start_demo(self, tables: Any) -> None:
         """Start the demo: its own tables, and its inputs seven frames ahead."""
-        tables, player = self.demo[0], self.players[0]
+        player = self.players[0]
         self.frame, self.demo_at, self.demo_left, self.seed = t.DEMO_FRAME, 0, 0, [0, 0]
         self.reserve = tables["pills"].tolist()
         player.start(t.DEMO_LEVEL, t.DEMO_SPEED, tables["board"].tolist())
@@ -139,6 +154,7 @@ class DrMario:
         elif self.demo_at == t.DEMO_INPUTS - 1:
             player.mode = Mode.PLAYING
         else:
+            assert self.demo is not None
             raw, self.demo_left = self.demo[0]["inputs"][self.demo_at].tolist()
             self.demo_at += 1
         player.press(raw)

@@ -37,7 +37,8 @@ class PlacementSteering:
     )
 
     def __init__(self, row: Any, costs: Sequence[int]) -> None:
-        self.row, self.costs = row, costs
+        self.row: Any = row
+        self.costs: Sequence[int] = costs
         self._at: dict[tuple[int, int], list[int]] = {}  # by rotation and column, the highest first
         reachable = [action for action, cost in enumerate(costs) if cost != t.INFEASIBLE]
         for action in sorted(reachable, key=lambda a: -pose_of(a)[0]):
@@ -91,6 +92,8 @@ class FrameSteering:
     buttons : bool
         Whether actions are bytes of buttons; otherwise they are the ten inputs.
     """
+
+    frame_time: float
 
     idle: int | None = 0
     frame_time = 1 / FRAME_RATE

@@ -9,8 +9,10 @@ rule book.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -53,22 +55,24 @@ class GameBoyGame(ConfiguredGame):
 
     goal = "Whatever the program is about; with Lantern Walk, four candles and the old song."
 
-    presets = PRESETS
+    presets: Mapping[str, Mapping[str, Any]] = PRESETS
 
     config: GameBoyConfig
-    position, encoding = lane_position, encoding
+    position: ModuleType = lane_position
+    encoding: ModuleType = encoding
 
     def __init__(self, config: GameBoyConfig, common: Common | None = None) -> None:
         super().__init__(config)
-        self.common = common = load_common(config) if common is None else common
-        self.shared = common.shared()
+        common = load_common(config) if common is None else common
+        self.common: Common = common
+        self.shared: Array = common.shared()
         pixels = (0.0, float(highest_pixel(config)))
         shown: dict[str, Any] = {"obs_dtype": np.dtype(np.uint8), "obs_bounds": pixels}
         shown["obs_shape"] = pixels_shape(config)
         if common.ram_map is not None:
             shown = {"obs_dtype": obs_record(config, common.ram_map.num_events)}
             shown["obs_bounds"] = {"pixels": pixels, "senses": (0.0, 1.0), "events": (0.0, 1.0)}
-        self.spec = GameSpec(
+        self.spec: GameSpec = GameSpec(
             **shown,
             num_actions=len(config.chords),
             action_codec=config.encoder,

@@ -92,7 +92,7 @@ def chord_name(chord: Chord) -> str:
 class ButtonBits:
     """Eight bits, a button each, as the number of a chord; such numbers are taken as well."""
 
-    space = spaces.MultiBinary(len(BUTTONS))
+    space: spaces.MultiBinary = spaces.MultiBinary(len(BUTTONS))
 
     def encode(self, action: Any) -> int:
         """Return the number of a chord.

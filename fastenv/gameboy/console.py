@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
@@ -53,9 +54,11 @@ class Console:
         fixed_frames: bool = False,
     ) -> None:
         validate_rows(row, cartridge)
-        self.cartridge, self.row = cartridge, row.copy()
-        self.skip_idle, self.bus_phase = skip_idle, bus_phase
-        self.picture = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self.cartridge: Cartridge = cartridge
+        self.row: np.ndarray[Any, Any] = row.copy()
+        self.skip_idle: bool = skip_idle
+        self.bus_phase: int = bus_phase
+        self.picture: npt.NDArray[np.uint8] = np.zeros((HEIGHT, WIDTH), np.uint8)
         shared = shared_record(
             cartridge, strict_video_access=strict_video_access, fixed_frames=fixed_frames
         )

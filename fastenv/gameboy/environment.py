@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv.gameboy.common import Common
-from fastenv.gameboy.config import SEEDED
+from fastenv.gameboy.config import SEEDED, GameBoyConfig
 from fastenv.gameboy.frames import difference
 from fastenv.gameboy.ram_fields import CARTRIDGE
 from fastenv.gameboy.ram_map import PLACES
@@ -54,15 +54,32 @@ class Environment:
         Rewards of a RAM map for the last step, before weights.
     """
 
+    done: int
+    ep_return: float
+    ep_length: int
+    start: int
+    last_action: int
+    distance: int
+    ev_distance: int
+    near: int
+    visit_id: int
+    cells: int
+    ev_cells: int
+    ev_items: int
+    ev_dialogue: int
+    ev_events: int
+    values: list[int]
+
     def __init__(self, common: Common) -> None:
-        self.common, self.config = common, common.config
-        self.machine = Machine(common.cartridge, *common.machine_options)
-        self.rng = Rng()
+        self.common: Common = common
+        self.config: GameBoyConfig = common.config
+        self.machine: Machine = Machine(common.cartridge, *common.machine_options)
+        self.rng: Rng = Rng()
         self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
         self.start = self.last_action = 0
-        self.stack = [bytes(common.config.format.plane)] * common.config.stack_k
+        self.stack: list[bytes] = [bytes(common.config.format.plane)] * common.config.stack_k
         self.distance = self.ev_distance = self.near = 0
-        self.visits = bytearray(common.visits_bytes)
+        self.visits: bytearray = bytearray(common.visits_bytes)
         self.visit_id = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
         self.values = [0] * len(common.program.rewards) if common.program is not None else []

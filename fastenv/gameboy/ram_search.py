@@ -47,7 +47,9 @@ class RamSearch:
     def __init__(self, types: Sequence[str] = TYPES) -> None:
         if isinstance(types, str) or not types:
             raise ConfigError(f"types={show(types)} must be a list such as ['u1', '<u2'].")
-        self.types = {str(name): read_type(name, f"types: {show(name)}") for name in types}
+        self.types: dict[str, tuple[Form, int, bool]] = {
+            str(name): read_type(name, f"types: {show(name)}") for name in types
+        }
         if any(form == Form.BIT for form, _, _ in self.types.values()):
             raise ConfigError("types: 'bit' is no number: look for its byte.")
         self._before: dict[str, Numbers] = {}

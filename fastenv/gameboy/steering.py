@@ -33,12 +33,13 @@ class ButtonSteering:
     """
 
     def __init__(self, row: np.void, common: Common) -> None:
-        self.row, self.common = row, common
+        self.row: np.void = row
+        self.common: Common = common
         config = common.config
         self.frame_time: float = config.frames_per_step * FRAME / CLOCK
         names = config.action_names
         there_are = {name: k for k, name in enumerate(names) if config.is_allowed(k)}
-        self.idle = there_are.get(NOTHING)
+        self.idle: int | None = there_are.get(NOTHING)
         self._actions = {key: k for name, k in there_are.items() for key in _KEYS.get(name, ())}
         called = ["arrows: move"] if any(name in there_are for name in _PAD) else []
         called += [text for name, text in _CALLED.items() if name in there_are]

@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ class ProspectorGame(ConfiguredGame):
     config : ProspectorConfig
     """
 
-    bot_names = tuple(bot.name.lower() for bot in bots.Bot)
+    bot_names: tuple[str, ...] = tuple(bot.name.lower() for bot in bots.Bot)
     goal = (
         "Bring home credits: mine asteroids, haul to the station (node 0), dock, sell, cash out. "
         "To begin: go to a near cluster, wide scan, select an asteroid, mine conservative; keep "
@@ -51,15 +52,16 @@ class ProspectorGame(ConfiguredGame):
     )
 
     config: ProspectorConfig
-    position, encoding = position, encoding
+    position: ModuleType = position
+    encoding: ModuleType = encoding
 
     def __init__(self, config: ProspectorConfig) -> None:
         super().__init__(config)
-        self.rules = config.rules_record()
-        self.shared = np.zeros(1, SHARED_DTYPE)
+        self.rules: Array = config.rules_record()
+        self.shared: Array = np.zeros(1, SHARED_DTYPE)
         self.shared["rules"], self.shared["tables"] = self.rules, t.TABLES
         self.shared.flags.writeable = False
-        self.spec = GameSpec(
+        self.spec: GameSpec = GameSpec(
             num_actions=t.NUM_ACTIONS,
             state_dtype=STATE_DTYPE,
             obs_shape=(t.OBS_DIM,),

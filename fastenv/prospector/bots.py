@@ -116,6 +116,16 @@ class View:
         All 260 values.
     """
 
+    fuel: float
+    hull: float
+    heat: float
+    tool: float
+    cargo: float
+    alert: float
+    time: float
+    kits: float
+    stabilizers: float
+
     def __init__(self, obs: list[float]) -> None:
         self.fuel, self.hull, self.heat, self.tool, self.cargo, self.alert, self.time = obs[:7]
         self.credits: float = math.expm1(clamp(obs[7], 0.0, 1.0) * math.log1p(CREDITS_CAP))
@@ -193,6 +203,12 @@ class View:
 
 class Asteroid:
     """One asteroid of an observation."""
+
+    valid: bool
+    selected: bool
+    stability: float
+    depletion: float
+    conf: float
 
     def __init__(self, block: list[float]) -> None:
         self.valid, self.selected = block[0] > 0.5, block[10] > 0.5

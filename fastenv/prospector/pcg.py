@@ -33,7 +33,7 @@ class Pcg:
     __slots__ = ("state",)
 
     def __init__(self, seed: int = 0) -> None:
-        self.state = 0
+        self.state: int = 0
         self.next_u32()
         self.state = (self.state + seed) & _MASK64
         self.next_u32()

@@ -46,7 +46,7 @@ from fastenv.prospector.tables import (
     NodeType,
     Scan,
 )
-from fastenv.prospector.world import EMPTY, STATION, Bytes, World, singles
+from fastenv.prospector.world import EMPTY, STATION, Bytes, Singles, World, singles
 
 IRON, NICKEL, RARE = 0, 1, 4
 INVALID = 0  # ticks of an action that is not possible now; it becomes a hold of one tick
@@ -64,6 +64,34 @@ class Prospector(World):
         Start an episode at once.
     """
 
+    current_node: int
+    selected: int
+    fuel: float
+    hull: float
+    heat: float
+    tool: float
+    alert: float
+    repair_kits: int
+    stabilizers: int
+    decoys: int
+    ticks_elapsed: int
+    overheat_ticks: int
+    pirate_encounters: int
+    scan_count: int
+    mining_ticks: int
+    ep_length: int
+    credits: float
+    total_spend: float
+    value_lost: float
+    util_sum: float
+    util_count: float
+    ep_return: float
+    ev_credits: float
+    ev_fuel: float
+    ev_hull: float
+    ev_tool: float
+    ev_cargo_value: float
+
     def __init__(self, time_max: float = TIME_MAX, seed: int | None = None) -> None:
         self.time_max = time_max
         super().__init__()
@@ -76,7 +104,7 @@ class Prospector(World):
     def reset(self, seed: int | None = None) -> None:
         """Start an episode: with its own stream if there is a seed, else with the next draws."""
         if seed is not None:
-            self.rng = Pcg(seed)
+            self.rng: Pcg = Pcg(seed)
         self.generate()
         self.clear_ship()
 
@@ -85,20 +113,23 @@ class Prospector(World):
         self.current_node, self.selected = STATION, EMPTY
         self.fuel, self.hull, self.heat = FUEL_MAX, HULL_MAX, 0.0
         self.tool, self.alert = TOOL_MAX, 0.0
-        self.time_remaining = self.time_max
+        self.time_remaining: float = self.time_max
         self.credits = self.total_spend = self.value_lost = 0.0
-        self.cargo = singles(NUM_COMMODITIES)
+        self.cargo: Singles = singles(NUM_COMMODITIES)
         self.repair_kits, self.stabilizers, self.decoys = 3, 2, 1
-        self.escape_ticks = 0
+        self.escape_ticks: int = 0
         self.stabilize_ticks: Bytes = np.zeros(MAX_ASTEROIDS, np.int8)
         self.ticks_elapsed = self.overheat_ticks = self.pirate_encounters = 0
         self.scan_count = self.mining_ticks = 0
         self.util_sum = self.util_count = 0.0
-        self.done = RUNNING
+        self.done: int = RUNNING
         self.ep_return, self.ep_length = 0.0, 0
         self.note_values()
-        self.ev_action, self.ev_dt = -1, 0
-        self.ev_invalid = self.ev_destroyed = self.ev_stranded = 0
+        self.ev_action: int = -1
+        self.ev_dt: int = 0
+        self.ev_invalid: int = 0
+        self.ev_destroyed: int = 0
+        self.ev_stranded: int = 0
 
     # -- a step (docs/prospector.md, 7) --------------------------------------------------------
 
@@ -137,7 +168,7 @@ class Prospector(World):
         """Remember the values before a step."""
         self.ev_credits, self.ev_fuel, self.ev_hull = self.credits, self.fuel, self.hull
         self.ev_tool, self.ev_cargo_value = self.tool, self.cargo_value()
-        self.ev_value_lost = self.value_lost
+        self.ev_value_lost: float = self.value_lost
 
     def judge(self) -> None:
         """Decide whether the episode is over (11)."""

@@ -49,6 +49,27 @@ class World:
     asteroids of a node fill its first ``asteroid_count`` slots.
     """
 
+    node_count: int
+    node_hazard: Singles
+    node_pirate: Singles
+    edge_fuel: Singles
+    edge_threat: Singles
+    depletion: Singles
+    scan_conf: Singles
+    stability_est: Singles
+    comp_est: Singles
+    true_comp: Singles
+    richness: Singles
+    stability: Singles
+    noise: Singles
+    price: Singles
+    prev_price: Singles
+    station_inventory: Singles
+    recent_sales: Singles
+    price_phase: Singles
+    price_period: Singles
+    price_amp: Singles
+
     def __init__(self) -> None:
         self.rng: Pcg = Pcg()
         self.clear_world()

@@ -10,7 +10,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ class SkullKingGame(ConfiguredGame):
     config : SkullKingConfig
     """
 
-    bot_names = tuple(t.BOT_NAMES)
+    bot_names: tuple[str, ...] = tuple(t.BOT_NAMES)
     goal = (
         "Say before each round how many tricks you will win, then win exactly as many: that is "
         "what pays."
@@ -73,15 +73,16 @@ class SkullKingGame(ConfiguredGame):
     bots_read_obs = False
 
     config: SkullKingConfig
-    position, encoding = position, encoding
+    position: ModuleType = position
+    encoding: ModuleType = encoding
 
     def __init__(self, config: SkullKingConfig) -> None:
         super().__init__(config)
-        self.rules = config.rules_record()
-        self.shared = np.zeros(1, SHARED_DTYPE)
+        self.rules: Array = config.rules_record()
+        self.shared: Array = np.zeros(1, SHARED_DTYPE)
         self.shared["rules"], self.shared["tables"] = self.rules, TABLES
         self.shared.flags.writeable = False
-        self.spec = GameSpec(
+        self.spec: GameSpec = GameSpec(
             num_actions=t.NUM_ACTIONS,
             state_dtype=STATE_DTYPE,
             obs_shape=(int(self.rules["obs_dim"][0]),),

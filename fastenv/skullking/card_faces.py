@@ -43,6 +43,11 @@ def mix(a: Color, b: Color, share: float) -> Color:
 class Pen:
     """Draws in a square of 100 x 100 units that lies anywhere in a picture."""
 
+    draw: ImageDraw.ImageDraw
+    left: float
+    top: float
+    unit: float
+
     def __init__(self, draw: ImageDraw.ImageDraw, left: float, top: float, size: float) -> None:
         self.draw, self.left, self.top, self.unit = draw, left, top, size / 100
 

@@ -23,6 +23,21 @@ RUNNING = -1  # `phase` while no seat is asked
 class Dealing(Position):
     """A position that can be dealt and bid for."""
 
+    # attributes of a position that are set here
+    round_idx: int
+    first_leader: int
+    cards: int
+    leader: int
+    human_leader: int
+    turn: int
+    phase: int
+    actor: int
+    specials_known: int
+    ev_estimate: int
+    out: set[int]
+    known: set[int]
+    stock: list[int]
+
     # -- deal and bids (docs/skullking.md, 3.2, 3.3) ------------------------------------------
 
     def draw_round(self) -> None:

@@ -6,7 +6,7 @@ numbers, lists of their natural length (one entry a seat: ``MAX_PLAYERS``), sets
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import chain
 from operator import itemgetter
 from types import SimpleNamespace
@@ -33,6 +33,20 @@ class Position:
         Opponents and other options that are read at every reset.
     """
 
+    total: list[int]
+    bid_share: list[int]
+    error: list[int]
+    bots: list[int]
+    bid_sum: list[int]
+    abs_error: list[int]
+    hits: list[int]
+    zero_bids: list[int]
+    last_bid: list[int]
+    bonus: list[int]
+    won: list[int]
+    cannon: list[int]
+    voids: list[int]
+
     def __init__(self, rules: Any, knobs: Any) -> None:
         self.rules: SimpleNamespace = to_namespace(rules)
         self.knobs: SimpleNamespace = to_namespace(knobs)
@@ -44,7 +58,7 @@ class Position:
 
     def clear_episode(self) -> None:
         """Set everything but the stream, the seed of the deals and the seat as in a fresh row."""
-        self.ep_return = 0.0
+        self.ep_return: float = 0.0
         self.ep_length = 0
         self.total, self.bid_share, self.error = ([0] * MAX_PLAYERS for _ in range(3))
         self.bots, self.bid_sum, self.abs_error = ([0] * MAX_PLAYERS for _ in range(3))
@@ -62,7 +76,7 @@ class Position:
         self.played: set[int] = set()
         self.known: set[int] = set()
         self.out: set[int] = set()
-        self.seen_strength = 0.0
+        self.seen_strength: float = 0.0
         self.hand: list[list[int]] = [[] for _ in range(MAX_PLAYERS)]
         self.stock: list[int] = []
         self.stock_pos = 0
@@ -70,13 +84,13 @@ class Position:
         self.table_card: list[int] = []
         self.table_seat: list[int] = []
         self.table_mode: list[int] = []
-        self.bid = [-1] * players + [0] * (MAX_PLAYERS - players)
+        self.bid: list[int] = [-1] * players + [0] * (MAX_PLAYERS - players)
         self.bonus, self.won, self.cannon, self.voids = ([0] * MAX_PLAYERS for _ in range(4))
         self.cards = self.tricks = self.destroyed = 0
-        self.played_last = [0] * MAX_PLAYERS
+        self.played_last: list[int] = [0] * MAX_PLAYERS
         self.leader = self.human_leader = self.turn = 0
         self.alliances: list[tuple[int, int]] = []
-        self.counts = [0] * 5
+        self.counts: list[int] = [0] * 5
         self.specials_known = 0
         self.harry_seat = self.rascal_seat = self.jade_seat = self.bendt_seat = -1
         self.rascal_bet = self.rosie_lead = self.jade_pos = self.abilities_used = 0
@@ -87,7 +101,7 @@ class Position:
         self.ev_phase = self.ev_card = -1
         self.ev_action = self.ev_invalid = self.ev_needed = self.ev_left = self.ev_estimate = 0
         self.ev_trick = self.ev_cards = self.ev_round = self.ev_bid = self.ev_won = 0
-        self.ev_captures = [0] * 5
+        self.ev_captures: list[int] = [0] * 5
         self.ev_alliances = self.ev_bet = self.ev_rank = self.ev_points = self.ev_bonus = 0
 
     @property
@@ -179,7 +193,8 @@ class _Rows:
     """
 
     def __init__(self, names: list[str]) -> None:
-        self.format = RowFormat(STATE_DTYPE[names], raw=[name for name in RAW if name in names])
+        raw = [name for name in RAW if name in names]
+        self.format: RowFormat = RowFormat(STATE_DTYPE[names], raw=raw)
         self.fields: dict[str, Any] = self.format.fields
         plain = {k: v for k, v in self.fields.items() if k not in ("rng", *RAW, *LENGTHS)}
         self.numbers: list[str] = [name for name, where in plain.items() if isinstance(where, int)]
@@ -187,7 +202,8 @@ class _Rows:
         self.special: list[str] = [name for name in ("rng", *LENGTHS, *RAW) if name in names]
         self.numbers_of: itemgetter[tuple[str, str, *tuple[str, ...]]] = itemgetter(*self.numbers)
         self.lists_of: itemgetter[tuple[str, str, *tuple[str, ...]]] = itemgetter(*self.lists)
-        self.numbers_in = itemgetter(*(plain[name] for name in self.numbers))
+        where_numbers = (plain[name] for name in self.numbers)
+        self.numbers_in: Callable[[Any], tuple[int, ...]] = itemgetter(*where_numbers)
         places: list[int] = []
         for name in (*self.numbers, *self.lists, *self.special):
             where = self.fields[name]

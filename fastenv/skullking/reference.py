@@ -115,6 +115,48 @@ class SkullKing(Dealing):
         Start an episode at once.
     """
 
+    # attributes of a position that are set here
+    seen_strength: float
+    round_idx: int
+    rng: Rng
+    deal_seed: int
+    agent: int
+    pirates: int
+    turn: int
+    first_leader: int
+    phase: int
+    done: int
+    rosie_lead: int
+    harry_seat: int
+    jade_seat: int
+    jade_pos: int
+    first_discard: int
+    rascal_seat: int
+    rascal_bet: int
+    ev_phase: int
+    ev_action: int
+    ev_cards: int
+    ev_left: int
+    ev_needed: int
+    ev_invalid: int
+    ev_card: int
+    ev_round: int
+    ev_bid: int
+    ev_won: int
+    ev_points: int
+    ev_bonus: int
+    ev_alliances: int
+    ev_bet: int
+    ev_rank: int
+    last_seat: list[int]
+    last_card: list[int]
+    table_card: list[int]
+    table_seat: list[int]
+    table_mode: list[int]
+    discard: list[int]
+    ev_captures: list[int]
+    alliances: list[tuple[int, int]]
+
     def __init__(self, rules: Any, knobs: Any, seed: int | None = None) -> None:
         super().__init__(rules, knobs)
         if seed is not None:

@@ -48,12 +48,18 @@ class Apu:
         The sample that was fetched last.
     """
 
+    sweep_left: int
+    sweep_period: int
+    sweep_negated: int
+    wave_left: int
+    wave_at: int
+
     def __init__(self) -> None:
-        self.registers = bytearray(IO.LCDC - IO.NR10)
-        self.high = False  # the bit of the timer's counter that clocks the sequencer
-        self.step = SOUND_AT_POWER_UP
-        self.lengths = [0, 0, 0, 0]
-        self.sweep_due = False
+        self.registers: bytearray = bytearray(IO.LCDC - IO.NR10)
+        self.high: bool = False  # the bit of the timer's counter that clocks the sequencer
+        self.step: int = SOUND_AT_POWER_UP
+        self.lengths: list[int] = [0, 0, 0, 0]
+        self.sweep_due: bool = False
         self.sweep_left = self.sweep_period = self.sweep_negated = 0
         self.wave_left = self.wave_at = 0
 

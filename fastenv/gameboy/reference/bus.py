@@ -48,12 +48,12 @@ class Bus:
         self.apu: Apu = Apu()
         self.ppu: Ppu = Ppu(self.interrupts)
         self.cart: Cart = Cart(cartridge)
-        self.wram = bytearray(0x2000)
-        self.hram = bytearray(0x7F)
-        self.dma = 0  # the register
-        self.dma_left = 0  # T until all is copied, 0 if there is no transfer
+        self.wram: bytearray = bytearray(0x2000)
+        self.hram: bytearray = bytearray(0x7F)
+        self.dma: int = 0  # the register
+        self.dma_left: int = 0  # T until all is copied, 0 if there is no transfer
         self.dma_byte: int | None = None  # the one that is on the bus
-        self.cyc = 0
+        self.cyc: int = 0
 
     def tick(self) -> None:
         """Let a machine cycle pass."""

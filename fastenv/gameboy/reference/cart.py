@@ -12,14 +12,17 @@ BATTERY_KEY = 0x0A  # in the low half of a byte, it opens the RAM
 class Cart:
     """A ROM, its RAM, and the registers that say which banks of them are seen."""
 
+    ram: bytearray
+    ram_bits: int
+
     def __init__(self, cartridge: Cartridge) -> None:
         self.cartridge = cartridge
         self.mbc: Mbc = cartridge.mbc
         self.ram, self.ram_bits = bytearray(cartridge.ram_size), cartridge.ram_bits
         self.rom_bank = 0 if self.mbc == Mbc.NONE else 1
-        self.ram_bank = 0
-        self.bank_mode = 0
-        self.ram_enable = 0
+        self.ram_bank: int = 0
+        self.bank_mode: int = 0
+        self.ram_enable: int = 0
         self.clock: Clock | None = Clock() if cartridge.has_clock else None
 
     # -- what is read --

@@ -9,10 +9,13 @@ DAY_9, HALT, CARRY = 0x01, 0x40, 0x80  # of the last register
 class Clock:
     """Seconds, minutes, hours and days in five registers, and a copy of them to be read."""
 
+    registers: bytearray
+    latched: bytearray
+
     def __init__(self) -> None:
         self.registers, self.latched = bytearray(5), bytearray(5)
-        self.part = 0  # T of the second that has begun
-        self.armed = False  # a 1 is what makes the copy
+        self.part: int = 0  # T of the second that has begun
+        self.armed: bool = False  # a 1 is what makes the copy
 
     def tick(self) -> None:
         """Let a machine cycle pass."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fastenv.gameboy.reference.bus import Bus
+from fastenv.gameboy.reference.interrupts import Interrupts
 
 Z, N, H, C = 0x80, 0x40, 0x20, 0x10
 R8 = ("b", "c", "d", "e", "h", "l", "(hl)", "a")
@@ -20,14 +21,29 @@ class Cpu:
     the bus takes a machine cycle, in the order of docs/gameboy.md, 5.3.
     """
 
+    a: int
+    f: int
+    b: int
+    c: int
+    d: int
+    e: int
+    h: int
+    l: int  # noqa: E741 -- the name of the register
+    sp: int
+    pc: int
+    halted: bool
+    halt_bug: bool
+    locked: bool
+
     def __init__(self, bus: Bus) -> None:
-        self.bus, self.interrupts = bus, bus.interrupts
+        self.bus: Bus = bus
+        self.interrupts: Interrupts = bus.interrupts
         self.a = self.f = self.b = self.c = self.d = self.e = self.h = self.l = 0
         self.sp = self.pc = 0
-        self.ime = False
-        self.ime_delay = 0  # instructions until EI takes effect
+        self.ime: bool = False
+        self.ime_delay: int = 0  # instructions until EI takes effect
         self.halted = self.halt_bug = self.locked = False
-        self.instr = 0
+        self.instr: int = 0
 
     # -- registers --
 

@@ -6,8 +6,10 @@ from fastenv.gameboy.tables import Interrupt
 class Interrupts:
     """IF says which interrupts were requested, IE which are enabled."""
 
+    late: int
+
     def __init__(self) -> None:
-        self.requested = 0
+        self.requested: int = 0
         self.enabled = 0
         self.late = 0  # bits set so late in the machine cycle before this that HALT misses them
 

@@ -11,9 +11,9 @@ class Joypad:
 
     def __init__(self, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
-        self.keys = 0
-        self.select = 0
-        self.stopped = False  # STOP waits for a line to fall
+        self.keys: int = 0
+        self.select: int = 0
+        self.stopped: bool = False  # STOP waits for a line to fall
 
     @property
     def lines(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.cpu import Cpu
-from fastenv.gameboy.reference.ppu import BLANK, VBLANK
+from fastenv.gameboy.reference.ppu import BLANK, VBLANK, Ppu
 from fastenv.gameboy.tables import (
     DIV_AT_POWER_UP,
     DOT_AT_POWER_UP,
@@ -38,10 +38,11 @@ class Machine:
     def __init__(
         self, cartridge: Cartridge, strict_video_access: bool = True, fixed_frames: bool = False
     ) -> None:
-        self.cartridge, self.fixed_frames = cartridge, fixed_frames
+        self.cartridge: Cartridge = cartridge
+        self.fixed_frames: bool = fixed_frames
         self.bus: Bus = Bus(cartridge)
         self.cpu: Cpu = Cpu(self.bus)
-        self.ppu = self.bus.ppu
+        self.ppu: Ppu = self.bus.ppu
         self.ppu.strict = strict_video_access
         self._power_up()
 

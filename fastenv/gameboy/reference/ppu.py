@@ -37,6 +37,14 @@ class Ppu:
         Whether video memory is closed to the processor while the display reads it.
     """
 
+    vram: bytearray
+    oam: bytearray
+    lcdc: int
+    stat: int
+    lyc: int
+    mode: int
+    ly: int
+
     def __init__(self, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
         self.strict = True
@@ -44,20 +52,20 @@ class Ppu:
         self.vram, self.oam = bytearray(0x2000), bytearray(160)
         self.lcdc = self.stat = self.scy = self.scx = self.lyc = 0
         self.bgp = self.obp0 = self.obp1 = self.wy = self.wx = 0
-        self.dot = 0
-        self.first_frame = False  # since the display was turned on: nothing is shown
+        self.dot: int = 0
+        self.first_frame: bool = False  # since the display was turned on: nothing is shown
         self.mode = self.ly = 0
         self.source: int | None = None  # the mode that may cause the interrupt
         self.compared: int | None = 0  # with LYC: mostly LY, for moments nothing
-        self.lyc_match = False
-        self.stat_line = False
-        self.wy_seen = False
-        self.window_line = 0  # lines of this frame on which the window was drawn
-        self.delay = 0  # of the end of mode 3 on this line, in T
-        self.window_at = 0  # T of this line at which the window begins; 0: not at all
-        self.frame_done = False
+        self.lyc_match: bool = False
+        self.stat_line: bool = False
+        self.wy_seen: bool = False
+        self.window_line: int = 0  # lines of this frame on which the window was drawn
+        self.delay: int = 0  # of the end of mode 3 on this line, in T
+        self.window_at: int = 0  # T of this line at which the window begins; 0: not at all
+        self.frame_done: bool = False
         self.drawing = False  # whether anybody will look at this frame
-        self.picture = bytearray(BLANK)  # shades, 0 white to 3 black, row by row
+        self.picture: bytearray = bytearray(BLANK)  # shades, 0 white to 3 black, row by row
 
     @property
     def on(self) -> bool:

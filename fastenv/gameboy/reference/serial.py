@@ -16,12 +16,15 @@ START = 0x81  # a transfer, timed by our own clock
 class Serial:
     """Sends bytes to nobody, and remembers the first of them for tests."""
 
+    sb: int
+    sc: int
+
     def __init__(self, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
         self.sb = self.sc = 0
-        self.left = 0  # T until the transfer is over, 0 if there is none
-        self.sent = bytearray()
-        self.count = 0
+        self.left: int = 0  # T until the transfer is over, 0 if there is none
+        self.sent: bytearray = bytearray()
+        self.count: int = 0
 
     def write_sc(self, value: int, counter: int) -> None:
         """Start a transfer, or give one up; with the other side's clock it never ends.

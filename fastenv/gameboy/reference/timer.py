@@ -9,11 +9,15 @@ TAPS = (9, 3, 5, 7)  # the bit of the counter that TAC & 3 connects to TIMA
 class Timer:
     """A 16-bit counter that never stops; TIMA counts the falling edges of one of its bits."""
 
+    tima: int
+    tma: int
+    tac: int
+
     def __init__(self, interrupts: Interrupts) -> None:
         self.interrupts = interrupts
-        self.counter = 0
+        self.counter: int = 0
         self.tima = self.tma = self.tac = 0
-        self.reload = Reload.NO
+        self.reload: Reload = Reload.NO
 
     @property
     def signal(self) -> bool:

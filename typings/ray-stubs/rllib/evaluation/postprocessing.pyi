@@ -1,0 +1,3 @@
+class Postprocessing:
+    ADVANTAGES: str
+    VALUE_TARGETS: str
