@@ -5,7 +5,8 @@ from __future__ import annotations
 from tools.figures import records
 from tools.figures.records import Record, interval, newest, table
 
-LEARNT = "drmario-network.json"  # the agent that learnt from a bot, beside bots
+# The agent that learnt from a bot, beside bots: where it learnt, and at a level that it never saw.
+LEARNT, OTHER = "drmario-network.json", "drmario-network-level5.json"
 LEVEL, SPEED = "20", "high"
 
 
@@ -24,17 +25,24 @@ def bot_matches() -> str:
 
 
 def beside_bots() -> str:
-    """Return how an agent plays at the level that it learnt, beside bots in the same games."""
-    record, made = newest(LEARNT), []
-    for who, found in record.head["levels"][LEVEL][SPEED].items():
-        frames, pills = found["frames"], found["pills"]
-        cells = [f"`{who}`", interval(found["cleared"], 1, 100, " %")]
-        if frames is not None:
+    """Return how an agent plays beside bots in the same games, by level and speed."""
+    taken, made = [newest(name) for name in (LEARNT, OTHER)], []
+    cells = [
+        (f"{level}, {speed}", players)
+        for record in taken
+        for level, speeds in record.head["levels"].items()
+        for speed, players in speeds.items()
+    ]
+    for where, players in cells:
+        for who, found in players.items():
+            frames, pills = found["frames"], found["pills"]
             least, _, most = frames["quantiles"]
-            cells += [f"{frames['mean']:,.0f} ± {1.96 * frames['error']:,.0f}"]
-            cells += [f"{least:,.0f} to {most:,.0f}", f"{pills['mean']:,.0f}"]
-        else:
-            cells += ["", "", ""]
-        made.append([*cells, f"{found['cpu_us_per_decision']:,.0f} µs"])
-    heads = ("who plays", "cleared", "frames to clear", "of eight in ten", "pills", "a decision")
-    return f"{table(heads, made)}\n\n{record.source}, {record.head['episodes']:,} games."
+            mean = f"{frames['mean']:,.0f} ± {1.96 * frames['error']:,.0f}"
+            row = [where, f"`{who}`", interval(found["cleared"], 1, 100, " %"), mean]
+            row += [f"{least:,.0f} to {most:,.0f}", f"{pills['mean']:,.0f}"]
+            made.append([*row, f"{found['cpu_us_per_decision']:,.0f} µs"])
+            where = ""
+    heads = ("level", "who plays", "cleared", "frames to clear", "of eight in ten", "pills")
+    games = f"{taken[0].head['episodes']:,} games of each level"
+    sources = ", ".join(record.source for record in taken)
+    return f"{table((*heads, 'a decision'), made)}\n\n{sources}, {games}."
