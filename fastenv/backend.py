@@ -104,9 +104,8 @@ def missing(backend: Backend, kernel_module: str | None, core_module: str | None
         failure = _loop_failure() or _import_failure(core_module)
         if failure is not None:
             return (
-                f"{core_module} cannot be imported ({failure}); build it with "
-                "`python setup.py build_ext --inplace` in a checkout, or reinstall with a C "
-                "compiler present: `pip install --no-build-isolation -e .`"
+                f"{core_module} cannot be imported ({failure}); build it with `make build` in a "
+                "checkout, where there is a C compiler"
             )
     return None
 

@@ -38,6 +38,12 @@ def _gameboy() -> ModuleType:
     return gameboy
 
 
+def _gameboy_link() -> ModuleType:
+    from fastenv.gameboy import linked
+
+    return linked
+
+
 register_game(
     _skullking,
     {
@@ -66,6 +72,7 @@ register_game(
         "LanternWalk-v0": {"kind": "overworld", "rom": "lantern_walk", "visits": "cells"},
     },
 )
+register_game(_gameboy_link, {"GameBoyLink-v0": {}})
 # `python -m fastenv new-game` enters a game above this line.
 
 

@@ -382,8 +382,7 @@ class Compiled:
             if given not in (0, size):
                 raise ConfigError(
                     f"{name}: the compiled functions have {given} bytes, the game's dtype {size}: "
-                    "they were built from other sources; build them again (`make build`, or "
-                    "`pip install -e .`)"
+                    "they were built from other sources; build them again with `make build`"
                 )
 
 

@@ -230,7 +230,7 @@ def test_functions_compiled_for_other_records(name, of):
             changes = [{}, {}]
             changes[which] = {name: size}
             message = f"{name}: the compiled functions have {size} bytes, the game's dtype .*"
-            message += r": they were built from other sources; build them again \(`make build`, or"
+            message += r": they were built from other sources; build them again with `make build`"
             refuses(OtherFunctions(*changes), message, backend)
     BatchEngine(OtherFunctions({name: 10**6}, {name: 10**6}), 2, "reference")  # has no use for them
 

@@ -249,10 +249,15 @@ def test_sdist_holds_what_its_tests_and_pages_use():
     for folder in used:
         assert folder in grafted
         assert (ROOT / folder).is_dir()
-    templates = [*(ROOT / "training").rglob("*.jinja")]
-    (excluded,) = re.findall(r"^global-exclude (.+)$", manifest, re.MULTILINE)
+    templates = [*(ROOT / "training").rglob("*.html"), *(ROOT / "training").rglob("*.js")]
+    excluded, _, behind = manifest.partition("\nglobal-exclude ")[2].partition("\n")
+    again = re.findall(r"^recursive-include (\S+) (\S+)$", behind, re.MULTILINE)
     assert templates
-    assert not [path for path in templates for pattern in excluded.split() if path.match(pattern)]
+    for path in templates:
+        left_out = any(path.match(pattern) for pattern in excluded.split())
+        assert not left_out or any(
+            path.is_relative_to(ROOT / folder) and path.match(pattern) for folder, pattern in again
+        )
 
 
 def test_sdist_holds_every_page_of_the_root():

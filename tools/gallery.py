@@ -31,6 +31,7 @@ CHOSEN: dict[str, tuple[dict[str, Any], int, int]] = {
     "GameBoyGoal-v0": ({}, 2, 200),
     "GameBoyOverworld-v0": ({}, 3, 300),
     "LanternWalk-v0": ({}, 1, 40),
+    "GameBoyLink-v0": ({}, 2, 60),
 }
 
 

@@ -60,6 +60,7 @@ GAMES: dict[str, Callable[[], Mapping[str, Any]]] = {
     "GameBoyGoal-v0": _gameboy,
     "GameBoyOverworld-v0": _gameboy,
     "LanternWalk-v0": _gameboy,
+    "GameBoyLink-v0": _gameboy,
 }
 
 
@@ -204,6 +205,7 @@ TRAINERS: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "dqn": (_dqn_options, _dqn),
     "rllib": (_rllib_options, _rllib),
 }
+WHOLE_GAMES = ("hier",)  # trainers of a part of a game whose agents play whole games
 
 
 # -- programs over one game ------------------------------------------------------------------------
@@ -301,6 +303,7 @@ def compose() -> None:
     for trainer, (options, module) in TRAINERS.items():
         registry.OPTIONS.register(trainer, options)
         registry.TRAINERS.register(trainer, module)
+    registry.WHOLE_GAMES.update(WHOLE_GAMES)
     registry.PROGRAMS.update(PROGRAMS)
     for game, measured in BENCHMARKS.items():
         registry.BENCHMARKS.register(game, measured)

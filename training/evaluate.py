@@ -26,7 +26,7 @@ if TYPE_CHECKING:  # the help need not wait for it
     from training.run.sections import EvaluationConfig
 
 ABOUT = """\
-Evaluate a run, scripted players (--bots) or those at a table (--against).
+Evaluate a run, scripted players (--bots), or several agents (--against).
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -52,14 +52,14 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--replays", type=int, help="best episodes to record")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
-    about = "opponent sets where players meet, separated by commas"
+    about = "opponent sets where players meet, by commas"
     parse.add_argument("--opponents", metavar="NAMES", help=about)
     cards = parse.add_argument_group("games that are played in matches")
     cards.add_argument("--games", type=int, help="whole games for each opponent set")
     cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
     cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
-    who = "agents and bots at one table with it"
+    who = "agents and bots to compare it with"
     cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
     about = "with --against: option of the environment"
     cards.add_argument("--set", action="append", type=option, metavar="X=Y", help=about)
@@ -149,6 +149,34 @@ def play_table(args: argparse.Namespace) -> None:
         files.write_json(args.output_path, report)
 
 
+def play_beside(args: argparse.Namespace) -> None:
+    """Let trained agents and bots of a game for one play the same episodes."""
+    from training.run.folder import RunFolder
+
+    root = Path(args.runs)
+    run = RunFolder.find(args.run, root)
+    options, asked = _settings(args, run.config, (*_OF_RUNS, *_OF_BOTS[:2], *_OF_TABLES, "env"))
+    if args.output_path is not None:
+        files.prepare("--output-path", args.output_path)
+    from training.evaluation import beside, tables
+
+    found = beside.compare(tables.console(), run, args.against, root, options, asked)
+    if args.output_path is not None:
+        about = {**machine.revision(), "host": machine.host(), "versions": machine.versions()}
+        files.write_json(args.output_path, {"created": machine.now(), **found, **about})
+
+
+def meets_nobody(args: argparse.Namespace) -> bool:
+    """Tell whether who is evaluated is the agent of a game for one."""
+    folders = Path(args.run), Path(args.runs) / args.run
+    if is_search(args.run) or not any(folder.is_dir() for folder in folders):
+        return False
+    from training.evaluation.beside import is_for_one
+    from training.run.folder import RunFolder
+
+    return is_for_one(RunFolder.find(args.run, Path(args.runs)).config.env)
+
+
 def evaluate_run(args: argparse.Namespace) -> None:
     """Evaluate a run with the options of a command line over those of its config."""
     from training.run.folder import RunFolder
@@ -209,7 +237,7 @@ def main(argv: list[str] | None = None) -> int:
         if args.bots != (args.run is None) or (args.bots and args.against):
             raise ConfigError("evaluate either a RUN or --bots.")
         if args.against is not None:
-            play_table(args)
+            play_beside(args) if meets_nobody(args) else play_table(args)
         elif args.bots:
             play_bots(args)
         else:

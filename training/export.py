@@ -42,11 +42,12 @@ def _write_hub(args: argparse.Namespace) -> int:
     network = network_in(Path(args.run))
     if network is not None:
         require(not args.half, "--half", args.half, "left out: the file is copied as it is")
+        require(not args.values, "--values", args.values, "left out: the file is copied as it is")
         require(args.checkpoint is None, "--checkpoint", args.checkpoint, "left out: there is none")
         copy_network(network, args.hub)
     else:
         run = RunFolder.find(args.run, Path(args.runs))
-        export_for_hub(run, args.hub, args.checkpoint, half=args.half)
+        export_for_hub(run, args.hub, args.checkpoint, half=args.half, values=args.values)
     for file in sorted(args.hub.iterdir()):
         print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
     if "license" not in card.check(card.read(args.hub) or "", str(args.hub / card.FILE)):
@@ -64,6 +65,8 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--hub", type=Path, metavar="FOLDER", help=hub)
     parse.add_argument("--onnx", action="store_true", help="write ONNX files")
     parse.add_argument("--half", action="store_true", help="float16, half as large")
+    values = "keep the network of the values, which a studio shows and nobody plays by"
+    parse.add_argument("--values", action="store_true", help=values)
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
     parse.add_argument("--member", type=int, help="with --onnx: network of an ensemble, from 1")
     parse.add_argument("--runs", default="runs", help="folder of all runs")
@@ -78,13 +81,15 @@ def main(argv: list[str] | None = None) -> int:
             return _write_hub(args)
         run = RunFolder.find(args.run, Path(args.runs))
         if args.onnx:
-            require(not args.half, "--half", args.half, "left out with --onnx")
+            for name in ("half", "values"):
+                given = getattr(args, name)
+                require(not given, f"--{name}", given, "left out with --onnx")
             return _write_onnx(run, args)
         require(args.folder is not None, "FOLDER", None, "given, unless with --onnx or --hub")
         require(args.member is None, "--member", args.member, "left out without --onnx")
         from training.policies.export import export
 
-        written = export(run, args.folder, args.checkpoint, half=args.half)
+        written = export(run, args.folder, args.checkpoint, half=args.half, values=args.values)
     except (FastEnvError, OSError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -11,8 +11,8 @@ from training.run.command_line import new_parser
 
 ABOUT = """\
 Compare runs on one page, those that differ in their seed alone as a group too; folders of "evaluate
-seeds" are compared by level on the same page. It holds everything it shows, pictures included; it
-needs no network and runs no scripts.
+seeds" are compared by level on the same page. It is the page of runs of the studio as one file: it
+holds everything that it shows, and needs no network.
 """
 
 
@@ -33,18 +33,17 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
     try:
-        from training.evaluation.group_comparison import compare_groups
-        from training.logs import report
-        from training.logs.run_data import read_runs
+        from training.logs.run_data import name_runs
         from training.logs.seeds_data import is_seeds, read_seeds
         from training.run import files
+        from training.studio import report
 
         paths = [Path(run) if Path(run).is_dir() else args.runs / run for run in args.run]
-        runs = read_runs([path for path in paths if not is_seeds(path)])
+        runs = name_runs([path for path in paths if not is_seeds(path)])
         seeds = read_seeds([path for path in paths if is_seeds(path)])
+        text = report.page(runs, seeds, args.title or "")
         files.prepare("--out", args.out)
-        title = args.title or ("Runs compared" if runs else "Players compared")
-        files.write_text(args.out, report.page(runs, title, seeds, compare_groups(runs)))
+        files.write_text(args.out, text)
     except (FastEnvError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

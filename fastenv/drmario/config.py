@@ -51,6 +51,7 @@ class DrMarioConfig(GameConfig):
         0 to 24; with one player also -15 to -1, which are tasks (docs/drmario.md, 14.3). With two
         players a pair gives each its own.
     speed : {"low", "medium", "high"} or a pair of them
+        How fast capsules fall; a pair gives each of two players its own.
     game_seed : int, optional
         Seed of the game's own generator, first byte * 256 + second, 2 to 65535 (0 and 1 give no
         level). By default every episode draws one of the 32,767 states of its cycle.

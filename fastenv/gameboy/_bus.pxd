@@ -18,8 +18,8 @@ from fastenv.gameboy._state cimport (
     R_TMA, R_WX, R_WY, SCAN_END, State,
 )
 from fastenv.gameboy._transfers cimport (
-    catch_up, clock_register, latch_clock, plain_byte, run_serial, start_dma, start_serial,
-    write_clock,
+    catch_up, clear_serial, clock_register, hear_all, latch_clock, next_serial_event, plain_byte, run_serial,
+    start_dma, start_serial, write_clock,
 )
 
 
@@ -79,6 +79,7 @@ cdef inline void clear_div(Machine* m, int64_t time) noexcept nogil:
     cdef bint before
     run_timer(m, time)
     before_clearing_div(m, time)
+    clear_serial(m, time)
     before = timer_signal(m, time)
     m.div_start = time
     fall(m, before, time)
@@ -112,8 +113,8 @@ cdef inline void schedule(Machine* m) noexcept nogil:
         m.limit = m.frame_end
     if m.timer_event < m.limit:
         m.limit = m.timer_event
-    if m.serial_end and m.serial_end < m.limit:
-        m.limit = m.serial_end
+    if m.serial_end or m.edges:
+        m.limit = min(m.limit, next_serial_event(m))
     if m.dma_end and m.dma_end < m.limit:
         m.limit = m.dma_end
     m.stop = (m.limit - m.now) << STAMP
@@ -167,7 +168,9 @@ cdef inline uint8_t read_register(Machine* m, unsigned int low, int64_t time) no
         time += m.phase
     if low == R_P1:
         return s.high[R_P1] | key_lines(s)
-    if low == R_SB or low == R_SC:
+    if low == R_SB:
+        hear_all(m, time)
+    elif low == R_SC:
         run_serial(m, time)
     elif low == R_DIV:
         return (time - m.div_start) >> 8 & 0xFF
@@ -368,6 +371,7 @@ cdef inline void write_register(
     elif low == R_SB:
         run_serial(m, time)
         io[low] = value
+        m.unheard = 0
     elif low == R_SC:
         start_serial(m, value, time)
     elif low == R_DIV:

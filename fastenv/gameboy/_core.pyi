@@ -3,6 +3,7 @@ import numpy.typing as npt
 
 U8 = npt.NDArray[np.uint8]
 TABLE: object
+LINK_TABLE: object
 SHARED_SIZE: int
 
 def advance(
@@ -12,6 +13,16 @@ def advance(
     picture: U8 | None = None,
     skip_idle: bool = True,
     bus_phase: int = 0,
+) -> None: ...
+def advance_linked(
+    row: U8,
+    shared: U8,
+    other_row: U8,
+    other_shared: U8,
+    frames: int,
+    picture: U8 | None = None,
+    other_picture: U8 | None = None,
+    skip_idle: bool = True,
 ) -> None: ...
 def press_keys(row: U8, keys: int) -> None: ...
 def with_times(observe: int) -> int: ...

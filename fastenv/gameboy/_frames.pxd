@@ -101,6 +101,15 @@ cdef inline void run_frame(Machine* m) noexcept nogil:
             s.ime |= s.ime_delay == 0
 
 
+cdef inline void settle_machine(Machine* m) noexcept nogil:
+    # Bring all parts up to where the processor is.
+    run_timer(m, m.now)
+    run_serial(m, m.now)
+    run_sound(m, m.now)
+    catch_up(m, m.now)
+    run_clock(m, m.now)
+
+
 cdef inline void run_frames(Machine* m, int frames, uint8_t* picture) noexcept nogil:
     # Run frames, of which the last is drawn, unless picture is NULL.
     cdef int i
@@ -112,9 +121,5 @@ cdef inline void run_frames(Machine* m, int frames, uint8_t* picture) noexcept n
         if m.c.fixed_frames or m.s.first_frame or not m.s.high[R_LCDC] & 0x80:
             blank(m)
         run_frame(m)
-    run_timer(m, m.now)
-    run_serial(m, m.now)
-    run_sound(m, m.now)
-    catch_up(m, m.now)
-    run_clock(m, m.now)
+    settle_machine(m)
     save_machine(m)

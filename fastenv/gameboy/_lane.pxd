@@ -97,6 +97,22 @@ cdef inline void pool(const Rules* r, const uint8_t* before, uint8_t* picture) n
             line[x] = other[x] if other[x] > line[x] else line[x]
 
 
+cdef inline void push_frame(Lane* lane, const uint8_t* picture) noexcept nogil:
+    # Make a picture the newest frame.
+    cdef const Rules* r = lane.r
+    if r.stack_k > 1:
+        memmove(lane.stack, lane.stack + r.plane, r.plane * (r.stack_k - 1))
+    pack_frame(r, picture, lane.stack + r.plane * (r.stack_k - 1))
+
+
+cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
+    # Let a machine run in a lane.
+    m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
+    m.rom = lane.shared + sizeof(Shared)
+    m.lines = &lane.r.lines[0]
+    m.skips, m.phase, m.other = True, 0, NULL
+
+
 cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     # Run the frames of a step and push the last one, or the darker of the last two.
     cdef Machine m
@@ -105,10 +121,7 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     cdef uint8_t* target
     cdef const Rules* r = lane.r
     cdef int stop, frame = 0
-    m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
-    m.rom = lane.shared + sizeof(Shared)
-    m.lines = &r.lines[0]
-    m.skips, m.phase = True, 0
+    set_machine(&m, lane)
     start_step(&m.watch)
     while frame < r.frames_per_step:
         press_for(lane, action, frame)
@@ -122,9 +135,7 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     start_drawing(&m.watch)
     if r.max_pool:
         pool(r, before, picture)
-    if r.stack_k > 1:
-        memmove(lane.stack, lane.stack + r.plane, r.plane * (r.stack_k - 1))
-    pack_frame(r, picture, lane.stack + r.plane * (r.stack_k - 1))
+    push_frame(lane, picture)
     end_drawing(&m.watch)
     end_step(&m.watch)
 

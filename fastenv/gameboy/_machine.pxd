@@ -35,6 +35,7 @@ cdef enum Asks:
     CPU_NOTHING, CPU_HALT, CPU_STOP, CPU_COUNT
 
 cdef struct Machine:
+    # Who runs it sets the row, what all machines of an engine read, and the other end of a cable.
     State* s
     uint8_t* cart
     const Shared* c
@@ -82,6 +83,17 @@ cdef struct Machine:
     # -- transfers; 0: none --
     int64_t serial_end
     int64_t serial_at  # SB is shifted up to here
+    # -- the cable (docs/gameboy.md, 22); NEVER: no such time --
+    Machine* other  # at its other end; NULL: no cable
+    void (*catch_other)(Machine*) noexcept nogil  # lets it come to where all bits are known
+    int64_t[8] edge_at  # when bits left the other side
+    uint8_t[8] edge_bit
+    int edges  # how many did
+    int taken  # and how many of them we have taken
+    int owed  # bits that left, for which the other side's have not come yet
+    bint stopped_amid  # an instruction, which needs them
+    int unheard  # as many bits of SB, the lowest ones, are still to come
+    int64_t listens_from  # when we began to listen; NEVER until that instruction is over
     int64_t dma_end
     int64_t dma_at  # when the next byte is copied, or the transfer begins
     int dma_byte  # the one that is on the bus; -1: none
@@ -296,6 +308,8 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.reloaded_at = m.now if s.reload == RELOAD_DONE else m.now - M_CYCLE
     m.serial_end = m.now + s.serial_left if s.serial_left else 0
     m.serial_at = m.sound_at = m.now
+    m.edges = m.taken = m.owed = m.unheard = 0
+    m.listens_from, m.stopped_amid = 0, False
     m.dma_end = m.now + s.dma_left if s.dma_left else 0
     m.dma_at = m.now + M_CYCLE
     m.dma_byte = s.dma_byte if s.dma_blocks else -1

@@ -256,6 +256,32 @@ FASTENV_AT(Episode, last_action, 82);
 FASTENV_AT(Episode, done, 83);
 FASTENV_AT(Episode, unused_episode, 84);
 
+typedef struct LinkHead {
+    uint64_t rng[4];
+    uint64_t bot_rng[4];
+    double ep_return[2];
+    int32_t ep_length;
+    int8_t done;
+    uint8_t needs_action[2];
+    uint8_t unused_link[41];
+} LinkHead;
+FASTENV_SIZE(LinkHead, 128);
+FASTENV_AT(LinkHead, rng, 0);
+FASTENV_AT(LinkHead, bot_rng, 32);
+FASTENV_AT(LinkHead, ep_return, 64);
+FASTENV_AT(LinkHead, ep_length, 80);
+FASTENV_AT(LinkHead, done, 84);
+FASTENV_AT(LinkHead, needs_action, 85);
+FASTENV_AT(LinkHead, unused_link, 87);
+
+typedef struct LinkShared {
+    int64_t row_at[2];
+    int64_t shared_at[2];
+} LinkShared;
+FASTENV_SIZE(LinkShared, 32);
+FASTENV_AT(LinkShared, row_at, 0);
+FASTENV_AT(LinkShared, shared_at, 16);
+
 typedef struct State {
     int64_t cyc;
     int64_t instr;
@@ -307,7 +333,8 @@ typedef struct State {
     uint8_t sweep_due;
     uint8_t sweep_negated;
     uint8_t wave_at;
-    uint8_t unused[158];
+    uint8_t serial_bits;
+    uint8_t unused[157];
     uint8_t oam[160];
     uint8_t serial[64];
     uint8_t pad[32];
@@ -366,7 +393,8 @@ FASTENV_AT(State, sweep_left, 94);
 FASTENV_AT(State, sweep_due, 95);
 FASTENV_AT(State, sweep_negated, 96);
 FASTENV_AT(State, wave_at, 97);
-FASTENV_AT(State, unused, 98);
+FASTENV_AT(State, serial_bits, 98);
+FASTENV_AT(State, unused, 99);
 FASTENV_AT(State, oam, 256);
 FASTENV_AT(State, serial, 416);
 FASTENV_AT(State, pad, 480);

@@ -18,6 +18,7 @@ cdef enum:
     NEXT_LY = 452
     OBJECTS_A_LINE = 10
     SERIAL_BIT = 512
+    SERIAL_BITS = 8
     SERIAL_TIME = 4096
     SERIAL_PHASE = 256
     SERIAL_KEPT = 64
@@ -254,6 +255,19 @@ cdef extern from "_state.h":
         int8_t done
         uint8_t unused_episode[44]
 
+    ctypedef struct LinkHead:
+        uint64_t rng[4]
+        uint64_t bot_rng[4]
+        double ep_return[2]
+        int32_t ep_length
+        int8_t done
+        uint8_t needs_action[2]
+        uint8_t unused_link[41]
+
+    ctypedef struct LinkShared:
+        int64_t row_at[2]
+        int64_t shared_at[2]
+
     ctypedef struct State:
         int64_t cyc
         int64_t instr
@@ -305,7 +319,8 @@ cdef extern from "_state.h":
         uint8_t sweep_due
         uint8_t sweep_negated
         uint8_t wave_at
-        uint8_t unused[158]
+        uint8_t serial_bits
+        uint8_t unused[157]
         uint8_t oam[160]
         uint8_t serial[64]
         uint8_t pad[32]

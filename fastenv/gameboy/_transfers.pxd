@@ -4,39 +4,128 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memcpy
 
 from fastenv.gameboy._machine cimport (
-    Machine, dma_conflicts, map_ram, map_rom, open_ram, request,
+    Machine, NEVER, dma_conflicts, map_ram, map_rom, open_ram, request,
 )
 from fastenv.gameboy._ppu cimport run_ppu
 from fastenv.gameboy._state cimport (
     CLOCK, DMA_BLOCKS, DMA_BYTES, DMA_TIME, FIRST_CLOCK_BANK, INT_SERIAL, MBC2, M_CYCLE, R_DMA,
-    R_SB, R_SC, SERIAL_BIT, SERIAL_KEPT, SERIAL_PHASE, SERIAL_TIME, State,
+    R_SB, R_SC, SERIAL_BIT, SERIAL_BITS, SERIAL_KEPT, SERIAL_PHASE, SERIAL_TIME, State,
 )
+
+cdef enum:
+    # SC during a transfer, with our clock and with that of the other side.
+    CLOCKING = 0x81
+    LISTENING = 0x80
 
 
 cdef inline int bits_left(const Machine* m, int64_t time) noexcept nogil:
     return <int>((m.serial_end - time + SERIAL_BIT - 1) // SERIAL_BIT) if m.serial_end > time else 0
 
 
-cdef inline void run_serial(Machine* m, int64_t time) noexcept nogil:
-    # Shift 1s into SB up to a time.
-    cdef int bits
-    if not m.serial_end:
+cdef inline int64_t next_serial_event(const Machine* m) noexcept nogil:
+    # When a transfer ends, with our clock or with the bits that have left the other side.
+    cdef int last
+    if m.serial_end:
+        return m.serial_end
+    last = m.taken + SERIAL_BITS - m.s.serial_bits - 1
+    if m.s.high[R_SC] == LISTENING and last < m.edges:
+        return m.edge_at[last]
+    return NEVER
+
+
+cdef inline void hear(Machine* m, unsigned int bit) noexcept nogil:
+    # Put a bit that came from the other side into SB, the first of those that are owed.
+    m.owed -= 1
+    if m.owed < m.unheard:
+        m.s.high[R_SB] &= ~((bit ^ 1) << m.owed)
+        m.unheard = m.owed
+
+
+cdef inline void take_edges(Machine* m, int64_t time) noexcept nogil:
+    # Take the bits that have left the other side by a time, and answer with ours, or with 1s.
+    cdef State* s = m.s
+    cdef unsigned int answer
+    while m.taken < m.edges and m.edge_at[m.taken] <= time:
+        answer = 1
+        if s.high[R_SC] == LISTENING and m.listens_from < m.edge_at[m.taken]:
+            answer = s.high[R_SB] >> 7
+            s.high[R_SB] = s.high[R_SB] << 1 | m.edge_bit[m.taken]
+            s.serial_bits += 1
+            if s.serial_bits == SERIAL_BITS:
+                request(m, INT_SERIAL, m.edge_at[m.taken], True)
+                s.serial_bits, s.high[R_SC] = 0, 0
+        m.taken += 1
+        hear(m.other, answer)
+    if m.taken == m.edges:
+        m.taken = m.edges = 0
+
+
+cdef inline void send(Machine* m, int bits, int64_t time) noexcept nogil:
+    # Send the highest bits of SB to the other side, the last of them at a time.
+    cdef Machine* other = m.other
+    cdef int k
+    for k in range(bits):
+        other.edge_at[other.edges] = time - SERIAL_BIT * (bits - 1 - k)
+        other.edge_bit[other.edges] = m.s.high[R_SB] >> (7 - k) & 1
+        other.edges += 1
+    m.owed += bits
+    m.unheard += bits
+
+
+cdef inline void shift_out(Machine* m, int bits, int64_t time, bint late) noexcept nogil:
+    # Shift bits out with our clock, the last of them at a time; 1s come in for now.
+    if bits == 0:
         return
-    bits = bits_left(m, m.serial_at) - bits_left(m, time)
-    m.serial_at = time
+    if m.other != NULL:
+        send(m, bits, time)
     m.s.high[R_SB] = m.s.high[R_SB] << bits | ((1 << bits) - 1)
     if m.serial_end <= time:
-        request(m, INT_SERIAL, m.serial_end, True)
+        request(m, INT_SERIAL, time, late)
         m.serial_end = 0
         m.s.high[R_SC] &= 0x7F
+        if m.other != NULL:
+            m.frame_done = True  # the other side has its turn
+
+
+cdef inline void run_serial(Machine* m, int64_t time) noexcept nogil:
+    # Shift SB up to a time.
+    cdef int before, left
+    if m.edges:
+        take_edges(m, time)
+    if not m.serial_end:
+        return
+    before, left = bits_left(m, m.serial_at), bits_left(m, time)
+    m.serial_at = time
+    shift_out(m, before - left, m.serial_end - SERIAL_BIT * left, True)
+
+
+cdef inline void hear_all(Machine* m, int64_t time) noexcept nogil:
+    # Bring SB up to a time, with all bits that have come.
+    run_serial(m, time)
+    if m.owed:
+        m.catch_other(m)
+
+
+cdef inline void clear_serial(Machine* m, int64_t time) noexcept nogil:
+    # The timer's counter is cleared, whose bit 7 clocks the port: if it is set, it falls.
+    cdef int before, phase = (time - m.div_start) & (SERIAL_PHASE - 1)
+    run_serial(m, time)
+    if not m.serial_end:
+        return
+    before = bits_left(m, time)
+    m.serial_end += phase - (SERIAL_PHASE if phase & (SERIAL_PHASE >> 1) else 0)
+    shift_out(m, before - bits_left(m, time), time, False)
 
 
 cdef inline void start_serial(Machine* m, uint8_t value, int64_t time) noexcept nogil:
     cdef State* s = m.s
-    run_serial(m, time)
+    hear_all(m, time)
     s.high[R_SC] = value & 0x81
-    m.serial_end = 0
-    if s.high[R_SC] == 0x81:
+    m.serial_end, s.serial_bits = 0, 0
+    if m.other != NULL:
+        m.listens_from = NEVER
+        m.frame_done = True
+    if s.high[R_SC] == CLOCKING:
         m.serial_at = time
         m.serial_end = time + SERIAL_TIME - ((time - m.div_start) & (SERIAL_PHASE - 1))
         if s.serial_count < SERIAL_KEPT:

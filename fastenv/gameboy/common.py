@@ -19,6 +19,7 @@ from fastenv.gameboy.config import (
     KINDS,
     OURS,
     POWER_UP,
+    ROMS,
     SEEDED,
     GameBoyConfig,
 )
@@ -214,9 +215,8 @@ def read_rom(rom: str | Path) -> Cartridge:
     ConfigError
         If it cannot be read, or its cartridge is not emulated.
     """
-    if rom == OURS:
-        ours = shipped("roms", f"{OURS}.gb")
-        return read_cartridge(ours.read_bytes(), OURS)
+    if rom in ROMS:
+        return read_cartridge(shipped("roms", f"{rom}.gb").read_bytes(), str(rom))
     try:
         return load_cartridge(rom)
     except FileError as error:

@@ -40,6 +40,8 @@ CODECS = {
     "all9": ("noop", "a", "b", "start", "up", "down", "left", "right", "select"),
 }
 OURS = "lantern_walk"
+DUEL = "duel"
+ROMS = (OURS, DUEL)  # of ours, that have names
 CELLS = "cells"
 POWER_UP = "power_up"
 ZERO, SEEDED = "zero", "seeded"
@@ -75,12 +77,13 @@ class GameBoyConfig(GameConfig):
     kind : {"pixels", "goal", "overworld"}
         What it is about; fixed by the id.
     rom : str or Path
-        A ROM file, or ``"lantern_walk"``.
+        A ROM file, or ``"lantern_walk"`` or ``"duel"``.
     states : str or Path, optional
         Where episodes start: ``"power_up"``, a save state (PyBoy's too), a bank of states, a
-        ``.sav`` file of what the battery kept, or the name of a bank of ours, ``"lantern_walk"`` or
-        ``"lantern_walk_held_out"`` (docs/gameboy.md, 18). By default the first with Lantern Walk,
-        power-up with another ROM and with ``GameBoyPixels-v0``.
+        ``.sav`` file of what the battery kept, or the name of a bank of ours (docs/gameboy.md, 18):
+        ``"lantern_walk"`` and ``"lantern_walk_dark"``, or the ones of episodes that no training
+        sees, ``"lantern_walk_held_out"`` and ``"lantern_walk_dark_held_out"``. By default the first
+        with Lantern Walk, power-up with another ROM and with ``GameBoyPixels-v0``.
     start_state : int, optional
         Number of the start state; None draws one for each episode.
     frames_per_step, release_after_frames : int

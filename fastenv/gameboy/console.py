@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fastenv.errors import StateError
 from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.state import shared_record
-from fastenv.gameboy.tables import HEIGHT, WIDTH
+from fastenv.gameboy.tables import FRAME, HEIGHT, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
 
 
@@ -77,3 +78,51 @@ class Console:
     def press(self, keys: int) -> None:
         """Set which keys are pressed: bits of :class:`fastenv.gameboy.tables.Key`."""
         _core.press_keys(self._bytes, keys)
+
+
+class LinkedConsoles:
+    """Two consoles on a cable (docs/gameboy.md, 22).
+
+    Parameters
+    ----------
+    consoles : (Console, Console)
+        Both with frames of fixed length, and their clocks in the same frame.
+
+    Raises
+    ------
+    StateError
+        If they are not.
+    """
+
+    def __init__(self, consoles: tuple[Console, Console]) -> None:
+        check_clocks(*(console.row for console in consoles))
+        self.consoles = consoles
+
+    def run_frame(self, draw: bool = True) -> None:
+        """Run both to the end of the frame; see :class:`fastenv.gameboy.reference.Link`."""
+        self.run_frames(1, draw)
+
+    def run_frames(self, frames: int, draw: bool = True) -> None:
+        """Run frames, of which only the last is drawn."""
+        rows: list[Any] = []
+        pictures: list[Any] = []
+        for console in self.consoles:
+            rows += [console._bytes, console._shared]
+            pictures.append(console.picture.reshape(-1) if draw else None)
+        _core.advance_linked(*rows, frames, *pictures, self.consoles[0].skip_idle)
+
+
+def check_clocks(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> None:
+    """Refuse two machines whose clocks are not in the same frame.
+
+    Raises
+    ------
+    StateError
+        Naming the times of both.
+    """
+    times = [int(row["cyc"][0]) for row in (one, two)]
+    if times[0] // FRAME != times[1] // FRAME:
+        raise StateError(
+            f"cyc is {times[0]} and {times[1]}: two machines on a cable must be in the same frame "
+            f"of {FRAME} T"
+        )

@@ -21,12 +21,14 @@ from fastenv.gameboy.state import (
     EPISODE_DTYPE,
     FIELD_DTYPE,
     KNOBS_DTYPE,
+    LINK_HEAD_DTYPE,
+    LINK_SHARED_DTYPE,
     SHARED_DTYPE,
     TERM_DTYPE,
     state_dtype,
 )
 from fastenv.numba_cache import cached_cfunc
-from fastenv.pointers import reader
+from fastenv.pointers import advance, reader
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 _HELPER: dict[str, Any] = {"error_model": "numpy"}
@@ -53,6 +55,10 @@ _read_doubles = reader(np.dtype([("at", "f8", (128,))]))
 _read_shared = reader(SHARED_DTYPE)
 _read_field = reader(FIELD_DTYPE)
 _read_term = reader(TERM_DTYPE)
+_read_link = reader(LINK_SHARED_DTYPE)
+_read_link_info = reader(
+    np.dtype([("cpu_locked", "u1", (2,)), ("start_state", "i4", (2,))], align=True)
+)
 
 
 def _info_reader(kind):
@@ -295,6 +301,72 @@ def _info_cfunc(kind):
         _info_fields(row, shared, rules, info_out)
 
     return compiled({"goal": info_goal, "overworld": info_overworld}.get(kind, info_pixels))
+
+
+# -- two machines on a cable: each is found in row and shared record, and read as if alone ---------
+
+
+@njit(**_HELPER)
+def _side(row, shared, k):
+    """Return where the row and the shared record of a side begin."""
+    at = _read_link(shared, 0)
+    return advance(row, at.row_at[k]), advance(shared, at.shared_at[k])
+
+
+@lru_cache
+def _link_cfuncs():
+    """Return observer, reward and info as C functions, compiled or from the cache."""
+    float_out = types.CPointer(types.float32)
+
+    @cached_cfunc(types.void(_bytes, _bytes, _bytes, _bytes, _bytes), **_OPTIONS)
+    def observe_link(row, derived, shared, obs_out, mask_out):
+        written = 0
+        for k in range(2):
+            lane, own = _side(row, shared, k)
+            rules = _read_shared(own, 0).rules
+            written += _pixels(lane, rules, advance(obs_out, written))
+            count = np.int64(rules.num_actions)
+            mask = _read_bytes(mask_out, k * count)
+            for action in range(count):
+                mask.at[action] = rules.allowed[action]
+
+    @cached_cfunc(types.int32(_bytes, _bytes, _bytes, float_out, _bytes), **_OPTIONS)
+    def reward_link(row, derived, shared, reward_out, terms_out):
+        for k in range(2):
+            lane, own = _side(row, shared, k)
+            rules = _read_shared(own, 0).rules
+            count, paid = np.int64(rules.num_rewards), 0.0
+            terms = _read_doubles(terms_out, 8 * count * k)
+            for i in range(count):
+                terms.at[i] = _map_term(lane, own, rules, i)
+                paid += terms.at[i]
+            nb.carray(reward_out, (2,))[k] = np.float32(paid)
+        return 1
+
+    @cached_cfunc(types.void(_bytes, _bytes, _bytes, _bytes), **_OPTIONS)
+    def info_link(row, derived, shared, info_out):
+        out = _read_link_info(info_out, 0)
+        for k in range(2):
+            lane, own = _side(row, shared, k)
+            out.cpu_locked[k] = _read_machine(lane, 0).locked
+            out.start_state[k] = _read_episode(lane, STATE).start
+            _info_fields(lane, own, _read_shared(own, 0).rules, info_out)
+
+    return observe_link, reward_link, info_link
+
+
+def link_functions(spec: GameSpec) -> Compiled:
+    """Return the functions of a row of two machines on a cable; see :func:`functions`."""
+    observe, reward, info = (function.address for function in _link_cfuncs())
+    return Compiled(
+        observe=observe,
+        reward=reward,
+        info=info,
+        state_size=LINK_HEAD_DTYPE.itemsize,
+        knobs_size=KNOBS_DTYPE.itemsize,
+        info_size=spec.info_dtype.itemsize,
+        terms_size=spec.terms_dtype.itemsize,
+    )
 
 
 def functions(kind: str, spec: GameSpec) -> Compiled:

@@ -8,7 +8,9 @@ import numpy as np
 
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.ppu import DRAW, HBLANK, SCAN, VBLANK, Ppu
+from fastenv.gameboy.reference.serial import CLOCK, CLOCKING, LISTENING, Serial
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import (
     DRAW_END,
@@ -19,7 +21,9 @@ from fastenv.gameboy.tables import (
     NEXT_LY,
     SCAN_END,
     SEQUENCER_BIT,
+    SERIAL_BITS,
     SERIAL_KEPT,
+    SERIAL_PHASE,
     VISIBLE,
     Reload,
 )
@@ -54,7 +58,8 @@ def pack(machine: Machine) -> Array:
     record["cyc"], record["div"], record["reload"] = bus.cyc, bus.timer.counter, bus.timer.reload
     record["late"] = bus.interrupts.late
     record["keys"], record["stopped"] = bus.joypad.keys, bus.joypad.stopped
-    record["serial_left"], record["serial_count"] = bus.serial.left, bus.serial.count
+    record["serial_left"], record["serial_bits"] = _serial_left(bus), _serial_bits(bus.serial)
+    record["serial_count"] = bus.serial.count
     record["serial"][: len(bus.serial.sent)] = list(bus.serial.sent)
     record["dma_left"], record["dma_blocks"] = bus.dma_left, bus.dma_byte is not None
     record["dma_byte"] = bus.dma_byte or 0
@@ -105,9 +110,7 @@ def unpack(
     ppu.delay, ppu.window_at = int(record["delay"]), int(record["window_at"])
     bus.interrupts.late = int(record["late"])
     bus.joypad.keys, bus.joypad.stopped = int(record["keys"]), bool(record["stopped"])
-    bus.serial.left, bus.serial.count = int(record["serial_left"]), int(record["serial_count"])
-    sent = min(bus.serial.count, SERIAL_KEPT)
-    bus.serial.sent[:] = record["serial"][:sent].tobytes()
+    _unpack_serial(record, bus)
     bus.dma_left = int(record["dma_left"])
     bus.dma_byte = int(record["dma_byte"]) if record["dma_blocks"] else None
     ppu.oam_taken = bus.dma_byte is not None
@@ -122,6 +125,33 @@ def unpack(
     _unpack_high(record["high"].tolist(), machine)
     _settle(machine)
     return machine
+
+
+def _serial_left(bus: Bus) -> int:
+    """Return T until the end of a transfer with our own clock; 0 without one."""
+    serial = bus.serial
+    if serial.sc != CLOCKING:
+        return 0
+    falls = 2 * serial.bits - serial.half
+    return falls * SERIAL_PHASE - bus.timer.counter % SERIAL_PHASE
+
+
+def _serial_bits(serial: Serial) -> int:
+    """Return how many bits have come with the other side's clock."""
+    return SERIAL_BITS - serial.bits if serial.sc == LISTENING else 0
+
+
+def _unpack_serial(record: Any, bus: Bus) -> None:
+    """Set the serial port; its registers follow."""
+    serial, left = bus.serial, int(record["serial_left"])
+    sc = int(record["high"][IO.SC])
+    falls = (left + bus.timer.counter % SERIAL_PHASE) // SERIAL_PHASE if left else 0
+    serial.bits, serial.half = (falls + 1) // 2, bool(falls % 2)
+    if sc == LISTENING:
+        serial.bits = SERIAL_BITS - int(record["serial_bits"])
+    serial.high = bool(bus.timer.counter & CLOCK)
+    serial.count = int(record["serial_count"])
+    serial.sent[:] = record["serial"][: min(serial.count, SERIAL_KEPT)].tobytes()
 
 
 def _unpack_high(high: list[int], machine: Machine) -> None:

@@ -41,6 +41,7 @@ MAPS = {
     "lantern_walk_flags": ("roms", "lantern_walk_flags.json"),
     "lantern_walk_quest": ("data", "maps", "lantern_walk_quest.json"),
     "libbet": ("data", "maps", "libbet.json"),
+    "duel": ("data", "maps", "duel.json"),
 }
 ENDS = ("terminated", "truncated")
 MAX_REWARDS = 64

@@ -18,10 +18,10 @@ Picture = npt.NDArray[np.uint8]
 # Of the shades, from white to black.
 _INKS = " ░▒█"  # seen where there are no colours
 _TERMINAL = (255, 248, 240, 232)  # colours of a terminal with 256
-_COLORS = np.array([[255, 255, 255], [170, 170, 170], [85, 85, 85], [0, 0, 0]], np.uint8)
+COLORS = np.array([[255, 255, 255], [170, 170, 170], [85, 85, 85], [0, 0, 0]], np.uint8)
 _SIZES = (1, 2, 3, 4, 6, 8)  # pixels of the display across and down that make one of the text
-_COLUMNS, _LINES = 80, 36  # of text that goes anywhere
-assert len(_INKS) == len(_COLORS) == BLACK + 1
+COLUMNS, LINES = 80, 36  # of text that goes anywhere
+assert len(_INKS) == len(COLORS) == BLACK + 1
 
 
 def display(row: np.void, common: Common) -> Picture:
@@ -72,8 +72,8 @@ def render(row: np.void, common: Common, mode: str) -> Any:
     """
     shades = display(row, common)
     if mode == "ansi":
-        return "\n".join([title(row), *text_of(shades, _COLUMNS, _LINES)])
-    return _COLORS[shades]
+        return "\n".join([title(row), *text_of(shades, COLUMNS, LINES)])
+    return COLORS[shades]
 
 
 def title(row: np.void) -> str:

@@ -48,7 +48,7 @@ _HEAD = [
     ("locked", "u1"),  # by an illegal opcode
     # -- timer, serial, DMA, joypad (docs/gameboy.md, 7, 9, 10) --
     ("div", "u2"),  # the counter, of which DIV is the upper half
-    ("serial_left", "u2"),  # T until a transfer is over; 0: none
+    ("serial_left", "u2"),  # T until a transfer with our clock is over; 0: none
     ("dma_left", "u2"),  # T until the end of a transfer; 0: none
     ("dma_blocks", "u1"),  # a byte of one is on the bus
     ("reload", "u1"),  # of TIMA: a Reload
@@ -82,6 +82,8 @@ _HEAD = [
     ("sweep_due", "u1"),  # such a tick, in the next machine cycle
     ("sweep_negated", "u1"),  # the period was computed by subtraction
     ("wave_at", "u1"),  # the sample fetched last
+    # -- serial port (docs/gameboy.md, 22) --
+    ("serial_bits", "u1"),  # bits that have come with the other side's clock
 ]
 _HEAD_BYTES = 256
 
@@ -423,6 +425,22 @@ def shared_record(
     return record
 
 
+# -- two machines on a cable (docs/gameboy.md, 22.1) -----------------------------------------------
+
+# What both share of a row; the row of the environment of each machine follows.
+LINK_HEAD: list[Any] = [
+    ("rng", "u8", (4,)),  # seeds of the streams of both
+    ("bot_rng", "u8", (4,)),
+    ("ep_return", "f8", (2,)),  # kept by the engine
+    ("ep_length", "i4"),
+    ("done", "i1"),  # 0 running, 1 terminated, 2 truncated
+    ("needs_action", "u1", (2,)),
+]
+LINK_HEAD = [*LINK_HEAD, ("unused_link", "u1", (128 - _end(LINK_HEAD),))]
+LINK_HEAD_DTYPE = np.dtype(LINK_HEAD, align=True)
+# Where rows and shared records of both are; the shared records follow.
+LINK_SHARED_DTYPE = np.dtype([("row_at", "i8", (2,)), ("shared_at", "i8", (2,))], align=True)
+
 # What the compiled code is given; see tools/structs.py.
 STRUCTS = {
     "Knobs": KNOBS_DTYPE,
@@ -433,6 +451,8 @@ STRUCTS = {
     "Rules": RULES_DTYPE,
     "Shared": SHARED_DTYPE,
     "Episode": EPISODE_DTYPE,
+    "LinkHead": LINK_HEAD_DTYPE,
+    "LinkShared": LINK_SHARED_DTYPE,
     "State": state_dtype(t.RAM_BANK),
 }
 TAIL = ("cart",)
@@ -441,9 +461,9 @@ CONSTANTS = {
     for name in (
         "M_CYCLE", "LINE", "LINES", "VISIBLE", "FRAME", "WIDTH", "HEIGHT", "SCAN_END", "DRAW_END",
         "WINDOW_TIME", "WINDOW_BEGIN", "LAST_WX", "FIRST_LINE_LATE", "NEXT_LY", "OBJECTS_A_LINE",
-        "SERIAL_BIT", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME", "DMA_BLOCKS",
-        "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK", "SEQUENCER_BIT", "WAVE_BYTES", "WAVE_DELAY",
-        "WAVE_OPEN", "WAVE_NEXT", "OAM_ROW", "OAM_ROWS",
+        "SERIAL_BIT", "SERIAL_BITS", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME",
+        "DMA_BLOCKS", "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK", "SEQUENCER_BIT", "WAVE_BYTES",
+        "WAVE_DELAY", "WAVE_OPEN", "WAVE_NEXT", "OAM_ROW", "OAM_ROWS",
     )
 } | {f"R_{register.name}": register.value for register in t.IO} | {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,

@@ -36,9 +36,11 @@ VRAM, CART_RAM, WRAM, ECHO, OAM, UNUSABLE, HIGH, HRAM = (
 ROM_BANK, RAM_BANK = 0x4000, 0x2000  # bytes
 
 SERIAL_BIT = 512
-SERIAL_TIME = 8 * SERIAL_BIT
-SERIAL_PHASE = 256  # a transfer begins where the timer's counter was last a multiple of this
+SERIAL_BITS = 8
+SERIAL_TIME = SERIAL_BITS * SERIAL_BIT
+SERIAL_PHASE = SERIAL_BIT // 2  # falls of the bit of the timer's counter that clocks the port
 SERIAL_KEPT = 64  # bytes sent that a row remembers
+LONGEST_STEP = 24  # T of an instruction, or of serving an interrupt
 # -- sound (docs/gameboy.md, 10.1) --
 SEQUENCER_BIT = 0x1000  # of the timer's counter: the sequencer goes on where it falls
 LENGTHS = (64, 64, 256, 64)  # the longest of each channel

@@ -30,6 +30,8 @@ from fastenv.gameboy.tables import (
     LINE,
     M_CYCLE,
     SCAN_END,
+    SERIAL_BITS,
+    SERIAL_PHASE,
     SERIAL_TIME,
     VISIBLE,
     WAVE_BYTES,
@@ -148,6 +150,11 @@ def _registers(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     yield "high", bad, allowed
     sending = high[:, IO.SC] == 0x81
     yield "serial_left", (rows["serial_left"] > 0) != sending, "must be 0 unless SC is $81"
+    falls = (rows["serial_left"] + rows["div"]) % SERIAL_PHASE
+    clocked = "must end a transfer where div is a multiple of 256"
+    yield "serial_left", sending & (falls != 0), clocked
+    most = np.where(high[:, IO.SC] == 0x80, SERIAL_BITS - 1, 0)
+    yield "serial_bits", rows["serial_bits"] > most, "must be 0 to 7 where SC is $80, else 0"
     on = high[:, IO.LCDC] & 0x80 != 0
     yield "first_frame", (rows["first_frame"] == 1) & ~on, "must be 0 while the display is off"
     yield from _display(rows, on)

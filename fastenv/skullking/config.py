@@ -101,14 +101,25 @@ class SkullKingConfig(GameConfig):
     schedule : str or sequence of int
         Cards dealt in each round: a preset name or 1 to 20 hand sizes of 1 to 10 cards.
     scoring : {"skull_king", "rascal", "rascal_cannon"}
+        How a round is paid (docs/skullking.md, 5 and 7.1).
     abilities : {None, "off", "auto", "agent"}
         None is "agent" in the Ability tier and "off" elsewhere. "agent" (who is played from
         outside decides) is for that tier and the flat one, which then shows such decisions too.
     kraken_leader : {"would_win", "left_of_kraken"}
+        Who leads after a trick that the Kraken destroyed (docs/skullking.md, 4.4).
     whale_void_leader : {"whale_player", "would_win"}
-    late_suit, trump_any_time, tigress_bonus : bool
+        Who leads after the White Whale over special cards alone (docs/skullking.md, 4.4).
+    late_suit : bool
+        The first numbered card anywhere in a trick sets the suit (docs/skullking.md, 3.5).
+    trump_any_time : bool
+        A Jolly Roger may be played although the lead suit is in hand (docs/skullking.md, 3.5).
+    tigress_bonus : bool
+        A Tigress played as pirate captures and is captured for bonuses (docs/skullking.md, 5).
     two_player : {"graybeard", "plain"}
+        Whether two players play with a third hand (docs/skullking.md, 7.2).
     tigress : {"auto", "agent"}
+        Who says whether a Tigress is a pirate or an escape: a rule, or the agent
+        (docs/skullking.md, 8.3).
     seats : {"agent", "all"}
         "all": every seat is played from outside, and everybody bids, whatever the tier. Sets
         ``opponents="external"``, ``invalid_action="raise"`` and ``reward="points"``, unless they
@@ -122,6 +133,7 @@ class SkullKingConfig(GameConfig):
     agent_seat : int or "rotate"
         Seat of the agent, or the next seat in every new episode. A knob.
     reward : {"shaped", "points", "points_rank"}
+        What a step pays; info has all three.
     invalid_action : {"penalty", "raise"}
         What an action that is in range but illegal now does.
     obs_ext : {None, "memory"}

@@ -14,6 +14,8 @@ OPTIONS = {
     "DrMarioPlacement-v0": FULL,
     "DrMarioVersus-v0": FULL,
     "DrMarioVersusFrame-v0": FULL | PLANES | {"intro_frames": 1},
+    # white is 255: PettingZoo's suite warns of observations that are all zeros
+    "GameBoyLink-v0": {"frame_skip": 1, "max_steps": 4, "pixel_mode": "gray"},
 }
 
 

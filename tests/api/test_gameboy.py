@@ -15,7 +15,10 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import fastenv
 from tests.needs import needs_core
 
-IDS = ("GameBoyPixels-v0", "GameBoyGoal-v0", "GameBoyOverworld-v0", "LanternWalk-v0")
+IDS = (
+    *("GameBoyPixels-v0", "GameBoyGoal-v0", "GameBoyOverworld-v0", "LanternWalk-v0"),
+    "GameBoyLink-v0",
+)
 every_id = pytest.mark.parametrize("env_id", IDS)
 FRAME = {"frames_per_step": 1, "release_after_frames": 1}
 

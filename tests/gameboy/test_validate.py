@@ -51,6 +51,7 @@ def test_rows_of_machines_pass(rows):
         ("dma_blocks", 1, "dma_blocks is not possible: must be 1"),
         ("serial_left", 400, "must be 0 unless SC"),
         ("serial_count", -1, "must be 0 to"),
+        ("serial_bits", 1, "must be 0 to 7 where SC is"),
         ("reload", 3, "must be 0 to 2"),
         ("rom_bank", 0, "must be 1 to 31"),
         ("rom_bank", 32, "must be 1 to 31"),
@@ -238,7 +239,11 @@ def random_row(rng):
     row["rom_bank"], row["ram_bank"] = rng.integers(1, 32), rng.integers(0, 4)
     row["high"] &= HIGH_BITS
     random_sound(row[0], rng)
-    row["serial_left"] = 4 * rng.integers(1, 1025) * (row["high"][0, IO.SC] == 0x81)
+    row["serial_left"] = row["serial_bits"] = 0
+    if row["high"][0, IO.SC] == 0x81:
+        row["serial_left"] = 256 * rng.integers(1, 17) - row["div"] % 256
+    if row["high"][0, IO.SC] == 0x80:
+        row["serial_bits"] = rng.integers(8)
     row["late"] &= 0x1F
     ly, _ = line_and_mode(row["dot"], row["first_frame"], 0)
     compared = compared_line(row["dot"])

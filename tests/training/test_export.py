@@ -1,12 +1,15 @@
 import json
 
 import numpy as np
+import pytest
 import torch
 
 from training import export as command
+from training import load_policy
 from training.evaluation.trained import load
 from training.policies.export import export
-from training.run import checkpoint
+from training.policies.value import find_value
+from training.run import checkpoint, machine
 from training.run.folder import RunFolder
 from training.train import main
 
@@ -45,6 +48,34 @@ def test_exported_agent_in_half_precision_is_nearly_the_same(finished, tmp_path,
     }
     assert command.main([str(finished), str(tmp_path / "onnx"), "--half", "--onnx"]) == 2
     assert "--half" in capsys.readouterr().err
+
+
+def test_values_are_kept_where_they_are_asked_for(finished, tmp_path, capsys):
+    assert command.main([str(finished), str(tmp_path / "whole"), "--values"]) == 0
+    assert set(saved_policy(tmp_path / "whole")) == set(saved_policy(finished))
+    export(RunFolder.open(finished), tmp_path / "bare")
+    trained, whole, bare = (
+        find_value(load_policy(path), "it")
+        for path in (finished, tmp_path / "whole", tmp_path / "bare")
+    )
+    obs = np.random.default_rng(2).random((5, 203), np.float32)
+    assert trained[0](obs).tolist() == whole[0](obs).tolist()
+    assert len(set(whole[0](obs).tolist())) == 5
+    assert bare[0] is None
+    assert "--values" in bare[1]
+    command.main([str(finished), "--hub", str(tmp_path / "hub"), "--values"])
+    assert find_value(load_policy(tmp_path / "hub"), "it")[0](obs) == pytest.approx(trained[0](obs))
+    assert command.main([str(finished), str(tmp_path / "onnx"), "--values", "--onnx"]) == 2
+    assert "--values" in capsys.readouterr().err
+
+
+def test_agents_without_a_value_say_why(tmp_path):
+    for name, word in (("lantern_walk", "memory"), ("skullking-ppo", "something else"),
+                       ("prospector", "what decides the play alone")):  # fmt: skip
+        value, why = find_value(load_policy(machine.ROOT / "pretrained" / name), name)
+        assert value is None
+        assert word in why
+        assert why.startswith(f"{name} shows no value: ")
 
 
 def test_exported_agent_is_no_run_to_go_on_with(finished, train, tmp_path, capsys):

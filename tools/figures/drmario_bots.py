@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from tools.figures import records
-from tools.figures.records import Record, interval, newest, table
+from tools.figures.records import Record, Row, interval, table
 
 # The agent that learnt from a bot, beside bots: where it learnt, and at a level that it never saw.
 LEARNT, OTHER = "drmario-network.json", "drmario-network-level5.json"
 LEVEL, SPEED = "20", "high"
+COMPARED = ("lookahead3", "lookahead2", "greedy")
 
 
 def bot_matches() -> str:
@@ -24,25 +25,62 @@ def bot_matches() -> str:
     return f"{table(heads, made)}\n\n{', '.join(sources)}."
 
 
+def bots() -> str:
+    """Return what share of games bots clear at every level and speed, and in how many frames."""
+    record, made = Record(records.RECORDS / "drmario-bots.json"), []
+    for level, speed, found in cells_of(record):
+        cells = (f"{rate_of(found[bot])}; {mean_of(found[bot], 'frames')}" for bot in COMPARED)
+        made.append([level, speed, *cells])
+    heads = ("level", "speed", *(f"`{bot}`" for bot in COMPARED))
+    return f"{table(heads, made)}\n\n{of_games(record)}"
+
+
 def beside_bots() -> str:
-    """Return how an agent plays beside bots in the same games, by level and speed."""
-    taken, made = [newest(name) for name in (LEARNT, OTHER)], []
-    cells = [
-        (f"{level}, {speed}", players)
-        for record in taken
-        for level, speeds in record.head["levels"].items()
-        for speed, players in speeds.items()
-    ]
-    for where, players in cells:
-        for who, found in players.items():
-            frames, pills = found["frames"], found["pills"]
-            least, _, most = frames["quantiles"]
-            mean = f"{frames['mean']:,.0f} ± {1.96 * frames['error']:,.0f}"
-            row = [where, f"`{who}`", interval(found["cleared"], 1, 100, " %"), mean]
-            row += [f"{least:,.0f} to {most:,.0f}", f"{pills['mean']:,.0f}"]
-            made.append([*row, f"{found['cpu_us_per_decision']:,.0f} µs"])
-            where = ""
-    heads = ("level", "who plays", "cleared", "frames to clear", "of eight in ten", "pills")
-    games = f"{taken[0].head['episodes']:,} games of each level"
-    sources = ", ".join(record.source for record in taken)
-    return f"{table((*heads, 'a decision'), made)}\n\n{sources}, {games}."
+    """Return how an agent plays beside bots: where it learnt, and at a level that it never saw."""
+    return "\n\n".join(played(Record(records.RECORDS / name)) for name in (LEARNT, OTHER))
+
+
+def strongest() -> str:
+    """Return how the two strongest bots play."""
+    return played(Record(records.RECORDS / "drmario-rollouts.json"))
+
+
+def played(record: Record) -> str:
+    """Return how players did in the same games, one a line."""
+    made = []
+    for level, speed, found in cells_of(record):
+        for who, each in found.items():
+            frames, spread = each["frames"], ""
+            if frames is not None:
+                least, _, most = frames["quantiles"]
+                spread = f"{least:,.0f} to {most:,.0f}"
+            means = mean_of(each, "frames"), spread, mean_of(each, "pills")
+            time = f"{each['cpu_us_per_decision'] / 1000:.2f} ms"
+            made.append([level, speed, f"`{who}`", rate_of(each), *means, time])
+    heads = ("level", "speed", "who plays", "cleared", "frames", "of eight in ten", "pills")
+    return f"{table((*heads, 'a decision'), made)}\n\n{of_games(record)}"
+
+
+def cells_of(record: Record) -> list[tuple[str, str, Row]]:
+    """Return level, speed and what players reached, of every cell."""
+    levels = record.head["levels"]
+    return [(level, speed, found) for level in levels for speed, found in levels[level].items()]
+
+
+def rate_of(each: Row) -> str:
+    """Return the share of cleared games with its interval."""
+    return interval(each["cleared"], 1, 100, " %")
+
+
+def mean_of(each: Row, what: str) -> str:
+    """Return the mean of pills or frames of cleared games, with its 95 % interval's half."""
+    found = each[what]
+    if found is None:
+        return ""
+    error = "" if found["error"] is None else f" ± {1.96 * found['error']:,.0f}"
+    return f"{found['mean']:,.0f}{error}"
+
+
+def of_games(record: Record) -> str:
+    """Return the source of a table, and its games."""
+    return f"{record.source}, {record.head['episodes']:,} games each."

@@ -381,6 +381,8 @@ class EpisodeProtocol(Protocol):
     ----------
     measure : str
         What policies are judged by.
+    baseline : str or None
+        With whom others are compared; None for the first scripted player, or whoever comes first.
     """
 
     options: ClassVar[tuple[str, ...]] = ("episodes", "max_steps")
@@ -394,6 +396,7 @@ class EpisodeProtocol(Protocol):
         self.shares = tuple(name for name, kind in kinds if kind == "share")
         self.bots = game.bots or tuple(bots)
         self.measure = game.judged_by or self.measures[0]
+        self.baseline: str | None = None
 
     def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
         """Return scripted players by name; default all, reference lines first."""
@@ -430,8 +433,9 @@ class EpisodeProtocol(Protocol):
         return {}
 
     def compare(self, played: dict[str, Episodes], plan: Plan) -> Comparison:
-        """Compare with the first scripted player, or with whoever comes first without one."""
-        baseline = next((name for name in self.scripted() if name in played), next(iter(played)))
+        """Compare all with the baseline."""
+        usual = next((name for name in self.scripted() if name in played), next(iter(played)))
+        baseline = usual if self.baseline is None else self.baseline
         return episodes.compare(played, baseline, plan.bootstrap, measure=self.measure)
 
     # -- what is asked -----------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from fastenv.gameboy.config import GameBoyConfig
 from fastenv.registry import short_id
 from training.run.engine import Engine
 from training.run.game_view import GameView
-from training.run.games import GameTraining, ObservationParts
+from training.run.games import GameTraining, ObservationParts, TableRules
 
 # Files with the options that learn, on states of ours.
 LEARNS = {"GameBoyGoal-v0": "gameboy.yaml", "LanternWalk-v0": "lantern_walk.yaml"}
@@ -37,10 +37,14 @@ class GameBoy(GameTraining):
 
         return GameBoyProtocol(self)
 
+    def console(self, engine: Engine) -> Any:
+        """Return the options of a console."""
+        return getattr(engine.game, "config", None)
+
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Say whether frames are packed, four pixels a byte."""
         plain = engine.obs_dtype.names is None
-        config = getattr(engine.game, "config", None)
+        config = self.console(engine)
         if not isinstance(config, GameBoyConfig) or not config.format.packed:
             return ObservationParts()
         return ObservationParts(fields={"" if plain else "pixels": {"kind": "packed"}})
@@ -72,10 +76,34 @@ class Overworld(GameBoy):
         return replace(parts, fields={**parts.fields, "senses": {"bins": max(world.size)}})
 
 
+class Link(GameBoy):
+    """Two Game Boys on a cable, a player at each."""
+
+    title = "two Game Boys"
+    episode_columns: ClassVar = {}
+    table: ClassVar = TableRules(one_record=False)
+
+    def view(self) -> GameView:
+        """Return how it is shown as data."""
+        from training.apps.gameboy.scene import LinkView
+
+        return LinkView()
+
+    def protocol(self) -> Any:
+        """Return the protocol of any game: there are no start states that no training saw."""
+        return GameTraining.protocol(self)
+
+    def console(self, engine: Engine) -> Any:
+        """Return the options of a console; both have the same frames."""
+        common = getattr(engine.game, "common", None)
+        return None if common is None else common.sides[0].config
+
+
 OVERWORLD = Overworld()
 GAMES = {
     "GameBoyPixels-v0": GameBoy(),
     "GameBoyGoal-v0": Goal(),
     "GameBoyOverworld-v0": OVERWORLD,
     "LanternWalk-v0": OVERWORLD,
+    "GameBoyLink-v0": Link(),
 }

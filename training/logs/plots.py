@@ -1,4 +1,4 @@
-"""Pictures that compare runs, drawn alike in the notebook and the report. Needs matplotlib."""
+"""Pictures that compare runs, for notebooks. Needs matplotlib."""
 
 from __future__ import annotations
 
@@ -14,24 +14,21 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, MaxNLocator, PercentFormatter
 
-from training.logs.run_data import Interval, RunData, compared, is_interval, mapping, run_of, smooth
-from training.logs.seed_groups import GroupComparison, GroupScores
-from training.logs.seeds_data import SeedsData
+from training.logs.run_data import (
+    Interval,
+    RunData,
+    compared,
+    is_interval,
+    mapping,
+    phase_shares,
+    run_of,
+    smooth,
+)
+from training.logs.sections import MAIN, SHARES, main_panels
 
 # Told apart by people with any kind of colour vision (Okabe and Ito); black is for bots.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A000")
 CURVES = {"episode/return_mean": "training return", "rounds/hit_rate": "bids made"}
-LOSSES = {
-    "train/policy_loss": "policy loss",
-    "train/value_loss": "value loss",
-    "train/entropy": "entropy",
-    "train/kl": "KL",
-    "train/clipfrac": "share clipped",
-    "train/explained_variance": "explained variance",
-    "train/grad_norm": "gradient norm",
-    "train/lr": "learning rate",
-}
-SPEEDS = {"sps": "decisions / s", "sps_cpu": "decisions / CPU second"}
 POINTS = 800  # of a line, at most
 # The environment green, the rest of collecting blue, the update from yellow to red.
 PHASE_COLOURS = {
@@ -83,24 +80,11 @@ def learning_curves(
     return _grid(runs, [(column, x) for x in rows for column in curves], curves, len(curves))
 
 
-def losses(runs: Sequence[RunData]) -> Figure | None:
-    """Draw the terms of the update over decisions."""
-    return _grid(runs, [(column, "step") for column in LOSSES], LOSSES, 4, height=1.7)
-
-
-def speed(runs: Sequence[RunData]) -> Figure | None:
-    """Draw the speed over decisions."""
-    return _grid(runs, [(column, "step") for column in SPEEDS], SPEEDS, 2, from_zero=True)
-
-
 def _grid(
     runs: Sequence[RunData],
     panels: Sequence[tuple[str, str]],
     titles: Mapping[str, str],
     across: int,
-    *,
-    height: float = 2.4,
-    from_zero: bool = False,
 ) -> Figure | None:
     """Draw one panel for each column and x axis that any run has."""
     drawn = [
@@ -119,9 +103,7 @@ def _grid(
             for run, colour in zip(runs, colours(len(runs)), strict=True):
                 _curve(axis, run.column(x) * factor, run.column(column), colour)
             axis.set_title(titles[column], loc="left")
-            if from_zero:
-                axis.set_ylim(bottom=0)
-            axis.yaxis.set_major_formatter(EngFormatter(sep="") if from_zero else _short)
+            axis.yaxis.set_major_formatter(_short)
             values = np.concatenate([run.column(column) for run in runs])
             values = values[np.isfinite(values)]
             if values.size > 1 and np.allclose(values, values[0], rtol=1e-4, atol=0.0):
@@ -133,7 +115,7 @@ def _grid(
         for run in runs
         if any(np.isfinite(run.column(column)).any() for column, _ in drawn)
     ]
-    return _figure(len(drawn), across, height, draw, legend=_legend(runs, with_any))
+    return _figure(len(drawn), across, 2.4, draw, legend=_legend(runs, with_any))
 
 
 def _curve(axis: Axes, at: np.ndarray, values: np.ndarray, colour: str) -> None:
@@ -174,14 +156,6 @@ def _short(value: float, _position: float | None = None) -> str:
 # -- where the time goes ---------------------------------------------------------------------------
 
 
-def phase_shares(run: RunData) -> dict[str, float]:
-    """Return the share of each phase in the time of a run; empty if it is not known."""
-    columns = {k: v for k, v in run.metrics.items() if k.startswith("phases/")}
-    sums = {k.removeprefix("phases/"): float(np.nansum(v)) for k, v in columns.items()}
-    total = sum(sums.values())
-    return {k: v / total for k, v in sums.items() if v > 0} if total > 0 else {}
-
-
 def phases(runs: Sequence[RunData]) -> Figure | None:
     """Draw what share of the time the phases of an iteration took, a bar for each run."""
     shares = {run.name: phase_shares(run) for run in runs}
@@ -215,16 +189,9 @@ def phases(runs: Sequence[RunData]) -> Figure | None:
 
 # -- how well it plays -----------------------------------------------------------------------------
 
-# The measure that is drawn of a group, the first that it has, and what stands above its panels.
-_MAIN = {
-    "points": "Points in a whole game",
-    "overall": "Share of goals reached",
-    "return": "Return of an episode",
-}
 # Measures of the evaluations during a training whose names are not what a reader would say.
 _SPOKEN = {"win_rate": "wins", "bid_hit": "bids made"}
 
-_SHARES = ("overall",)  # of them, what is shown in per cent
 _HEADING = 0.3  # inches above the panels of a measure
 
 Panels = dict[str, dict[str, Interval]]  # group to player to interval
@@ -235,7 +202,7 @@ def evaluations(runs: Sequence[RunData]) -> Figure | None:
 
     Panels of the same measure stand together: the same players in the same lines on one scale.
     """
-    blocks = _blocks(runs)
+    blocks = main_panels(compared(runs))
     if not blocks:
         return None
     colour = dict(zip((run.name for run in runs), colours(len(runs)), strict=True))
@@ -246,22 +213,11 @@ def evaluations(runs: Sequence[RunData]) -> Figure | None:
         figure = Figure(figsize=(WIDTH, sum(heights)), layout=layout)
         parts = figure.subfigures(len(blocks), 1, height_ratios=heights, squeeze=False)
         for part, (main, of_block) in zip(parts.flat, lines.items(), strict=True):
-            part.suptitle(_MAIN[main], x=0.005, ha="left", fontsize=10, fontweight="bold")
+            part.suptitle(MAIN[main], x=0.005, ha="left", fontsize=10, fontweight="bold")
             _dots(part, of_block, colour)
-            if main in _SHARES:
+            if main in SHARES:
                 part.axes[0].xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     return figure
-
-
-def _blocks(runs: Sequence[RunData]) -> dict[str, Panels]:
-    """Return the panels of each main measure."""
-    blocks: dict[str, Panels] = {}
-    for group, players in compared(runs).items():
-        main = next((m for m in _MAIN if any(m in p for p in players.values())), None)
-        if main is not None:
-            rows = {name: p[main] for name, p in players.items() if is_interval(p.get(main))}
-            blocks.setdefault(main, {})[group] = rows
-    return blocks
 
 
 @dataclass(frozen=True)
@@ -359,105 +315,6 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
     legend = _legend(runs, {name for found in points.values() for name in found})
     across = 2 if len(points) % 2 == 0 else min(3, len(points))
     return _figure(len(points), across, 2.0, draw, legend=legend)
-
-
-# -- over seeds ------------------------------------------------------------------------------------
-
-# Measure of a level, heading, factor and decimals.
-BY_LEVEL = (
-    ("clear", "cleared %", 100, 1),
-    ("frames_to_clear", "frames to clear", 1, 0),
-    ("cost", "frames of all games", 1, 0),
-    ("cvar_25", "worst 25 %", 1, 0),
-    ("cvar_5", "worst 5 %", 1, 0),
-)
-_DRAWN = ("clear", "frames_to_clear", "cvar_25")
-
-
-def levels_of(seeds: Sequence[SeedsData]) -> list[tuple[int, str]]:
-    """Return level and speed of all records, each once, levels rising."""
-    found = dict.fromkeys((r["level"], r["speed"]) for each in seeds for r in each.levels)
-    return sorted(found, key=lambda pair: pair[0])
-
-
-def by_level(seeds: Sequence[SeedsData]) -> Figure | None:
-    """Draw how players do at each level: a line of panels a level, a row a player."""
-    records = [(each.player(r), r) for each in seeds for r in each.levels]
-    if not records:
-        return None
-    players = list(dict.fromkeys(player for player, _ in records))
-    colour = dict(zip(players, colours(len(players)), strict=True))
-    levels, columns = levels_of(seeds), [c for c in BY_LEVEL if c[0] in _DRAWN]
-
-    def draw(axes: Sequence[Axes]) -> None:
-        for k, axis in enumerate(axes):
-            (level, speed), (name, heading, factor, _) = (
-                levels[k // len(columns)],
-                columns[k % len(columns)],
-            )
-            for player, record in records:
-                value: Any = record.get(name)
-                if (record["level"], record["speed"]) == (level, speed) and is_interval(value):
-                    shown = [factor * x for x in value]
-                    _dot(axis, players.index(player), shown, colour[player])
-            beside = k % len(columns) > 0
-            names = ["" if beside else _shortened(player) for player in players]
-            axis.set_yticks(range(len(players)), names)
-            axis.set_ylim(len(players) - 0.5, -0.5)
-            axis.margins(x=0.08)
-            axis.xaxis.set_major_locator(MaxNLocator(4))
-            axis.set_title(heading if beside else f"level {level}, {speed}: {heading}", loc="left")
-
-    count = len(levels) * len(columns)
-    return _figure(count, len(columns), 0.75 + 0.22 * len(players), draw)
-
-
-# -- groups of seeds -------------------------------------------------------------------------------
-
-
-def profiles(comparison: GroupComparison) -> Figure | None:
-    """Draw the performance profiles of groups: the share of seeds above a score, over the score.
-
-    Of each thing played the measure that :func:`evaluations` draws; groups of one seed are left
-    out.
-    """
-    panels: list[tuple[str, str, list[GroupScores]]] = []
-    for what, measures in comparison.played.items():
-        main = next((name for name in _MAIN if name in measures), None)
-        rows = [row for row in measures.get(main or "", ()) if len(row.by_seed) > 1]
-        if main is not None and rows:
-            panels.append((what, main, rows))
-    if not panels:
-        return None
-    shades = dict(zip(comparison.groups, colours(len(comparison.groups)), strict=True))
-
-    def draw(axes: Sequence[Axes]) -> None:
-        for axis, (what, main, rows) in zip(axes, panels, strict=True):
-            every = np.concatenate([row.by_seed for row in rows])
-            beyond = 0.08 * float(np.ptp(every)) or 1.0
-            ends = (float(every.min()) - beyond, float(every.max()) + beyond)
-            for row in rows:
-                _profile(axis, row.by_seed, ends, shades[row.group])
-            axis.set(xlim=ends, ylim=(-0.06, 1.06), xlabel=_MAIN[main].lower())
-            axis.set_ylabel("seeds above")
-            axis.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-            axis.xaxis.set_major_locator(MaxNLocator(5))
-            if main in _SHARES:
-                axis.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
-            axis.set_title(what, loc="left")
-
-    drawn = dict.fromkeys(row.group for _, _, rows in panels for row in rows)
-    legend = {_shortened(name): shades[name] for name in drawn}
-    return _figure(len(panels), min(3, len(panels)), 2.3, draw, legend=legend)
-
-
-def _profile(axis: Axes, scores: Sequence[float], ends: tuple[float, float], colour: str) -> None:
-    """Draw a line that falls at each score; scores are few, so each of them is a dot too."""
-    at = np.sort(np.asarray(scores))
-    share = 1 - np.arange(1, len(at) + 1) / len(at)
-    x, y = np.r_[ends[0], at, ends[1]], np.r_[1.0, share, 0.0]
-    axis.step(x, y, where="post", color=colour, linewidth=1.6)
-    axis.plot(at, share, "o", color=colour, markersize=3)
 
 
 # -- figures ---------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from training.run.jsonl import read_lines
 
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
 PLAYERS = 4  # of a table, where a record does not say
+PARTS = ("config.json", "metrics.jsonl", "summary.json", "evaluation.json")  # of a run
 AGENT = "trained"  # what an evaluation calls the agent
 _SHARED = "decoded bids"  # a player that is the agent's, though not named after it
 
@@ -81,34 +82,54 @@ class RunData:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def read_runs(paths: Sequence[Path]) -> list[RunData]:
-    """Read run folders; runs of the same name get their parent folder's name too.
-
-    Raises
-    ------
-    RunDataError
-        A folder is not there, or holds nothing of a run.
-    """
+def name_runs(paths: Sequence[Path]) -> dict[str, Path]:
+    """Return run folders by name, each once; of the same name with their parent folder's too."""
     unique = list(dict.fromkeys(path.resolve() for path in paths))
     names = [path.name for path in unique]
     labels = [
         f"{path.parent.name}/{path.name}" if names.count(path.name) > 1 else path.name
         for path in unique
     ]
-    return [read_run(path, label) for path, label in zip(unique, labels, strict=True)]
+    return dict(zip(labels, unique, strict=True))
+
+
+def read_runs(paths: Sequence[Path]) -> list[RunData]:
+    """Read run folders, named as :func:`name_runs` does.
+
+    Raises
+    ------
+    RunDataError
+        A folder is not there, or holds nothing of a run.
+    """
+    return [read_run(path, label) for label, path in name_runs(paths).items()]
 
 
 def read_run(path: Path, name: str | None = None) -> RunData:
-    """Read what there is of a run folder."""
-    parts = ("config.json", "metrics.jsonl", "summary.json", "evaluation.json")
-    if not any((path / part).is_file() for part in parts):
-        raise RunDataError(f"{path} is no run: it has none of {', '.join(parts)}.")
+    """Read what there is of a run folder.
+
+    Raises
+    ------
+    RunDataError
+        It is not there, or holds nothing of a run.
+    """
+    if not any((path / part).is_file() for part in PARTS):
+        raise RunDataError(f"{path} is no run: it has none of {', '.join(PARTS)}.")
+    run = read_head(path, name)
+    records = read_lines(path / "metrics.jsonl")
+    missing = [] if records else ["no metrics.jsonl, or an empty one"]
+    return replace(
+        run,
+        metrics=_columns(records),
+        evaluations=read_lines(path / "evaluations.jsonl"),
+        notes=[*run.notes, *missing],
+    )
+
+
+def read_head(path: Path, name: str | None = None) -> RunData:
+    """Read what there is of a run folder but its curves."""
     notes: list[str] = []
     head = _read_object(path / "config.json", notes)
     config = head.pop("config", {})
-    records = read_lines(path / "metrics.jsonl")
-    if not records:
-        notes.append("no metrics.jsonl, or an empty one")
     evaluation = _read_object(path / "evaluation.json", notes)
     if config and evaluation.get("config_sha256") not in (None, *_hashes(head, config)):
         notes.append("evaluation.json was made with another config")
@@ -117,8 +138,6 @@ def read_run(path: Path, name: str | None = None) -> RunData:
         path=path,
         config=_options(config) if isinstance(config, dict) else {},
         head=head,
-        metrics=_columns(records),
-        evaluations=read_lines(path / "evaluations.jsonl"),
         summary=_read_object(path / "summary.json", notes),
         evaluation=evaluation,
         notes=notes,
@@ -174,6 +193,14 @@ def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
     count = counts[last] - counts[first]
     mean = (sums[last] - sums[first]) / np.maximum(count, 1)
     return np.where(count > 0, mean, np.nan)
+
+
+def phase_shares(run: RunData) -> dict[str, float]:
+    """Return the share of each phase in the time of a run; empty if it is not known."""
+    columns = {k: v for k, v in run.metrics.items() if k.startswith("phases/")}
+    sums = {k.removeprefix("phases/"): float(np.nansum(v)) for k, v in columns.items()}
+    total = sum(sums.values())
+    return {k: v / total for k, v in sums.items() if v > 0} if total > 0 else {}
 
 
 # -- what they played ------------------------------------------------------------------------------

@@ -64,3 +64,9 @@ def _read(path: Path) -> SeedsData:
             f"{path / FILE} has no figures by level: python -m training evaluate seeds writes them."
         )
     return SeedsData(path.name, head, levels)
+
+
+def levels_of(seeds: Sequence[SeedsData]) -> list[tuple[int, str]]:
+    """Return level and speed of all records, each once, levels rising."""
+    found = dict.fromkeys((r["level"], r["speed"]) for each in seeds for r in each.levels)
+    return sorted(found, key=lambda pair: pair[0])

@@ -33,6 +33,7 @@ from training.run.seeds import MATCH_SEEDS
 from training.selfplay.ratings import fit
 
 IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings
+OVER = "points over next"
 MAX_GROUPS, MAX_GAMES = 50, 100_000
 MAX_DECISIONS = 100_000  # of all seats, after which a game is given up as it stands
 
@@ -82,6 +83,8 @@ class Standing:
         Elo, 1000 on the mean, from all comparisons of two seats in a game.
     skill : Interval or None
         By openskill (:mod:`training.policies.skill`); None where two sit at the table.
+    over : mapping of str to Interval
+        By each of the others, points less theirs, deals paired.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Standing:
     draws: Interval
     rating: Interval
     skill: Interval | None = None
+    over: Mapping[str, Interval] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -151,6 +155,7 @@ class Contest:
                     "name": one.name,
                     "seats": one.seats,
                     "points": one.points.to_list(),
+                    "points_over": {name: x.to_list() for name, x in one.over.items()},
                     "win_share": one.wins.to_list(),
                     "draw_share": one.draws.to_list(),
                     "rating": one.rating.to_list(),
@@ -418,7 +423,8 @@ def standings(
             points[..., :, None] == points[..., None, :]
         )
         score += member.T @ beats.sum(1) @ member
-    found = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed).intervals()
+    drawn = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed)
+    found = drawn.intervals()
     ratings = _elo(score, resamples, seed)
     skills: Sequence[Interval | None] = [None] * k
     if met[0][1].shape[2] > 2:
@@ -429,6 +435,7 @@ def standings(
         Standing(
             *(players[i].name, seats[i], found[i], found[k + i], found[2 * k + i]),
             *(ratings[i], skills[i]),
+            {players[j].name: drawn.difference(i, j) for j in range(k) if j != i},
         )
         for i in ranked
     )
@@ -522,9 +529,11 @@ def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> di
     if skills:
         columns["openskill"] = [format_interval(each, 1) for each in skills]
     own = [statistics[one.name] for one in standings]
+    below = [one.name for one in standings[1:]]
+    paired = [one.over[name] for one, name in zip(standings, below, strict=False)]
+    columns[OVER] = [*(format_interval(each, decimals) for each in paired), ""]
     columns[IQM] = [format_interval(Interval.from_list(each["iqm"]), decimals) for each in own]
     over = [each["probability_of_improvement"] for each in own]
-    below = [one.name for one in standings[1:]]
     ahead = [Interval.from_list(p[name]) for p, name in zip(over, below, strict=False)]
     columns[AHEAD] = [*(format_interval(each, 1, 100) for each in ahead), ""]
     return columns
@@ -542,6 +551,7 @@ def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
             "openskill: mu by Plackett and Luce, 25 at first; the mean over "
             f"{skill.ORDERS} random orders of the games"
         )
+    lines.append(f"{OVER}: the difference of their points, deals paired")
     lines.append(
         f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
         "more than the next, equal ones half"

@@ -24,7 +24,14 @@ from training.run.folder import WEIGHTS, RunError, RunFolder
 _VALUE = ("value_tower.", "value_head.", "value_intrinsic.")
 
 
-def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool = False) -> Path:
+def export(
+    run: RunFolder,
+    folder: Path,
+    name: str | None = None,
+    *,
+    half: bool = False,
+    values: bool = False,
+) -> Path:
     """Write the network of a run's checkpoint as a run folder of its own.
 
     Parameters
@@ -36,6 +43,8 @@ def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool 
         Checkpoint; default the newest.
     half : bool
         Keep parameters as float16, half as large; they are float32 again where they are played.
+    values : bool
+        Keep the network of the values too, which decides nothing.
 
     Returns
     -------
@@ -55,7 +64,7 @@ def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool 
             unfinished / "checkpoints",
             saved.steps,
             identity=_identity(run, trained),
-            model={"policy": _player(saved.model["policy"], half)},
+            model={"policy": _kept(saved.model["policy"], half, values)},
             trainer={"exported_from": run.name},
             states=np.zeros((0, saved.rows.shape[1]), np.uint8),
             arrays={},
@@ -65,7 +74,12 @@ def export(run: RunFolder, folder: Path, name: str | None = None, *, half: bool 
 
 
 def export_for_hub(
-    run: RunFolder, folder: Path, name: str | None = None, *, half: bool = False
+    run: RunFolder,
+    folder: Path,
+    name: str | None = None,
+    *,
+    half: bool = False,
+    values: bool = False,
 ) -> Path:
     """Write the network of a run's checkpoint as a folder that can be uploaded to a hub of models.
 
@@ -74,7 +88,7 @@ def export_for_hub(
 
     Parameters
     ----------
-    run, folder, name, half
+    run, folder, name, half, values
         See :func:`export`.
 
     Returns
@@ -94,7 +108,7 @@ def export_for_hub(
     trained = _load(run, folder, name)
     text = card.read(run.path) or run_card.make(run, trained)
     saved = read_again(trained)
-    policy = _player(saved.model["policy"], half)
+    policy = _kept(saved.model["policy"], half, values)
     with _whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
         weights.save(unfinished / WEIGHTS, saved.steps, _identity(run, trained), policy)
@@ -159,12 +173,12 @@ def _identity(run: RunFolder, trained: Trained) -> dict[str, Any]:
     return found
 
 
-def _player(parameters: Mapping[str, Any], half: bool) -> dict[str, Any]:
-    """Return the parameters, of one network or of several by name, without those of the values."""
+def _kept(parameters: Mapping[str, Any], half: bool, values: bool) -> dict[str, Any]:
+    """Return the parameters, of one network or of several by name, without those left out."""
     return {
-        name: _player(value, half) if isinstance(value, Mapping) else _rounded(value, half)
+        name: _kept(value, half, values) if isinstance(value, Mapping) else _rounded(value, half)
         for name, value in parameters.items()
-        if not name.startswith(_VALUE)
+        if values or not name.startswith(_VALUE)
     }
 
 

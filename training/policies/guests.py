@@ -280,21 +280,22 @@ class PolicyGuest:
         if self._part is not None:
             own = np.isin(engine.info[self._part.column][lanes], self._part.values)
         if own.any() and not self._policy.state_size:
-            seen = self._see(engine, lanes[own])
+            seen = self.see(engine, lanes[own])
             found[own] = self._policy.probabilities(seen, engine.mask[lanes[own]])
         return found
 
     def _choose(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         state = self._states[lanes] if self._policy.state_size else None
         best, rng = self._rng is None, self._rng
-        seen, legal = self._see(engine, lanes), engine.mask[lanes]
+        seen, legal = self.see(engine, lanes), engine.mask[lanes]
         actions, state = self._policy.act(seen, legal, state, deterministic=best, rng=rng)
         if state is not None:
             self._states[lanes] = state
         chosen: np.ndarray = actions
         return chosen
 
-    def _see(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+    def see(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return what the policy sees of lanes, as its own environment would show it, (k, ...)."""
         if self._shown:
             shown: np.ndarray = engine.obs[lanes]
             return shown

@@ -26,7 +26,7 @@ from training.run.registry import DEFAULT_ENVS
 
 REMEDY = (
     "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
-    "python3-dev) and run make again."
+    "python3-dev), then run `make build` again."
 )
 _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),

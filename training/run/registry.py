@@ -63,6 +63,8 @@ GAMES = Registry()  # by environment id: training.run.games.GameTraining
 OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
 BENCHMARKS = Registry()  # by game: training.bench.game.GameBenchmark
+# Trainers of a part of a game whose agents play whole games.
+WHOLE_GAMES: set[str] = set()
 FUNCTIONS = Registry()  # of higher packages, which lower ones call
 # Programs over one game: applications by their name, parts as in "evaluate seeds".
 PROGRAMS: dict[str, Command] = {}

@@ -6,7 +6,6 @@ see all cards. It says what each seat still gains until the game's usual horizon
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -17,20 +16,17 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
-from fastenv.errors import ConfigError, FileError, show, show_reason
-from fastenv.files import open_regular, parse_json
-from training.run import files, games
-from training.run.options import Number, Options, Plain, Text, Whole, require
-from training.run.weights import load_library
+from training.run import games, network_file
+from training.run.network_file import NetworkFile
+from training.run.options import Number, Plain, Text, Whole, require
 from training.search.rules import View
 
 FORMAT = "fastenv-search-value"
-_WHAT = "Value networks"  # need safetensors
-MOST = 1 << 27  # bytes of a file
+FILE = NetworkFile(FORMAT, "value network", "search.value", "python -m training values")
 AT_ONCE = 1 << 13  # rows that a network sees together
 
 
-class Head(Options):
+class Head(network_file.Head):
     """What a value network is for.
 
     Parameters
@@ -101,9 +97,7 @@ class Value:
 
     def save(self, path: Path) -> None:
         """Write it to a file."""
-        tensors = {name: value.contiguous() for name, value in self.net.state_dict().items()}
-        head = {"format": FORMAT, "head": json.dumps(self.head.to_dict())}
-        files.write_bytes(path, load_library(_WHAT).torch.save(tensors, head))
+        FILE.save(path, self.head, self.net)
 
 
 def load(path: Path) -> Value:
@@ -116,26 +110,7 @@ def load(path: Path) -> Value:
     ImportError
         Without safetensors.
     """
-    library = load_library(_WHAT)
-    try:
-        with open_regular(path, MOST), library.safe_open(path, "pt") as file:
-            found = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        allowed = "a file that python -m training values has written"
-        require(found.get("format") == FORMAT, "search.value", str(path), allowed)
-        values = parse_json(found["head"], "its head")
-    except FileError as error:
-        raise ConfigError(f"search.value={show(str(path))} is not possible: {error}") from error
-    except (library.SafetensorError, KeyError, ValueError, OSError) as error:
-        raise ConfigError(f"{path} is no value network: {show_reason(error)}.") from error
-    head = Head.from_mapping(values)
-    net = head.net()
-    try:
-        net.load_state_dict({name: value.float() for name, value in tensors.items()})
-    except RuntimeError as error:
-        raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
-    finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
-    require(finite, "search.value", str(path), "a network of finite numbers")
+    head, net = FILE.load(path, Head)
     return Value(head, net)
 
 

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import show
+from fastenv.errors import FastEnvError, show
+from training.logs.run_data import mapping
 from training.run import files
 from training.run.folder import has_agent
 from training.run.names import SEARCH, is_search
+from training.run.registry import WHOLE_GAMES
+from training.run.seating import env_of_table
 from training.studio.refusal import Refusal
 
 PERSON = "person"
@@ -64,13 +67,13 @@ class Places:
         raise Refusal(f"player {show(name)}: there is no run and no pretrained agent of that name.")
 
     def agents(self) -> list[dict[str, str]]:
-        """Return name and environment of all agents."""
+        """Return name of all agents, and of the environment in which they play."""
         found = []
         for name, path in self.folders():
-            config = files.read_object(path / "config.json").get("config")
-            env = config.get("env") if isinstance(config, dict) else None
+            config = mapping(files.read_object(path / "config.json"), "config")
+            env, trainer = config.get("env"), config.get("trainer")
             if isinstance(env, str) and has_agent(path):
-                found.append({"name": name, "env": env.rpartition("/")[2]})
+                found.append({"name": name, "env": _env_played(env.rpartition("/")[2], trainer)})
         return found
 
     def check_player(self, name: str, bots: Sequence[str]) -> str:
@@ -98,6 +101,13 @@ class Places:
         if who in bots:
             return f"{head}{who}{options}"
         return f"{head}{self.find(who)}{options}"
+
+
+def _env_played(env: str, trainer: object) -> str:
+    try:
+        return env_of_table(env) if trainer in WHOLE_GAMES else env
+    except FastEnvError:  # an environment that there is not any more
+        return env
 
 
 def check_options(options: Mapping[str, Any]) -> None:

@@ -1,40 +1,53 @@
-"""Runs as one file: the page of the studio, with what it shows in it."""
+"""Runs as one file: the page of the studio, with what it shows in it.
+
+It needs no network, and nothing beside it on the disk.
+"""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
+import html
+import string
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import jinja2
-
+from training.evaluation.group_comparison import compare_groups
+from training.logs.run_data import read_run
+from training.logs.sections import make_sections
+from training.logs.seeds_data import SeedsData
 from training.run import machine
 from training.studio import messages
 from training.studio.runs import CurveReader
 
+PAGE = Path(__file__).parent / "page"
 
-def page(paths: Mapping[str, Path], folder: Path) -> str:
+
+def page(paths: Mapping[str, Path], seeds: Sequence[SeedsData] = (), title: str = "") -> str:
     """Return the page.
 
     Parameters
     ----------
     paths : mapping of str to Path
         Folders of runs by name.
-    folder : Path
-        Of the files of the page.
+    seeds : sequence of SeedsData
+        Evaluations over seeds, compared by level.
+    title : str
+        Default what is on it.
+
+    Raises
+    ------
+    RunDataError
+        A folder is not there, or holds nothing of a run.
     """
-    found = CurveReader(paths).read() or {}
-    # A text between the tags of a script ends where it names one.
-    data = json.dumps(json.loads(messages.dump(found))).replace("<", "\\u003c")
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    return environment.get_template("report.html.jinja").render(
-        title="Runs: " + ", ".join(paths),
+    runs = [read_run(path, name) for name, path in paths.items()]  # whole, not thinned for drawing
+    found = CurveReader(paths).read_all()
+    found["sections"] = make_sections(runs, seeds, compare_groups(runs))
+    usual = "Runs: " if runs else "Players: "
+    usual += ", ".join([*paths, *(each.name for each in seeds)])
+    return string.Template((PAGE.parent / "report.html").read_text(encoding="utf-8")).substitute(
+        title=html.escape(title or usual),
         written=machine.now(),
-        style=(folder / "style.css").read_text(encoding="utf-8"),
-        script=(folder / "curves.js").read_text(encoding="utf-8"),
-        data=data,
+        style=(PAGE / "style.css").read_text(encoding="utf-8"),
+        script=(PAGE / "report.js").read_text(encoding="utf-8"),
+        # A text between the tags of a script ends where it names one.
+        data=messages.dump(found).replace("<", "\\u003c"),
     )

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from training.logs.run_data import is_interval, mapping
+import numpy as np
+
+from training.evaluation.group_comparison import compare_groups
+from training.logs.run_data import PARTS, RunData, is_interval, mapping, read_head
 from training.logs.run_log import flatten
+from training.logs.sections import make_sections
+from training.logs.seed_groups import GroupComparison
 from training.run import files
 from training.run.folder import has_agent
 from training.studio.places import Places
 
 MAX_POINTS = 600  # of a curve
 MAX_READ = 8 << 20  # bytes of a file at once
-MAX_COLUMNS, MAX_MEASURES = 80, 40
+MAX_COLUMNS = 80
 KINDS = ("metrics", "evaluations")
+EVALUATION = "evaluation/"  # before what was measured during a training
+# Curves of which a table says where they ended, or what their sums are.
+SUMMARY = ("wall_s", "sps", "episode/return_mean", "rounds/hit_rate", "phases/")
 
 
 def listed(places: Places) -> list[dict[str, Any]]:
@@ -29,7 +38,6 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
     head = files.read_object(path / "config.json")
     summary = files.read_object(path / "summary.json")
     config = mapping(head, "config")
-    evaluation = files.read_object(path / "evaluation.json")
     return {
         "name": name,
         "env": str(config.get("env", "")).rpartition("/")[2],
@@ -38,23 +46,9 @@ def _entry(name: str, path: Path) -> dict[str, Any]:
         "total_steps": config.get("total_steps"),
         "status": summary.get("status"),
         "steps": summary.get("steps"),
-        "evaluated": _measures(evaluation),
         "has_curves": (path / "metrics.jsonl").is_file(),
         "has_agent": has_agent(path),
     }
-
-
-def _measures(evaluation: Mapping[str, Any]) -> list[list[Any]]:
-    """Return name, value, low and high of measures with intervals, a few."""
-    found: list[list[Any]] = []
-    waiting: list[tuple[str, Any]] = [("", evaluation)]
-    while waiting and len(found) < MAX_MEASURES:
-        name, value = waiting.pop(0)
-        if isinstance(value, Mapping):
-            waiting += [(f"{name}/{key}".lstrip("/"), each) for key, each in value.items()]
-        elif is_interval(value):
-            found.append([name, *value])
-    return found
 
 
 class CurveReader:
@@ -72,19 +66,60 @@ class CurveReader:
         self._points: dict[str, dict[str, list[list[float]]]] = {name: {} for name in paths}
         self._thinning: dict[str, int] = dict.fromkeys(paths, 1)
         self._lines = dict.fromkeys(paths, 0)
-        self._sent = False
+        self._newest: dict[str, dict[str, float]] = {name: {} for name in paths}
+        self._times: list[int] | None = None
+        self._heads: list[RunData] = []
+        self._groups: GroupComparison | None = None
 
     def read(self) -> dict[str, Any] | None:
         """Return the message with all curves; None where nothing has changed."""
-        changed = not self._sent
+        changed = self._read_heads()
         for name, path in self._paths.items():
             for kind in KINDS:
                 changed |= self._read_on(name, kind, path / f"{kind}.jsonl")
-        self._sent = True
         if not changed:
             return None
-        entries = [_entry(name, path) for name, path in self._paths.items()]
-        return {"kind": "curves", "runs": entries, "curves": self._points}
+        runs = [replace(head, metrics=self._columns(head.name)) for head in self._heads]
+        return {
+            "kind": "curves",
+            "runs": [_entry(name, path) for name, path in self._paths.items()],
+            "curves": self._points,
+            "sections": make_sections(runs, (), self._groups),
+        }
+
+    def read_all(self) -> dict[str, Any]:
+        """Return the message with all there is by now, of files of any length."""
+        found = self.read()
+        while (more := self.read()) is not None:
+            found = more
+        return found or {}
+
+    def _read_heads(self) -> bool:
+        """Read all but the curves again if it was written; return whether it was."""
+        found = [path / part for path in self._paths.values() for part in PARTS]
+        times = [_written(file) for file in found if file.suffix != ".jsonl"]
+        if times == self._times:
+            return False
+        self._times = times
+        self._heads = [read_head(path, name) for name, path in self._paths.items()]
+        self._groups = compare_groups(self._heads)
+        return True
+
+    def _columns(self, name: str) -> dict[str, np.ndarray]:
+        """Return the curves that a summary is of, the newest values behind them."""
+        newest, points = self._newest[name], self._points[name]
+        kept = {
+            key: {step: value for step, value, *_ in column}
+            for key, column in points.items()
+            if key.startswith(SUMMARY)
+        }
+        steps = sorted({step for column in kept.values() for step in column})
+        found = {key: np.array([of.get(x, np.nan) for x in steps]) for key, of in kept.items()}
+        columns = {"step": np.array(steps), **found} if steps else {}
+        if columns and newest["step"] > steps[-1]:
+            last = {key: newest.get(key, np.nan) for key in columns}
+            columns = {key: np.append(of, last[key]) for key, of in columns.items()}
+        return columns
 
     def _read_on(self, name: str, kind: str, path: Path) -> bool:
         """Take in whole lines that are new; return whether there were some."""
@@ -111,17 +146,39 @@ class CurveReader:
 
     def _take(self, name: str, kind: str, record: dict[str, Any]) -> None:
         step = record.get("step", record.get("steps"))
-        if not isinstance(step, int | float):
+        if isinstance(step, bool) or not isinstance(step, int | float) or not math.isfinite(step):
             return
+        if kind == "evaluations":
+            self._add(name, step, _intervals(record))
+            return
+        numbers = dict(flatten(record))
+        self._newest[name] = {**numbers, "step": step}
         self._lines[name] += 1
-        if kind == "metrics" and self._lines[name] % self._thinning[name]:
-            return
+        if self._lines[name] % self._thinning[name] == 0:
+            self._add(name, step, ((key, [value]) for key, value in numbers.items()))
+
+    def _add(self, name: str, step: float, found: Iterable[tuple[str, list[float]]]) -> None:
         curves = self._points[name]
-        for column, value in flatten(record):
-            key = column if kind == "metrics" else f"evaluation/{column}"
+        for key, values in found:
             known = key in curves or len(curves) < MAX_COLUMNS
-            if known and column not in ("step", "steps") and math.isfinite(value):
-                curves.setdefault(key, []).append([step, round(value, 6)])
+            if known and key not in ("step", "steps") and all(map(math.isfinite, values)):
+                curves.setdefault(key, []).append([step, *(round(x, 6) for x in values)])
         if any(len(points) > MAX_POINTS for points in curves.values()):
             self._thinning[name] *= 2
             self._points[name] = {key: points[::2] for key, points in curves.items()}
+
+
+def _intervals(record: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
+    """Yield the measures of an evaluation during a training, with their intervals if known."""
+    for measure, value in mapping(record, "results").items():
+        if is_interval(value):
+            yield f"{EVALUATION}{measure}", [*value]
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{EVALUATION}{measure}", [float(value)]
+
+
+def _written(file: Path) -> int:
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return 0

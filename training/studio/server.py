@@ -163,7 +163,7 @@ class Studio:
 
         names = [name for name in request.query_params.get("runs", "").split(",") if name][:12]
         paths = {name: self.places.find(name) for name in names}
-        text = await asyncio.to_thread(report.page, paths, PAGE)
+        text = await asyncio.to_thread(report.page, paths)
         headers = {"Content-Disposition": 'attachment; filename="report.html"'}
         return Response(text, media_type="text/html", headers=headers)
 

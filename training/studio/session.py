@@ -9,6 +9,7 @@ from __future__ import annotations
 import secrets
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from fastenv import BatchEngine
@@ -183,7 +184,8 @@ class Session:
         if name not in _PREPARED:
             _PREPARED.add(name)
             players = forms.agents_for(name, self._places)[:1] or [PERSON]
-            make_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
+            with suppress(FastEnvError, OSError):  # who asks for such a game is told why not
+                make_table(name, {}, players, 0, self._places).engine.reset_many(seeds=0)
 
     def _on_begin(self, message: messages.Begin) -> None:
         seed = secrets.randbelow(2**31) if message.seed is None else message.seed
@@ -223,11 +225,18 @@ class Session:
         self._timeline = None
         if lanes == 1:
             self._timeline = Timeline(self._twin(table), row)
-        self._thinker.sit(table)
+        self._let_think(table)
         self._running, self._due = False, time.monotonic()
         self._outbox.put(self._shown.table_message(seed))
         self._show()
         self._tell_timeline(self._due)
+
+    def _let_think(self, table: Table) -> None:
+        """Let who thinks beside the players sit down; who cannot is told so, and left out."""
+        try:
+            self._thinker.sit(table)
+        except FastEnvError as error:
+            self.refuse(str(error))
 
     @staticmethod
     def _twin(table: Table) -> Any:
@@ -316,7 +325,7 @@ class Session:
         table, shown = self._needs_one()
         self._running = False
         table.seat(message.players, self._places, secrets.randbelow(2**31))
-        self._thinker.sit(table)
+        self._let_think(table)
         shown.go(table.engine.get_states([0])[0], 0.0)
         self._outbox.put(shown.table_message(None))
         self._show()
@@ -333,7 +342,7 @@ class Session:
     def _on_think(self, message: messages.Think) -> None:
         self._thinker.choose(message.on, message.who, message.opened)
         if self._table is not None:
-            self._thinker.sit(self._table)
+            self._let_think(self._table)
             self._show()
 
     def _on_film(self, message: messages.Film) -> None:

@@ -10,16 +10,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
-from training.nets.layout import as_tensor
-from training.policies.guests import Guest, make_guest
-from training.policies.policy import Policy
-from training.run import trainers
-from training.run.checkpoint import load as load_checkpoint
-from training.run.envs import make_engine
-from training.run.folder import RunFolder
+from fastenv.errors import ConfigError
+from training.policies.guests import Guest, PolicyGuest, make_guest
+from training.policies.policy import Policy, Who
+from training.policies.value import Value, find_value
+from training.run.names import short_name
 from training.studio.places import Places
+from training.studio.refusal import Refusal
 from training.studio.show import Shown
 from training.studio.table import Table, load
 
@@ -45,7 +43,8 @@ class Thinker:
         self.on, self.opened = False, False
         self._who: str | None = None
         self._adviser: Guest | None = None
-        self._value: Callable[[Any], float | None] = lambda engine: None
+        self._value: Value | None = None
+        self._note = ""  # why there is no value, or nothing else
         self._last: tuple[int, Any] | None = None  # seat and thought
         self._heard: Any = None
 
@@ -61,17 +60,28 @@ class Thinker:
         FastEnvError
             If who is to think cannot sit there.
         """
-        self._last, self._adviser, self._value = None, None, lambda engine: None
+        self._last, self._adviser, self._value, self._note = None, None, None, ""
         for guest in table.guests:
             self._listen(guest)
         if self.on and self._who is not None:
             who = load(self._who, self._places, table.engine.game.bot_names)
             if who is not None:
-                self._adviser = make_guest(who, table.engine, 0)
+                self._adviser = self._seat(who, table)
                 self._adviser.begin(LANE)
                 self._listen(self._adviser)
                 if isinstance(who, Policy):
-                    self._value = value_of(who)
+                    self._value, self._note = find_value(who, short_name(self._who))
+
+    def _seat(self, who: Who, table: Table) -> Guest:
+        assert self._who is not None
+        try:
+            return make_guest(who, table.engine, 0)
+        except ConfigError as error:
+            name, self._who = short_name(self._who), None
+            raise Refusal(
+                f"{name} cannot think about this game: it has learnt {table.env} "
+                "with other options. Begin a game with it as a player, then it can."
+            ) from error
 
     def _listen(self, guest: Any) -> None:
         if hasattr(guest, "listener"):
@@ -125,9 +135,21 @@ class Thinker:
             return found
 
         action = int(adviser.act(engine, LANE)[0])
-        found: dict[str, Any] = {"action": [action, name(action)], "value": self._value(engine)}
+        value = None
+        if self._value is not None and isinstance(adviser, PolicyGuest):
+            value = _number(self._value(adviser.see(engine, LANE))[0])
+        found: dict[str, Any] = {
+            "action": [action, name(action)],
+            "value": value,
+            "note": self._note,
+        }
         if self._heard is not None:
             return {**found, **_thought(self._heard, name)}
+        if hasattr(adviser, "listener"):
+            found["note"] = (
+                "Nothing was searched here: this decision is left to who plays in the search. "
+                "Its option decisions=all searches every one."
+            )
         tell = getattr(adviser, "probabilities", None)
         if tell is not None:
             chances = tell(engine, LANE)[0]
@@ -182,7 +204,8 @@ def _observation(table: Table) -> list[dict[str, Any]]:
     engine = table.engine
     seen = engine.obs[0]
     if engine.obs_dtype.names is not None:
-        return [_part(name, "", 0, seen[name]) for name in engine.obs_dtype.names]
+        fields = engine.obs_dtype.fields
+        return [_part(name, "", fields[name][1], seen[name]) for name in engine.obs_dtype.names]
     blocks = table.game.view().blocks(engine)
     if not blocks:
         return [_part("observation", "", 0, seen)]
@@ -201,33 +224,3 @@ def _part(name: str, meaning: str, offset: int, values: Any) -> dict[str, Any]:
         least, most, mean = float(flat.min()), float(flat.max()), float(flat.mean())
         return {**found, "summary": [round(x, 4) for x in (least, mean, most)]}
     return {**found, "values": [round(x, 4) for x in flat.astype(np.float64).tolist()]}
-
-
-def value_of(policy: Policy) -> Callable[[Any], float | None]:
-    """Return a function of an engine that shows what the policy sees: the value it expects.
-
-    It returns None where there is no such value: of a network with memory, of one that was
-    exported without its values, or that sees something else.
-    """
-    if policy.state_size or policy.env_spec.encode is not None or policy.member is not None:
-        return lambda engine: None
-    run = RunFolder.open(policy.path.parents[1])
-    trainer = trainers.get_module(run.config.trainer)
-    load_nets = getattr(trainer, "load_nets", None)
-    observer = make_engine(run.config.env, 1, run.config.env_options)
-    saved = load_checkpoint(policy.path, trainer.identity(run, observer))
-    parameters = saved.model["policy"]
-    if load_nets is None or not any(name.startswith("value_head") for name in parameters):
-        return lambda engine: None
-    net = load_nets(run.config, observer, parameters)["policy"][0]
-    if not hasattr(net, "value"):
-        return lambda engine: None
-    return lambda engine: _value(net, engine, policy)
-
-
-def _value(net: Any, engine: Any, policy: Policy) -> float | None:
-    if (engine.obs_dtype, engine.obs_shape) != (policy.obs_dtype, policy.obs_shape):
-        return None
-    with torch.inference_mode():
-        state = torch.zeros(1, 0)
-        return _number(float(net.value(as_tensor(engine.obs), state=state).reshape(-1)[0]))

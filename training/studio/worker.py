@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_WAITING = 200  # messages of a client that are not done yet
+PREPARES = "describe"  # a message that is answered elsewhere; here a game is made ready for it
 
 
 class Worker:
@@ -56,6 +57,8 @@ class Worker:
                 message = None
             if self._closed:
                 return
+            if getattr(message, "kind", "") == PREPARES and not self._messages.empty():
+                continue  # somebody looks at another game already, or plays
             self._try(message)
 
     def _try(self, message: Any) -> None:

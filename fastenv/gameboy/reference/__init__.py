@@ -5,6 +5,7 @@ processor is in ``cpu.py``; what it sees of the rest is in ``bus.py``. Sections 
 those of ``docs/gameboy.md``.
 """
 
+from fastenv.gameboy.reference.link import Link
 from fastenv.gameboy.reference.machine import Machine
 
-__all__ = ["Machine"]
+__all__ = ["Link", "Machine"]

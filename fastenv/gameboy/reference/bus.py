@@ -62,7 +62,7 @@ class Bus:
         self.timer.tick()
         self.apu.tick(self.timer.counter)
         self.ppu.tick()
-        self.serial.tick()
+        self.serial.tick(self.timer.counter, self.cyc)
         if self.cart.clock is not None:
             self.cart.clock.tick()
         if self.dma_left:
@@ -152,7 +152,7 @@ class Bus:
             case IO.P1:
                 return self.joypad.select | self.joypad.lines
             case IO.SB:
-                return self.serial.sb
+                return self.serial.read_sb()
             case IO.SC:
                 return self.serial.sc
             case IO.DIV:
@@ -184,9 +184,9 @@ class Bus:
             case IO.P1:
                 self.joypad.write(value)
             case IO.SB:
-                self.serial.sb = value
+                self.serial.write_sb(value)
             case IO.SC:
-                self.serial.write_sc(value, timer.counter)
+                self.serial.write_sc(value)
             case IO.DIV:
                 self.clear_div()
             case IO.TIMA:
@@ -217,9 +217,10 @@ class Bus:
                 self.apu.write(low, value, timer.counter)
 
     def clear_div(self) -> None:
-        """Clear the counter of the timer, which clocks the sound as well."""
+        """Clear the counter of the timer, which clocks sound and serial port as well."""
         self.timer.write_div()
         self.apu.watch(self.timer.counter)
+        self.serial.watch(self.timer.counter, self.cyc)
 
     # -- OAM DMA (docs/gameboy.md, 9) --
 

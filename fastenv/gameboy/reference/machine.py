@@ -56,6 +56,7 @@ class Machine:
         bus.apu.registers[:] = bytes(POWER_UP.get(low, 0) for low in range(IO.NR10, IO.LCDC))
         bus.apu.lengths[0] = LENGTHS[0]
         bus.apu.watch(DIV_AT_POWER_UP)
+        bus.serial.watch(DIV_AT_POWER_UP, bus.cyc)
         bus.dma = POWER_UP[IO.DMA]
         bus.interrupts.requested = POWER_UP[IO.IF]
         ppu.lcdc = POWER_UP[IO.LCDC]

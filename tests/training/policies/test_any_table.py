@@ -191,6 +191,16 @@ def test_a_match_of_dr_mario(agent):
     ]
 
 
+def test_points_over_another_are_paired_by_deals():
+    """Luck that falls on both leaves the interval of their difference, however much it is."""
+    luck = np.random.default_rng(1).normal(0, 100, (30, 1, 1))
+    points = luck + np.array([3.0, 0.0]) + np.zeros((30, 2, 2))
+    first, second = standings(load_players(["a", "b"]), [((0, 1), points)], 50, 0)[0]
+    assert first.over["b"].to_list() == pytest.approx([3.0, 3.0, 3.0])
+    assert second.over["a"].to_list() == pytest.approx([-3.0, -3.0, -3.0])
+    assert first.points.high - first.points.low > 20
+
+
 @pytest.mark.parametrize("kind", ["race", "lstm"])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_a_game_is_the_one_against_a_bot_of_the_engine(agent, kind, seat):
@@ -334,7 +344,7 @@ def test_a_table_says_what_it_plays(agent):
 # -- in a terminal ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("width", "tables"), [(140, 2), (80, 4), (60, 7)])
+@pytest.mark.parametrize(("width", "tables"), [(140, 2), (80, 4), (60, 8)])
 def test_standings_fit_a_terminal(capsys, width, tables):
     points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
     names = ["pretrained/skullking-ppo", "rule_hard", "an/agent", "random"]
@@ -347,7 +357,7 @@ def test_standings_fit_a_terminal(capsys, width, tables):
     assert max(map(len, shown.splitlines())) <= width
     assert shown.count("│ pretrained") == tables
     assert "…" not in shown
-    statistics = (contests.IQM, contests.AHEAD)
+    statistics = (contests.OVER, contests.IQM, contests.AHEAD)
     for heading in ("points", "wins %", "drawn %", "Elo", "openskill", *statistics):
         assert shown.count(f" {heading} ┃") == 1
     assert "2 games were given up" in shown

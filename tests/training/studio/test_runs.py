@@ -2,11 +2,10 @@
 
 import json
 import re
-
-import pytest
+import shutil
 
 from training.run import machine
-from training.studio import report, runs
+from training.studio import runs
 from training.studio.places import Places
 
 PAGE = machine.ROOT / "training" / "studio" / "page"
@@ -45,22 +44,38 @@ def test_long_curves_are_thinned(tmp_path):
     assert points[-1][0] > 4900
 
 
-def test_measures_are_those_with_intervals(tmp_path):
-    record = {"matches": {"win": [0.5, 0.4, 0.6], "games": 8, "list": [1, 2]}, "x": "y"}
-    (tmp_path / "evaluation.json").write_text(json.dumps(record))
-    entry = runs.CurveReader({"one": tmp_path}).read()["runs"][0]
-    assert entry["evaluated"] == [["matches/win", 0.5, 0.4, 0.6]]
+def test_evaluations_of_a_training_have_their_intervals(tmp_path):
+    record = {
+        "step": 5,
+        "results": {"points": [1.5, 1.0, 2.0], "wins": 0.5, "odd": "x", "no": None},
+    }
+    (tmp_path / "evaluations.jsonl").write_text(json.dumps(record) + "\n")
+    curves = runs.CurveReader({"one": tmp_path}).read()["curves"]["one"]
+    assert curves == {"evaluation/points": [[5, 1.5, 1.0, 2.0]], "evaluation/wins": [[5, 0.5]]}
 
 
-def test_a_report_is_one_file_that_holds_everything(finished, tmp_path):
-    text = report.page({"done": finished, "<script>": tmp_path}, PAGE)
-    assert "<title>Runs: done, &lt;script&gt;</title>" in text
-    assert not re.search(r'(src|href)="', text)
-    data = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)[1]
-    assert json.loads(data)["curves"]["done"]
-    assert "showCurves" in text
+def test_an_evaluation_that_comes_later_is_said(finished, tmp_path):
+    run = shutil.copytree(finished, tmp_path / "late")
+    reader = runs.CurveReader({"late": run})
+    titles = [each["title"] for each in reader.read()["sections"]]
+    assert "How well they play" not in titles
+    assert reader.read() is None
+    record = {"matches": {"results": {"random": {"trained": {"points": [3.0, 2.0, 4.0]}}}}}
+    (run / "evaluation.json").write_text(json.dumps(record))
+    titles = [each["title"] for each in reader.read()["sections"]]
+    assert "How well they play" in titles
 
 
-@pytest.mark.parametrize("name", ["curves.js"])
-def test_a_module_of_the_report_imports_nothing(name):
-    assert "import " not in (PAGE / name).read_text(encoding="utf-8").replace("It imports", "")
+def test_the_summary_says_where_a_thinned_run_stands(tmp_path):
+    lines = [json.dumps({"step": k, "wall_s": k / 10, "sps": 7.0}) for k in range(4000)]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(lines) + "\n")
+    (summary, *_) = runs.CurveReader({"one": tmp_path}).read()["sections"]
+    table = summary["parts"][0]
+    shown = dict(zip(table["head"], table["rows"][0], strict=True))
+    assert (shown["decisions"], shown["training time"]) == ("3,999", "6:40")
+
+
+def test_the_module_of_a_report_imports_nothing():
+    assert not re.search(
+        r"^import|import\(", (PAGE / "report.js").read_text(encoding="utf-8"), re.M
+    )

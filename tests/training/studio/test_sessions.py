@@ -1,13 +1,17 @@
 """Sessions: play, watch, step back, branch, keep and open."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 import fastenv
+from fastenv.errors import ConfigError
 from fastenv.registry import ENVS
-from training.studio import kept
+from training import load_policy
+from training.policies.value import find_value
+from training.studio import forms, kept
 from training.studio.table import fill
 
 SKULL = "SkullKingFlat-v0"
@@ -185,10 +189,76 @@ def test_thoughts_name_layout_mask_and_terms(asked):
     assert {name for name, _ in said["terms"]} >= {"reward_points"}
 
 
+def test_the_value_of_an_agent_is_shown_or_why_there_is_none(asked, finished):
+    env, options = "SkullKingWorker-v0", {"opponents": "rule_medium"}
+    asked.session._places.runs.mkdir()
+    shutil.copytree(finished, asked.session._places.runs / "mine")
+    begin(asked, env, ["person"], options)
+    advice = asked.ask("think", on=True, who="mine")["thought"]["advice"]
+    assert advice["note"] == ""
+    policy, engine = load_policy(finished), asked.session._table.engine
+    expected = find_value(policy, "mine")[0](engine.obs)[0]
+    assert advice["value"] == pytest.approx(expected, abs=1e-6)
+    begin(asked, players=["person", "heuristic"])
+    advice = asked.ask("think", on=True, who="pretrained/skullking")["thought"]["advice"]
+    assert advice["value"] is None
+    assert advice["note"].startswith("skullking shows no value: ")
+    assert advice["probabilities"]
+
+
 def test_what_is_hidden_is_shown_behind_a_switch(asked):
     view = begin(asked)
     assert "hands" not in view["scene"]
     assert len(asked.ask("think", on=True, opened=True)["view"]["scene"]["hands"]) == 4
+
+
+def test_fields_of_an_observation_stand_where_their_bytes_are(asked):
+    begin(asked, "DrMarioPlacement-v0", ["person"], {"level": 0})
+    parts = asked.ask("think", on=True)["thought"]["observation"]
+    fields = asked.session._table.engine.obs_dtype.fields
+    assert [part["offset"] for part in parts] == [fields[part["name"]][1] for part in parts]
+    assert parts[1]["offset"] > 0
+
+
+def test_a_search_that_leaves_a_decision_alone_says_so(asked):
+    begin(asked)
+    who = "search:heuristic,worlds=2,decisions=cards"
+    advice = asked.ask("think", on=True, who=who)["thought"]["advice"]
+    assert "searched" not in advice
+    assert advice["note"].startswith("Nothing was searched here")
+
+
+def test_who_has_learnt_with_other_options_cannot_think_here(asked):
+    begin(asked, "LanternWalk-v0", ["person"])
+    said = asked.ask("think", on=True, who="pretrained/lantern_walk")["refused"]["text"]
+    assert said.startswith("lantern_walk cannot think about this game: ")
+    begin(asked, "LanternWalk-v0", ["person"])  # and nothing stands in the way of the next game
+    begin(asked, "LanternWalk-v0", ["pretrained/lantern_walk"], {})
+    assert "refused" not in asked.ask("think", on=True, who="pretrained/lantern_walk")
+    said = asked.ask("begin", env="LanternWalk-v0", players=["person"])
+    assert said["refused"]["text"].startswith("lantern_walk cannot think")
+    assert said["table"]["persons"] == [0]
+
+
+def test_agents_are_offered_where_they_play(places):
+    whole, part = (forms.agents_for(env, places) for env in (SKULL, "SkullKingWorker-v0"))
+    assert "pretrained/skullking-ppo" in whole  # a pair, trained on the cards alone
+    assert part == []
+
+
+def test_looking_at_a_game_refuses_nothing(asked, monkeypatch):
+    def fail(*_):
+        raise ConfigError("no such game")
+
+    monkeypatch.setattr("training.studio.session.make_table", fail)
+    monkeypatch.setattr("training.studio.session._PREPARED", set())
+    assert asked.ask("describe", env=SKULL) == {}
+
+
+def test_every_option_says_what_it_is(places):
+    for env in ENVS:
+        for option in forms.describe(env, places)["options"]:
+            assert option["help"], (env, option["name"])
 
 
 def test_who_takes_which_seat():

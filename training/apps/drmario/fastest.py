@@ -20,7 +20,7 @@ from fastenv.drmario import DrMarioGame, make_game, reachability
 from fastenv.drmario import tables as t
 from fastenv.drmario.successors import COUNTED, count_bottles
 from training.apps.drmario.best_times import Clear
-from training.apps.drmario.frame_player import is_falling
+from training.apps.drmario.placements import is_falling
 from training.evaluation.replays import Replay, record
 from training.run.envs import make_engine
 from training.run.options import require

@@ -27,7 +27,7 @@ the registry of seeds. Clears are played again before they are written anywhere.
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    example = "--levels 0 5 --best-times times.sqlite"
+    example = "--levels 0 5 --best-times x.sqlite"
     parse = new_parser("evaluate fastest", ABOUT, example, "[options]")
     several: Any = {"nargs": "+", "metavar": "X"}
     parse.add_argument("--levels", type=int, default=[0], help="default 0", **several)

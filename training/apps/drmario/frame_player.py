@@ -8,8 +8,8 @@ import numpy as np
 
 from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
-from fastenv.drmario.tables import Mode, Next
 from fastenv.errors import InvalidActionError, StateError
+from training.apps.drmario.placements import is_falling
 from training.policies.guests import make_guest
 from training.policies.policy import Policy, Who
 from training.run.envs import make_engine
@@ -20,11 +20,6 @@ SHOWN = (
     *("board", "color_first", "color_second", "preview_first", "preview_second"),
     *("virus_bcd", "speed_ups", "locks"),
 )
-
-
-def is_falling(player: Any) -> bool:
-    """Return whether a player's pill falls, so that buttons move it."""
-    return bool(player["mode"] == Mode.PLAYING and player["next_action"] == Next.FALLING)
 
 
 class FramePlayer:

@@ -1,8 +1,10 @@
-"""Where the two halves of a placement lie in the bottle."""
+"""Where the two halves of a placement lie in the bottle, and when a pill can be moved."""
 
 from __future__ import annotations
 
-from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, ROWS
+from typing import Any
+
+from fastenv.drmario.tables import CELLS, COLUMNS, NUM_PLACEMENTS, ROWS, Mode, Next
 
 # Where the second half is, in rows down and columns right, by orientation (docs/drmario.md, 11.3).
 SECOND_HALF = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -18,3 +20,8 @@ def cells_of_placements() -> tuple[tuple[int, int], ...]:
         inside = 0 <= row < ROWS and 0 <= column < COLUMNS
         found.append((cell, row * COLUMNS + column if inside else -1))
     return tuple(found)
+
+
+def is_falling(player: Any) -> bool:
+    """Return whether a player's pill falls, so that buttons move it."""
+    return bool(player["mode"] == Mode.PLAYING and player["next_action"] == Next.FALLING)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastenv.gameboy.frames import WHOLE
+from fastenv.gameboy.linked.render import displays
 from fastenv.gameboy.render import display
 from fastenv.keys import ENTER
 from training.run.game_view import GameView, PadKey
@@ -30,9 +31,13 @@ class GameBoyView(GameView):
         """Return what plays at the console's speed; a goal keeps the frames of its template."""
         return {} if env == "GameBoyGoal-v0" else {**PERSON, "max_steps": None}
 
+    def console(self, engine: Any) -> Any:
+        """Return the options of the console whose buttons are pressed."""
+        return engine.game.config
+
     def pad(self, engine: Any) -> Sequence[PadKey]:
         """Return the buttons that the environment allows."""
-        config = engine.game.config
+        config = self.console(engine)
         allowed = {name for k, name in enumerate(config.action_names) if config.is_allowed(k)}
         named = {"\x7f": "backspace"}
         return [PadKey(named.get(k, k), label) for k, label, name in KEYS if name in allowed]
@@ -64,9 +69,7 @@ class GameBoyView(GameView):
         form = common.config.format
         if form == WHOLE or engine.num_envs > 1:
             return len(form.xs), len(form.ys), row["stack"][-1].tobytes()
-        shades = display(row, common).reshape(-1, 4)
-        packed = shades[:, 0] | shades[:, 1] << 2 | shades[:, 2] << 4 | shades[:, 3] << 6
-        return len(WHOLE.xs), len(WHOLE.ys), packed.astype(np.uint8).tobytes()
+        return len(WHOLE.xs), len(WHOLE.ys), packed(display(row, common))
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
         """Return what the program has counted more of: events and items."""
@@ -80,3 +83,45 @@ class GameBoyView(GameView):
         if "map" not in info:
             return None
         return int(info["map"][lane]), int(info["x"][lane]), int(info["y"][lane])
+
+
+def packed(shades: np.ndarray) -> bytes:
+    """Return a picture with four pixels a byte, the first in the low two bits."""
+    four = shades.reshape(-1, 4)
+    found = four[:, 0] | four[:, 1] << 2 | four[:, 2] << 4 | four[:, 3] << 6
+    return found.astype(np.uint8).tobytes()
+
+
+class LinkView(GameBoyView):
+    """How two Game Boys on a cable are shown: both displays, side by side."""
+
+    def console(self, engine: Any) -> Any:
+        """Return the options of a console; both have the same buttons."""
+        return engine.game.common.sides[0].config
+
+    def scene(
+        self,
+        engine: Any,
+        row: np.void,
+        seat: int,
+        names: Sequence[str],
+        *,
+        opened: bool = False,
+        choice: int | None = None,
+    ) -> dict[str, Any]:
+        """Return the step, and the points of the seat and of the other one."""
+        found: dict[str, Any] = {"step": int(row["ep_length"])}
+        info = engine.info
+        for name in ("mine", "theirs"):
+            if name in info and engine.num_envs == 1:
+                found[name] = int(info[name][0][seat])
+        return found
+
+    def picture(self, engine: Any, row: np.void) -> tuple[int, int, bytes]:
+        """Return both displays."""
+        shown = np.hstack(displays(row, engine.game.common))
+        return shown.shape[1], shown.shape[0], packed(shown)
+
+    def mark(self, engine: Any, before: np.void, after: np.void) -> str:
+        """Return nothing: a point is seen."""
+        return ""

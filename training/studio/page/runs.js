@@ -1,11 +1,11 @@
-// Runs: a list, curves of those that are chosen, and a report of them.
+// Runs: a list, and those that are chosen side by side, on the page and as one file.
 
 import { h, replace, number } from "./dom.js";
-import { showCurves } from "./curves.js";
+import { Report } from "./report.js";
 
 export class Runs {
   constructor(root, send) {
-    Object.assign(this, { root, send, chosen: new Set(), measures: null });
+    Object.assign(this, { root, send, chosen: new Set(), report: null });
     this.table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All runs" });
     this.bar = h("div", { class: "row" });
     this.charts = h("div");
@@ -33,25 +33,16 @@ export class Runs {
     this.chosen[on ? "add" : "delete"](name);
     this.send({ kind: "curves", names: [...this.chosen] });
     if (this.chosen.size === 0) {
+      this.report = null;
       this.charts.replaceChildren();
       this.bar.replaceChildren();
     }
   }
 
   curves(message) {
-    const known = showCurves(this.charts, message, this.measures);
-    const chosen = this.measures || known.slice(0, 6);
-    if (this.bar.contains(document.activeElement) && document.activeElement.tagName === "SELECT") return;
-    replace(this.bar,
-      h("label", {}, "Measure ", h("select", {
-        id: "measure", "data-key": "measure",
-        onchange: (event) => {
-          const name = event.target.value;
-          const shown = this.measures || known.slice(0, 6);
-          this.measures = name === "" ? null : [name, ...shown.filter((each) => each !== name)].slice(0, 12);
-          showCurves(this.charts, message, this.measures);
-        },
-      }, h("option", { value: "" }, "the first few"), known.map((name) => h("option", { value: name }, chosen.includes(name) ? `✓ ${name}` : name)))),
-      h("a", { id: "report", href: `/report?runs=${encodeURIComponent([...this.chosen].join(","))}`, download: "report.html" }, "Save as one file"));
+    if (this.chosen.size === 0) return;
+    if (this.report === null) this.report = new Report(this.charts);
+    this.report.show(message);
+    replace(this.bar, h("a", { id: "report", class: "button", href: `/report?runs=${encodeURIComponent([...this.chosen].join(","))}`, download: "report.html" }, "Save as one file"));
   }
 }

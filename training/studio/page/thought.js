@@ -63,7 +63,8 @@ function bar(share, error = 0) {
 }
 
 function advice(found) {
-  const parts = [h("p", {}, "plays ", h("b", {}, found.action[1]), found.value !== null && `, expects ${number(found.value)}`)];
+  const parts = [h("p", {}, "plays ", h("b", {}, found.action[1]), found.value !== null && `, expects ${number(found.value)}`),
+    found.note && h("p", { class: "dim" }, found.note)];
   if (found.searched) parts.push(searched(found));
   if (found.probabilities) {
     parts.push(h("table", { class: "thoughts" }, h("caption", {}, "probabilities"), h("tbody", {}, found.probabilities.slice(0, 16).map(([, name, chance]) =>

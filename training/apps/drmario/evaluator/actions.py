@@ -17,7 +17,6 @@ from training.apps.drmario.evaluator.players import DEPTH, LOOKAHEAD, player_of
 from training.apps.drmario.evaluator.samples import Games
 from training.apps.drmario.evaluator.train import TrainConfig, train
 from training.run import files
-from training.run.weights import load_library
 
 HELD_BACK = 77_000_000  # seeds of generators that no training has
 
@@ -30,7 +29,7 @@ def run_train(args: argparse.Namespace, console: Console) -> None:
         inner = name.removeprefix("fit_")
         (values.setdefault("fit", {}) if inner != name else values)[inner] = value
     config = TrainConfig.from_mapping(values)
-    load_library(model.WHAT)
+    model.FILE.library()
     files.prepare("--out", args.out)
     torch.set_num_threads(1)
     train(config, console.print, lambda evaluator: evaluator.save(args.out))

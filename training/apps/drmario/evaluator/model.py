@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Self
 
@@ -11,22 +10,20 @@ import torch
 from pydantic import Field, model_validator
 
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
-from fastenv.errors import ConfigError, FileError, show, show_reason
-from fastenv.files import open_regular, parse_json
+from fastenv.errors import ConfigError
 from training.apps.drmario.evaluator.counts import count_features
 from training.apps.drmario.evaluator.net import UNIT, EvaluatorNet
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import OBSERVATION
-from training.run import files
-from training.run.options import Options, Plain, Text, Whole, require
-from training.run.weights import load_library
+from training.run import network_file
+from training.run.network_file import NetworkFile
+from training.run.options import Plain, Text, Whole, require
 
 FORMAT = "fastenv-drmario-evaluator"
-WHAT = "Evaluators"  # need safetensors
-MOST = 1 << 27  # bytes of a file
+FILE = NetworkFile(FORMAT, "evaluator", "evaluator", "python -m training evaluator")
 
 
-class Head(Options):
+class Head(network_file.Head):
     """What an evaluator is for.
 
     Parameters
@@ -134,9 +131,7 @@ class Evaluator:
 
     def save(self, path: Path) -> None:
         """Write it to a file."""
-        tensors = {name: value.contiguous() for name, value in self.net.state_dict().items()}
-        head = {"format": FORMAT, "head": json.dumps(self.head.to_dict())}
-        files.write_bytes(path, load_library(WHAT).torch.save(tensors, head))
+        FILE.save(path, self.head, self.net)
 
 
 def load(path: Path) -> Evaluator:
@@ -149,29 +144,7 @@ def load(path: Path) -> Evaluator:
     ImportError
         Without safetensors.
     """
-    library = load_library(WHAT)
-    allowed = "a file that python -m training evaluator has written"
-    try:
-        with open_regular(path, MOST), library.safe_open(path, "pt") as file:
-            found = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-        require(found.get("format") == FORMAT, "evaluator", str(path), allowed)
-        values = parse_json(found["head"], "its head")
-    except FileError as error:
-        raise ConfigError(f"evaluator={show(str(path))} is not possible: {error}") from error
-    except (library.SafetensorError, KeyError, ValueError, OSError) as error:
-        raise ConfigError(f"{path} is no evaluator: {show_reason(error)}.") from error
-    try:
-        head = Head.from_mapping(values)
-    except ConfigError as error:
-        raise ConfigError(f"evaluator {path}: {error}") from error
-    net = head.net()
-    try:
-        net.load_state_dict({name: value.float() for name, value in tensors.items()})
-    except RuntimeError as error:
-        raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
-    finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
-    require(finite, "evaluator", str(path), "a network of finite numbers")
+    head, net = FILE.load(path, Head)
     return Evaluator(head, net, str(path))
 
 

@@ -1,0 +1,116 @@
+"""What the environments of two linked consoles share: each console's, and where it lies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from fastenv.gameboy.common import Common, load_common
+from fastenv.gameboy.config import POWER_UP
+from fastenv.gameboy.frames import WHOLE
+from fastenv.gameboy.linked.config import SIDES, LinkConfig
+from fastenv.gameboy.position import pack
+from fastenv.gameboy.reference import Machine
+from fastenv.gameboy.starts import Starts
+from fastenv.gameboy.state import LINK_HEAD, LINK_SHARED_DTYPE
+
+TAIL = ("first", "second")  # of a row and of a shared record: what each console has alone
+_LINE = 64  # bytes, of which parts of the shared record are a multiple
+
+
+@dataclass(frozen=True)
+class LinkCommon:
+    """What the environments of a configuration share.
+
+    Parameters
+    ----------
+    config : LinkConfig
+    sides : (Common, Common)
+        Of each console, as if it were alone.
+    """
+
+    config: LinkConfig
+    sides: tuple[Common, Common]
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """The dtype of a row: what both share, then the row of each console as bytes."""
+        rows = [side.dtype.itemsize for side in self.sides]
+        tail = [(name, "u1", (size,)) for name, size in zip(TAIL, rows, strict=True)]
+        return np.dtype([*LINK_HEAD, *tail], align=True)
+
+    @cached_property
+    def info_dtype(self) -> np.dtype[Any]:
+        """Columns of a state, each with an entry for either side."""
+        one = self.sides[0].info_dtype
+        columns: Any = one.fields
+        named = [(name, columns[name][0]) for name in one.names or ()]
+        return np.dtype([(name, of.base, (SIDES, *of.shape)) for name, of in named], align=True)
+
+    @property
+    def terms_dtype(self) -> np.dtype[Any]:
+        """Terms of the reward of a side."""
+        return self.sides[0].terms_dtype
+
+    def shared(self) -> np.ndarray:
+        """Return what all lanes of an engine read, shape (1,)."""
+        parts = [self._shared_of(side) for side in range(SIDES)]
+        dtype = np.dtype(
+            [
+                ("head", LINK_SHARED_DTYPE),
+                *((name, "u1", part.shape) for name, part in zip(TAIL, parts, strict=True)),
+            ],
+            align=True,
+        )
+        record = np.zeros(1, dtype)
+        rows: Any = self.dtype.fields
+        places: Any = dtype.fields
+        record["head"]["row_at"] = [rows[name][1] for name in TAIL]
+        record["head"]["shared_at"] = [places[name][1] for name in TAIL]
+        for name, part in zip(TAIL, parts, strict=True):
+            record[name] = part
+        record.flags.writeable = False
+        return record
+
+    def _shared_of(self, side: int) -> np.ndarray:
+        """Return the bytes of the shared record of a console, whose info is in columns of two."""
+        common = self.sides[side]
+        record = common.shared().copy()
+        if common.program is not None:
+            columns: Any = self.info_dtype.fields
+            for k, field in enumerate(common.program.fields):
+                if field.info:
+                    of, offset = columns[field.name][:2]
+                    record["fields"]["info_at"][0, k] = offset + side * (of.itemsize // SIDES)
+        raw = record.view(np.uint8)
+        return np.concatenate([raw, np.zeros(-len(raw) % _LINE, np.uint8)])
+
+    def lanes(self, rows: np.ndarray, side: int) -> np.ndarray:
+        """Return the rows of a console in rows of both, shape (n,), as a copy."""
+        raw = np.ascontiguousarray(rows[TAIL[side]])
+        return raw.view(self.sides[side].dtype).reshape(-1)
+
+
+def load_link(config: LinkConfig) -> LinkCommon:
+    """Read the files of a configuration.
+
+    Raises
+    ------
+    ConfigError, StateError
+        If one of them cannot be read or belongs to another ROM.
+    """
+    first, second = (load_common(side) for side in config.sides)
+    if config.states[0] == POWER_UP:
+        first = replace(first, starts=head_start(first))
+    return LinkCommon(config, (first, second))
+
+
+def head_start(common: Common) -> Starts:
+    """Return the state of a console that has been on for a frame, with what it shows."""
+    machine = Machine(common.cartridge, *common.machine_options)
+    machine.run_frame()
+    frame = np.frombuffer(WHOLE.pack(machine.ppu.picture), np.uint8)[None]
+    return Starts(pack(machine), frame)

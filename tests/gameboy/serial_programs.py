@@ -1,0 +1,58 @@
+"""Random programs that hammer the serial port, for tests of it and of the cable."""
+
+from fastenv.gameboy.tables import IO
+
+# The stack on page $FF makes PUSH write two registers in a row: LD SP,d16; PUSH BC.
+PUSHES = (0xFF03, 0xFF05, 0xFF04, 0xFF02)
+# An interrupt goes on at HL where $FFFE says that its stack were registers, else it returns.
+HANDLERS = [(0x50, b"\x00"), (0x58, b"\xf0\xfe\xb7\x20\x01\xd9\xe9")]
+BODY = 0x156
+
+
+def part(rng, address):
+    """Return an instruction or a few that stand at an address."""
+    kind = rng.choice(["sc", "sc", "sb", "div", "div", "keep", "keep", "wait", "wait", "rare"])
+    if kind == "sc":
+        return bytes((0x3E, rng.choice([0x81, 0x81, 0x80, 0x80, 0x00, 0x01]), 0xE0, IO.SC))
+    if kind == "sb":
+        return bytes((0x3E, rng.randrange(256), 0xE0, IO.SB))
+    if kind == "div":
+        return bytes((0xE0, IO.DIV))
+    if kind == "keep":  # what a register shows, at DE
+        return bytes((0xF0, rng.choice([IO.SB, IO.SC, IO.IF, IO.DIV]), 0x12, 0x1C))
+    if kind == "wait":
+        return bytes((0x06, rng.choice([1, 3, 8, 30, 120]), 0x05, 0x20, 0xFD)) + bytes(
+            rng.randrange(6)
+        )
+    return rare(rng, address)
+
+
+def rare(rng, address):
+    """Return instructions that read and write in one go, or wait for the interrupt."""
+    kind = rng.choice(["count", "push", "word", "halt", "halt", "stack", "interrupts"])
+    if kind == "count":  # LD HL,register; INC (HL)
+        return bytes((0x21, rng.choice([IO.SB, IO.SC, IO.DIV]), 0xFF, 0x34))
+    if kind == "push":
+        stack = rng.choice(PUSHES)
+        value = bytes((0x01, rng.choice([0x80, 0x81, 0x55]), rng.choice([0x80, 0x81, 0xAA])))
+        return value + bytes((0x31, stack & 0xFF, 0xFF, 0xC5, 0x31, 0x00, 0xDF))
+    if kind == "word":  # LD SP,d16; LD (a16),SP
+        value = bytes((0x31, rng.choice([0x80, 0x81, 0x3C]), rng.choice([0x80, 0x81])))
+        return value + bytes((0x08, rng.choice([0x00, 0x01, 0x03]), 0xFF, 0x31, 0x00, 0xDF))
+    if kind == "halt":  # until a transfer or the timer ends it
+        wakes = bytes((0x3E, 0x0C, 0xE0, IO.IE, 0x3E, 0x05, 0xE0, IO.TAC))
+        return wakes + bytes((rng.choice([0, 0xFB]), 0x76))
+    if kind == "stack":  # an interrupt that is served pushes onto the registers
+        after = address + 12
+        begin = bytes((0x3E, 0x01, 0xE0, 0xFE, 0x21, after & 0xFF, after >> 8))
+        served = bytes((0x31, rng.choice([0x03, 0x04, 0x05, 0x06]), 0xFF, 0xFB, 0x00))
+        return begin + served + bytes((0x31, 0x00, 0xDF, 0xAF, 0xE0, 0xFE))
+    return bytes((0x3E, rng.choice([0, 8]), 0xE0, IO.IE, rng.choice([0xFB, 0xF3])))
+
+
+def hammering(rng, parts=120):
+    """Return a program that goes round for ever; DE points to where it keeps what it saw."""
+    body = b""
+    for _ in range(parts):
+        body += part(rng, BODY + len(body))
+    return b"\x31\x00\xdf\x11\x00\xc0" + body + b"\xc3\x56\x01"

@@ -1,0 +1,101 @@
+import json
+import shutil
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from training.logs import plots
+from training.logs.run_data import read_runs
+
+PICTURES = (
+    plots.learning_curves,
+    plots.phases,
+    plots.evaluations,
+    plots.evaluation_points,
+)
+
+
+def test_pictures_are_left_out_where_there_is_nothing(native, only_evaluated):
+    (native / "evaluations.jsonl").unlink()
+    only, trained = read_runs([only_evaluated, native])
+    assert [draw([only]) is not None for draw in PICTURES] == [False] * 2 + [True, False]
+    assert [draw([trained]) is not None for draw in PICTURES] == [True] * 2 + [False, False]
+
+
+def test_figures_show_raw_and_smoothed_over_decisions_and_time(native):
+    (run,) = read_runs([native])
+    figure = plots.learning_curves([run])
+    assert [axis.get_xlabel() for axis in figure.axes] == ["decisions", "minutes of training"]
+    raw, smoothed = figure.axes[0].lines
+    np.testing.assert_array_equal(raw.get_ydata(), np.arange(1.0, 21.0))
+    assert smoothed.get_ydata()[-1] == 18.0  # the mean of 16 to 20
+    assert figure.axes[1].lines[0].get_xdata()[-1] == pytest.approx(20 * 70 / 60)
+
+
+def test_what_never_changes_has_one_tick(native):
+    record = '{{"step": {}, "episode": {{"return_mean": {}}}, "rounds": {{"hit_rate": {}}}}}'
+    lines = [record.format(k, 3e-4 + 1e-12 * k, k) for k in range(1, 9)]
+    (native / "metrics.jsonl").write_text("\n".join(lines))
+    constant, changing = plots.learning_curves(read_runs([native]), over_time=False).axes
+    assert len(changing.get_yticks()) > 1
+    assert constant.get_yticks() == pytest.approx([3e-4])
+
+
+def test_long_runs_are_thinned(native):
+    line = '{{"step": {0}, "wall_s": {0}, "episode": {{"return_mean": 1}}}}'
+    text = "\n".join(line.format(k) for k in range(1, 5000))
+    (native / "metrics.jsonl").write_text(text)
+    figure = plots.learning_curves(read_runs([native]))
+    assert all(len(line.get_xdata()) <= plots.POINTS for line in figure.axes[0].lines)
+
+
+def test_a_run_of_one_iteration_is_a_point(native):
+    (native / "metrics.jsonl").write_text('{"step": 5, "episode": {"return_mean": 1}}')
+    runs = read_runs([native])
+    assert plots.learning_curves(runs, over_time=False).axes[0].lines[0].get_marker() == "o"
+
+
+def test_panels_of_evaluations_have_room(evaluated, tmp_path):
+    """Names take less than half of a line; no tick is printed over another, no title cut off."""
+    for name in ("a-run-with-quite-a-long-name-1", "a-run-with-quite-a-long-name-2"):
+        path = shutil.copytree(evaluated, tmp_path / name) / "evaluation.json"
+        record = json.loads(path.read_text())
+        players = record["matches"]["results"]["rule_hard"]
+        players["trained, decoded bids"] = players["trained"]
+        sets = ("rule_hard", "rule_medium", "heuristic", "mixed", "rule_pi_hard", "random", "x")
+        record["matches"]["results"] = dict.fromkeys(sets, players)
+        path.write_text(json.dumps(record))
+    figure = plots.evaluations(read_runs(sorted(tmp_path.iterdir())))
+    figure.draw_without_rendering()
+    assert len(figure.axes) == 8  # seven sets of opponents, and the goals
+    width = figure.bbox.width
+    lines = {}
+    for axis in figure.axes:
+        assert len(axis.get_title(loc="left")) <= 25
+        assert axis.get_tightbbox().x0 >= 0
+        assert axis.get_tightbbox().x1 <= width
+        ticks = [label.get_window_extent() for label in axis.get_xticklabels() if label.get_text()]
+        inside = [box for box in ticks if axis.bbox.x0 <= (box.x0 + box.x1) / 2 <= axis.bbox.x1]
+        assert all(a.x1 < b.x0 for a, b in pairwise(inside))
+        lines.setdefault((axis.figure, round(axis.bbox.y0)), []).append(axis.bbox.width)
+    assert all(sum(widths) > 0.5 * width for widths in lines.values() if len(widths) == 3)
+    assert len([widths for widths in lines.values() if len(widths) == 3]) == 2
+
+
+def test_long_names_keep_beginning_and_end():
+    short = plots._shortened("a-run-with-a-very-long-name-indeed, decoded bids")
+    assert len(short) == plots.LETTERS
+    assert short.startswith("a-run")
+    assert short.endswith("decoded bids")
+    assert plots._shortened("short") == "short"
+
+
+def test_evaluation_points_say_wins_and_bids_made(native):
+    results = {f"{m}, 3 x rule_hard": [0.5, 0.4, 0.6] for m in ("win_rate", "margin", "bid_hit")}
+    line = json.dumps({"step": 5, "results": results})
+    (native / "evaluations.jsonl").write_text(line)
+    axes = plots.evaluation_points(read_runs([native])).axes
+    assert [axis.get_title(loc="left") for axis in axes] == [
+        f"{said}, 3 x rule_hard" for said in ("wins", "margin", "bids made")
+    ]

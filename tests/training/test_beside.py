@@ -1,0 +1,43 @@
+"""Agents of a game for one player, compared on the same episodes."""
+
+import json
+
+import pytest
+
+from training.evaluate import main
+
+AGENT = "pretrained/prospector"
+SHORT = ("--episodes", "6", "--seed", "3", "--max-steps", "200")
+
+
+def evaluate(*words):
+    return main([AGENT, "--against", *words, *SHORT])
+
+
+def test_differences_are_paired_by_episodes(capsys, tmp_path):
+    path = tmp_path / "found.json"
+    assert evaluate("greedy_miner", AGENT, "--output-path", str(path)) == 0
+    shown = capsys.readouterr().out
+    assert f"{AGENT} less prospector: return 0, episodes paired." in shown
+    assert "greedy_miner less prospector: return " in shown
+    found = json.loads(path.read_text())
+    assert (found["baseline"], found["count"], found["base_seed"]) == ("prospector", 6, 3)
+    itself, miner = (found["policies"][name] for name in (AGENT, "greedy_miner"))
+    assert itself["return_minus_baseline"] == [0.0, 0.0, 0.0]
+    gap = miner["summary"]["return_mean"] - itself["summary"]["return_mean"]
+    assert miner["return_minus_baseline"][0] == pytest.approx(gap)
+    assert found["policies"]["prospector"]["return_minus_baseline"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["pretrained/drmario"], "env of drmario='DrMarioPlacement-v0' is not possible"),
+        (["nobody"], "bot 'nobody'"),
+        (["greedy_miner", "--set", "time_max=9"], "--set"),
+        (["greedy_miner", "--games", "8"], "--games"),
+    ],
+)
+def test_who_cannot_play_those_episodes_is_refused(words, said, capsys):
+    assert evaluate(*words) == 2
+    assert said in capsys.readouterr().err

@@ -1,0 +1,104 @@
+"""Agents of a game for one player, who play the same episodes (``evaluate --against``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from fastenv import BatchEngine, make_game
+from fastenv.registry import short_id
+from training.evaluation.episodes import Player
+from training.evaluation.protocol import EpisodeProtocol
+from training.evaluation.protocols import get_protocol
+from training.evaluation.tables import format_interval_short
+from training.evaluation.trained import AGENT, load
+from training.run.folder import RunFolder
+from training.run.names import is_search
+from training.run.options import require
+from training.run.seating import env_of_table
+from training.run.sections import EvaluationConfig
+
+
+def is_for_one(env: str) -> bool:
+    """Tell whether players of an environment never meet, so that there is no table for them."""
+    return make_game(env_of_table(env)).seats is None
+
+
+def compare(
+    console: Console,
+    run: RunFolder,
+    others: Sequence[str],
+    root: Path,
+    options: EvaluationConfig,
+    asked: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Let a run and others play the same episodes; print and return what came out.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    run : RunFolder
+        All play in its environment, and are compared with it.
+    others : sequence of str
+        Runs, bots, or ``search:`` before one of them.
+    root : Path
+        Folder of all runs.
+    options : EvaluationConfig
+    asked : mapping
+        See :meth:`training.evaluation.protocol.Protocol.evaluate`.
+
+    Raises
+    ------
+    ConfigError
+        If the game is not played in episodes, or one cannot play those of the run.
+    RunError, CheckpointError
+        If one is no trained agent.
+    """
+    config, protocol = run.config, get_protocol(run.config.env)
+    episodic = isinstance(protocol, EpisodeProtocol)
+    require(episodic, "--against", list(others), f"left out: {config.env} has no episodes for one")
+    assert isinstance(protocol, EpisodeProtocol)
+    plan = protocol.plan(options, asked)
+    engine = plan.engine(config.env, config.env_options)
+    players = {run.name: _player(run, engine)}
+    for name in others:
+        shown = name if name not in players else f"{name}#{len(players) + 1}"
+        players[shown] = _find(name, root, protocol, engine)
+    protocol.baseline = run.name
+    played = plan.play(engine, players)
+    record = protocol.report(console, "beside each other", engine, played, plan)
+    compared = protocol.compare(played, plan)
+    for name, gap in compared.gaps.items():
+        console.print(
+            f"{name} less {run.name}: {protocol.measure} {format_interval_short(gap)}, "
+            "episodes paired.",
+            markup=False,
+        )
+    return {"env": config.env, "env_options": dict(config.env_options), **record}
+
+
+def _find(name: str, root: Path, protocol: EpisodeProtocol, engine: BatchEngine) -> Player:
+    """Return who stands behind a name."""
+    if not is_search(name) and (Path(name).is_dir() or (root / name).is_dir()):
+        return _player(RunFolder.find(name, root), engine)
+    return protocol.scripted([name])[name]
+
+
+def _player(run: RunFolder, engine: BatchEngine) -> Player:
+    """Return the agent of a run, unless it sees something else than an engine shows."""
+    env, here = short_id(run.config.env), engine.game.env_id
+    require(env == here, f"env of {run.name}", env, f"{here}, where all play")
+    trained = load(run)
+    own = trained.engine()
+    for name in ("obs_dtype", "obs_shape", "num_actions"):
+        theirs = getattr(engine, name)
+        require(
+            getattr(own, name) == theirs,
+            f"{name} of {run.name}",
+            str(getattr(own, name)),
+            f"{theirs}, as in the episodes that all play",
+        )
+    return trained.players()[AGENT]

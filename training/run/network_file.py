@@ -1,0 +1,118 @@
+"""One network in one file of safetensors, with what it is for: neither agent nor checkpoint.
+
+The metadata name the format, and hold the options of the network as JSON, from which it is made
+before its numbers are read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from torch import nn
+
+from fastenv.errors import ConfigError, FileError, show, show_reason
+from fastenv.files import open_regular, parse_json
+from training.run import files
+from training.run.options import Options, require
+from training.run.weights import load_library
+
+MOST = 1 << 27  # bytes of a file
+
+
+class Head(Options):
+    """Options that make a network."""
+
+    def net(self) -> nn.Module:
+        """Return a new network."""
+        raise NotImplementedError
+
+
+HeadT = TypeVar("HeadT", bound=Head)
+
+
+@dataclass(frozen=True)
+class NetworkFile:
+    """A kind of such files.
+
+    Parameters
+    ----------
+    format : str
+        In the metadata.
+    kind : str
+        What a file holds, in words.
+    option : str
+        What names such a file, in messages.
+    command : str
+        What writes one.
+    """
+
+    format: str
+    kind: str
+    option: str
+    command: str
+
+    def save(self, path: Path, head: Head, net: nn.Module) -> None:
+        """Write a network.
+
+        Raises
+        ------
+        ImportError
+            Without safetensors.
+        """
+        tensors = {name: value.contiguous() for name, value in net.state_dict().items()}
+        about = {"format": self.format, "head": json.dumps(head.to_dict())}
+        files.write_bytes(path, self.library().torch.save(tensors, about))
+
+    def load(self, path: Path, head: type[HeadT]) -> tuple[HeadT, Any]:
+        """Read a network.
+
+        Parameters
+        ----------
+        path : Path
+        head : type
+            Of its options, whose ``net()`` makes it.
+
+        Returns
+        -------
+        head : Head
+        net : Module
+            In float32, whatever the file holds.
+
+        Raises
+        ------
+        ConfigError
+            If it is none of this kind, or damaged.
+        ImportError
+            Without safetensors.
+        """
+        library, allowed = self.library(), f"a file that {self.command} has written"
+        try:
+            with open_regular(path, MOST), library.safe_open(path, "pt") as file:
+                about = file.metadata() or {}
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            require(about.get("format") == self.format, self.option, str(path), allowed)
+            values = parse_json(about["head"], "its head")
+        except FileError as error:
+            refused = f"{self.option}={show(str(path))} is not possible: {error}"
+            raise ConfigError(refused) from error
+        except (library.SafetensorError, KeyError, ValueError, OSError) as error:
+            raise ConfigError(f"{path} is no {self.kind}: {show_reason(error)}.") from error
+        try:
+            found = head.from_mapping(values)
+        except ConfigError as error:
+            raise ConfigError(f"{self.kind} {path}: {error}") from error
+        net: Any = found.net()
+        try:
+            net.load_state_dict({name: value.float() for name, value in tensors.items()})
+        except RuntimeError as error:
+            raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
+        finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
+        require(finite, self.option, str(path), "a network of finite numbers")
+        return found, net
+
+    def library(self) -> Any:
+        """Return the library; ImportError says what needs it."""
+        return load_library(f"{self.kind[0].upper()}{self.kind[1:]}s")
