@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.figures.drmario_bots import LEARNT, LEVEL, SPEED
+from tools.figures.drmario_bots import LEARNT, OTHER
 from tools.figures.records import RECORDS, ROOT, Record, newest
 from training.policies import card
 from training.policies.card import Result
@@ -65,12 +65,14 @@ def _game_boy(env: str, name: str) -> Iterator[Result]:
 
 
 def _dr_mario() -> Iterator[Result]:
-    record = newest(LEARNT)
-    found = record.head["levels"][LEVEL][SPEED]["pretrained/drmario"]
-    mean, half = found["frames"]["mean"], 1.96 * found["frames"]["error"]
-    frames = [mean, mean - half, mean + half]
-    values = {"clear": found["cleared"], "frames_to_clear": frames}
-    yield _result("DrMarioPlacement-v0", f"level {LEVEL}, {SPEED} speed", values, record)
+    for name in (LEARNT, OTHER):
+        record = newest(name)
+        for level, speeds in record.head["levels"].items():
+            for speed, players in speeds.items():
+                found = players["pretrained/drmario"]
+                values = {"clear": found["cleared"], "frames_to_clear": [found["frames"]["mean"]]}
+                where = f"level {level}, {speed} speed"
+                yield _result("DrMarioPlacement-v0", where, values, record)
 
 
 def _evaluator() -> Iterator[Result]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from tools.figures import records
 from tools.figures.records import Record, Row, interval, table
 
-LEARNT, LEVEL, SPEED = "drmario-network.json", "20", "high"  # of the agent that learnt from a bot
+# The agent that learnt from a bot, beside bots: where it learnt, and at a level that it never saw.
+LEARNT, OTHER = "drmario-network.json", "drmario-network-level5.json"
 
 
 def bot_matches() -> str:
@@ -23,8 +24,8 @@ def bot_matches() -> str:
 
 
 def beside_bots() -> str:
-    """Return how an agent plays at the level that it learnt, beside bots in the same games."""
-    return played(Record(records.RECORDS / LEARNT))
+    """Return how an agent plays beside bots: where it learnt, and at a level that it never saw."""
+    return "\n\n".join(played(Record(records.RECORDS / name)) for name in (LEARNT, OTHER))
 
 
 def strongest() -> str:
