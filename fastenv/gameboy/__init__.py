@@ -219,6 +219,7 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         "allowed_buttons": pick(None, ("a", "left", "down")),
         "frame_policy": pick("lcd", "lcd", "fixed"),
         "strict_video_access": pick(True, True, False),
+        "accuracy": pick("line", "pixel"),
         "max_steps": pick(None, 3, 7),
         "max_pool": frames > 1 and pick(True, False),
         pick("sticky", "repeat_action_probability"): pick(0.0, 0.25),

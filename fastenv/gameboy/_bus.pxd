@@ -9,7 +9,7 @@ from fastenv.gameboy._machine cimport (
 )
 from fastenv.gameboy._oam_bug cimport OAM_PAGE, spoil_by_read, spoil_by_write
 from fastenv.gameboy._ppu cimport (
-    blank, compare_ly, compare_wy, end_frame, next_ppu_event, run_ppu, update_stat, write_window,
+    blank, compare_ly, compare_wy, end_frame, next_ppu_event, run_ppu, update_stat, write_display,
 )
 from fastenv.gameboy._sound cimport before_clearing_div, read_sound, write_sound
 from fastenv.gameboy._state cimport (
@@ -317,7 +317,7 @@ cdef inline void write_lcdc(Machine* m, uint8_t value, int64_t time) noexcept no
     if was_on and not value & 0x80:
         m.s.lyc_match = shown_match(m, time)
     if value & 0x80 == m.s.high[R_LCDC] & 0x80:
-        write_window(m, R_LCDC, value, time)
+        write_display(m, R_LCDC, value, time)
         return
     m.s.high[R_LCDC] = value
     m.frame_start = time if was_on else time - 2 * m.phase  # PyBoy's begins a machine cycle late
@@ -356,11 +356,9 @@ cdef inline void write_register(
         time += m.phase
     if R_SCY <= low <= R_SCX or R_BGP <= low <= R_WX:
         catch_up(m, time)
+        write_display(m, low, value, time)
         if low >= R_WY:
-            write_window(m, low, value, time)
             m.stop = 0
-        else:
-            io[low] = value
         return
     if R_NR10 <= low < R_LCDC:
         write_sound(m, low, value, time)

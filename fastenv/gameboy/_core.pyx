@@ -18,7 +18,7 @@ from fastenv.gameboy._link cimport connect, run_linked_frames
 from fastenv.gameboy._linked_lane cimport reset_link, side_at, step_link
 from fastenv.gameboy._machine cimport Machine
 from fastenv.gameboy._state cimport (
-    HEIGHT, WIDTH, Episode, Knobs, LinkHead, Shared, State,
+    HEIGHT, LINE_BYTES, WIDTH, Episode, Knobs, LinkHead, Shared, State,
 )
 from fastenv.gameboy cimport _times
 
@@ -30,9 +30,10 @@ cdef int set_machine(
     m.cart = &row[0] + sizeof(State)
     m.rom = &shared[0] + sizeof(Shared)
     m.lines, m.other = NULL, NULL
+    m.line = &row[0] + sizeof(State) + m.c.ram_bytes if m.c.by_pixel else NULL
     m.skips, m.phase = skips, phase
     memset(&m.watch, 0, sizeof(m.watch))
-    if row.shape[0] != <Py_ssize_t>sizeof(State) + m.c.ram_bytes:
+    if row.shape[0] != <Py_ssize_t>sizeof(State) + m.c.ram_bytes + m.c.by_pixel * LINE_BYTES:
         raise ValueError(f"row has {row.shape[0]} bytes, the cartridge's machines have others")
     if shared.shape[0] < <Py_ssize_t>sizeof(Shared) + (m.c.rom_banks << 14):
         raise ValueError(f"shared has {shared.shape[0]} bytes, too few for the ROM")

@@ -109,6 +109,7 @@ cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     # Let a machine run in a lane.
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = lane.shared + sizeof(Shared)
+    m.line = lane.row + lane.r.line_at if m.c.by_pixel else NULL
     m.lines = &lane.r.lines[0]
     m.skips, m.phase, m.other = True, 0, NULL
 
@@ -317,8 +318,9 @@ cdef inline void reset_lane(
     memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
     if r.fills_ram:
         fill_memory(&lane)
+    memcpy(row + r.line_at, start + sizeof(State) + r.cart_bytes, r.line_bytes)
     for k in range(r.stack_k):
-        memcpy(lane.stack + r.plane * k, start + sizeof(State) + r.cart_bytes, r.plane)
+        memcpy(lane.stack + r.plane * k, start + r.start_bytes - r.plane, r.plane)
     if r.kind == KIND_GOAL:
         e.distance = e.ev_distance = goal_distance(&lane)
     elif r.kind == KIND_OVERWORLD:

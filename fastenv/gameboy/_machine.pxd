@@ -1,9 +1,10 @@
 # One Game Boy while it runs: a row, and what follows from it or is only needed within a frame.
 # Times are in T since power-up. Sections are those of docs/gameboy.md.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+from libc.string cimport memset
 
 from fastenv.gameboy._state cimport (
-    DRAW_END, FRAME, LINE, LINES, M_CYCLE, MBC1, MBC1M, MBC3, NEXT_LY, NO_MBC, R_DMA, R_IF, R_LCDC,
+    DRAW_END, FRAME, LINE, LINE_BYTES, LINE_COUNT, LINE_WRITES, LINES, M_CYCLE, MBC1, MBC1M, MBC3, NEXT_LY, NO_MBC, R_DMA, R_IF, R_LCDC,
     R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
 )
 from fastenv.gameboy._times cimport Watch
@@ -106,6 +107,10 @@ cdef struct Machine:
     uint64_t spin_key
     unsigned int spin_pc
     int64_t spin_now
+    # -- writes in mode 3 of this line; NULL: they do not change it (docs/gameboy.md, 8.4) --
+    uint8_t* line
+    int windows  # lines of the window on the line that was drawn last
+    int64_t drawn_at  # when that was
 
 
 cdef inline bint is_on(const Machine* m) noexcept nogil:
@@ -262,7 +267,7 @@ cdef inline void place_display(Machine* m) noexcept nogil:
     cdef int at = s.dot, ends
     m.frame_start = m.now - s.dot
     m.ly, m.window_line, m.delay, m.mode = 0, s.window_line, s.delay, HBLANK
-    m.window_at = s.window_at
+    m.window_at, m.windows, m.drawn_at = s.window_at, 0, -1
     m.source, m.compared = NO_SOURCE, 0
     if not is_on(m):
         m.step, m.step_at = STEP_OFF, m.frame_start + FRAME
@@ -318,6 +323,14 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     map_ram(m)
 
 
+cdef inline void save_line(Machine* m) noexcept nogil:
+    # Leave nothing of earlier lines behind what is noted of this one.
+    cdef int size = LINE_WRITES + 3 * m.line[LINE_COUNT]
+    if m.mode != DRAW or m.line[LINE_COUNT] == 0:
+        size = 0
+    memset(m.line + size, 0, LINE_BYTES - size)
+
+
 cdef inline void save_machine(Machine* m) noexcept nogil:
     # The opposite; all parts have been brought up to m.now.
     cdef State* s = m.s
@@ -326,6 +339,8 @@ cdef inline void save_machine(Machine* m) noexcept nogil:
     s.delay, s.window_at = 0, 0
     if m.mode == DRAW:
         s.delay, s.window_at = m.delay, m.window_at
+    if m.line != NULL:
+        save_line(m)
     s.late = m.late if m.late_at == m.now else 0
     s.div = (m.now - m.div_start) & 0xFFFF
     s.reload = (

@@ -5,11 +5,12 @@ from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._machine cimport (
     DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STEP_DRAW, STEP_FRAME, STEP_HBLANK, STEP_LY, STEP_LY_0,
-    STEP_SCAN, STEP_VBLANK, STEP_VBLANK_LINE, VBLANK, Machine, begin_drawing, line_start, map_ram, request,
-    stat_line,
+    STEP_SCAN, STEP_VBLANK, STEP_VBLANK_LINE, VBLANK, Machine, begin_drawing, is_on, line_start, map_ram,
+    request, stat_line,
 )
+from fastenv.gameboy._pipeline cimport Drawn, Pipeline, begin_pipeline, run_pipeline
 from fastenv.gameboy._state cimport (
-    DRAW_END, FIRST_LINE_LATE, FRAME, HEIGHT, INT_STAT, INT_VBLANK, LAST_WX, LINE, LINES, M_CYCLE, NEXT_LY, OBJECTS_A_LINE,
+    DRAW_END, FIRST_LINE_LATE, FRAME, HEIGHT, INT_STAT, INT_VBLANK, LAST_WX, LINE, LINE_COUNT, LINE_SEEN, LINE_WRITES, LINES, M_CYCLE, MOST_WRITES, NEXT_LY, OBJECTS_A_LINE,
     R_BGP, R_LCDC, R_LYC, R_OBP0, R_OBP1, R_SCX, R_SCY, R_STAT, R_WX, R_WY, SCAN_END,
     VISIBLE, WIDTH, WINDOW_BEGIN, WINDOW_TIME, State,
 )
@@ -54,10 +55,12 @@ cdef inline void compare_wy(Machine* m) noexcept nogil:
 # -- the picture (docs/gameboy.md, 8.3) ------------------------------------------------------------
 
 
-cdef inline int find_objects(const Machine* m, uint8_t* found) noexcept nogil:
+cdef inline int find_objects(
+    const Machine* m, unsigned int lcdc, uint8_t* found
+) noexcept nogil:
     # Write where in OAM the objects of the line are, further left first; return how many.
     cdef const State* s = m.s
-    cdef unsigned int tall = 16 if s.high[R_LCDC] & 0x04 else 8
+    cdef unsigned int tall = 16 if lcdc & 0x04 else 8
     cdef unsigned int line = m.ly + 16
     cdef int i, k, n = 0
     if m.dma_byte >= 0:  # DMA has taken OAM
@@ -91,7 +94,7 @@ cdef inline void plan_line(Machine* m) noexcept nogil:
         return
     if not s.high[R_LCDC] & 0x02:
         return
-    n = find_objects(m, found)
+    n = find_objects(m, s.high[R_LCDC], found)
     for k in range(n):
         x = s.oam[found[k] + 1]
         if x >= 168:
@@ -153,7 +156,7 @@ cdef inline void draw_objects(
     cdef const State* s = m.s
     cdef uint8_t[10] found
     cdef uint8_t[176] taken
-    cdef int n = find_objects(m, found), tall = 16 if s.high[R_LCDC] & 0x04 else 8
+    cdef int n = find_objects(m, s.high[R_LCDC], found), tall = 16 if s.high[R_LCDC] & 0x04 else 8
     cdef int k, i, x, row
     cdef unsigned int flags, tile, low, high, index, bit, shade
     if n == 0:
@@ -209,6 +212,33 @@ cdef inline void draw_line(Machine* m, bint window) noexcept nogil:
     memcpy(m.picture + WIDTH * m.ly, shades + 8, WIDTH)
 
 
+cdef inline bint is_seen(const Machine* m) noexcept nogil:
+    # Whether somebody will look at the line.
+    return m.picture != NULL and (m.lines == NULL or m.lines[m.ly])
+
+
+cdef inline Drawn draw_writes(Machine* m, int window_row, bint shown) noexcept nogil:
+    # Draw a line in which registers were written (docs/gameboy.md, 8.4).
+    cdef Pipeline p
+    begin_pipeline(&p, m, window_row, m.picture + WIDTH * m.ly if shown else NULL)
+    if m.s.first_frame and m.ly == 0:
+        p.time += FIRST_LINE_LATE
+    else:
+        p.num_objects = find_objects(m, p.lcdc, p.objects)
+    return run_pipeline(&p)
+
+
+cdef inline bint has_writes(const Machine* m) noexcept nogil:
+    return m.line != NULL and m.line[LINE_COUNT]
+
+
+cdef inline int count_windows(Machine* m) noexcept nogil:
+    # How many lines of the window are on this line, of which mode 3 is over or will end as planned.
+    if has_writes(m):
+        return draw_writes(m, m.window_line, False).windows
+    return m.window_at and m.s.high[R_LCDC] & 0x01
+
+
 cdef inline void blank(Machine* m) noexcept nogil:
     if m.picture != NULL:
         memset(m.picture, 0, WIDTH * HEIGHT)
@@ -224,15 +254,20 @@ cdef inline void end_frame(Machine* m) noexcept nogil:
 
 
 cdef inline void begin_hblank(Machine* m) noexcept nogil:
-    cdef bint window = m.window_at and m.s.high[R_LCDC] & 0x01
     cdef int ends = DRAW_END + m.delay
     m.mode = HBLANK
     set_source(m, HBLANK, ends & 3 >= 2)
-    if m.picture != NULL and (m.lines == NULL or m.lines[m.ly]):
+    if is_seen(m):
         start_drawing(&m.watch)
-        draw_line(m, window)
+        if has_writes(m):
+            m.windows = draw_writes(m, m.window_line, True).windows
+        else:
+            m.windows = count_windows(m)
+            draw_line(m, m.windows)
         end_drawing(&m.watch)
-    m.window_line += window
+    else:
+        m.windows = count_windows(m)
+    m.window_line, m.drawn_at = (m.window_line + m.windows) & 0xFF, m.step_at
     m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
 
 
@@ -294,6 +329,8 @@ cdef inline void take_step(Machine* m) noexcept nogil:
         plan_line(m)
         set_source(m, NO_SOURCE, False)
         begin_drawing(m)
+        if m.line != NULL:
+            m.line[LINE_COUNT] = 0
     elif m.step == STEP_HBLANK:
         begin_hblank(m)
     elif m.step == STEP_LY:
@@ -328,6 +365,47 @@ cdef inline void write_window(Machine* m, unsigned int low, uint8_t value, int64
         begin_drawing(m)
 
 
+cdef inline void note_write(Machine* m, unsigned int low, uint8_t value, int at) noexcept nogil:
+    # Let a write in mode 3 change the line; one as mode 3 ends changes its last pixels.
+    cdef uint8_t* io = m.s.high
+    cdef uint8_t* line = m.line
+    cdef int end
+    if line[LINE_COUNT] == MOST_WRITES:  # in rows from outside alone
+        line[LINE_COUNT] -= 1
+    if line[LINE_COUNT] == 0:
+        line[0], line[1], line[2], line[3] = io[R_SCY], io[R_SCX], io[R_LCDC], io[R_WX]
+        line[4], line[5], line[6], line[7] = io[R_WY], io[R_BGP], io[R_OBP0], io[R_OBP1]
+        line[LINE_SEEN] = m.s.wy_seen
+    line += LINE_WRITES + 3 * line[LINE_COUNT]
+    line[0], line[1], line[2] = at // M_CYCLE, low, value
+    m.line[LINE_COUNT] += 1
+    io[low] = value
+    if low == R_LCDC or low == R_WY:
+        compare_wy(m)
+    if m.mode != DRAW:
+        if is_seen(m):
+            draw_writes(m, (m.window_line - m.windows) & 0xFF, True)
+        return
+    m.window_at = 0
+    if low == R_LCDC or low == R_SCX or low == R_WX or low == R_WY:
+        end = draw_writes(m, m.window_line, False).end
+        m.delay = (end if end > at else at) - DRAW_END
+        begin_drawing(m)
+        m.stop = 0
+
+
+cdef inline void write_display(
+    Machine* m, unsigned int low, uint8_t value, int64_t time
+) noexcept nogil:
+    # Write a register that the picture is drawn from; the display has caught up.
+    if m.line != NULL and is_on(m) and (m.mode == DRAW or m.drawn_at == time):
+        note_write(m, low, value, <int>(time - line_start(m)))
+    elif low == R_LCDC or low == R_WX or low == R_WY:
+        write_window(m, low, value, time)
+    else:
+        m.s.high[low] = value
+
+
 cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
     # Jump to the end of the last visible line before `time`, if nobody can have seen any of it: no
     # picture and no interrupt. Return whether there was such a line.
@@ -342,7 +420,7 @@ cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
         return False
     first = m.ly + (m.step == STEP_LY)
     if m.step == STEP_HBLANK:  # how this line goes is known
-        m.window_line += m.window_at and m.s.high[R_LCDC] & 0x01
+        m.window_line += count_windows(m)
         first += 1
     if m.s.high[R_LCDC] & 0x20:
         if not m.s.wy_seen and m.ly + (m.step != STEP_SCAN) <= wy <= last:
@@ -350,6 +428,7 @@ cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
             first = wy
         if wants_window(m) and m.s.high[R_LCDC] & 0x01:
             m.window_line += <int>last + 1 - first
+        m.window_line &= 0xFF
     m.ly, m.mode, m.source, m.compared = <int>last, HBLANK, HBLANK, <int>last
     m.s.lyc_match = m.ly == m.s.high[R_LYC]
     m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY

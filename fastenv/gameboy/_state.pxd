@@ -11,6 +11,14 @@ cdef enum:
     HEIGHT = 144
     SCAN_END = 80
     DRAW_END = 249
+    PIPELINE_BEGIN = 82
+    LAST_DRAW = 444
+    MOST_WRITES = 50
+    LINE_BEGAN = 0
+    LINE_SEEN = 8
+    LINE_COUNT = 9
+    LINE_WRITES = 10
+    LINE_BYTES = 160
     WINDOW_TIME = 6
     WINDOW_BEGIN = 81
     LAST_WX = 165
@@ -195,6 +203,8 @@ cdef extern from "_state.h":
         int32_t num_starts
         int32_t start_bytes
         int32_t goal_bytes
+        int32_t line_at
+        int32_t line_bytes
         int32_t values_at
         int32_t num_fields
         int32_t num_loads
@@ -233,6 +243,7 @@ cdef extern from "_state.h":
         int16_t has_clock
         int16_t video_is_open
         int16_t fixed_frames
+        int16_t by_pixel
         uint8_t read_ones[128]
         uint64_t spread[256]
         Rules rules

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from fastenv.gameboy import frames
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
 from fastenv.gameboy.config import (
     BONUSES,
+    BY_PIXEL,
     CELLS,
     FIXED,
     KINDS,
@@ -32,7 +33,14 @@ from fastenv.gameboy.ram_program import ENDS, Program, load_program
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
-from fastenv.gameboy.state import MAX_EVENT_BYTES, RULES_DTYPE, lane_dtype, shared_record
+from fastenv.gameboy.state import (
+    MAX_EVENT_BYTES,
+    RULES_DTYPE,
+    fitted,
+    lane_dtype,
+    shared_record,
+)
+from fastenv.gameboy.tables import LINE_BYTES
 
 _FRACTIONS = (
     *("sticky", "repeat_action_probability", "step_cost", "alpha", "goal_bonus"),
@@ -107,7 +115,7 @@ class Common:
         """The dtype of a row."""
         stack = self.config.stack_k, self.config.format.plane
         values = 8 * len(self.program.rewards) if self.program is not None else 0
-        return lane_dtype(self.cartridge.ram_size, stack, self.visits_bytes, values)
+        return lane_dtype(self.cartridge.ram_size, stack, self.visits_bytes, values, self.by_pixel)
 
     @property
     def info_dtype(self) -> np.dtype[Any]:
@@ -156,6 +164,8 @@ class Common:
         fields: Any = self.dtype.fields
         row["cart_bytes"] = self.cartridge.ram_size
         row["stack_at"], row["visits_at"] = fields["stack"][1], fields["visits"][1]
+        if self.by_pixel:
+            row["line_at"], row["line_bytes"] = fields["line"][1], LINE_BYTES
         row["visits_bytes"], row["slots"] = self.visits_bytes, self.slots
         row["num_starts"], row["goal_bytes"] = len(self.starts.rows), len(self.goal_planes)
         row["start_bytes"] = self.starts.rows.itemsize + self.config.format.plane
@@ -191,9 +201,15 @@ class Common:
         return shared_record(self.cartridge, *parts, *self.machine_options, tables)
 
     @property
-    def machine_options(self) -> tuple[bool, bool]:
-        """Whether video memory is strict, and whether frames are of fixed length."""
-        return bool(self.config.strict_video_access), self.config.frame_policy == FIXED
+    def by_pixel(self) -> bool:
+        """Whether pictures are exact within a line."""
+        return self.config.accuracy == BY_PIXEL
+
+    @property
+    def machine_options(self) -> tuple[bool, bool, bool]:
+        """Whether video memory is strict, frames are of fixed length, pictures exact by pixel."""
+        fixed = self.config.frame_policy == FIXED
+        return bool(self.config.strict_video_access), fixed, self.by_pixel
 
     def machine(self, row: np.ndarray) -> Machine:
         """Return the reference machine of a row, shape (1,)."""
@@ -240,6 +256,7 @@ def load_common(config: GameBoyConfig) -> Common:
             f"holds, only {POWER_UP!r} does not."
         )
     starts = load_starts(states, cartridge)
+    starts = replace(starts, rows=fitted(starts.rows, config.accuracy == BY_PIXEL))
     number = config.start_state
     if number is not None and number >= len(starts.rows):
         last = len(starts.rows) - 1

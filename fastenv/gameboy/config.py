@@ -46,6 +46,7 @@ CELLS = "cells"
 POWER_UP = "power_up"
 ZERO, SEEDED = "zero", "seeded"
 LCD, FIXED = "lcd", "fixed"
+BY_LINE, BY_PIXEL = "line", "pixel"
 KNOBS = ("start_state",)
 # Names of the Atari protocol, of options that say more here (docs/gameboy.md, 16.1).
 FRAME_SKIP = "frame_skip"
@@ -112,6 +113,10 @@ class GameBoyConfig(GameConfig):
     strict_video_access : bool
         Whether the display closes video memory to the processor while it reads it, as on the
         console (docs/gameboy.md, 5.5).
+    accuracy : {"line", "pixel"}
+        Whether a line is drawn from the registers as they are at its end, or registers that a
+        program writes within a line change it from that pixel on, as on the console
+        (docs/gameboy.md, 8.4).
     sticky : float
         Probability that a step repeats the action of the one before.
     repeat_action_probability : float
@@ -159,6 +164,7 @@ class GameBoyConfig(GameConfig):
     ram_fill: str = ZERO
     frame_policy: str = LCD
     strict_video_access: bool = True
+    accuracy: str = BY_LINE
     sticky: float = 0.0
     repeat_action_probability: float = 0.0
     max_pool: bool = False
@@ -199,6 +205,7 @@ class GameBoyConfig(GameConfig):
         check_choice("ram_fill", self.ram_fill, (ZERO, SEEDED))
         check_choice("frame_policy", self.frame_policy, (LCD, FIXED))
         check_boolean("strict_video_access", self.strict_video_access)
+        check_choice("accuracy", self.accuracy, (BY_LINE, BY_PIXEL))
         if self.max_steps is not None:
             check_integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
         self._check_goal()

@@ -10,9 +10,11 @@ import numpy.typing as npt
 from fastenv.errors import StateError
 from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
-from fastenv.gameboy.state import shared_record
+from fastenv.gameboy.config import BY_LINE, BY_PIXEL
+from fastenv.gameboy.state import fitted, shared_record
 from fastenv.gameboy.tables import FRAME, HEIGHT, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
+from fastenv.options import check_choice, refusal
 
 
 class Console:
@@ -31,9 +33,14 @@ class Console:
         Whether the display closes video memory to the processor (docs/gameboy.md, 5.5).
     fixed_frames : bool
         Whether frames end every 70,224 T, whatever the display does (docs/gameboy.md, 13).
+    accuracy : {"line", "pixel"}
+        Whether a line is drawn from the registers at its end, or writes in mode 3 change it from
+        their pixel on (docs/gameboy.md, 8.4). ``row`` may be of either.
 
     Raises
     ------
+    ConfigError
+        For another accuracy, or ``"pixel"`` with a ``bus_phase``.
     StateError
         If no machine can be in that row.
 
@@ -53,15 +60,22 @@ class Console:
         bus_phase: int = 0,
         strict_video_access: bool = True,
         fixed_frames: bool = False,
+        accuracy: str = BY_LINE,
     ) -> None:
+        check_choice("accuracy", accuracy, (BY_LINE, BY_PIXEL))
+        if bus_phase and accuracy == BY_PIXEL:
+            raise refusal("bus_phase", bus_phase, "0 with accuracy='pixel'")
         validate_rows(row, cartridge)
         self.cartridge: Cartridge = cartridge
-        self.row: np.ndarray[Any, Any] = row.copy()
+        self.row: np.ndarray[Any, Any] = fitted(row, accuracy == BY_PIXEL).copy()
         self.skip_idle: bool = skip_idle
         self.bus_phase: int = bus_phase
         self.picture: npt.NDArray[np.uint8] = np.zeros((HEIGHT, WIDTH), np.uint8)
         shared = shared_record(
-            cartridge, strict_video_access=strict_video_access, fixed_frames=fixed_frames
+            cartridge,
+            strict_video_access=strict_video_access,
+            fixed_frames=fixed_frames,
+            by_pixel=accuracy == BY_PIXEL,
         )
         self._shared = shared.view(np.uint8)
         self._bytes = self.row.view(np.uint8)

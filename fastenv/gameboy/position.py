@@ -9,13 +9,18 @@ import numpy as np
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.reference.bus import Bus
+from fastenv.gameboy.reference.pipeline import Write
 from fastenv.gameboy.reference.ppu import DRAW, HBLANK, SCAN, VBLANK, Ppu
 from fastenv.gameboy.reference.serial import CLOCK, CLOCKING, LISTENING, Serial
-from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.state import fitted, state_dtype
 from fastenv.gameboy.tables import (
     DRAW_END,
     IO,
     LINE,
+    LINE_BEGAN,
+    LINE_COUNT,
+    LINE_SEEN,
+    LINE_WRITES,
     LINES,
     M_CYCLE,
     NEXT_LY,
@@ -46,15 +51,33 @@ def power_up_row(cartridge: Cartridge) -> Array:
     return pack(Machine(cartridge))
 
 
+def _pack_line(line: Any, ppu: Ppu) -> None:
+    """Note the writes in mode 3 of this line."""
+    line[LINE_BEGAN:LINE_SEEN] = ppu.began
+    line[LINE_SEEN], line[LINE_COUNT] = ppu.began_wy_seen, len(ppu.writes)
+    for k, write in enumerate(ppu.writes):
+        at = LINE_WRITES + 3 * k
+        line[at : at + 3] = write.at // M_CYCLE, write.register, write.value
+
+
+def _unpack_line(line: list[int], ppu: Ppu) -> None:
+    ppu.began, ppu.began_wy_seen = line[LINE_BEGAN:LINE_SEEN], bool(line[LINE_SEEN])
+    for k in range(line[LINE_COUNT]):
+        cycle, register, value = line[LINE_WRITES + 3 * k :][:3]
+        ppu.writes.append(Write(cycle * M_CYCLE, IO(register), value))
+
+
 def pack(machine: Machine) -> Array:
     """Return the row of a machine that stands between two frames, shape (1,)."""
-    row = np.zeros(1, state_dtype(machine.cartridge.ram_size))
+    row = np.zeros(1, state_dtype(machine.cartridge.ram_size, machine.ppu.by_pixel))
     record, bus, ppu = row[0], machine.bus, machine.ppu
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU), (bus.apu, _APU)):
         for name in names:
             record[name] = getattr(part, name)
     record["delay"] = ppu.delay if ppu.drawing_line else 0
     record["window_at"] = ppu.window_at if ppu.drawing_line else 0
+    if ppu.writes and ppu.drawing_line:
+        _pack_line(record["line"], ppu)
     record["cyc"], record["div"], record["reload"] = bus.cyc, bus.timer.counter, bus.timer.reload
     record["late"] = bus.interrupts.late
     record["keys"], record["stopped"] = bus.joypad.keys, bus.joypad.stopped
@@ -95,9 +118,11 @@ def unpack(
     cartridge: Cartridge,
     strict_video_access: bool = True,
     fixed_frames: bool = False,
+    by_pixel: bool = False,
 ) -> Machine:
     """Return the machine of a row, shape (1,); the rest is that of :class:`Machine`."""
-    machine, record = Machine(cartridge, strict_video_access, fixed_frames), row[0]
+    machine = Machine(cartridge, strict_video_access, fixed_frames, by_pixel)
+    record = fitted(row, by_pixel)[0]
     bus, ppu, timer = machine.bus, machine.ppu, machine.bus.timer
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU), (bus.apu, _APU)):
         for name in names:
@@ -108,6 +133,8 @@ def unpack(
     bus.apu.step, bus.apu.lengths = int(record["sound_step"]), record["lengths"].tolist()
     bus.apu.high = bool(timer.counter & SEQUENCER_BIT)
     ppu.delay, ppu.window_at = int(record["delay"]), int(record["window_at"])
+    if by_pixel:
+        _unpack_line(record["line"].tolist(), ppu)
     bus.interrupts.late = int(record["late"])
     bus.joypad.keys, bus.joypad.stopped = int(record["keys"]), bool(record["stopped"])
     _unpack_serial(record, bus)

@@ -58,8 +58,14 @@ def next_picture(machine: npt.NDArray[Any], common: Common) -> Picture:
         reference = common.machine(machine)
         reference.run_frame()
         return np.frombuffer(bytes(reference.ppu.picture), np.uint8).reshape(HEIGHT, WIDTH)
-    strict, fixed = common.machine_options
-    console = Console(common.cartridge, machine, strict_video_access=strict, fixed_frames=fixed)
+    strict, fixed, _ = common.machine_options
+    console = Console(
+        common.cartridge,
+        machine,
+        strict_video_access=strict,
+        fixed_frames=fixed,
+        accuracy=common.config.accuracy,
+    )
     console.run_frame()
     return console.picture
 

@@ -44,7 +44,7 @@ def save_state(path: str | Path, row: Any, cartridge: Cartridge) -> None:
 
 
 def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
-    """Return the row of a machine from a file, shape (1,).
+    """Return the row of a machine from a file, shape (1,), exact within a line or not as it was.
 
     Raises
     ------
@@ -54,8 +54,9 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
         Naming the file and what is wrong: no save state, another version or ROM, cut short, or a
         row that no machine can be in.
     """
-    dtype, name = state_dtype(cartridge.ram_size), show_path(path)
-    content = read_regular(path, _LONGEST_HEADER + dtype.itemsize)
+    kinds = [state_dtype(cartridge.ram_size, by_pixel) for by_pixel in (False, True)]
+    sizes, name = {dtype.itemsize: dtype for dtype in kinds}, show_path(path)
+    content = read_regular(path, _LONGEST_HEADER + max(sizes))
     head, _, body = content.partition(b"\n")
     header = _header(head)
     for field, wanted in (("format", FORMAT), ("version", VERSION)):
@@ -66,12 +67,12 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
         raise StateError(
             f"{name}: rom_sha256 is {given}: of another ROM than this one, {cartridge.sha256!r}"
         )
-    if not header.get("row") == len(body) == dtype.itemsize:
+    if header.get("row") != len(body) or len(body) not in sizes:
         raise StateError(
-            f"{name}: row has {len(body)} bytes, must have {dtype.itemsize}: the file is cut short "
-            "or damaged"
+            f"{name}: row has {len(body)} bytes, must have {kinds[0].itemsize}: the file is cut "
+            "short or damaged"
         )
-    row = np.frombuffer(body, dtype).copy()
+    row = np.frombuffer(body, sizes[len(body)]).copy()
     try:
         validate_rows(row, cartridge)
     except StateError as error:

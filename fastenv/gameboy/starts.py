@@ -154,6 +154,9 @@ def load_bank(path: Any, cartridge: Cartridge) -> Starts:
         if given != value:
             raise StateError(f"{name}: {field} is {show(given)}, must be {value!r}")
     dtype = state_dtype(cartridge.ram_size)
+    exact = state_dtype(cartridge.ram_size, by_pixel=True)
+    if rows.ndim == 2 and rows.shape[1] == exact.itemsize:
+        dtype = exact
     count = rows.shape[0] if rows.ndim else 0
     for field, array, size in (("rows", rows, dtype.itemsize), ("frames", frames, WHOLE.plane)):
         if array.dtype != np.uint8 or array.shape != (count, size) or not count:

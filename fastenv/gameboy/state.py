@@ -109,10 +109,24 @@ _FIXED = [
 ]
 
 
+_MACHINE = (*(field[0] for field in _FIXED), "cart")
+# Writes in mode 3 of the line that a row stands in; in rows of machines that are exact within a
+# line (docs/gameboy.md, 8.4).
+_LINE: list[Any] = [("line", "u1", (t.LINE_BYTES,))]
+
+
 @lru_cache
-def state_dtype(cart_ram: int) -> np.dtype[Any]:
-    """Return the dtype of a row of a machine whose cartridge has so many bytes of RAM."""
-    return np.dtype([*_FIXED, ("cart", "u1", (cart_ram,))], align=True)
+def state_dtype(cart_ram: int, by_pixel: bool = False) -> np.dtype[Any]:
+    """Return the dtype of a row of a machine.
+
+    Parameters
+    ----------
+    cart_ram : int
+        Bytes of RAM of the cartridge.
+    by_pixel : bool
+        Whether its pictures are exact within a line.
+    """
+    return np.dtype([*_FIXED, ("cart", "u1", (cart_ram,)), *_LINE * by_pixel], align=True)
 
 
 # -- environments ----------------------------------------------------------------------------------
@@ -139,7 +153,7 @@ _EPISODE: list[Any] = [
 _EPISODE_BYTES = 128
 _EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE),))]
 EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
-TAIL_OF_LANE = ("cart", "stack", "visits", "values")
+TAIL_OF_LANE = ("cart", "stack", "visits", "values", "line")
 
 
 def tail_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
@@ -149,7 +163,11 @@ def tail_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
 
 @lru_cache
 def lane_dtype(
-    cart_ram: int, stack: tuple[int, int], visits: int, values: int = 0
+    cart_ram: int,
+    stack: tuple[int, int],
+    visits: int,
+    values: int = 0,
+    by_pixel: bool = False,
 ) -> np.dtype[Any]:
     """Return the dtype of a row of an environment.
 
@@ -163,6 +181,8 @@ def lane_dtype(
         Bytes of what is remembered of visited cells.
     values : int
         Bytes of the rewards of a RAM map; with none there is no such field.
+    by_pixel : bool
+        Whether pictures are exact within a line.
     """
     tail: list[Any] = [
         ("cart", "u1", (cart_ram,)),
@@ -171,7 +191,7 @@ def lane_dtype(
     ]
     if values:
         tail.append(("values", "u1", (values,)))
-    return np.dtype([*_FIXED, *_EPISODE, *tail], align=True)
+    return np.dtype([*_FIXED, *_EPISODE, *tail, *_LINE * by_pixel], align=True)
 
 
 def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
@@ -181,14 +201,15 @@ def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
     ----------
     row : record or ndarray of one
     cart_ram : int
-        Bytes of RAM of the cartridge.
+        Bytes of RAM of the cartridge. The machine is exact within a line if the row's is.
 
     Raises
     ------
     StateError
         If the row is neither, or of another cartridge.
     """
-    record, machine = np.asarray(row).reshape(-1), np.zeros(1, state_dtype(cart_ram))
+    record = np.asarray(row).reshape(-1)
+    machine = np.zeros(1, state_dtype(cart_ram, "line" in (record.dtype.names or ())))
     for name in machine.dtype.names or ():
         fields: Any = record.dtype.fields or {}
         if len(record) != 1 or name not in fields or fields[name][0] != machine.dtype[name]:
@@ -198,6 +219,21 @@ def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
             )
         machine[name] = record[name]
     return machine
+
+
+def fitted(rows: np.ndarray[Any, Any], by_pixel: bool) -> np.ndarray[Any, Any]:
+    """Return rows of machines as those of machines that are exact within a line, or are not.
+
+    In the first case the line that a row stands in has no writes so far, in the second one it goes
+    on as one without.
+    """
+    dtype = state_dtype(rows.dtype["cart"].itemsize, by_pixel)
+    if rows.dtype == dtype:
+        return rows
+    made = np.zeros(rows.shape, dtype)
+    for name in _MACHINE:
+        made[name] = rows[name]
+    return made
 
 
 # What a lane reads at its next reset.
@@ -320,6 +356,8 @@ RULES_DTYPE = np.dtype(
         ("num_starts", "i4"),
         ("start_bytes", "i4"),
         ("goal_bytes", "i4"),  # a part of the stack, its end
+        ("line_at", "i4"),  # writes in mode 3, where pictures are exact within a line
+        ("line_bytes", "i4"),  # 0 where they are not
         ("values_at", "i4"),  # of the rewards of the last step, eight bytes each
         ("num_fields", "i4"),
         ("num_loads", "i4"),
@@ -364,6 +402,7 @@ SHARED_DTYPE = np.dtype(
         ("has_clock", "i2"),
         ("video_is_open", "i2"),  # to the processor at any time (docs/gameboy.md, 5.5)
         ("fixed_frames", "i2"),  # they end every 70,224 T (docs/gameboy.md, 13)
+        ("by_pixel", "i2"),  # writes in mode 3 change the line (docs/gameboy.md, 8.4)
         ("read_ones", "u1", (0x80,)),  # bits of registers that read as 1
         # The bits of a byte as eight bytes in memory order, the highest bit first.
         ("spread", "u8", (256,)),
@@ -380,6 +419,7 @@ def shared_record(
     starts: Any = None,
     strict_video_access: bool = True,
     fixed_frames: bool = False,
+    by_pixel: bool = False,
     tables: Mapping[str, Any] = MappingProxyType({}),
 ) -> np.ndarray[Any, Any]:
     """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
@@ -397,6 +437,8 @@ def shared_record(
         Whether the display closes video memory to the processor while it reads it.
     fixed_frames : bool
         Whether frames end every 70,224 T, whatever the display does.
+    by_pixel : bool
+        Whether writes in mode 3 change the line from their pixel on.
     tables : mapping of str to ndarray
         Fields, loads, steps and terms of a RAM map.
     """
@@ -412,6 +454,7 @@ def shared_record(
     head["has_clock"] = cartridge.has_clock
     head["mbc"], head["read_ones"] = cartridge.mbc, t.READ_ONES
     head["video_is_open"], head["fixed_frames"] = not strict_video_access, fixed_frames
+    head["by_pixel"] = by_pixel
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     head["spread"] = bits.view(np.uint64)[:, 0]
     record["rom"] = rom
@@ -460,6 +503,8 @@ CONSTANTS = {
     name: getattr(t, name)
     for name in (
         "M_CYCLE", "LINE", "LINES", "VISIBLE", "FRAME", "WIDTH", "HEIGHT", "SCAN_END", "DRAW_END",
+        "PIPELINE_BEGIN", "LAST_DRAW", "MOST_WRITES", "LINE_BEGAN", "LINE_SEEN", "LINE_COUNT",
+        "LINE_WRITES", "LINE_BYTES",
         "WINDOW_TIME", "WINDOW_BEGIN", "LAST_WX", "FIRST_LINE_LATE", "NEXT_LY", "OBJECTS_A_LINE",
         "SERIAL_BIT", "SERIAL_BITS", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME",
         "DMA_BLOCKS", "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK", "SEQUENCER_BIT", "WAVE_BYTES",

@@ -24,6 +24,9 @@ LAST_WX = 165  # with which there is one
 FIRST_LINE_LATE = 2  # and what delays it in the first line after the display was turned on
 NEXT_LY = LINE - M_CYCLE  # LY counts on, one machine cycle before its line
 OBJECTS_A_LINE = 10
+PIPELINE_BEGIN = 82  # the first pixel leaves its queue (docs/gameboy.md, 8.4)
+LAST_DRAW = NEXT_LY - 8  # a line that writes would draw out further ends here
+MOST_WRITES = 50  # in mode 3 of a line: a write takes two machine cycles
 
 # -- the clock of an MBC3: which bits its five registers have (docs/gameboy.md, 11) --
 CLOCK_MASKS = (0x3F, 0x3F, 0x1F, 0xFF, 0xC1)
@@ -88,6 +91,12 @@ class IO(IntEnum):
     WY = 0x4A
     WX = 0x4B
     IE = 0xFF
+
+
+# What a line of the picture is drawn from, and where a row notes what was written to it in mode 3.
+LINE_REGISTERS = (IO.SCY, IO.SCX, IO.LCDC, IO.WX, IO.WY, IO.BGP, IO.OBP0, IO.OBP1)
+LINE_BEGAN, LINE_SEEN, LINE_COUNT, LINE_WRITES = 0, 8, 9, 10
+LINE_BYTES = LINE_WRITES + 3 * MOST_WRITES
 
 
 class Interrupt(IntEnum):

@@ -26,9 +26,15 @@ from fastenv.gameboy.tables import (
     DRAW_END,
     FRAME,
     IO,
+    LAST_DRAW,
     LENGTHS,
     LINE,
+    LINE_COUNT,
+    LINE_REGISTERS,
+    LINE_SEEN,
+    LINE_WRITES,
     M_CYCLE,
+    MOST_WRITES,
     SCAN_END,
     SERIAL_BITS,
     SERIAL_PHASE,
@@ -86,9 +92,9 @@ def validate_rows(rows: Array, cartridge: Cartridge) -> None:
     StateError
         Naming the first bad lane, the field and what is allowed.
     """
-    dtype = state_dtype(cartridge.ram_size)
-    if rows.dtype != dtype:
-        raise StateError(f"state rows must have dtype state_dtype({cartridge.ram_size})")
+    size = cartridge.ram_size
+    if rows.dtype not in (state_dtype(size), state_dtype(size, by_pixel=True)):
+        raise StateError(f"state rows must have dtype state_dtype({size})")
     validate_machines(rows, cartridge)
 
 
@@ -96,6 +102,13 @@ def validate_machines(rows: Array, cartridge: Cartridge) -> None:
     """Check the fields that a machine has, of rows that may have more; see `validate_rows`."""
     for section in (_processor, _times, _registers, _sound, _cartridge, _rest):
         refuse_bad(section(rows, cartridge))
+    if _by_pixel(rows):
+        refuse_bad(_line(rows))
+
+
+def _by_pixel(rows: Array) -> bool:
+    """Whether the machines are exact within a line."""
+    return "line" in (rows.dtype.names or ())
 
 
 def refuse_bad(checks: Iterable[Check]) -> None:
@@ -126,7 +139,7 @@ def _processor(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
 def _times(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
     yield from _cycles(rows, "cyc", 0, _LONGEST)
     yield from _cycles(rows, "dot", DOT_AT_POWER_UP, LATEST_DOT)
-    yield outside(rows, "delay", 0, LONGEST_DELAY)
+    yield outside(rows, "delay", 0, LAST_DRAW - DRAW_END if _by_pixel(rows) else LONGEST_DELAY)
     yield from _cycles(rows, "div", 0, 0xFFFF)
     yield from _cycles(rows, "serial_left", 0, SERIAL_TIME)
     yield from _cycles(rows, "dma_left", 0, DMA_TIME)
@@ -167,13 +180,47 @@ def _display(rows: Array, on: Array) -> Iterator[Check]:
     match = rows["lyc_match"] == (rows["high"][:, IO.LYC] == compared)
     yield "lyc_match", on & (compared >= 0) & ~match, "must be 1 where LYC is LY, else 0"
     yield outside(rows, "late", 0, 0x1F)
-    line, at = np.divmod(rows["dot"], LINE)
-    drawing = (at >= SCAN_END) & (at <= DRAW_END + rows["delay"]) & (line >= 0) & (line < VISIBLE)
-    late = (rows["delay"] > 0) & ~(on & drawing)
-    yield "delay", late, "must be 0 but in mode 3"
+    yield "delay", (rows["delay"] > 0) & ~(on & _drawing(rows)), "must be 0 but in mode 3"
+    if _by_pixel(rows):  # the window may begin several times on a line
+        return
     drawn = np.where(rows["dot"] < VISIBLE * LINE, ly + (mode == HBLANK), VISIBLE)
     most = np.where(on & (rows["dot"] >= 0), np.minimum(drawn, VISIBLE), 0)
     yield "window_line", rows["window_line"] > most, "must not be above the lines drawn"
+
+
+def _drawing(rows: Array) -> Array:
+    """Whether the time is in mode 3 of a line."""
+    line, at = np.divmod(rows["dot"], LINE)
+    within = (at >= SCAN_END) & (at <= DRAW_END + rows["delay"])
+    return np.asarray(within & (line >= 0) & (line < VISIBLE))
+
+
+def _line(rows: Array) -> Iterator[Check]:
+    """Check what is noted of writes in mode 3 of the line."""
+    line, high = rows["line"].astype(np.int32), rows["high"]
+    count = line[:, LINE_COUNT]
+    on = high[:, IO.LCDC] & 0x80 != 0
+    most = np.where(on & _drawing(rows), MOST_WRITES, 0)
+    yield "line", count > most, f"must have 0 to {MOST_WRITES} writes, and none but in mode 3"
+    writes = line[:, LINE_WRITES:].reshape(len(rows), MOST_WRITES, 3)
+    used = np.arange(MOST_WRITES) < count[:, None]
+    unused = writes.any(axis=2) & ~used
+    nothing = (count == 0) & line[:, :LINE_COUNT].any(axis=1)
+    yield "line", unused.any(axis=1) | nothing, "must be 0 behind its writes, and where it has none"
+    yield "line", line[:, LINE_SEEN] > 1, f"byte {LINE_SEEN} must be 0 or 1"
+    cycles = writes[:, :, 0]
+    early = used & (cycles < SCAN_END // M_CYCLE)
+    early[:, 1:] |= used[:, 1:] & (cycles[:, 1:] <= cycles[:, :-1])
+    late = used & (cycles * M_CYCLE >= (rows["dot"] % LINE)[:, None])
+    yield (
+        "line",
+        (early | late).any(axis=1),
+        "its writes must be in order, in mode 3 and before now",
+    )
+    unknown = used & ~np.isin(writes[:, :, 1], LINE_REGISTERS)
+    yield "line", unknown.any(axis=1), "must have writes to registers of the display alone"
+    off = used & (writes[:, :, 1] == IO.LCDC) & (writes[:, :, 2] & 0x80 == 0)
+    yield "line", off.any(axis=1), "no write may have turned the display off"
 
 
 def _sound(rows: Array, cartridge: Cartridge) -> Iterator[Check]:

@@ -64,6 +64,7 @@ def assert_same(machine, console, drawn):
 def reloaded(machine):
     """Return the machine that its row stands for."""
     options = {"strict_video_access": machine.ppu.strict, "fixed_frames": machine.fixed_frames}
+    options["by_pixel"] = machine.ppu.by_pixel
     return unpack(pack(machine), machine.cartridge, **options)
 
 

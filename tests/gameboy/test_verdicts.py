@@ -1,5 +1,6 @@
 """How test ROMs tell whether they passed, each way with a ROM of our own."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -66,8 +67,30 @@ def test_digits_of_an_empty_screen_are_none(tmp_path):
 @pytest.mark.parametrize(("gray", "result"), [(255, "passed"), (0, "failed")])
 def test_pictures_beside_the_rom(tmp_path, name, gray, result):
     Image.fromarray(np.full((144, 160), gray, np.uint8)).save(tmp_path / name)
-    found = judge(tmp_path / "x.gb", ENDLESS)
+    found = judge(tmp_path / "x.gb", b"\xaf\xe0\x47" + ENDLESS)  # BGP hides the logo
     assert (found.here, found.way) == (result, "picture")
+
+
+def test_vram_has_the_logo_where_a_picture_judges(tmp_path):
+    Image.fromarray(np.full((144, 160), 255, np.uint8)).save(tmp_path / "x.png")
+    assert judge(tmp_path / "x.gb", ENDLESS).here == "failed"
+
+
+def test_results_by_pixel_are_added_to_a_record(tmp_path, capsys):
+    from tools.gameboy.acceptance import main
+
+    Image.fromarray(np.full((144, 160), 255, np.uint8)).save(tmp_path / "x.png")
+    judge(tmp_path / "x.gb", b"\xaf\xe0\x47" + ENDLESS)
+    out = tmp_path / "record.json"
+    command = [str(tmp_path), "--out", str(out)]
+    assert main(command) == 0
+    assert main([*command, "--accuracy", "pixel"]) == 0
+    record = json.loads(out.read_text())
+    assert record["roms"]["x.gb"]["pixel"] == record["roms"]["x.gb"]["result"] == "passed"
+    assert record["suites"]["x.gb"]["pixel"] == 1
+    (tmp_path / "y.gb").write_bytes((tmp_path / "x.gb").read_bytes())
+    assert main([*command, "--accuracy", "pixel"]) == 2
+    assert "is not a record of these ROMs" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("text", "result"), [(b"Passed", "passed"), (b"Failed", "failed")])

@@ -8,8 +8,9 @@ at $FF82 (in folders named gbmicrotest), as hexadecimal digits on the screen tha
 file's name behind ``dmg08_out``, or as a picture, which lies beside them as ``NAME.png`` or
 ``NAME_dmg08.png``. Those expected to fail stand in a file, one path a line, relative to a folder
 above; default is ``acceptance.txt`` beside this file. ``--out FILE`` writes what each ROM came to,
-with its hash, as JSON, and suites, the folders in FOLDER, in numbers. ``--pyboy`` asks PyBoy the
-same; what FILE already says of PyBoy and the same ROM is kept.
+with its hash, as JSON, and suites, the folders in FOLDER, in numbers. ``--accuracy pixel`` adds
+to FILE what the same ROMs came to where pictures are exact within a line. ``--pyboy`` asks PyBoy
+the same; what FILE already says of PyBoy and the same ROM is kept.
 """
 
 from __future__ import annotations
@@ -28,8 +29,9 @@ from typing import Any
 from fastenv._version import __version__
 from fastenv.errors import ConfigError, FileError
 from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
+from fastenv.gameboy.config import BY_LINE, BY_PIXEL
 from tools.gameboy.subjects import OurMachine, PyBoyMachine, Subject
-from tools.gameboy.verdicts import MINUTE, PASSED, Way, is_of_another_model, way_of
+from tools.gameboy.verdicts import MINUTE, PASSED, PICTURE, Way, is_of_another_model, way_of
 
 EXPECTED = Path(__file__).with_suffix(".txt")
 _COLOUR = 0x143  # in the header
@@ -69,6 +71,7 @@ def run_rom(
     frames: int = MINUTE,
     known: Mapping[str, str] | None = None,
     asks_pyboy: bool = False,
+    accuracy: str = BY_LINE,
 ) -> Result:
     """Run a test ROM.
 
@@ -81,6 +84,8 @@ def run_rom(
         What PyBoy came to with ROMs of these hashes.
     asks_pyboy : bool
         Whether PyBoy runs it too, if it is not known and says anything about this machine.
+    accuracy : {"line", "pixel"}
+        That of our machine.
     """
     way = way_of(path, frames)
     try:
@@ -92,7 +97,7 @@ def run_rom(
         return Result("unsupported", way.name, hashlib.sha256(data).hexdigest())
     except (OSError, FileError, ConfigError):  # the others are worth running all the same
         return Result("unreadable", way.name, hashlib.sha256(b"").hexdigest())
-    here = _judge(OurMachine(cartridge), way)
+    here = _judge(OurMachine(cartridge, accuracy, way.name == PICTURE), way)
     if here != PASSED and is_of_another_model(path):
         here = "other model"
     digest = hashlib.sha256(data).hexdigest()
@@ -170,6 +175,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parse.add_argument("--frames", type=int, default=MINUTE, help=f"at most; default {MINUTE}")
     parse.add_argument("--out", type=Path, metavar="FILE", help="JSON of all results")
     parse.add_argument("--pyboy", action="store_true", help="ask PyBoy too")
+    parse.add_argument("--accuracy", choices=(BY_LINE, BY_PIXEL), default=BY_LINE, help="of ours")
     args = parse.parse_args(argv)
     if args.frames < 1:
         parse.error(f"--frames {args.frames}: must be at least 1")
@@ -181,10 +187,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         expected = read_expected(args.expected)
         known = _known_of_pyboy(args.out)
         results = {
-            path.relative_to(args.folder).as_posix(): run_rom(path, args.frames, known, args.pyboy)
+            path.relative_to(args.folder).as_posix(): run_rom(
+                path, args.frames, known, args.pyboy, args.accuracy
+            )
             for path in roms
         }
-        if args.out is not None:
+        if args.out is not None and args.accuracy == BY_PIXEL:
+            args.out.write_text(_with_column(args.out, results), encoding="utf-8")
+        elif args.out is not None:
             args.out.write_text(_record(results), encoding="utf-8")
     except (ConfigError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -230,14 +240,53 @@ def suites_of(results: Mapping[str, Result]) -> dict[str, dict[str, int]]:
 
 def _record(results: Mapping[str, Result]) -> str:
     """Return the results as JSON, a line for each ROM."""
-    head: dict[str, Any] = {"fastenv": __version__, "pyboy": _pyboy_version()}
-    lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
-    suites = [f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in suites_of(results).items()]
-    roms = [
-        f"  {json.dumps(name)}: "
-        + json.dumps({"result": r.here, "pyboy": r.pyboy, "way": r.way, "sha256": r.sha256})
+    roms = {
+        name: {"result": r.here, "pyboy": r.pyboy, "way": r.way, "sha256": r.sha256}
         for name, r in results.items()
+    }
+    head = {"fastenv": __version__, "pyboy": _pyboy_version()}
+    return _json({**head, "suites": suites_of(results), "roms": roms})
+
+
+def _with_column(path: Path, results: Mapping[str, Result]) -> str:
+    """Return a record with what its ROMs came to by pixel, of those that were run.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or has not the same ROMs.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        for name, result in results.items():
+            if content["roms"][name]["sha256"] != result.sha256:
+                raise ConfigError(f"--out {path}: has another ROM {name}")
+            if content["roms"][name]["way"] == result.way:  # else its picture is not at hand
+                content["roms"][name]["pixel"] = result.here
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ConfigError(f"--out {path}: is not a record of these ROMs") from error
+    for suite, numbers in content["suites"].items():
+        counted = [
+            rom
+            for name, rom in content["roms"].items()
+            if name.split("/")[0] == suite and rom["result"] not in _NOT_COUNTED
+        ]
+        if all("pixel" in rom for rom in counted):
+            numbers["pixel"] = sum(rom["pixel"] == PASSED for rom in counted)
+    return _json(content)
+
+
+def _json(content: Mapping[str, Any]) -> str:
+    """Return a record as JSON, a line for each suite and ROM."""
+    lines = [
+        f" {json.dumps(key)}: {json.dumps(value)},"
+        for key, value in content.items()
+        if key not in ("suites", "roms")
     ]
+    suites, roms = (
+        [f"  {json.dumps(name)}: {json.dumps(value)}" for name, value in content[key].items()]
+        for key in ("suites", "roms")
+    )
     parts = [",\n".join(suites), ' },\n "roms": {', ",\n".join(roms)]
     return "{\n" + "\n".join([*lines, ' "suites": {', *parts]) + "\n }\n}\n"
 

@@ -169,7 +169,7 @@ def _masked_shade(ppu: Ppu, y: int, x: int) -> int | None:
     On the console nobody sees it (docs/gameboy.md, 8.3).
     """
     ppu.ly = y
-    objects = sorted(line_objects(ppu), key=lambda i: ppu.oam[i + 1])
+    objects = sorted(line_objects(ppu, bool(ppu.lcdc & 0x04)), key=lambda i: ppu.oam[i + 1])
     if object_shade(ppu, objects, x, behind=1) is not None:
         return None
     shades = (object_shade(ppu, [i], x, behind=1) for i in objects)

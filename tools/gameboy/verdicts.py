@@ -22,6 +22,7 @@ from tools.gameboy.subjects import Subject
 
 Array = np.ndarray[Any, Any]
 PASSED, FAILED, SILENT = "passed", "failed", "no verdict"
+PICTURE = "picture"
 MINUTE = 3600  # frames: some suites of many parts need most of it
 _PICTURE_FRAMES = 60
 _FIRST_PICTURE = 4  # the first may still show what was there at power-up
@@ -33,7 +34,8 @@ _TILES, _MAP, _MAP_BYTES = 0x8000, 0x9800, 0x400
 _TEXTS = ((b"Passed", PASSED), (b"Failed", FAILED))
 # Gambatte's names: the two machines may have the same result, or one each.
 _OUT = re.compile(r"dmg08(?:_cgb04c)?_out([0-9A-F]+|audio[01])")
-_PICTURE_NAMES = ("{}.png", "{}_dmg08.png", "{}_dmg08_cgb04c.png")
+# The first is there: those without a model in their names may be of another one.
+_PICTURE_NAMES = ("{}_dmg08.png", "{}_dmg08_cgb04c.png", "{}.png")
 # Behind the last hyphen of mooneye's names: models, or letters of families of them.
 _MODELS = re.compile(r"(?:dmg0|dmg[ABC]+|mgb|sgb2?|cgb0?[A-E]*|agb?|ags|[GSCA])+")
 
@@ -79,7 +81,7 @@ def way_of(path: Path, frames: int = MINUTE) -> Way:
         picture = path.with_name(name.format(path.stem))
         if picture.exists():
             judge = partial(_looks_like, wanted=_read_shades(picture))
-            return Way("picture", judge, min(frames, _PICTURE_FRAMES), FAILED)
+            return Way(PICTURE, judge, min(frames, _PICTURE_FRAMES), FAILED)
     if "gbmicrotest" in path.as_posix():
         return Way("$FF82", _page, min(frames, _PICTURE_FRAMES))
     return Way("registers, serial, $A000 or text", _says, frames)

@@ -207,10 +207,8 @@ class Bus:
                 ppu.write_lyc(value)
             case IO.DMA:
                 self._start_dma(value)
-            case IO.WY | IO.WX:
-                ppu.write_window(IO(low).name.lower(), value)
-            case IO.SCY | IO.SCX | IO.BGP | IO.OBP0 | IO.OBP1:
-                setattr(ppu, IO(low).name.lower(), value)
+            case IO.SCY | IO.SCX | IO.BGP | IO.OBP0 | IO.OBP1 | IO.WY | IO.WX:
+                ppu.write_register(IO(low), value)
             case _ if low >= HRAM & 0xFF:
                 self.hram[low - 0x80] = value
             case _ if IO.NR10 <= low < IO.LCDC:

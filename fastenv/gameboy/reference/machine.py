@@ -28,6 +28,8 @@ class Machine:
         Whether the display closes video memory to the processor (docs/gameboy.md, 5.5).
     fixed_frames : bool
         Whether frames end every 70,224 T, whatever the display does (docs/gameboy.md, 13).
+    by_pixel : bool
+        Whether writes in mode 3 change the line from their pixel on (docs/gameboy.md, 8.4).
 
     Attributes
     ----------
@@ -36,14 +38,18 @@ class Machine:
     """
 
     def __init__(
-        self, cartridge: Cartridge, strict_video_access: bool = True, fixed_frames: bool = False
+        self,
+        cartridge: Cartridge,
+        strict_video_access: bool = True,
+        fixed_frames: bool = False,
+        by_pixel: bool = False,
     ) -> None:
         self.cartridge: Cartridge = cartridge
         self.fixed_frames: bool = fixed_frames
         self.bus: Bus = Bus(cartridge)
         self.cpu: Cpu = Cpu(self.bus)
         self.ppu: Ppu = self.bus.ppu
-        self.ppu.strict = strict_video_access
+        self.ppu.strict, self.ppu.by_pixel = strict_video_access, by_pixel
         self._power_up()
 
     def _power_up(self) -> None:

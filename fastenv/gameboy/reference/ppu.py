@@ -1,16 +1,20 @@
 """The display (docs/gameboy.md, 8)."""
 
 from fastenv.gameboy.reference.interrupts import Interrupts
+from fastenv.gameboy.reference.pipeline import Drawn, Write, draw
 from fastenv.gameboy.reference.render import line_objects, render_line
 from fastenv.gameboy.tables import (
     DRAW_END,
     FIRST_LINE_LATE,
     FRAME,
     HEIGHT,
+    IO,
     LAST_WX,
     LINE,
+    LINE_REGISTERS,
     LINES,
     M_CYCLE,
+    MOST_WRITES,
     NEXT_LY,
     SCAN_END,
     VISIBLE,
@@ -35,6 +39,8 @@ class Ppu:
         As STAT and LY show them.
     strict : bool
         Whether video memory is closed to the processor while the display reads it.
+    by_pixel : bool
+        Whether writes in mode 3 change the line from their pixel on.
     """
 
     vram: bytearray
@@ -63,6 +69,13 @@ class Ppu:
         self.window_line: int = 0  # lines of this frame on which the window was drawn
         self.delay: int = 0  # of the end of mode 3 on this line, in T
         self.window_at: int = 0  # T of this line at which the window begins; 0: not at all
+        self.windows: int = 0  # of these lines, those on this line
+        self.drawn_at: int = 0  # T of this line at which it was drawn
+        # -- writes in mode 3 of this line, if they change it (docs/gameboy.md, 8.4) --
+        self.by_pixel: bool = False
+        self.began: list[int] = []  # LINE_REGISTERS before the first of them
+        self.began_wy_seen: bool = False
+        self.writes: list[Write] = []
         self.frame_done: bool = False
         self.drawing = False  # whether anybody will look at this frame
         self.picture: bytearray = bytearray(BLANK)  # shades, 0 white to 3 black, row by row
@@ -132,6 +145,7 @@ class Ppu:
     def _tick_line(self, at: int) -> None:
         if at == SCAN_END:
             self._plan_line()
+            self.writes, self.drawn_at = [], 0
             self.mode = DRAW
             self._set_source(None)
         if not self.drawing_line:
@@ -168,7 +182,7 @@ class Ppu:
         if not self.lcdc & 0x02:
             return
         columns = set()
-        for x in sorted(self.oam[i + 1] for i in line_objects(self)):
+        for x in sorted(self.oam[i + 1] for i in line_objects(self, bool(self.lcdc & 0x04))):
             if x >= 168:
                 continue
             in_window = window and x > self.wx
@@ -180,6 +194,40 @@ class Ppu:
             self.delay += takes
             if window and not in_window:
                 self.window_at += takes
+
+    def write_register(self, register: IO, value: int) -> None:
+        """Set a register that the picture is drawn from."""
+        ending = self.source == HBLANK and self.dot_of_line == self.drawn_at
+        if self.by_pixel and self.on and (self.drawing_line or ending):
+            self._note_write(Write(self.dot_of_line, register, value))
+        elif register in (IO.LCDC, IO.WX, IO.WY):
+            self.write_window(register.name.lower(), value)
+        else:
+            setattr(self, register.name.lower(), value)
+
+    def _note_write(self, write: Write) -> None:
+        """Let a write in mode 3 change the line; one as mode 3 ends changes its last pixels."""
+        if len(self.writes) == MOST_WRITES:  # in rows from outside alone
+            self.writes.pop()
+        if not self.writes:
+            self.began = [getattr(self, register.name.lower()) for register in LINE_REGISTERS]
+            self.began_wy_seen = self.wy_seen
+        self.writes.append(write)
+        setattr(self, write.register.name.lower(), write.value)
+        if write.register in (IO.LCDC, IO.WY):
+            self.compare_wy()
+        if not self.drawing_line:
+            if self.drawing:
+                self._show(self.draw_writes((self.window_line - self.windows) % 256).shades)
+            return
+        self.window_at = 0
+        if write.register in (IO.LCDC, IO.SCX, IO.WX, IO.WY):
+            end = max(self.draw_writes(self.window_line).end, write.at)
+            self.delay, self.mode = end - DRAW_END, HBLANK if end == write.at else DRAW
+
+    def draw_writes(self, window_row: int) -> Drawn:
+        """Return what comes of this line with the writes that were made in it."""
+        return draw(self, self.began, self.began_wy_seen, window_row, self.writes)
 
     def write_window(self, name: str, value: int) -> None:
         """Set LCDC, WX or WY: a window that has not begun may begin elsewhere, or not at all."""
@@ -282,7 +330,7 @@ class Ppu:
         """
         was_on = self.on
         if was_on == bool(value & 0x80):
-            self.write_window("lcdc", value)
+            self.write_register(IO.LCDC, value)
             return
         self.lcdc = value
         if was_on and self.compared is None:
@@ -303,9 +351,17 @@ class Ppu:
 
     def _draw_line(self) -> None:
         """Draw a line as everything is at this moment; the window counts its lines anyway."""
-        seen = bool(self.window_at and self.lcdc & 0x01)
+        self.drawn_at = self.dot_of_line
+        if self.writes:
+            drawn = self.draw_writes(self.window_line)
+            self.windows, shades = drawn.windows, drawn.shades
+        else:
+            seen = bool(self.window_at and self.lcdc & 0x01)
+            self.windows, shades = int(seen), render_line(self, seen) if self.drawing else b""
         if self.drawing:
-            start = self.ly * WIDTH
-            self.picture[start : start + WIDTH] = render_line(self, seen)
-        if seen:
-            self.window_line += 1
+            self._show(shades)
+        self.window_line = (self.window_line + self.windows) % 256
+
+    def _show(self, shades: bytes) -> None:
+        """Put a line into the picture."""
+        self.picture[self.ly * WIDTH : (self.ly + 1) * WIDTH] = shades

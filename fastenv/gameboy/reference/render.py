@@ -26,12 +26,12 @@ class Display(Protocol):
     window_line: int
 
 
-def line_objects(ppu: Display) -> list[int]:
+def line_objects(ppu: Display, tall: bool) -> list[int]:
     """Return where in OAM the objects of line LY are: the first ten, wherever across they are."""
     if ppu.oam_taken:
         return []
-    tall = 16 if ppu.lcdc & 0x04 else 8
-    found = [i for i in range(0, 160, 4) if 0 <= ppu.ly + 16 - ppu.oam[i] < tall]
+    height = 16 if tall else 8
+    found = [i for i in range(0, 160, 4) if 0 <= ppu.ly + 16 - ppu.oam[i] < height]
     return found[:OBJECTS_A_LINE]
 
 
@@ -42,7 +42,7 @@ def render_line(ppu: Display, window: bool) -> bytes:
     if not ppu.lcdc & 0x01:
         shades = [0] * WIDTH
     if ppu.lcdc & 0x02:
-        objects = sorted(line_objects(ppu), key=lambda i: ppu.oam[i + 1])
+        objects = sorted(line_objects(ppu, bool(ppu.lcdc & 0x04)), key=lambda i: ppu.oam[i + 1])
         for x in range(WIDTH):
             shade = object_shade(ppu, objects, x, indices[x])
             if shade is not None:
