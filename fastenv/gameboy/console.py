@@ -118,12 +118,18 @@ class LinkedConsoles:
 
     def run_frames(self, frames: int, draw: bool = True) -> None:
         """Run frames, of which only the last is drawn."""
-        rows: list[Any] = []
-        pictures: list[Any] = []
-        for console in self.consoles:
-            rows += [console._bytes, console._shared]
-            pictures.append(console.picture.reshape(-1) if draw else None)
-        _core.advance_linked(*rows, frames, *pictures, self.consoles[0].skip_idle)
+        one, two = self.consoles
+        pictures = [console.picture.reshape(-1) if draw else None for console in self.consoles]
+        _core.advance_linked(
+            one._bytes,
+            one._shared,
+            two._bytes,
+            two._shared,
+            frames,
+            pictures[0],
+            pictures[1],
+            one.skip_idle,
+        )
 
 
 def check_clocks(one: np.ndarray[Any, Any], two: np.ndarray[Any, Any]) -> None:

@@ -20,7 +20,7 @@ def options_of(env_id):
     """Return options with which steps and episodes are short."""
     if env_id.startswith("SkullKing"):
         return {"opponents": "random"}
-    if env_id.startswith(("GameBoy", "LanternWalk")):
+    if env_id.startswith(("GameBoy", "LanternWalk")) and "Link" not in env_id:
         options = {"max_steps": 40, "sticky": 0.25, "start_state": None, "states": "lantern_walk"}
         frames = {"frames_per_step": 2, "release_after_frames": 1}
         return options if "Goal" in env_id else options | frames  # our goal is one of 24 frames

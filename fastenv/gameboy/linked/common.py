@@ -78,14 +78,15 @@ class LinkCommon:
     def _shared_of(self, side: int) -> np.ndarray:
         """Return the bytes of the shared record of a console, whose info is in columns of two."""
         common = self.sides[side]
-        record = common.shared().copy()
+        given = common.shared()
+        raw = given.view(np.uint8).copy()  # as bytes: what lies between fields stays 0
+        record = raw.view(given.dtype)
         if common.program is not None:
             columns: Any = self.info_dtype.fields
             for k, field in enumerate(common.program.fields):
                 if field.info:
                     of, offset = columns[field.name][:2]
                     record["fields"]["info_at"][0, k] = offset + side * (of.itemsize // SIDES)
-        raw = record.view(np.uint8)
         return np.concatenate([raw, np.zeros(-len(raw) % _LINE, np.uint8)])
 
     def lanes(self, rows: np.ndarray, side: int) -> np.ndarray:

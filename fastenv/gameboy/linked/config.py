@@ -118,5 +118,6 @@ def _pair(name: str, value: Any) -> tuple[Any, Any]:
     if isinstance(value, (tuple, list)):
         if len(value) != SIDES:
             raise refusal(name, value, "one for both sides, or two")
-        return tuple(value)  # type: ignore[return-value]
+        first, second = value
+        return first, second
     return value, value

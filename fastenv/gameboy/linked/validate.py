@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -58,8 +59,7 @@ def _of_one_machine(name: str, lanes: Array) -> Iterator[Check]:
     """Check what belongs to the episode of a console alone, which the link has for both."""
     for field in ("done", "ep_length", "ep_return"):
         yield f"{name}: {field}", lanes[field] != 0, "must be 0: both sides share it"
-    fields = lanes.dtype.fields
-    assert fields is not None
-    of, offset = fields[(lanes.dtype.names or ())[-1]][:2]
+    dtype: Any = lanes.dtype
+    of, offset = dtype.fields[dtype.names[-1]][:2]
     padding = lanes.view(np.uint8).reshape(len(lanes), -1)[:, offset + of.itemsize :]
     yield name, padding.any(axis=1), "its last bytes must be 0"
