@@ -119,6 +119,32 @@ class Pipeline:
         LCDC as the mixer sees it; LCDC and SCX as the fetchers see them.
     """
 
+    display: LineDisplay
+    writes: list[Write]
+    registers: dict[IO, int]
+    lcdc: int
+    fetch_lcdc: int
+    fetch_scx: int
+    time: int
+    x: int
+    scrolled: int
+    background: list[int]
+    fetched: int
+    address: int
+    tile: int
+    low: int
+    high: int
+    fetching_object: bool
+    wy_seen: bool
+    wx_is_new: bool
+    window_row: int
+    windows: int
+    window_column: int
+    in_window: bool
+    window_awaited: bool
+    inserts: bool
+    no_gap: bool
+
     def __init__(
         self,
         display: LineDisplay,
