@@ -24,7 +24,7 @@ from tools.figures.drmario import (  # noqa: E402
     risk_by_level,
     through_frames,
 )
-from tools.figures.drmario_bots import beside_bots, bot_matches, strongest  # noqa: E402
+from tools.figures.drmario_bots import beside_bots, bot_matches, fastest, strongest  # noqa: E402
 from tools.figures.games import (  # noqa: E402
     QUEST,
     game_boy_agents,
@@ -128,6 +128,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {
             "strongest": strongest,
+            "fastest": fastest,
             "matches": bot_matches,
             "learnt": beside_bots,
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),

@@ -72,3 +72,15 @@ def mean_of(each: Row, what: str) -> str:
 def of_games(record: Record) -> str:
     """Return the source of a table, and its games."""
     return f"{record.source}, {record.head['episodes']:,} games each."
+
+
+def fastest() -> str:
+    """Return the frames of the fastest clears that a beam found, of the games of each level."""
+    record = Record(records.RECORDS / "drmario-fastest.json")
+    made: dict[tuple[str, str], list[str]] = {}
+    for game in record.head["games"]:
+        frames = "not cleared" if game["frames"] is None else f"{game['frames']:,}"
+        made.setdefault((str(game["level"]), game["speed"]), []).append(frames)
+    rows = [[*where, *frames] for where, frames in made.items()]
+    heads = ("level", "speed", *(f"`S{k:03}`" for k in range(max(map(len, made.values())))))
+    return f"{table(heads, rows)}\n\n{record.source}, width {record.head['width']}."
