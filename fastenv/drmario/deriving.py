@@ -14,6 +14,7 @@ import numpy as np
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.planning import costs_of, occupied
+from fastenv.drmario.reachability import SPAWN
 from fastenv.drmario.state import COSTS_DTYPE
 
 
@@ -70,6 +71,6 @@ def write_costs(player: np.void, frame: int, extended: bool, record: np.void) ->
     cells = np.reshape([tile < t.FREE for tile in board], (t.ROWS, t.COLUMNS))
     record["occupied"] = np.packbits(cells, axis=1, bitorder="little")[:, 0]
     record["parity"], record["gravity"] = frame & 1, gravity
-    costs = costs_of(occupied(board), frame & 1, gravity, extended)
+    costs = costs_of(occupied(board), frame & 1, gravity, extended, SPAWN)
     record["costs"] = costs
     record["feasible"] = sum(cost != t.INFEASIBLE for cost in costs)

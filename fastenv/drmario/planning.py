@@ -21,9 +21,11 @@ from fastenv.drmario.tables import Button, Mode, Next
 
 @lru_cache(maxsize=256)
 def costs_of(
-    occupied: bytes, parity: int, gravity: int, extended: bool, root: Root = SPAWN
+    occupied: bytes, parity: int, gravity: int, extended: bool, root: Root
 ) -> tuple[int, ...]:
     """Return the 512 costs of a pill; boards come back, so answers are kept.
+
+    No argument has a default: with one, an answer would be kept under two keys.
 
     Parameters
     ----------

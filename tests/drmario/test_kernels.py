@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 
-from fastenv.drmario import encoding, kernels, layout, position, rewards
+from fastenv.drmario import encoding, kernels, layout, make_game, position, rewards
 from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.placement import new_game
+from fastenv.drmario.planning import costs_of
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import COEFFICIENTS, SHARED_DTYPE, derived_dtype, state_dtype
+from fastenv.engine import BatchEngine
 from fastenv.memory import aligned
 from fastenv.paths import callable_at
 from tests.rowcalls import unwritten
@@ -226,3 +228,12 @@ def test_constants_are_those_of_the_tables():
     assert layout.OBSERVATIONS[kernels.BITPLANE] == "bitplane"
     assert layout.OBSERVATIONS[kernels.EXTENDED] == "extended"
     assert layout.OBSERVATIONS[kernels.NONE] == "none"
+
+
+def test_a_decision_is_planned_once_for_rules_and_kernels():
+    engine = BatchEngine(make_game(level=3), 1, "numba")
+    costs_of.cache_clear()
+    engine.reset_many(seeds=0)
+    for _ in range(5):
+        engine.step_many(engine.mask.argmax(-1).astype(np.int32))
+    assert costs_of.cache_info().misses == 6  # that of the reset too
