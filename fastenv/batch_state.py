@@ -29,8 +29,8 @@ Array = npt.NDArray[Any]
 class BatchState:
     """Lanes of a game between two steps; arguments and attributes are those of ``BatchEngine``."""
 
-    game: Game
     spec: GameSpec
+    game: Game
     opponent: Opponent | None
     agent_seat: int | str
     obs_shape: tuple[int, ...]

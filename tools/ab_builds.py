@@ -70,6 +70,7 @@ CASES = {
     ),
     "gameboy-pixels": Case("GameBoyPixels-v0", **GAMEBOY),
     "gameboy-goal": Case("GameBoyGoal-v0", **GAMEBOY),
+    "gameboy-link": Case("GameBoyLink-v0", **GAMEBOY, options={"agents": "all"}),
     "lantern-walk": Case("LanternWalk-v0", **GAMEBOY),
 }  # fmt: skip
 

@@ -23,7 +23,7 @@ cdef enum:
     OBJECT_HIGH = 5
     WY_DELAY = 3
 
-cdef struct Drawn:
+cdef struct DrawnLine:
     int end  # T of the line at which mode 3 ends
     int windows  # how often the window began
 
@@ -335,7 +335,7 @@ cdef inline void shift(Pipeline* p) noexcept nogil:
 # -- a line ----------------------------------------------------------------------------------------
 
 
-cdef inline Drawn run_pipeline(Pipeline* p) noexcept nogil:
+cdef inline DrawnLine run_pipeline(Pipeline* p) noexcept nogil:
     cdef int begin = p.time, x
     p.time = SCAN_END - 2
     while p.time < begin:
@@ -351,7 +351,7 @@ cdef inline Drawn run_pipeline(Pipeline* p) noexcept nogil:
     if p.shades != NULL:
         for x in range(p.x if p.x > 0 else 0, WIDTH):
             p.shades[x] = 0  # the line took too long
-    return Drawn(p.time if p.time < LAST_DRAW else LAST_DRAW, p.windows)
+    return DrawnLine(p.time if p.time < LAST_DRAW else LAST_DRAW, p.windows)
 
 
 cdef inline void begin_pipeline(

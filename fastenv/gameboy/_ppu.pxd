@@ -8,7 +8,7 @@ from fastenv.gameboy._machine cimport (
     STEP_SCAN, STEP_VBLANK, STEP_VBLANK_LINE, VBLANK, Machine, begin_drawing, is_on, line_start, map_ram,
     request, stat_line,
 )
-from fastenv.gameboy._pipeline cimport Drawn, Pipeline, begin_pipeline, run_pipeline
+from fastenv.gameboy._pipeline cimport DrawnLine, Pipeline, begin_pipeline, run_pipeline
 from fastenv.gameboy._state cimport (
     DRAW_END, FIRST_LINE_LATE, FRAME, HEIGHT, INT_STAT, INT_VBLANK, LAST_WX, LINE, LINE_COUNT, LINE_SEEN, LINE_WRITES, LINES, M_CYCLE, MOST_WRITES, NEXT_LY, OBJECTS_A_LINE,
     R_BGP, R_LCDC, R_LYC, R_OBP0, R_OBP1, R_SCX, R_SCY, R_STAT, R_WX, R_WY, SCAN_END,
@@ -217,7 +217,7 @@ cdef inline bint is_seen(const Machine* m) noexcept nogil:
     return m.picture != NULL and (m.lines == NULL or m.lines[m.ly])
 
 
-cdef inline Drawn draw_writes(Machine* m, int window_row, bint shown) noexcept nogil:
+cdef inline DrawnLine draw_writes(Machine* m, int window_row, bint shown) noexcept nogil:
     # Draw a line in which registers were written (docs/gameboy.md, 8.4).
     cdef Pipeline p
     begin_pipeline(&p, m, window_row, m.picture + WIDTH * m.ly if shown else NULL)

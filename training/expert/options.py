@@ -31,8 +31,8 @@ class ExpertConfig(Options):
     )
     seeds: Text = option(
         "",
-        "part of the seeds of the game that episodes are drawn from, such as ``tuning`` in "
-        "Dr. Mario; empty draws them all",
+        "part of the seeds of the game that episodes are drawn from, such as ``tuning``; empty "
+        "draws them all",
     )
     share: Number = option(
         0.1, "share of the decisions that it is asked about", "above 0 and at most 1", gt=0, le=1

@@ -41,11 +41,22 @@ class LinkConfig(GameConfig):
     ram_map : str or Path, optional
         File of a RAM map that is looked at on each side: fields, rewards and ends (docs/gameboy.md,
         20.1). By default that of Lantern Duel where both sides play it.
-    frames_per_step, release_after_frames, stack_k, pixels, pixel_mode, action_codec, actions
-        As in :class:`fastenv.gameboy.config.GameBoyConfig`, the same on both sides; actions are no
-        bits.
-    allowed_buttons, strict_video_access, max_steps
-        The same.
+    frames_per_step : int
+        Frames of a step, on both sides, as all that follows.
+    release_after_frames : int
+        After which buttons are released, at most ``frames_per_step``.
+    stack_k : int
+        Frames that an observation shows.
+    pixels, pixel_mode, action_codec : str
+        As in :class:`fastenv.gameboy.config.GameBoyConfig`.
+    actions : tuple of chords, optional
+        Chords of buttons, one an action; no bits.
+    allowed_buttons : tuple of str, optional
+        Buttons that may be pressed.
+    strict_video_access : bool
+        Whether the display closes video memory to the processor.
+    max_steps : int, optional
+        Steps after which an episode is truncated; None for never.
     """
 
     roms: Any = DUEL

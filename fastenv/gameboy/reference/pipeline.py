@@ -61,7 +61,7 @@ class Write:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class DrawnLine:
     """What comes of a line.
 
     Parameters
@@ -85,7 +85,7 @@ def draw(
     wy_seen: bool,
     window_row: int,
     writes: Sequence[Write],
-) -> Drawn:
+) -> DrawnLine:
     """Return line LY as it comes out with these writes.
 
     Parameters
@@ -178,7 +178,7 @@ class Pipeline:
         self.in_window = self.window_awaited = False
         self.inserts = self.no_gap = False
 
-    def run(self) -> Drawn:
+    def run(self) -> DrawnLine:
         """Draw the line to its end."""
         begin = self.time
         for self.time in range(SCAN_END - 1, begin + 1):
@@ -192,7 +192,8 @@ class Pipeline:
                 break
             self._pass_time()
         missing = WIDTH - len(self.shades)
-        return Drawn(bytes(self.shades + [0] * missing), min(self.time, LAST_DRAW), self.windows)
+        shades = bytes(self.shades + [0] * missing)
+        return DrawnLine(shades, min(self.time, LAST_DRAW), self.windows)
 
     # -- registers --
 

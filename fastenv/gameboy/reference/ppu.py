@@ -1,7 +1,7 @@
 """The display (docs/gameboy.md, 8)."""
 
 from fastenv.gameboy.reference.interrupts import Interrupts
-from fastenv.gameboy.reference.pipeline import Drawn, Write, draw
+from fastenv.gameboy.reference.pipeline import DrawnLine, Write, draw
 from fastenv.gameboy.reference.render import line_objects, render_line
 from fastenv.gameboy.tables import (
     DRAW_END,
@@ -225,7 +225,7 @@ class Ppu:
             end = max(self.draw_writes(self.window_line).end, write.at)
             self.delay, self.mode = end - DRAW_END, HBLANK if end == write.at else DRAW
 
-    def draw_writes(self, window_row: int) -> Drawn:
+    def draw_writes(self, window_row: int) -> DrawnLine:
         """Return what comes of this line with the writes that were made in it."""
         return draw(self, self.began, self.began_wy_seen, window_row, self.writes)
 

@@ -7,12 +7,13 @@ import pytest
 
 from tests.needs import needs_core
 from tools import drmario_bots
-from tools.figures.drmario_bots import LEARNT, LEVEL, SPEED
+from tools.figures.drmario_bots import LEARNT
 from training.apps.drmario.splits import seeds_for
 from training.run.machine import ROOT
 
 AGENT = "pretrained/drmario"
 RECORD = ROOT / "benchmarks" / LEARNT
+LEVEL, SPEED = "20", "high"
 
 
 @needs_core

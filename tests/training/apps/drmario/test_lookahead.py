@@ -262,7 +262,6 @@ def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):
         "worst 25 %",
     ):
         assert words in shown
-    assert "Runs side by side" not in shown
     (tmp_path / "two" / "seeds.json").write_text("{}")
     assert report.main([*folders, "--out", str(page)]) == 2
     assert "seeds.json has no figures by level" in capsys.readouterr().err
