@@ -34,7 +34,8 @@ def considered(
     params = game.bot(bot)
     if bot not in game.bots_that_look_ahead:
         return None
-    costs = game.unpack(row).costs()[agent]
+    playing = game.unpack(row)
+    costs = playing.costs()[agent]
     if costs is None or row["done"]:
         return None
     spec, looking = game.spec, t.LOOKING_AHEAD[bot]
@@ -42,7 +43,6 @@ def considered(
     if which.use_cython:
         actions, weights, counts = _compiled(game, row, agent, params, costs, looking)
     else:
-        playing = game.unpack(row)
         bottle = {name: int(params[name][0]) for name in t.GREEDY}
         found = consider(playing, playing.players[agent], costs, bottle, looking)
         actions = np.array([each.action for each in found])

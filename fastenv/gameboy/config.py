@@ -285,18 +285,8 @@ class GameBoyConfig(GameConfig):
         ConfigError
             For an unknown option or a value that is not allowed.
         """
-        known = [f.name for f in fields(cls)]
-        if FRAME_SKIP in options:
-            frames = check_integer(FRAME_SKIP, options.pop(FRAME_SKIP), 1, MAX_FRAMES)
-            if "frames_per_step" in options:
-                raise refusal("frames_per_step", options["frames_per_step"], "left out: frame_skip")
-            options = {"release_after_frames": frames, "frames_per_step": frames, **options}
-        preset = options.pop("preset", None)
-        if preset is not None:
-            check_choice("preset", preset, PRESETS)
-        check_known(options, "the Game Boy", [*known, "preset", FRAME_SKIP])
-        steps = MAX_STEPS.get(options.get("kind", ""))
-        return cls(**{"max_steps": steps, **PRESETS.get(preset, {}), **options})
+        given = expanded(options, "the Game Boy", [f.name for f in fields(cls)])
+        return cls(**{"max_steps": MAX_STEPS.get(options.get("kind", "")), **given})
 
     def with_shared(self, head: np.void, mine: np.void) -> Self:
         """Return a config with what can change while games run of the head of a shared record.
@@ -372,3 +362,32 @@ def write_start(rows: np.ndarray, value: Any, num_starts: int) -> None:
     drawn = value is None
     number = -1 if drawn else check_integer("start_state", value, 0, num_starts - 1, ", or None")
     rows["start_state"] = number
+
+
+def expanded(options: dict[str, Any], where: str, known: list[str]) -> dict[str, Any]:
+    """Return options of a config, with what ``preset`` and ``frame_skip`` stand for.
+
+    Parameters
+    ----------
+    options : dict
+    where : str
+        What has them, for errors.
+    known : list of str
+        Options of the config.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown option, or a value of these two that is not allowed.
+    """
+    options = dict(options)
+    if FRAME_SKIP in options:
+        frames = check_integer(FRAME_SKIP, options.pop(FRAME_SKIP), 1, MAX_FRAMES)
+        if "frames_per_step" in options:
+            raise refusal("frames_per_step", options["frames_per_step"], "left out: frame_skip")
+        options = {"release_after_frames": frames, "frames_per_step": frames, **options}
+    preset = options.pop("preset", None)
+    if preset is not None:
+        check_choice("preset", preset, PRESETS)
+    check_known(options, where, [*known, "preset", FRAME_SKIP])
+    return {**PRESETS.get(preset, {}), **options}

@@ -10,13 +10,11 @@ from fastenv.gameboy.buttons import MULTI_BINARY, Chord
 from fastenv.gameboy.config import (
     DUEL,
     FIXED,
-    FRAME_SKIP,
-    MAX_FRAMES,
     POWER_UP,
-    PRESETS,
     GameBoyConfig,
+    expanded,
 )
-from fastenv.options import GameConfig, check_choice, check_integer, check_known, refusal
+from fastenv.options import GameConfig, refusal
 
 MAP = "duel"  # of Lantern Duel
 SIDES = 2
@@ -111,17 +109,7 @@ class LinkConfig(GameConfig):
         ConfigError
             For an unknown option or a value that is not allowed.
         """
-        known = [f.name for f in fields(cls)]
-        if FRAME_SKIP in options:
-            frames = check_integer(FRAME_SKIP, options.pop(FRAME_SKIP), 1, MAX_FRAMES)
-            if "frames_per_step" in options:
-                raise refusal("frames_per_step", options["frames_per_step"], "left out: frame_skip")
-            options = {"release_after_frames": frames, "frames_per_step": frames, **options}
-        preset = options.pop("preset", None)
-        if preset is not None:
-            check_choice("preset", preset, PRESETS)
-        check_known(options, "two Game Boys", [*known, "preset", FRAME_SKIP])
-        return cls(**{**PRESETS.get(preset, {}), **options})
+        return cls(**expanded(options, "two Game Boys", [f.name for f in fields(cls)]))
 
 
 def _pair(name: str, value: Any) -> tuple[Any, Any]:
