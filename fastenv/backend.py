@@ -104,8 +104,8 @@ def missing(backend: Backend, kernel_module: str | None, core_module: str | None
         failure = _loop_failure() or _import_failure(core_module)
         if failure is not None:
             return (
-                f"{core_module} cannot be imported ({failure}); build it with `make build` in a "
-                "checkout, where there is a C compiler"
+                f"{core_module} cannot be imported ({failure}); install a C compiler, then "
+                "run `make build` in a checkout, or install fastenv again"
             )
     return None
 
