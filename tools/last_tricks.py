@@ -23,8 +23,10 @@ from training.policies.guests import Table, make_guest
 from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-last-tricks.json")
-AGENT = "pretrained/skullking-ppo"
-WHO = ("heuristic", "rule_hard", AGENT, f"search:{AGENT},worlds=32", f"search:{AGENT},worlds=256")
+AGENT = "pretrained/skullking-ppo"  # whose games the positions are from
+AGENTS = (AGENT, "pretrained/skullking")
+SEARCHES = [f"search:{agent},worlds={worlds}" for agent in AGENTS for worlds in (32, 256)]
+WHO = ("heuristic", "rule_hard", *AGENTS, *SEARCHES)
 TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 WORLDS = (128, 32)  # of the first decision and of later ones
 SEED = 60_000
