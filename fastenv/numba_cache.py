@@ -7,9 +7,11 @@ that.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any
 
 from fastenv.errors import show_reason
@@ -30,39 +32,63 @@ def _report_no_cache(error: Exception) -> None:
         )
 
 
-def cached_cfunc(*signature: Any, **options: Any) -> Callable[[Any], Any]:
-    """Return ``numba.cfunc(*signature, **options)``, cached where a cache can be used.
+@lru_cache
+def _digest_of_sources(folder: Path) -> str:
+    """Return a digest of what kernels of a package are made of: layouts, constants, readers.
 
-    A file of the cache that is damaged is written again.
+    Numba looks at the file of a function alone. A field that moves in a row moves in another file.
     """
-    import numba
-    from numba.core.caching import FunctionCache
-    from numba.core.errors import NumbaError
+    here = Path(__file__).parent
+    files = [here / "_version.py", here / "pointers.py"]
+    if (folder / "__init__.py").exists():
+        files += sorted(folder.glob("*.py"))
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + path.read_bytes())
+    return digest.hexdigest()
 
-    make: Any = partial(numba.cfunc, *signature, **options)
+
+def _find_cache(function: Any) -> _ForgivingCache | None:
+    """Return the cache of a function, None where there can be none, which is reported."""
+    from numba.core.caching import FunctionCache
+
+    try:
+        cache: Any = FunctionCache(function)  # type: ignore[no-untyped-call]
+        sources = _digest_of_sources(Path(function.__code__.co_filename).parent)
+        index = cache._cache_file
+        index._source_stamp = (index._source_stamp, sources)
+    except Exception as error:
+        _report_no_cache(error)
+        return None
+    return _ForgivingCache(cache)
+
+
+def cached_cfunc(signature: Any, **options: Any) -> Callable[[Any], Any]:
+    """Return ``numba.cfunc(signature, **options)``, cached where a cache can be used.
+
+    The cache is not used after a source file of the function's package has changed. A file of the
+    cache that is damaged is written again.
+    """
+    from numba.core.ccallback import CFunc
+    from numba.core.sigutils import normalize_signature
 
     def compile_function(function: Any) -> Any:
-        try:
-            return make(cache=True)(function)
-        except NumbaError:
-            raise
-        except Exception:  # of any class: what is in the cache is a pickle
-            pass
-        try:
-            FunctionCache(function).flush()  # type: ignore[no-untyped-call]
-            return make(cache=True)(function)
-        except Exception as error:
-            _report_no_cache(error)
-        return make(cache=False)(function)
+        normalized = normalize_signature(signature)  # type: ignore[no-untyped-call]
+        compiled: Any = CFunc(function, normalized, locals={}, options=options)
+        cache = _find_cache(function)
+        if cache is not None:
+            compiled._cache = cache  # `numba.cfunc` would compile before it could be given
+        compiled.compile()
+        return compiled
 
     return compile_function
 
 
 def cached_njit(**options: Any) -> Callable[[Any], Any]:
-    """Return ``numba.njit(**options)``, cached where a cache can be used.
+    """Return ``numba.njit(**options)``, cached where a cache can be used; see :func:`cached_cfunc`.
 
-    A file of the cache that is damaged is written again. Functions are compiled when they are first
-    called, as ever, so the cache is read and written then.
+    Functions are compiled when they are first called, as ever, so the cache is read and written
+    then.
     """
     import numba
 
@@ -72,12 +98,9 @@ def cached_njit(**options: Any) -> Callable[[Any], Any]:
         compiled = make()(function)
         if compiled is function:  # NUMBA_DISABLE_JIT is set
             return compiled
-        try:
-            compiled.enable_caching()
-        except Exception as error:
-            _report_no_cache(error)
-        else:
-            compiled._cache = _ForgivingCache(compiled._cache)
+        cache = _find_cache(function)
+        if cache is not None:
+            compiled._cache = cache
         return compiled
 
     return cache_function

@@ -1,8 +1,7 @@
 """Records at an address, for the Numba kernels of a game.
 
 A kernel gets at parts of a row and of an observation as records at an address: Numba counts
-references to arrays wherever one is sliced, which takes longer than to write what is there. Numba
-does not notice when this file changes: cached kernels that use it must then be removed.
+references to arrays wherever one is sliced, which takes longer than to write what is there.
 """
 
 from __future__ import annotations

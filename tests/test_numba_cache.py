@@ -4,6 +4,7 @@ import errno
 import importlib.util
 import itertools
 import multiprocessing
+import os
 import re
 import subprocess
 import sys
@@ -95,6 +96,48 @@ def test_a_damaged_cache_is_written_again(compile_kernels, capsys, tmp_path, mon
             assert capsys.readouterr() == ("", expected), (ending, content)
 
 
+LAYOUT = """
+import numpy as np
+ROW = np.dtype([("{}", "i4"), ("{}", "i4")])
+"""
+READER = """
+from numba import types
+from fastenv.numba_cache import cached_cfunc
+from fastenv.pointers import reader
+from rows.layout import ROW
+read = reader(ROW)
+
+@cached_cfunc(types.int64(types.CPointer(types.uint8)))
+def lives(row):
+    return read(row, 0).lives
+"""
+RUN = """
+import numpy as np
+from rows.kernels import ROW, lives
+row = np.zeros(1, ROW)
+row["lives"], row["score"] = 3, 1000
+print(lives.ctypes(row.view(np.uint8).ctypes.data_as(lives.ctypes.argtypes[0])), lives.cache_hits)
+"""
+
+
+def test_a_field_that_moves_in_another_file_is_read_where_it_is(tmp_path):
+    """Code of the old layout would read other fields, and write behind what it was given."""
+    package = tmp_path / "rows"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "kernels.py").write_text(READER)
+    for names, hits in ((("lives", "score"), 0), (("score", "lives"), 0), (("score", "lives"), 1)):
+        (package / "layout.py").write_text(LAYOUT.format(*names))
+        done = subprocess.run(
+            [sys.executable, "-c", RUN],
+            cwd=tmp_path,
+            env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+            capture_output=True,
+            text=True,
+        )
+        assert done.stdout.split() == ["3", str(hits)], done.stderr
+
+
 def nowhere(monkeypatch):
     monkeypatch.setattr(CompileResultCacheImpl, "_locator_classes", [])
     return "(RuntimeError: cannot"
@@ -131,7 +174,7 @@ def test_every_cache_is_had_at_one_door():
     direct = [
         path.relative_to(ROOT).as_posix()
         for path in written
-        if re.search(r"cache\W{1,4}True", path.read_text())
+        if re.search(r"cache\W{1,4}True|FunctionCache\(|enable_caching", path.read_text())
     ]
     assert direct == ["fastenv/numba_cache.py"]
 

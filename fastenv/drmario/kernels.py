@@ -5,8 +5,8 @@ made of words by a few operations on all eight cells at once, cells of a word fr
 up. One observer serves all configurations, which it reads from the rules record; it finds players,
 and the parts of an observation, by their offsets.
 
-The cache notices changes in this file only: kernels use nothing from other modules but types
-and ``pointers.py``. Constants are therefore repeated here; the tests hold them to ``tables.py`` and
+The cache notices changes in this folder and in ``pointers.py``: kernels use nothing from
+elsewhere. Constants are repeated here as plain numbers; the tests hold them to ``tables.py`` and
 ``layout.py``.
 """
 

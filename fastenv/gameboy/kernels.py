@@ -1,9 +1,9 @@
 """Observation, mask, reward and info as Numba kernels; twins of ``encoding.py``.
 
 One observer serves all configurations, which it reads from the rules; frames and what a RAM map
-names it finds by their offsets in the row. The cache notices changes in this file only:
-kernels use nothing from other modules but types and ``pointers.py``. Constants are therefore
-repeated here; a test holds them to ``state.py``.
+names it finds by their offsets in the row. The cache notices changes in this folder and in
+``pointers.py``: kernels use nothing from elsewhere. Constants are repeated here as plain numbers;
+a test holds them to ``state.py``.
 """
 
 from __future__ import annotations

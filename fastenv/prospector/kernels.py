@@ -3,8 +3,8 @@
 Every element of an observation is the float32 nearest to the double that ``encoding.py`` computes,
 so both write the same bits. A quotient of two float32 is computed in float32: that is what the
 double quotient rounds to, for 53 bits are more than 2*24 + 2. The cache notices changes in
-this file only: kernels use nothing from other modules but types. Constants are therefore repeated
-here; the tests hold them to ``tables.py``, and offsets to ``layout.py``.
+this folder: kernels use nothing from elsewhere. Constants are repeated here as plain numbers; the
+tests hold them to ``tables.py``, and offsets to ``layout.py``.
 
 How the kernels are fast: most of the time goes into divisions, so these are done several at once
 (``_shares``); all elements of a block are read before the first is written, because for all the

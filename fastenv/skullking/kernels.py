@@ -1,9 +1,9 @@
 """Observation, action mask, reward and info as Numba kernels over rows; twins of ``encoding.py``.
 
 Every element is the float32 nearest to the double that ``encoding.py`` computes, so both write the
-same bits. The cache notices changes in this file only: kernels use nothing from other modules
-but types. Card ids and enumerations are therefore repeated here; the tests hold them to
-``tables.py``, and offsets to ``layout.py``.
+same bits. The cache notices changes in this folder: kernels use nothing from elsewhere. Card ids
+and enumerations are repeated here as plain numbers; the tests hold them to ``tables.py``, and
+offsets to ``layout.py``.
 
 How the kernels are fast: an observation is zero-filled, then written without branches wherever a
 table or a comparison will do; a hand is counted by adding one packed integer a card; and indices
