@@ -85,6 +85,24 @@ def champion() -> str:
     return f"{table(heads, made)}\n\n{note}."
 
 
+def responses() -> str:
+    """Return what best responses to agents win, each with its budget."""
+    records = [newest(f"exploit-{agent}.json") for agent in ("champion", "ppo", "heuristic")]
+    made = []
+    for head in (record.head for record in records):
+        for way, found in head["ways"].items():
+            cells = [interval(found["wins"], 1, 100), interval(found["points_gained"])]
+            if way == "search":
+                cells += [f"{found['cpu_ms_per_decision']:.1f} ms a decision", ""]
+            else:
+                cells += [f"{found['core_minutes']:.0f} core-minutes", f"{len(found['runs'])}"]
+            made.append([f"3 x `{head['agent']}`", way, *cells])
+    heads = ("against", "response", "wins %", "points gained", "cost", "seeds")
+    games = records[0].head["games"]
+    sources = ", ".join(record.source for record in records)
+    return f"{table(heads, made)}\n\n{sources}, {games:,} games each."
+
+
 def agent_milestones() -> str:
     """Return when the training of the agent of the repository reached M1 to M4."""
     record, made = newest("pretrained-skullking-ppo-milestones.json"), []

@@ -32,6 +32,7 @@ def test_bars_are_all_judged(rows):
     assert [bar["asked"] for bar in judged] == [
         *("at least 1.5e+07", "at least 5e+06"),
         *("at least 2,500", "at least 8,000", "at least 20,000", "at least 1,500"),
+        *("at least 1.5e+06", "at least 1.5e+06"),
         *("at most 0.25", "at most 0.08", "at least 100", "at most 0.25", "at most 0.2"),
     ]
     for bar in judged:
@@ -53,6 +54,7 @@ def test_bars_are_named_after_what_ran(monkeypatch):
     for made in (
         lambda: drmario.frame_work("none", 4),
         lambda: drmario.placement_works("x", 20, "reference", 2, 1)["x"],
+        lambda: drmario.successors_work(20, 2, 1),
         lambda: drmario.greedy_work(2),
     ):
         engines.clear()

@@ -6,7 +6,7 @@ compared is timed in turns. A target is named after what its row says ran.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 
 import fastenv
-from fastenv.drmario import _reachability
+from fastenv.drmario import DrMarioGame, _reachability
 from fastenv.drmario import tables as t
+from fastenv.drmario.successors import count_bottles
 from fastenv.engine import rng_streams
 from fastenv.vector import allocate
 from training.bench import ran
@@ -30,6 +31,7 @@ SPREAD = 1024  # frames played before, in which each lane is reset once
 FRAMES_ASKED = {"none": 15e6, "bitplane_bottle": 5e6}  # frames a second, by observation
 PLACEMENTS_ASKED = {0: 2_500, 10: 8_000, 20: 20_000}  # decisions a second, by level
 QUERY_MS = {0: 0.25, 10: 0.08}  # by level
+SUCCESSORS, SUCCESSORS_ASKED = (10, 20), 1.5e6  # levels; placements a second
 OVER_REFERENCE, GREEDY_ASKED = 100, 1_500
 SHARES = {"sb3": 0.25, "native": 0.20}
 TRAINING: dict[str, Any] = {
@@ -93,21 +95,46 @@ def placement_works(name: str, level: int, backend: str, lanes: int, steps: int)
     return works
 
 
+def decisions_of(play: Playback) -> Iterator[Any]:
+    """Yield the rows of each step of a play."""
+    play.rewind()
+    for actions in play.actions:
+        yield play.engine.get_states()
+        play.engine.step_many(actions)
+
+
 def query_work(play: Playback) -> Work:
     """Return the planner alone on all decisions of a play."""
-    play.rewind()
     boards, parities, gravities = [], [], []
-    for actions in play.actions:
-        rows = play.engine.get_states()
-        player = rows["players"][:, 0]
+    for states in decisions_of(play):
+        player = states["players"][:, 0]
         boards.append(player["board"])
-        parities.append(rows["frame"] & 1)
+        parities.append(states["frame"] & 1)
         pairs = zip(player["speed_setting"].tolist(), player["speed_ups"].tolist(), strict=True)
         gravities.append([t.gravity(*pair) for pair in pairs])
-        play.engine.step_many(actions)
     board, parity = np.concatenate(boards), np.concatenate(parities)
     gravity = np.concatenate(gravities)
     return Work(lambda: _reachability.plan(board, parity, gravity), len(board))
+
+
+def successors_work(level: int, lanes: int, steps: int) -> Work:
+    """Return all placements of the decisions of a play: costs, settled bottles, leaf features."""
+    options: dict[str, Any] = {"level": level, "speed": "high"}
+    play = Playback(PLACEMENTS, lanes, steps, options, backend="fast", stagger=16)
+    states, game = np.concatenate([*decisions_of(play)]), play.engine.game
+    assert isinstance(game, DrMarioGame)
+
+    def run() -> None:
+        _, found = game.successors(states, trusted=True)
+        count_bottles(found["board"])
+
+    row = _fields(play.engine, options) | {
+        "name": f"successors {level}",
+        "what": "all placements of decisions: cost, settled bottle, leaf features",
+        "ran": play.ran(timed="game.successors and count_bottles"),
+    }
+    placements = len(game.successors(states, trusted=True)[0])
+    return Work(run, placements, row=lambda: row)
 
 
 def greedy_work(lanes: int) -> Work:
@@ -146,6 +173,8 @@ def play_works(lanes: int = LANES) -> dict[str, Work]:
     works = {f"frames {obs}": frame_work(obs, lanes) for obs in FRAMES_ASKED}
     for level in PLACEMENTS_ASKED:
         works |= placement_works(f"placements {level}", level, "fast", lanes, 16)
+    for level in SUCCESSORS:
+        works[f"successors {level}"] = successors_work(level, min(lanes, 256), 16)
     works |= placement_works("reference", 10, "reference", 4, 4)
     return works | {"greedy": greedy_work(min(lanes, 64))}
 
@@ -247,6 +276,10 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
         *(
             speed(f"{title(named[name])}: steps a CPU second", least, named[name])
             for name, least in asked.items()
+        ),
+        *(
+            speed(f"{title(row)}: placements a CPU second", SUCCESSORS_ASKED, row)
+            for row in (named[f"successors {level}"] for level in SUCCESSORS)
         ),
         *(
             time_of_step(f"{title(row)}: CPU milliseconds a query", QUERY_MS[level], row, 1e3)
