@@ -34,16 +34,13 @@ def _report_no_cache(error: Exception) -> None:
 
 @lru_cache
 def _digest_of_sources(folder: Path) -> str:
-    """Return a digest of what kernels of a package are made of: layouts, constants, readers.
+    """Return a digest of what kernels of a folder are made of: layouts, constants, readers.
 
     Numba looks at the file of a function alone. A field that moves in a row moves in another file.
     """
     here = Path(__file__).parent
-    files = [here / "_version.py", here / "pointers.py"]
-    if (folder / "__init__.py").exists():
-        files += sorted(folder.glob("*.py"))
     digest = hashlib.sha256()
-    for path in files:
+    for path in (here / "_version.py", here / "pointers.py", *sorted(folder.glob("*.py"))):
         digest.update(path.name.encode() + path.read_bytes())
     return digest.hexdigest()
 
@@ -66,7 +63,7 @@ def _find_cache(function: Any) -> _ForgivingCache | None:
 def cached_cfunc(signature: Any, **options: Any) -> Callable[[Any], Any]:
     """Return ``numba.cfunc(signature, **options)``, cached where a cache can be used.
 
-    The cache is not used after a source file of the function's package has changed. A file of the
+    The cache is not used after a source file in the function's folder has changed. A file of the
     cache that is damaged is written again.
     """
     from numba.core.ccallback import CFunc

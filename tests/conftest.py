@@ -1,16 +1,12 @@
 """The environment of every test; set before anything that reads it is imported."""
 
 import gc
-import hashlib
 import os
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-ROOT = Path(__file__).resolve().parents[1]
 
 # Where nothing keeps bytecode, each worker rewrites every test, and each process that a test starts
 # compiles all that it imports: in memory nothing else comes of it, and a checkout has room.
@@ -19,19 +15,6 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A spinning thread pool collapses when something else uses the cores.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-
-
-def _hash_of_sources() -> str:
-    digest = hashlib.sha256()
-    toys = [ROOT / "tests" / name for name in ("ring.py", "toy.py")]
-    for source in [*sorted((ROOT / "fastenv").rglob("*.py")), *toys]:
-        digest.update(source.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-# Numba notices a change in a kernel's own file only, not in what the file imports; a cache of its
-# own for each state of the sources makes sure that the kernels tested are the kernels written.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / "build" / "numba" / _hash_of_sources()))
 
 settings.register_profile("dev", max_examples=25, deadline=None)
 settings.register_profile(

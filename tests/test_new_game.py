@@ -41,7 +41,7 @@ def copy_of_the_checkout(folder: Path) -> Path:
 
 def run(folder: Path, *words: str) -> str:
     """Run a command in a folder and return what it printed."""
-    ours = ("PYTEST", "PYTHONPATH", "FASTENV", "NUMBA_CACHE_DIR")
+    ours = ("PYTEST", "PYTHONPATH", "FASTENV")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
     done = subprocess.run(
         words, cwd=folder, env=kept, capture_output=True, text=True, check=False, timeout=1500

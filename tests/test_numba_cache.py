@@ -124,7 +124,6 @@ def test_a_field_that_moves_in_another_file_is_read_where_it_is(tmp_path):
     """Code of the old layout would read other fields, and write behind what it was given."""
     package = tmp_path / "rows"
     package.mkdir()
-    (package / "__init__.py").touch()
     (package / "kernels.py").write_text(READER)
     for names, hits in ((("lives", "score"), 0), (("score", "lives"), 0), (("score", "lives"), 1)):
         (package / "layout.py").write_text(LAYOUT.format(*names))
