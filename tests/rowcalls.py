@@ -128,9 +128,6 @@ def without_compiler(kernels):
     fields as attributes.
     """
     assert nb.config.DISABLE_JIT
-    plain = {
-        "cfunc": lambda *_, **__: lambda function: function,
-        "carray": lambda pointer, _: pointer,
-    }
-    kernels.nb = SimpleNamespace(**{**vars(nb), **plain})
+    kernels.nb = SimpleNamespace(**{**vars(nb), "carray": lambda pointer, _: pointer})
+    kernels.cached_cfunc = lambda *_, **__: lambda function: function
     kernels._cfuncs.cache_clear()

@@ -35,6 +35,7 @@ def test_a_checksum_reads_every_part_by_its_name():
 
 
 @needs_core
+@pytest.mark.slow
 def test_a_build_gives_what_it_gives_itself(capfd):
     assert main([str(ROOT), str(ROOT), *BRIEF]) == 0
     outputs, *lines = capfd.readouterr().out.splitlines()

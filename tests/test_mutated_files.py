@@ -106,7 +106,7 @@ def test_values_of_json_are_changed_in_all_texts():
         assert any(b"[[[[[[" in each for each in found)
 
 
-QUICK = pytest.param("state", 25)  # the others only when there is time: each compiles first
+QUICK = pytest.param("state", 10)  # the others only when there is time: each compiles first
 MANY = [pytest.param(name, 200, marks=pytest.mark.slow) for name in KINDS]
 
 

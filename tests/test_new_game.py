@@ -25,6 +25,7 @@ PAGES = {
 # What a page tells to do, in its order: a file with its text, or commands.
 STEP = re.compile(r"^(?:#### `(.+?)`\n\n```\w+|```sh)\n(.*?)^```", flags=re.DOTALL | re.MULTILINE)
 PLAYERS = [(1, False), (2, False), (2, True)]
+FIRST = [PLAYERS[0], *(pytest.param(*each, marks=pytest.mark.slow) for each in PLAYERS[1:])]
 
 
 def copy_of_the_checkout(folder: Path) -> Path:
@@ -62,7 +63,7 @@ def test_the_pages_have_every_file_and_stay_short() -> None:
         assert sum(len(text.splitlines()) for text in ours) <= 340
 
 
-@pytest.mark.parametrize(("players", "hidden"), PLAYERS)
+@pytest.mark.parametrize(("players", "hidden"), FIRST)
 def test_a_new_game_plays_at_once(players: int, hidden: bool, tmp_path: Path) -> None:
     root = copy_of_the_checkout(tmp_path)
     written = new_game("coin_toss", root, players, hidden)

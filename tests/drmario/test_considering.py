@@ -9,6 +9,7 @@ from fastenv.drmario import tables as t
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.slow import late
 
 pytestmark = needs_core
 
@@ -25,7 +26,7 @@ def played(pills, **options):
 
 
 @pytest.mark.parametrize("level", [0, 20])
-@pytest.mark.parametrize("bot", ["lookahead2", "lookahead3"])
+@pytest.mark.parametrize("bot", ["lookahead2", *late("lookahead3")])
 def test_core_and_reference_find_the_same(bot, level):
     for pills in (0, 3, 9):
         engine = played(pills, level=level, speed="high")

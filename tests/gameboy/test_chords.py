@@ -169,7 +169,7 @@ repeats = st.one_of(
 )
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     actions=st.one_of(chords, st.just(MULTI_BINARY)),
     step=steps,

@@ -240,6 +240,7 @@ def run_twins(seed, frames):
 
 @needs_core
 @pytest.mark.parity
+@pytest.mark.slow
 def test_programs_that_write_within_lines():
     within = sum(run_twins(seed, frames=3) for seed in range(8))
     assert within > 3, "some rows should stand in lines with writes"

@@ -188,7 +188,7 @@ def run_spoiling_program(program, seed, frames):
 @needs_core
 @pytest.mark.parity
 @given(program=spoiling_programs(), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_programs_that_spoil_oam(program, seed):
     run_spoiling_program(program, seed, frames=2)
 

@@ -520,6 +520,7 @@ def decoded(part, form):
 
 @settings(max_examples=15, deadline=None)
 @given(value=maps(), seed=st.integers(0, 2**32 - 1))
+@pytest.mark.slow
 def test_backends_agree_on_random_maps(tmp_path_factory, value, seed):
     agree_on(tmp_path_factory, value, seed)
 

@@ -77,6 +77,7 @@ def test_results_are_the_same(core):
     assert all(np.array_equal(plain, timed) for plain, timed in zip(*rows, strict=True))
 
 
+@pytest.mark.slow
 def test_metrics_of_a_training_have_them(core, tmp_path):
     train = pytest.importorskip("training.train")
     small = {"num_envs": 4, "ppo.n_steps": 8, "ppo.batch_size": 32, "torch_threads": 1}

@@ -186,6 +186,7 @@ def digest(backend):
 """
 
 
+@pytest.mark.slow
 def test_another_process_and_the_reference_play_the_same_game():
     env = os.environ | {"PYTHONHASHSEED": "77"}
     out = subprocess.run(

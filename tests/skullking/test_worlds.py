@@ -500,6 +500,7 @@ def drawing_row(looked):
 
 @needs_core
 @pytest.mark.parametrize("looked", [False, True])
+@pytest.mark.slow
 def test_cards_drawn_just_now_are_uniform(looked):
     """Of all that are unseen; where Jade showed the stock before, they are two of it."""
     engine, row, agent = drawing_row(looked)

@@ -117,6 +117,7 @@ def test_the_command_of_a_run_trains_it_alone(compared, tmp_path):
     assert equal(parameters(tmp_path / run["run"]), parameters(runs / run["run"]))
 
 
+@pytest.mark.slow
 def test_what_has_ended_is_not_trained_again_and_the_rest_is_resumed(compare, compared, tmp_path):
     runs, report = compared
     flags = ("--total-steps", 256, "--set", "checkpoints.every=128")
@@ -210,6 +211,7 @@ def test_the_report_has_every_whole_seed_of_an_interrupted_comparison(
     assert report["compared"]["rule_hard"]["base"]["points"]["mean"][1:] == [None, None]
 
 
+@pytest.mark.slow
 def test_a_pair_with_a_head_over_tricks_also_plays_the_bids_it_computes(compare, tmp_path, capsys):
     hier = {"env": "SkullKingWorker-v0", "trainer": "hier", "num_envs": 16, "total_steps": 600}
     hier |= {"torch_threads": 1, "device": "cpu", "evaluation": {"during": "off", "bootstrap": 50}}

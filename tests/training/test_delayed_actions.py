@@ -201,6 +201,7 @@ def test_agent_whose_training_held_back_to_the_end_is_shown_both_ways(train, tmp
     assert min(r["dt_total"] for r in rows if r["bot"] == "trained, held back") >= 20
 
 
+@pytest.mark.slow
 def test_best_episodes_are_kept_and_play_again(run, capsys):
     index = replays.load_index(run)
     assert len(index) == 2

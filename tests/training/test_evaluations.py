@@ -288,6 +288,7 @@ def fail(_folder, _values, channel):
 SERVE = evaluating.serve
 
 
+@pytest.mark.slow
 def test_evaluator_that_crashes_is_started_once_more(train, tmp_path, monkeypatch):
     monkeypatch.setattr(evaluating, "serve", crash_once)
     assert train(tmp_path, "run", *during("process")) == 0

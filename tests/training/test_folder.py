@@ -31,6 +31,7 @@ def steps_of(run):
     return 0 if path is None else int(path.name.removeprefix("ckpt_"))
 
 
+@pytest.mark.slow
 def test_second_process_is_refused_until_the_first_is_killed(
     train, tiny_config, tmp_path, capsys, request
 ):
@@ -160,6 +161,7 @@ print(json.dumps(won))
 """
 
 
+@pytest.mark.slow
 def test_each_name_is_given_to_one_process(tmp_path, request):
     both = [started("-c", CREATE, tmp_path, f"ready-{k}") for k in range(2)]
     for process in both:

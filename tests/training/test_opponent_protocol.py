@@ -286,6 +286,7 @@ def test_the_curve_of_a_training_is_of_wins(tmp_path):
     assert load(RunFolder.open(tmp_path / "run"), "best").steps == best["step"]
 
 
+@pytest.mark.slow
 def test_variants_are_compared_by_wins_against_an_opponent(run, capsys):
     (run.parent / "both.json").write_text(json.dumps(TINY_DUEL | {"total_steps": 128}))
     variants = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]

@@ -110,6 +110,7 @@ def test_memory_decides_and_is_gone_when_the_next_episode_begins():
         ("SkullKingManager-v0", {Phase.BID}, {"mode": "game"}, episode_begins),
     ],
 )
+@pytest.mark.slow
 def test_memory_of_a_smaller_tier_in_whole_games(env, phases, options, begins):
     """Against a twin that decides lane by lane and forgets when the game's row says so."""
     net, view = network(env, **options), make_engine(env, 1, options)

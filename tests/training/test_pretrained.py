@@ -92,6 +92,7 @@ def test_pretrained_agent_plays_against_hard_bots_as_its_record_says(folder):
 
 @needs_core
 @pytest.mark.parametrize(("folder", "least"), [(GAMEBOY, 0.9), (LANTERN_WALK, 0.95)])
+@pytest.mark.slow
 def test_pretrained_agent_gets_there_from_states_that_it_has_not_seen(folder, least):
     """64 episodes that are always the same; the pages have those of 256."""
     trained = load(RunFolder.open(folder))

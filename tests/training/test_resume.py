@@ -80,6 +80,7 @@ def metrics(run, name="metrics"):
 
 
 @pytest.mark.parametrize("kind", ["sb3-worker", "native-prospector"])
+@pytest.mark.slow
 def test_run_that_goes_on_equals_one_that_was_never_ended(train, tmp_path, kind):
     halves_equal_the_whole(train, tmp_path, kind, go_on_here)
 
@@ -87,6 +88,7 @@ def test_run_that_goes_on_equals_one_that_was_never_ended(train, tmp_path, kind)
 @pytest.mark.parametrize(
     "kind", ["native-worker", *(pytest.param(k, marks=pytest.mark.slow) for k in list(RUNS)[1:])]
 )
+@pytest.mark.slow
 def test_run_that_goes_on_in_a_new_process_equals_one_that_was_never_ended(train, tmp_path, kind):
     halves_equal_the_whole(train, tmp_path, kind, go_on_elsewhere)
 
@@ -130,6 +132,7 @@ def test_finished_run_with_nothing_left_to_do_keeps_its_last_window(train, tmp_p
     assert (tmp_path / "run/windows.jsonl").read_text() == before
 
 
+@pytest.mark.slow
 def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch):
     """T14, with both trainers: they learn from the sum."""
     from sb3_contrib import MaskablePPO
@@ -207,6 +210,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 def test_disk_without_room_is_one_sentence_and_leaves_nothing_half_written(tiny_config, tmp_path):
     flags = ["--config", str(tiny_config), "--runs", str(tmp_path), "--name", "run"]
     done = subprocess.run(

@@ -407,6 +407,7 @@ def test_code_in_a_checkpoint_is_not_run(train, copy, capsys, tmp_path):
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
     command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]
     command += ["--runs", str(tmp_path), "--name", "long", "--total-steps", "100000000"]

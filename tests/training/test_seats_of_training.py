@@ -168,6 +168,7 @@ def test_the_potential_of_a_state_is_that_of_the_learners_seat():
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
+@pytest.mark.slow
 def test_a_run_in_all_seats_resumes_as_if_it_had_not_been_stopped(tmp_path, trainer):
     options = {"trainer": trainer, **TRAINERS[trainer]}
     assert train(tmp_path, "straight", **options) == 0
@@ -208,6 +209,7 @@ def test_a_checkpoint_without_seats_is_gone_on_with(tmp_path, trainer):
 
 
 @pytest.mark.parametrize("trainer", ["native", "sb3", "dqn"])
+@pytest.mark.slow
 def test_opponents_follow_a_schedule(tmp_path, trainer):
     options = {"trainer": trainer, **TRAINERS[trainer]}
     options["schedules"] = {"opponent": [[0, "random"], [256, "fast"]]}

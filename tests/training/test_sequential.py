@@ -68,6 +68,7 @@ def test_beta_function_of_whole_numbers():
     assert log_beta(5, 7) == pytest.approx(math.log(known), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_commands_that_do_not_need_it_do_not_import_scipy(tiny_config, tmp_path):
     code = (
         "import sys; from training import train, evaluate; "

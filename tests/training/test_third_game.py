@@ -174,6 +174,7 @@ def test_it_is_loaded_in_one_line_and_plays(finished, trainer):
 
 
 @pytest.mark.parametrize("trainer", ["native", *late("sb3")])
+@pytest.mark.slow
 def test_it_is_profiled(finished, trainer):
     sizes = ["--num-envs=8", "--rollout-steps=16", "--minibatches=2", "--repeats=1"]
     options = ["env_options.opponent=random", f"trainer={trainer}", "ppo.n_epochs=1"]

@@ -240,6 +240,7 @@ def test_what_a_checkpoint_has_of_episodes_does_not_change_while_it_is_written(
         assert json.dumps(write.keywords["trainer"]) == then
 
 
+@pytest.mark.slow
 def test_episodes_that_go_on_behind_a_checkpoint_are_kept_whole(timed_run, train, tmp_path):
     paths = [tmp_path / f"{name}.sqlite" for name in ("straight", "halves")]
     level = {"env_options": {"level": -13, "speed": "high"}, "gate": {}}

@@ -285,6 +285,7 @@ def test_threads_are_measured_in_processes_of_their_own():
 
 
 @needs_core
+@pytest.mark.slow
 def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     judged = training.judge(training_rows)
     asked = [bar["asked"] for bar in judged]

@@ -37,6 +37,7 @@ def rows():
 
 @needs_core
 @pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+@pytest.mark.slow
 def test_rows_name_program_and_options(rows):
     for row in rows:
         assert len(row["rom_sha256"]) == 64

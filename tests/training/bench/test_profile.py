@@ -299,6 +299,7 @@ def test_slow_backends_play_what_the_fast_one_recorded():
 
 @needs_core
 @pytest.mark.parametrize("flags", [[], *late(["--force-resets"]), ["--single"]], ids=str)
+@pytest.mark.slow
 def test_frames_of_the_game_boy(tmp_path, capsys, flags):
     steps = ["env_options.frames_per_step=2", "env_options.release_after_frames=1"]
     given = [word for step in steps for word in ("--set", step)]

@@ -6,6 +6,7 @@ from training.bench.suites import replay as suite
 from training.dqn.run import DQNLearner
 
 
+@pytest.mark.slow
 def test_drawing_by_priority_and_by_chance_take_turns_on_one_full_replay():
     works = suite.store_works(capacity=2048, lanes=16)
     assert set(works) == {"write", "uniform", "prioritised"}
@@ -23,6 +24,7 @@ def test_drawing_by_priority_and_by_chance_take_turns_on_one_full_replay():
 
 
 @pytest.mark.parametrize("lanes", [1, 64])
+@pytest.mark.slow
 def test_ours_takes_as_many_updates_a_step_as_sb3(lanes):
     trainer = DQNLearner(suite.dqn_config(lanes)).trainer
     trainer.update = lambda: setattr(trainer, "updates", trainer.updates + 1) or 0

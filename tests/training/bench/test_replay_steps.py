@@ -68,6 +68,7 @@ def step_rows():
 
 
 @needs_core
+@pytest.mark.slow
 def test_rows_name_what_ran(step_rows):
     assert [row["step"] for row in step_rows] == list(replay_steps.STEPS)
     stores = ["lists", "lists", "lists", "tensors"]

@@ -111,6 +111,7 @@ def test_without_ray_the_runs_of_rllib_are_left_out(tmp_path, monkeypatch, capsy
     assert "make rllib" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_run_that_fails_is_said_in_a_sentence():
     with pytest.raises(ConfigError, match=r"training.train failed: error: id 'Nowhere-v0': must"):
         scale.take_turn(Way(1, {"env": "Nowhere-v0"}), COMMON, 1)

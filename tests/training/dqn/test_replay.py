@@ -174,6 +174,7 @@ def test_lanes_that_are_reset_between_decisions_are_cut_off():
 
 
 @given(seed=st.integers(0, 2**32 - 1), n_step=st.integers(1, 6), rows=st.integers(7, 20))
+@pytest.mark.slow
 def test_windows_and_masks_are_the_same_on_any_device(seed, n_step, rows):
     """What torch does where the replay is on a device, beside what Numba does in host memory."""
     draw = torch.Generator().manual_seed(seed)

@@ -90,6 +90,7 @@ def saved(run, steps=512):
 
 @pytest.mark.parametrize("anew", [False, *late(True)])
 @pytest.mark.parametrize("recurrent", [*late("none"), "ssm_gru_lstm"])
+@pytest.mark.slow
 def test_run_that_goes_on_equals_one_that_was_never_ended(train, runs, recurrent, anew):
     """T16, with priorities, noise, states, trackers and a ring that has wrapped around."""
     trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}
@@ -360,6 +361,7 @@ def test_sizes_are_those_of_the_tensors(recurrent):
     assert "replay of 4,096 decisions" in config.sizes(4, 8)
 
 
+@pytest.mark.slow
 def test_recurrent_agent_is_evaluated_and_loaded_with_its_state(train, runs):
     cell = {"recurrent": "gru_lstm", "recurrent_size": 8, "seq_len": 6, "burn_in": 2}
     assert train("run", "--total-steps", 256, evaluation=True, **cell) == 0

@@ -89,6 +89,7 @@ def test_eight_lanes_with_frozen_weights_are_eight_runs_of_one():
     assert len(vector[1]["action"].unique()) == 2
 
 
+@pytest.mark.slow
 def test_best_legal_arm_is_found_from_every_mask():
     trainer = make(Bandit(32), total_steps=8_000, n_step=1, prioritized=True, learning_rate=5e-3)
     while trainer.steps < 8_000:
@@ -113,6 +114,7 @@ def updates_until_solved(n_step):
     return trainer.updates
 
 
+@pytest.mark.slow
 def test_corridor_is_solved_sooner_with_n_step_targets():
     five, one = updates_until_solved(5), updates_until_solved(1)
     assert five < 0.7 * one < 700
@@ -122,6 +124,7 @@ def test_corridor_is_solved_sooner_with_n_step_targets():
     ("by_rules", "value", "tolerance"),
     [(False, 10.0, 0.02), (True, 1 / (1 - 0.9 * 7 / 8), 0.1)],  # one decision of eight is the last
 )
+@pytest.mark.slow
 def test_value_of_an_endless_reward_goes_on_behind_a_time_limit(by_rules, value, tolerance):
     """T7: r / (1 - gamma) where a clock cuts the episode off, less where it ends by the rules."""
     engine = Steady(16)

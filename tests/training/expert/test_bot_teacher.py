@@ -51,6 +51,7 @@ def train(runs, name, *flags, **expert):
 
 
 @pytest.mark.parametrize("expert", [{"window": 2}, {"share": 0.5, "seeds": ""}])
+@pytest.mark.slow
 def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
     assert train(tmp_path, "whole", **expert) == 0
     assert train(tmp_path, "halves", "--total-steps", 256, **expert) == 0
@@ -129,6 +130,7 @@ def test_a_leading_teacher_is_asked_once_and_answers_what_it_played():
 
 
 @pytest.mark.parametrize("part", ["tuning", "reports"])
+@pytest.mark.slow
 def test_episodes_are_games_of_the_part_that_is_asked_for(part):
     learner = learner_of(seeds=part)
     found = []

@@ -122,6 +122,7 @@ def test_the_scripted_player_gets_there_from_all_states(env, most, held_out):
 
 @needs_core
 @pytest.mark.parametrize("env", IDS)
+@pytest.mark.slow
 def test_a_run_trains_and_is_evaluated_from_other_states(env, tmp_path):
     small = {"num_envs": 4, "ppo.n_steps": 8, "ppo.batch_size": 16, "torch_threads": 1}
     small |= {"ppo.n_epochs": 1, "ppo.net_arch": "[8]", "env_options.max_steps": 4}

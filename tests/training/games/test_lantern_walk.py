@@ -42,6 +42,7 @@ def train(folder, name, *flags, options=FILE):
 
 @needs_core
 @pytest.mark.parametrize("options", [FILE, MEMORY], ids=["trackers", "memory"])
+@pytest.mark.slow
 def test_everything_is_followed_and_goes_on_exactly(tmp_path, options):
     straight = train(tmp_path, "straight", "--total-steps", "512", options=options)
     train(tmp_path, "halves", "--total-steps", "256", options=options)

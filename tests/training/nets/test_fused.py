@@ -107,6 +107,7 @@ for activation, largest in ERROR.items():
 
 
 @pytest.mark.parametrize("isa", ["AVX2", pytest.param("AVX512_CORE", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_processors_without_bfloat16_get_the_same(isa):
     """oneDNN and torch can be told to leave out instructions: first any of 512 bits, then these."""
     if isa == "AVX512_CORE" and torch.backends.cpu.get_cpu_capability() != "AVX512":

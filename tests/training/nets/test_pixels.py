@@ -122,6 +122,7 @@ class Screen(ToyEngine):
         out["s"] = 0.5
 
 
+@pytest.mark.slow
 def test_dqn_learns_from_pixels():
     options = {**WHOLE, "recurrent": "none", "noisy": False, "n_step": 1, "iteration_steps": 16}
     trainer = make(Screen(16), total_steps=4000, **{**options, "learning_rate": 1e-3})

@@ -50,6 +50,7 @@ def test_who_plays_better_gains_what_it_has_more():
     assert found.gain.value == pytest.approx(points[:, :, 0].mean() - own[:, :, 0].mean())
 
 
+@pytest.mark.slow
 def test_the_record_has_all_ways_and_seeds(done):
     runs, record = done
     assert record["agent"] == "random"
@@ -83,6 +84,7 @@ def test_the_same_command_goes_on(done, capsys):
     assert "an even share is 25 % of wins" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_agent_of_a_run_is_met_and_imitated(done, tmp_path):
     runs, _ = done
     agent = str(runs / "exploit-random-scratch-1")

@@ -36,6 +36,7 @@ def chosen_alike(actions, found, logits):
 
 
 @pytest.mark.parametrize("kind", [*late("attention", "ssm"), "sb3", "recurrent", "ensemble"])
+@pytest.mark.slow
 def test_same_actions_along_games(onnx, trained, tmp_path, kind, capsys):
     folder = tmp_path / "files"
     assert export.main([str(trained(kind)), str(folder), "--onnx"]) == 0
@@ -60,6 +61,7 @@ def test_same_actions_along_games(onnx, trained, tmp_path, kind, capsys):
         state[terminated | truncated] = 0
 
 
+@pytest.mark.slow
 def test_any_number_of_rows_and_what_it_was_trained_for(onnx, trained, tmp_path):
     export.main([str(trained("native")), str(tmp_path / "x"), "--onnx"])
     run = session(tmp_path / "x/policy.onnx")
@@ -75,6 +77,7 @@ def test_any_number_of_rows_and_what_it_was_trained_for(onnx, trained, tmp_path)
     onnx.checker.check_model(str(tmp_path / "x/policy.onnx"))
 
 
+@pytest.mark.slow
 def test_a_pair_is_two_files(onnx, trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert export.main([str(trained("hier")), "--onnx"]) == 0

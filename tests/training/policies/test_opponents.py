@@ -35,6 +35,7 @@ class Learner:
 
 
 @pytest.mark.parametrize("kind", ["pretrained", "flat", "recurrent", "native"])
+@pytest.mark.slow
 def test_the_same_games_as_at_the_table(trained, kind):
     path = PRETRAINED if kind == "pretrained" else str(trained(kind))
     options = {"opponents": path, "deals": "duplicate", "agent_seat": 0}
@@ -111,6 +112,7 @@ def test_agents_play_beside_a_learner_of_rounds_alone(trained, kind):
     np.testing.assert_array_equal(engine.get_states()["won"], twin.get_states()["won"])
 
 
+@pytest.mark.slow
 def test_a_worker_is_trained_against_agents_to_the_bit(tmp_path):
     rounds = options(env="SkullKingWorker-v0")
     assert run(tmp_path, "whole", rounds | {"total_steps": 384}) == 0
@@ -149,6 +151,7 @@ def test_training_goes_on_to_the_bit(tmp_path):
     policy.make().reset(seed=0)  # with the game's own bots
 
 
+@pytest.mark.slow
 def test_evaluation_against_agents(trained, tmp_path, capsys):
     assert run(tmp_path, "agent", options()) == 0
     flags = ["--games", "8", "--opponents", f"random,{trained('flat')}"]

@@ -101,6 +101,7 @@ def test_decisions_that_last_have_the_power_of_either_discount(make_trainer):
         pytest.param("gru", 8, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_each_head_learns_its_own_rewards_alone(make_trainer, recurrent, micro_batch):
     options = {"gamma": 0.0, "intrinsic_gamma": 0.0, "learning_rate": 0.01, "n_epochs": 8}
     options |= {"recurrent": recurrent, "recurrent_size": 8, "micro_batch": micro_batch}
@@ -167,6 +168,7 @@ def go(folder, name, *flags, options=RUN):
     return [json.loads(x) for x in (folder / name / "metrics.jsonl").read_text().splitlines()]
 
 
+@pytest.mark.slow
 def test_a_run_pays_into_the_head_and_goes_on_exactly(tmp_path):
     straight = go(tmp_path, "straight", "--total-steps", "256")
     go(tmp_path, "halves", "--total-steps", "128")

@@ -23,6 +23,7 @@ def test_the_best_legal_arm_is_found(make_trainer):
     assert (chosen == engine.best()).all()
 
 
+@pytest.mark.slow
 def test_the_end_of_the_corridor_is_found(make_trainer):
     trainer = make_trainer(Corridor(32), n_steps=32, batch_size=256, n_epochs=4, learning_rate=0.01)
     for _ in range(40):

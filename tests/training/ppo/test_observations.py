@@ -132,6 +132,7 @@ def mean_return(engine, net, steps=200):
     return returns(engine, net, steps).mean()
 
 
+@pytest.mark.slow
 def test_the_race_is_learnt(make_trainer):
     options = {"batch_size": 256, "n_epochs": 4, "learning_rate": 0.005, "net_arch": (32,)}
     trainer = make_trainer(race(64), seed=5, **options)

@@ -122,6 +122,7 @@ def test_states_outlive_a_forward_pass_that_overwrites_what_it_returned(make_tra
 
 
 @pytest.mark.parametrize("kind", every(2, KINDS))
+@pytest.mark.slow
 def test_what_was_seen_before_is_recalled(make_trainer, kind):
     trainer = make_trainer(
         Recall(64),

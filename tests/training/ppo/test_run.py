@@ -139,6 +139,7 @@ def test_full_disk_is_one_sentence_and_keeps_the_checkpoint(train, tmp_path, cap
     assert train(tmp_path, "run", "--total-steps", 512, "--resume", config=None) == 0
 
 
+@pytest.mark.slow
 def test_kill_leaves_a_checkpoint_to_go_on_from(train, tiny_config, tmp_path):
     command = [sys.executable, "-m", "training.train", "--config", str(tiny_config)]
     command += ["--runs", str(tmp_path), "--name", "run", "--total-steps", "100000000"]

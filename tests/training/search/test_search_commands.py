@@ -30,6 +30,7 @@ def files_of(folder):
 # -- evaluate --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_run_is_evaluated_with_search_and_without(capsys, tmp_path, pytestconfig):
     folder, path = pytestconfig.rootpath / PRETRAINED, tmp_path / "found.json"
     before = files_of(folder)

@@ -28,6 +28,7 @@ def solved(engine):
 
 
 @needs_core
+@pytest.mark.slow
 def test_the_quest_is_finished_sooner_than_by_the_solver():
     engine = start_engine(**WALK)
     engine.reset_many(seeds=0)

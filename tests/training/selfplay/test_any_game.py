@@ -150,6 +150,7 @@ class Twin:
 
 
 @pytest.mark.parametrize("game", every(2, GAMES))
+@pytest.mark.slow
 def test_lanes_together_play_what_a_twin_plays_lane_by_lane(tmp_path, monkeypatch, game):
     pool = pool_of(tmp_path, game, monkeypatch)
     engine, twin = engine_of(pool, game), Twin(pool, game, 5)
@@ -242,6 +243,7 @@ def states(run, steps):
 
 
 @pytest.mark.parametrize("env", ["nim", *late("DrMarioVersus-v0")])
+@pytest.mark.slow
 def test_a_run_that_goes_on_equals_one_that_was_never_ended(train, tmp_path, nim_id, env):
     env, more = (nim_id, ["--set", "env_options.players=3"]) if env == "nim" else (env, [])
     options = flags(env, "--set", "env_options.opponent=random", *more)
