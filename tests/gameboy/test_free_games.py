@@ -1,0 +1,67 @@
+"""Free games of others: which are chosen, and how they are measured."""
+
+import hashlib
+import json
+import subprocess
+
+import pytest
+
+from fastenv.errors import ConfigError
+from tests.gameboy.machines import build
+from tools.gameboy import free_games
+
+ROM = build(b"\x18\xfe").rom
+
+
+def test_the_manifest_has_as_many_games_as_are_compared():
+    games, keys = free_games.manifest()
+    assert len({game.sha256 for game in games}) == len(games) == free_games.COMPARED
+    slugs = [hashlib.sha256(game.name.encode()).hexdigest() for game in games]
+    assert slugs == sorted(slugs)
+    assert keys == free_games.KEYS
+    assert all(game.licence for game in games)
+
+
+@pytest.fixture
+def database(tmp_path):
+    """A repository of the database's form with one game, whose entry a test may change."""
+
+    def write(**changes):
+        folder = tmp_path / "data" / "entries" / "a-game"
+        folder.mkdir(parents=True)
+        entry = {"typetag": "game", "platform": "GB", "license": "MIT"}
+        entry["files"] = [{"filename": "old.gb"}, {"filename": "new.gb", "default": True}]
+        entry |= changes.pop("entry", {})
+        (folder / "game.json").write_text(json.dumps(entry))
+        (folder / "old.gb").write_bytes(b"")
+        (folder / "new.gb").write_bytes(changes.pop("rom", ROM))
+        git = ["git", "-C", str(tmp_path / "data"), "-c", "user.name=a", "-c", "user.email=b"]
+        for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "all"]):
+            subprocess.run([*git, *command], check=True)
+        return tmp_path / "data"
+
+    return write
+
+
+def test_the_default_rom_of_a_free_game_is_chosen(database):
+    (game,) = free_games.candidates(database())
+    assert (game.name, game.path) == ("a-game", "entries/a-game/new.gb")
+    assert (game.licence, game.sha256) == ("MIT", hashlib.sha256(ROM).hexdigest())
+
+
+@pytest.mark.parametrize(
+    "entry", [{"typetag": "demo"}, {"platform": "GBC"}, {"license": ""}, {"files": []}]
+)
+def test_what_is_no_free_game_of_this_machine_is_not(database, entry):
+    assert not list(free_games.candidates(database(entry=entry)))
+
+
+def test_a_rom_that_no_console_starts_is_not(database):
+    assert not list(free_games.candidates(database(rom=bytes(len(ROM)))))
+
+
+def test_another_rom_than_that_of_the_manifest_is_refused(tmp_path):
+    game = free_games.manifest()[0][0]
+    (tmp_path / f"{game.name}.gb").write_bytes(ROM)
+    with pytest.raises(ConfigError, match="SHA-256"):
+        free_games.cartridge_of(tmp_path, game)
