@@ -107,7 +107,7 @@ cdef inline void run_events(Machine* m, int64_t time) noexcept nogil:
 
 cdef inline void schedule(Machine* m) noexcept nogil:
     # Find out when the processor has to stop next.
-    m.timer_event, m.ppu_event = next_timer_event(m), next_ppu_event(m)
+    m.timer_event, m.ppu_event = next_timer_event(m), next_ppu_event(m, m.s.high[R_IE])
     m.limit = m.ppu_event
     if m.frame_end < m.limit:
         m.limit = m.frame_end

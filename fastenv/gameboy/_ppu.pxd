@@ -406,9 +406,28 @@ cdef inline void write_display(
         m.s.high[low] = value
 
 
+cdef inline bint skip_requests(Machine* m, int first, int last) noexcept nogil:
+    # Request the interrupts of lines that begin on the way, from `first` to `last`, where the mode
+    # is 0 again. Return False where that is too intricate. With bit 3 or 5 there is one in a whole
+    # line whose LY is not LYC, and of two lines one is not.
+    cdef unsigned int chosen = m.s.high[R_STAT] & 0x78
+    cdef int lyc = m.s.high[R_LYC]
+    if chosen == 0:
+        return True
+    if m.phase or (m.step == STEP_SCAN and m.ly == 0):
+        return False
+    if chosen & 0x28:
+        if last - first < 2:
+            return False
+        request(m, INT_STAT, m.step_at, False)
+    elif chosen & 0x40 and first <= lyc <= last and not (lyc == first and m.stat_line):
+        request(m, INT_STAT, m.step_at, False)
+    return True
+
+
 cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
-    # Jump to the end of the last visible line before `time`, if nobody can have seen any of it: no
-    # picture and no interrupt. Return whether there was such a line.
+    # Jump to the end of the last visible line before `time`, of which nobody draws anything. Return
+    # whether there was such a line.
     cdef int64_t ends = time - m.frame_start - NEXT_LY - m.phase, last
     cdef int first, wy = m.s.high[R_WY]
     if ends < 0:
@@ -417,6 +436,8 @@ cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
     if last > VISIBLE - 1:
         last = VISIBLE - 1
     if last < m.ly or m.step == STEP_LY and last == m.ly:
+        return False
+    if not skip_requests(m, m.ly + (m.step != STEP_SCAN), <int>last):
         return False
     first = m.ly + (m.step == STEP_LY)
     if m.step == STEP_HBLANK:  # how this line goes is known
@@ -431,23 +452,52 @@ cdef inline bint skip_lines(Machine* m, int64_t time) noexcept nogil:
         m.window_line &= 0xFF
     m.ly, m.mode, m.source, m.compared = <int>last, HBLANK, HBLANK, <int>last
     m.s.lyc_match = m.ly == m.s.high[R_LYC]
+    m.stat_line = stat_line(m, m.s.high[R_STAT])
     m.step, m.step_at = STEP_LY, line_start(m) + NEXT_LY
     return True
 
 
 cdef inline void run_ppu(Machine* m, int64_t time) noexcept nogil:
     # Bring the display up to a time.
-    cdef bint hidden
     while m.step_at <= time:
-        hidden = m.picture == NULL and not m.s.high[R_STAT] & 0x78
-        if not (hidden and m.step <= STEP_LY and skip_lines(m, time)):
+        if m.picture != NULL or m.step > STEP_LY or not skip_lines(m, time):
             take_step(m)
 
 
-cdef inline int64_t next_ppu_event(const Machine* m) noexcept nogil:
-    # When the display will next request an interrupt or end the frame, or earlier.
-    if m.s.high[R_STAT] & 0x78 or m.step >= STEP_FRAME:
+cdef inline int64_t next_match(const Machine* m) noexcept nogil:
+    # When LY will next be found to be LYC in this frame, or earlier; else NEVER.
+    cdef int lyc = m.s.high[R_LYC], first = m.ly
+    if lyc == 0:
+        return m.step_at if m.step == STEP_SCAN else m.frame_start + LINE * (LINES - 1) + 2 * M_CYCLE
+    first += m.step != STEP_SCAN and m.step != STEP_VBLANK
+    return m.frame_start + LINE * lyc if first <= lyc < LINES else NEVER
+
+
+cdef inline int64_t next_mode_0(const Machine* m) noexcept nogil:
+    # When mode 0 will next interrupt, or earlier: mode 3 is as short as it can be, until it begins.
+    if m.step == STEP_HBLANK:
+        return m.step_at
+    return line_start(m) + (LINE if m.step == STEP_LY else 0) + (DRAW_END & ~3) + M_CYCLE
+
+
+cdef inline int64_t next_stat_event(const Machine* m, unsigned int chosen) noexcept nogil:
+    # When the display may next request the interrupt of STAT in lines that are seen, or by LYC.
+    cdef int64_t found = NEVER
+    if chosen & 0x40:
+        found = next_match(m)
+    if m.step <= STEP_LY and chosen & 0x08:
+        found = min(found, next_mode_0(m))
+    if m.step <= STEP_LY and chosen & 0x20:
+        found = min(found, m.step_at if m.step == STEP_SCAN else line_start(m) + NEXT_LY)
+    return found
+
+
+cdef inline int64_t next_ppu_event(const Machine* m, unsigned int enabled) noexcept nogil:
+    # When the display will next end the frame, or request an interrupt that is enabled, or earlier.
+    cdef unsigned int chosen = m.s.high[R_STAT] & 0x78 if enabled & 1 << INT_STAT else 0
+    cdef int64_t found = m.frame_start + FRAME
+    if m.step >= STEP_FRAME or (chosen and m.phase):
         return m.step_at
     if m.step <= STEP_VBLANK:
-        return m.frame_start + VISIBLE * LINE + (2 * m.phase if m.s.first_frame else 0)
-    return m.frame_start + FRAME
+        found = m.frame_start + VISIBLE * LINE + (2 * m.phase if m.s.first_frame else 0)
+    return min(found, next_stat_event(m, chosen)) if chosen else found
