@@ -1,10 +1,10 @@
 # What the processor sees: memory, registers and time (docs/gameboy.md, 5.5 to 11 and 13).
 # An access at a time first brings up to it whatever it touches.
-from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int64_t, uint8_t, uintptr_t
 
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, HBLANK, NEVER, NO_SOURCE, SCAN, STAMP, STEP_DRAW, STEP_OFF, STEP_SCAN, Machine,
-    Mode, VBLANK, code_page, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits, next_frame,
+    Mode, VBLANK, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits, next_frame,
     open_ram, request, shown_ly, shown_mode,
 )
 from fastenv.gameboy._oam_bug cimport OAM_PAGE, spoil_by_read, spoil_by_write
@@ -132,10 +132,13 @@ cdef inline unsigned int key_lines(const State* s) noexcept nogil:
     return ~down & 0x0F
 
 
-cdef inline void key_fall(State* s, unsigned int before) noexcept nogil:
-    if before & ~key_lines(s):
-        s.high[R_IF] |= 1 << INT_JOYPAD
-        s.stopped = False
+cdef inline bint key_fall(State* s, unsigned int before) noexcept nogil:
+    # Request the interrupt of the keys if a line has fallen; return whether.
+    if not before & ~key_lines(s):
+        return False
+    s.high[R_IF] |= 1 << INT_JOYPAD
+    s.stopped = False
+    return True
 
 
 cdef inline void press(State* s, uint8_t keys) noexcept nogil:
@@ -145,10 +148,10 @@ cdef inline void press(State* s, uint8_t keys) noexcept nogil:
     key_fall(s, before)
 
 
-cdef inline void select_keys(State* s, uint8_t value) noexcept nogil:
+cdef inline bint select_keys(State* s, uint8_t value) noexcept nogil:
     cdef unsigned int before = key_lines(s)
     s.high[R_P1] = value & 0x30
-    key_fall(s, before)
+    return key_fall(s, before)
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -363,10 +366,12 @@ cdef inline void write_register(
     if R_NR10 <= low < R_LCDC:
         write_sound(m, low, value, time)
         return
-    m.stop = 0
     if low == R_P1:
-        select_keys(m.s, value)
-    elif low == R_SB:
+        if select_keys(m.s, value):
+            m.stop = 0
+        return
+    m.stop = 0
+    if low == R_SB:
         run_serial(m, time)
         io[low] = value
         m.unheard = 0
@@ -471,72 +476,3 @@ cdef inline void push(Machine* m, unsigned int sp, uint8_t value, int64_t stamp)
     if (sp + 1) >> 8 == OAM_PAGE:
         spoil_by_write(m, m.now + (stamp >> STAMP) - M_CYCLE)
     store(m, sp, value, stamp)
-
-
-# -- idle loops (docs/gameboy.md, 13) --------------------------------------------------------------
-
-
-cdef inline bint reads_memory(const Machine* m, unsigned int address) noexcept nogil:
-    # Whether a byte can only change when it is written.
-    return m.reads[address >> 12] != NULL or 0xFF80 <= address < 0xFFFF
-
-
-cdef inline int idle_length(
-    const Machine* m, unsigned int start, unsigned int end, unsigned int hl
-) noexcept nogil:
-    # The number of instructions from start to the jump back before end, if they do nothing but look
-    # at memory: none jumps, writes, changes H, L or SP, or reads what changes by itself. Else 0.
-    cdef unsigned int op, y, z, length
-    cdef int count = 1
-    cdef int page = code_page(start)
-    cdef const uint8_t* code = <const uint8_t*>m.codes[page]
-    if m.lasts[page] == 0 or start >= end or m.codes[code_page(end - 1)] != m.codes[page]:
-        return 0
-    while start + 2 < end:
-        op = code[start]
-        y, z = op >> 3 & 7, op & 7
-        length = 1
-        if op >= 0x40 and op < 0x80:
-            if y >= 4 and y <= 6:
-                return 0
-            if z == 6 and not reads_memory(m, hl):
-                return 0
-        elif op >= 0x80 and op < 0xC0:
-            if z == 6 and not reads_memory(m, hl):
-                return 0
-        elif op < 0x40 and z >= 4:
-            if z != 7 and y >= 4 and y <= 6:
-                return 0
-            length = 2 if z == 6 else 1
-        elif op >= 0xC0 and z == 6:
-            length = 2
-        elif op == 0xF0 and code[start + 1] >= 0x80 and code[start + 1] != 0xFF:
-            length = 2
-        elif op == 0xFA and reads_memory(m, code[start + 1] | code[start + 2] << 8):
-            length = 3
-        elif op == 0xCB and 0x40 <= code[start + 1] < 0x80:
-            if code[start + 1] & 7 == 6 and not reads_memory(m, hl):
-                return 0
-            length = 2
-        elif op != 0:
-            return 0
-        start += length
-        count += 1
-    return count if start + 2 == end else 0
-
-
-cdef inline int64_t spins(
-    Machine* m, unsigned int start, unsigned int end, int64_t now, bint again, uint64_t key
-) noexcept nogil:
-    # A jump back to `start` ends before `end`. Return the stamp of those iterations of an idle loop
-    # that may be left out: if the last one went straight from start to end, and changed nothing that
-    # it looks at, all will be like it until the next event.
-    cdef unsigned int hl = (key >> 8 & 0xFF) << 8 | (key >> 16 & 0xFF)
-    cdef int64_t each = now - m.spin_now
-    if (
-        again and m.spin_key == key and m.spin_pc == start
-        and each & ((1 << STAMP) - 1) == idle_length(m, start, end, hl)
-    ):
-        return (m.stop - now - 1) // each * each if m.stop > now else 0
-    m.spin_key, m.spin_pc, m.spin_now = key, start, now
-    return 0

@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t
 from fastenv.gameboy._bus cimport (
     clear_div, push, run_events, run_timer, schedule, store,
 )
+from fastenv.gameboy._loops cimport count_off
 from fastenv.gameboy._machine cimport (
     CPU_COUNT, CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
 )
@@ -94,6 +95,8 @@ cdef inline void run_frame(Machine* m) noexcept nogil:
             m.stop = 1  # one instruction
         execute(m)
         catch_events(m)
+        if m.counted:
+            count_off(m)
         if m.asks != CPU_NOTHING:
             finish(m)
         if s.ime_delay:

@@ -18,6 +18,7 @@ cdef enum:
     STAMP = 24
     CYCLE = 4 << 24
     NUM_CODES = 17  # pages of 4 KiB, and HRAM
+    NOWHERE = 0x10000  # no place of a program
 
 cdef enum Step:
     # What the display does next; the first four are those of a visible line, in their order.
@@ -107,6 +108,9 @@ cdef struct Machine:
     uint64_t spin_key
     unsigned int spin_pc
     int64_t spin_now
+    unsigned int no_wait  # where a loop begins that is none of those that are known at once
+    unsigned int counter  # B, C, D, E, H, L, 7 for A, from 8 on BC, DE, HL
+    int counted  # by how much a loop that counts will count this down at once
     # -- writes in mode 3 of this line; NULL: they do not change it (docs/gameboy.md, 8.4) --
     uint8_t* line
     int windows  # lines of the window on the line that was drawn last
@@ -304,6 +308,7 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     # Set what follows from the row, which is between two frames (docs/gameboy.md, 4).
     cdef State* s = m.s
     m.now, m.frame_done, m.asks = s.cyc, False, CPU_NOTHING
+    m.no_wait, m.counted = NOWHERE, 0
     m.frame_end = NEVER
     place_display(m)
     m.stat_line = stat_line(m, s.high[R_STAT])

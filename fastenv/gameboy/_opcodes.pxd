@@ -8,8 +8,9 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 
 from fastenv.gameboy._bus cimport (
-    load_code, load_counted, load_opcode, load_slow, push, spins, store_slow,
+    load_code, load_counted, load_opcode, load_slow, push, store_slow,
 )
+from fastenv.gameboy._loops cimport may_wait, spins
 from fastenv.gameboy._machine cimport (
     CPU_COUNT, CPU_HALT, CPU_STOP, CYCLE, STAMP, Machine, code_page,
 )
@@ -226,11 +227,11 @@ cdef inline void execute(Machine* m) noexcept nogil:
             ip = code + pc
             if v >= 0xF0 and m.skips:
                 jumps += 1
-                if jumps & 7 < 2:
+                if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
                     now += spins(
                         m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                         <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
-                        | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24),
+                        | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), False,
                     )
             now += 3 * CYCLE + 1
         elif op == 0x19:
@@ -289,11 +290,11 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2:
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
-                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24),
+                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), False,
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
@@ -356,11 +357,11 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2:
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
-                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24),
+                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), False,
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
@@ -420,11 +421,11 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2:
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
-                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24),
+                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), False,
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
@@ -511,11 +512,11 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2:
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
-                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24),
+                            | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), False,
                         )
                 now += 1 * CYCLE
             now += 2 * CYCLE + 1
@@ -1308,12 +1309,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
-            address = v << 8 | r
+            place = v << 8 | r
             if zr != 0:
-                pc = address
+                address = (ip - code) & 0xFFFF
+                pc = place
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    now += spins(
+                        m, pc, address, now + 4 * CYCLE + 1, 2,
+                        <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
+                        | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), True,
+                    )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
         elif op == 0xC3:
@@ -1445,12 +1453,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
-            address = v << 8 | r
+            place = v << 8 | r
             if zr == 0:
-                pc = address
+                address = (ip - code) & 0xFFFF
+                pc = place
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    now += spins(
+                        m, pc, address, now + 4 * CYCLE + 1, 2,
+                        <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
+                        | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), True,
+                    )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
         elif op == 0xCB:
@@ -2940,12 +2955,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
-            address = v << 8 | r
+            place = v << 8 | r
             if not cf:
-                pc = address
+                address = (ip - code) & 0xFFFF
+                pc = place
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    now += spins(
+                        m, pc, address, now + 4 * CYCLE + 1, 2,
+                        <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
+                        | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), True,
+                    )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
         elif op == 0xD3:
@@ -3073,12 +3095,19 @@ cdef inline void execute(Machine* m) noexcept nogil:
             r = byte(ip + 0)
             v = byte(ip + 1)
             ip += 2
-            address = v << 8 | r
+            place = v << 8 | r
             if cf:
-                pc = address
+                address = (ip - code) & 0xFFFF
+                pc = place
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    now += spins(
+                        m, pc, address, now + 4 * CYCLE + 1, 2,
+                        <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
+                        | (E | H << 8 | L << 16 | ((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4) << 24), True,
+                    )
                 now += 1 * CYCLE
             now += 3 * CYCLE + 1
         elif op == 0xDB:
