@@ -26,7 +26,7 @@ ILLEGAL = (0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC, 0xFD)
 HALT, PREFIX = 0x76, 0xCB
 F = "((zr == 0) << 7 | nf | (hx & 0x10) << 1 | cf << 4)"
 
-WAITS = "(ip <= last and may_wait(byte(ip)) and pc != m.no_wait)"
+WAITS = "(ip <= last and may_wait(byte(ip)) and address != m.no_wait)"
 LONGEST = 16  # bytes of a loop that may only wait
 
 HEADER = """\

@@ -355,7 +355,7 @@ cdef inline int64_t spins(
         m.spin_pc = NOWHERE
         return 0
     op = (<const uint8_t*>m.codes[page])[start]
-    if may_wait(op) and start != m.no_wait:
+    if may_wait(op) and end != m.no_wait:
         if op == 0xF0 or op == 0xFA:
             found = poll(m, start, end, now, key, is_long)
         else:
@@ -363,7 +363,7 @@ cdef inline int64_t spins(
         if found >= 0:
             m.spin_pc = NOWHERE
             return found
-        m.no_wait = start
+        m.no_wait = end
     if is_long or again > 1:
         return 0
     if (

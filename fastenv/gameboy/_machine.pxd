@@ -108,7 +108,7 @@ cdef struct Machine:
     uint64_t spin_key
     unsigned int spin_pc
     int64_t spin_now
-    unsigned int no_wait  # where a loop begins that is none of those that are known at once
+    unsigned int no_wait  # where a loop ends that is none of those that are known at once
     unsigned int counter  # B, C, D, E, H, L, 7 for A, from 8 on BC, DE, HL
     int counted  # by how much a loop that counts will count this down at once
     # -- writes in mode 3 of this line; NULL: they do not change it (docs/gameboy.md, 8.4) --

@@ -227,7 +227,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
             ip = code + pc
             if v >= 0xF0 and m.skips:
                 jumps += 1
-                if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                     now += spins(
                         m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                         <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -290,7 +290,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -357,7 +357,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -421,7 +421,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -512,7 +512,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 ip = code + pc
                 if v >= 0xF0 and m.skips:
                     jumps += 1
-                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                    if jumps & 7 < 2 or (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                         now += spins(
                             m, pc, address, now + 3 * CYCLE + 1, jumps & 7,
                             <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -1316,7 +1316,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
-                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                     now += spins(
                         m, pc, address, now + 4 * CYCLE + 1, 2,
                         <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -1460,7 +1460,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
-                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                     now += spins(
                         m, pc, address, now + 4 * CYCLE + 1, 2,
                         <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -2962,7 +2962,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
-                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                     now += spins(
                         m, pc, address, now + 4 * CYCLE + 1, 2,
                         <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32
@@ -3102,7 +3102,7 @@ cdef inline void execute(Machine* m) noexcept nogil:
                 page = code_page(pc)
                 code, last = m.codes[page], m.lasts[page]
                 ip = code + pc
-                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and pc != m.no_wait):
+                if address - pc <= 16 and m.skips and (ip <= last and may_wait(byte(ip)) and address != m.no_wait):
                     now += spins(
                         m, pc, address, now + 4 * CYCLE + 1, 2,
                         <uint64_t>(A | B << 8 | C << 16 | D << 24) << 32

@@ -8,7 +8,10 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.gameboy.machines import build
+from tests.needs import needs_core
 from tools.gameboy import free_games
+
+pytestmark = needs_core
 
 ROM = build(b"\x18\xfe").rom
 
@@ -65,3 +68,30 @@ def test_another_rom_than_that_of_the_manifest_is_refused(tmp_path):
     (tmp_path / f"{game.name}.gb").write_bytes(ROM)
     with pytest.raises(ConfigError, match="SHA-256"):
         free_games.cartridge_of(tmp_path, game)
+
+
+@pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+def test_speed_is_measured_of_the_same_piece_in_every_turn(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pyboy")
+    from tools.gameboy import free_speed
+
+    game = free_games.Game("a-game", "", hashlib.sha256(ROM).hexdigest(), "MIT")
+    (tmp_path / "a-game.gb").write_bytes(ROM)
+    for name, value in {"LANES": 2, "STEPS": 2, "WARM_STEPS": 1}.items():
+        monkeypatch.setattr(free_speed, name, value)
+    monkeypatch.setattr(free_speed, "manifest", lambda: ([game], free_games.KEYS))
+    free_speed.run(tmp_path, (), 2, tmp_path / "record.json")
+    record = json.loads((tmp_path / "record.json").read_text())
+    (found,) = record["games"]
+    assert found["sha256"] == game.sha256
+    assert len(found["us_all"]) == len(found["times_pyboy_all"]) == 2
+    assert record["reached"]["worst"] == record["reached"]["geometric_mean"] == found["times_pyboy"]
+    assert 5_000 < found["instructions_per_frame"] < 6_000  # JR takes 12 T
+    assert json.loads(capsys.readouterr().out.splitlines()[0]) == found
+
+
+def test_a_game_that_is_not_in_the_manifest_is_named():
+    from tools.gameboy import free_speed
+
+    with pytest.raises(ConfigError, match="no-such-game"):
+        free_speed.timed_games(["no-such-game"])

@@ -6,8 +6,9 @@ Source" or a repository of their source, with a cartridge that is emulated and a
 console starts, in the order of the SHA-256 of their slugs. The first 72 are compared picture by
 picture, and the first 20 of these timed. It was written before anything was measured. ``extract
 REPOSITORY FOLDER`` writes their ROMs into a folder outside this repository, which has none of
-them. All games are played with the same buttons, those of the manifest: each is held for 8 frames
-of 24, and after the last one the first comes again.
+them. ``speed FOLDER`` measures steps of the environment beside PyBoy's in turns, and with ``--out
+FILE`` writes a record. All games are played with the same buttons, those of the manifest: each is
+held for 8 frames of 24, and after the last one the first comes again.
 """
 
 from __future__ import annotations
@@ -171,22 +172,38 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     commands = parse.add_subparsers(dest="command", required=True)
-    for name in ("select", "extract"):
-        command = commands.add_parser(name)
-        command.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
-        if name == "extract":
-            command.add_argument("folder", type=Path, help="where the ROMs are written")
+    choose = commands.add_parser("select", help="write the manifest")
+    choose.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
+    copy = commands.add_parser("extract", help="write the ROMs of the manifest")
+    copy.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
+    copy.add_argument("folder", type=Path, help="where to")
+    timed = commands.add_parser("speed", help="measure beside PyBoy")
+    timed.add_argument("folder", type=Path, help="of the ROMs")
+    timed.add_argument(
+        "--games", nargs="+", default=(), help="names; default: those that are timed"
+    )
+    timed.add_argument("--turns", type=int, default=5, help="default 5")
+    timed.add_argument("--out", type=Path, help="write a record")
     args = parse.parse_args(argv)
     try:
-        if args.command == "select":
-            text = json.dumps(select(args.repository), indent=1) + "\n"
-            MANIFEST.write_text(text, encoding="utf-8")
-        else:
-            extract(args.repository, args.folder)
+        _run(args)
     except (OSError, FastEnvError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _run(args: argparse.Namespace) -> None:
+    """Run a command."""
+    if args.command == "select":
+        text = json.dumps(select(args.repository), indent=1) + "\n"
+        MANIFEST.write_text(text, encoding="utf-8")
+    elif args.command == "extract":
+        extract(args.repository, args.folder)
+    else:
+        from tools.gameboy.free_speed import run
+
+        run(args.folder, args.games, args.turns, args.out)
 
 
 if __name__ == "__main__":
