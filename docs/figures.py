@@ -27,6 +27,7 @@ from tools.figures.drmario import (  # noqa: E402
 from tools.figures.drmario_bots import beside_bots, bot_matches, fastest, strongest  # noqa: E402
 from tools.figures.games import (  # noqa: E402
     QUEST,
+    free_games,
     game_boy_agents,
     game_boy_over_seeds,
     game_boy_roms,
@@ -141,7 +142,11 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "calibration": calibrated,
         },
         "docs/howto/drmario_reader.md": {"reader": frames_read, "through": through_frames},
-        "docs/gameboy.md": {"roms": game_boy_roms, "speeds": game_boy},
+        "docs/gameboy.md": {
+            "roms": game_boy_roms,
+            "speeds": game_boy,
+            "free-games": free_games,
+        },
         "docs/howto/train_skullking.md": {"players": lambda: pretrained("skullking")},
         "docs/howto/train_prospector.md": {
             "players": prospector_players,

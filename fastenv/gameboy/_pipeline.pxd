@@ -303,7 +303,7 @@ cdef inline uint8_t mix(
     cdef bint shown = p.lcdc & BACKGROUND
     if covering and p.lcdc & OBJECTS and not (behind and index and shown):
         return (p.obp1 if second else p.obp0) >> 2 * covering & 3
-    return p.bgp >> 2 * index & 3 if shown else 0
+    return p.bgp >> 2 * (index if shown else 0) & 3
 
 
 cdef inline void shift(Pipeline* p) noexcept nogil:

@@ -205,7 +205,7 @@ cdef inline void draw_line(Machine* m, bint window) noexcept nogil:
                 shades + start, indices + start, (168 - start + 7) >> 3,
             )
     else:
-        memset(shades, 0, sizeof(shades))
+        memset(shades, io[R_BGP] & 3, sizeof(shades))
         memset(indices, 0, sizeof(indices))
     if lcdc & 0x02:
         draw_objects(m, shades, indices)

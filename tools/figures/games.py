@@ -11,6 +11,7 @@ from tools.figures.records import (
     interval,
     newest,
     over_seeds,
+    spread,
     table,
     trained_at,
 )
@@ -152,3 +153,36 @@ def game_boy_roms() -> str:
     ours = ("ROMs that say anything of this machine", "pass", '`accuracy="pixel"`')
     heads = ("suite", *ours, f"PyBoy {record['pyboy']}")
     return f"{table(heads, made)}\n\n`benchmarks/gameboy-test-roms.json`."
+
+
+def free_games() -> str:
+    """Return how fast free games of others run here and in PyBoy."""
+    record = newest("gameboy-free-games.json")
+    head = record.head
+    made = [
+        (
+            f"`{game['game']}`",
+            f"{game['instructions_per_frame']:,}",
+            spread(game["us"], game["us_all"], lambda x: f"{x:.1f}"),
+            spread(game["pyboy_us"], game["pyboy_us_all"], lambda x: f"{x:.0f}"),
+            spread(game["times_pyboy"], game["times_pyboy_all"], lambda x: f"{x:.1f}"),
+        )
+        for game in head["games"]
+    ]
+    heads = ("game", "instructions a frame", "here", f"PyBoy {head['pyboy']}", "times PyBoy")
+    reached, asked = head["reached"], head["asked"]
+    names = {"geometric_mean": "geometric mean", "worst": f"worst, `{reached['worst_game']}`"}
+    bars = [
+        (
+            f"times PyBoy, {name}",
+            f"at least {asked[key]:g}",
+            f"{reached[key]:.2f}",
+            "yes" if reached[key] >= asked[key] else "no",
+        )
+        for key, name in names.items()
+    ]
+    load = f"load {head['load']} before and {head['load_after']} after"
+    return (
+        f"{table(heads, made)}\n\n{table(('bar', 'asked', 'measured', 'reached'), bars)}\n\n"
+        f"{record.source}, {load}."
+    )

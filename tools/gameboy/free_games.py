@@ -7,7 +7,9 @@ console starts, in the order of the SHA-256 of their slugs. The first 72 are com
 picture, and the first 20 of these timed. It was written before anything was measured. ``extract
 REPOSITORY FOLDER`` writes their ROMs into a folder outside this repository, which has none of
 them. ``speed FOLDER`` measures steps of the environment beside PyBoy's in turns, and with ``--out
-FILE`` writes a record. All games are played with the same buttons, those of the manifest: each is
+FILE`` writes a record. ``pictures FOLDER --gambatte PROGRAM`` says in how many frames of 1,000 the
+picture is that of Gambatte, with the program that ``gambatte_pictures.cpp`` beside this file is the
+source of. All games are played with the same buttons, those of the manifest: each is
 held for 8 frames of 24, and after the last one the first comes again.
 """
 
@@ -27,6 +29,7 @@ from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
+from fastenv.gameboy.config import BY_LINE, BY_PIXEL
 
 MANIFEST = Path(__file__).with_suffix(".json")
 DATABASE = "gbdev/database"
@@ -184,6 +187,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     timed.add_argument("--turns", type=int, default=5, help="default 5")
     timed.add_argument("--out", type=Path, help="write a record")
+    seen = commands.add_parser("pictures", help="compare with Gambatte's pictures")
+    seen.add_argument("folder", type=Path, help="of the ROMs")
+    seen.add_argument("--gambatte", type=Path, required=True, help="the program described above")
+    seen.add_argument("--games", nargs="+", default=(), help="names; default: all")
+    seen.add_argument("--accuracy", choices=(BY_LINE, BY_PIXEL), default=BY_PIXEL)
+    seen.add_argument("--out", type=Path, help="write a record")
     args = parse.parse_args(argv)
     try:
         _run(args)
@@ -200,10 +209,14 @@ def _run(args: argparse.Namespace) -> None:
         MANIFEST.write_text(text, encoding="utf-8")
     elif args.command == "extract":
         extract(args.repository, args.folder)
-    else:
-        from tools.gameboy.free_speed import run
+    elif args.command == "speed":
+        from tools.gameboy import free_speed
 
-        run(args.folder, args.games, args.turns, args.out)
+        free_speed.run(args.folder, args.games, args.turns, args.out)
+    else:
+        from tools.gameboy import free_pictures
+
+        free_pictures.run(args.folder, args.games, args.gambatte, args.accuracy, args.out)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from tools.gameboy.free_games import TIMED, Game, cartridge_of, manifest
 ENV = "GameBoyPixels-v0"
 LANES, STEPS, TURNS = 64, 32, 5
 WARM_STEPS = WARM_UP // STEP
+COMMAND = "python -m tools.gameboy.free_games speed FOLDER"
 ASKED = {"geometric_mean": 6.0, "worst": 3.0}  # times PyBoy
 
 
@@ -155,7 +156,7 @@ def run(folder: Path, names: Sequence[str], turns: int, out: Path | None) -> Non
 
     if turns < 1:
         raise ConfigError(f"--turns {turns}: must be at least 1")
-    about = {"created": machine.now(), **machine.revision(), "command": machine.command()}
+    about = {"created": machine.now(), **machine.revision(), "command": COMMAND}
     about |= {"host": machine.host(), "load": machine.load()}
     found, keys = [], manifest()[1]
     for game in timed_games(names):

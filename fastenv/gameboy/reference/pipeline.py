@@ -407,4 +407,4 @@ class Pipeline:
         if covering and self.lcdc & OBJECTS and not (flags & BEHIND and index and shown):
             palette = self.registers[IO.OBP1 if flags & SECOND_PALETTE else IO.OBP0]
             return palette >> 2 * covering & 3
-        return self.registers[IO.BGP] >> 2 * index & 3 if shown else 0
+        return self.registers[IO.BGP] >> 2 * (index if shown else 0) & 3

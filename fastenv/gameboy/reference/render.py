@@ -39,8 +39,6 @@ def render_line(ppu: Display, window: bool) -> bytes:
     """Return the 160 shades of line LY; ``window`` says whether the window is on it."""
     indices = _background(ppu, window)
     shades = [ppu.bgp >> 2 * index & 3 for index in indices]
-    if not ppu.lcdc & 0x01:
-        shades = [0] * WIDTH
     if ppu.lcdc & 0x02:
         objects = sorted(line_objects(ppu, bool(ppu.lcdc & 0x04)), key=lambda i: ppu.oam[i + 1])
         for x in range(WIDTH):
