@@ -22,21 +22,26 @@ int main(int argc, char **argv) {
     machine.setInputGetter(buttons, &keys);
     machine.setTimeMode(true);
     for (unsigned at = 0xA000; at < 0xFFFF; ++at)  // memory is 0 in our machine, but for the logo
-        if (at < 0xE000 || at >= 0xFF80) machine.externalWrite(at, 0);
+        if (at < 0xE000 || at >= 0xFF80 || (at >= 0xFE00 && at < 0xFEA0)) machine.externalWrite(at, 0);
     for (int palette = 0; palette < 3; ++palette)
         for (int shade = 0; shade < 4; ++shade)
             machine.setDmgPaletteColor(palette, shade, (3 - shade) * 0x555555ul);
     std::vector<gambatte::uint_least32_t> picture(160 * 144), sound(35112 + 4096);
     std::vector<unsigned char> shades(160 * 144);
-    for (long done = 0, end; std::scanf("%ld %u", &end, &keys) == 2;) {
-        end /= 2;  // samples of sound are 2 T long
+    long done = 0;
+    auto run_to = [&](long end) {  // it may run up to 2,064 samples too long
         while (done < end) {
             std::size_t samples = end - done < 35112 ? end - done : 35112;
             machine.runFor(picture.data(), 160, sound.data(), samples);
             done += samples;
         }
+    };
+    for (long end; std::scanf("%ld %u", &end, &keys) == 2;) {
+        end /= 2;            // samples of sound are 2 T long
+        run_to(end - 2200);  // the picture is whole, and the next one has not begun
         for (std::size_t i = 0; i < shades.size(); ++i) shades[i] = 3 - (picture[i] >> 6 & 3);
         std::fwrite(shades.data(), 1, shades.size(), stdout);
+        run_to(end);
     }
     return 0;
 }
