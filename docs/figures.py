@@ -28,6 +28,7 @@ from tools.figures.drmario_bots import beside_bots, bot_matches, fastest, strong
 from tools.figures.games import (  # noqa: E402
     QUEST,
     free_games,
+    free_pictures,
     game_boy_agents,
     game_boy_over_seeds,
     game_boy_roms,
@@ -146,6 +147,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "roms": game_boy_roms,
             "speeds": game_boy,
             "free-games": free_games,
+            "free-pictures": free_pictures,
         },
         "docs/howto/train_skullking.md": {"players": lambda: pretrained("skullking")},
         "docs/howto/train_prospector.md": {

@@ -186,3 +186,25 @@ def free_games() -> str:
         f"{table(heads, made)}\n\n{table(('bar', 'asked', 'measured', 'reached'), bars)}\n\n"
         f"{record.source}, {load}."
     )
+
+
+def free_pictures() -> str:
+    """Return how many free games show what they show in Gambatte, and those that do not."""
+    record = newest("gameboy-free-pictures.json")
+    head = record.head
+    shares = [game["share"] for game in head["games"]]
+    made = [
+        (f"all {sum(share == 1 for share in shares)} games with no difference", "100 %", ""),
+        *(
+            (f"`{game['game']}`", f"{100 * game['share']:.1f} %", f"{game['first'][0][0]}")
+            for game in sorted(head["games"], key=lambda game: float(game["share"]))
+            if game["share"] < head["share_asked"]
+        ),
+    ]
+    asked = f"{100 * head['share_asked']:g} % of the pictures of {head['frames']:,} frames"
+    bar = (
+        f"In {head['enough']} of {head['of']} games at least {asked} are equal; asked are "
+        f"{head['asked']}. Those below, and those without any difference:"
+    )
+    heads = ("game", "pictures equal", "first frame that differs")
+    return f"{bar}\n\n{table(heads, made)}\n\n{record.source}."
