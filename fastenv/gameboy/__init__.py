@@ -228,6 +228,8 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         options["action_codec"] = pick("all8", "all9")
     if options["states"] == "power_up":
         options["ram_fill"] = pick("zero", "seeded")
+    if pick(False, False, True):
+        options |= {"audio": True, "frame_policy": "fixed"}
     options["ram_map"] = pick(None, None, "lantern_walk_quest")
     if options["pixels"] != "packed72x20":
         options["pixel_mode"] = pick("shade", "gray")

@@ -13,6 +13,7 @@ def advance(
     picture: U8 | None = None,
     skip_idle: bool = True,
     bus_phase: int = 0,
+    samples: npt.NDArray[np.int16] | None = None,
 ) -> None: ...
 def advance_linked(
     row: U8,

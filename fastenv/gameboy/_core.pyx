@@ -6,7 +6,7 @@
 ``_link.pxd`` and ``_linked_lane.pxd`` are the same for two machines on a cable. The row of a machine is the machine between two frames.
 ``_times.h`` counts where the time goes.
 """
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdint cimport int16_t, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memset
 
 from fastenv cimport _batch
@@ -18,7 +18,7 @@ from fastenv.gameboy._link cimport connect, run_linked_frames
 from fastenv.gameboy._linked_lane cimport reset_link, side_at, step_link
 from fastenv.gameboy._machine cimport Machine
 from fastenv.gameboy._state cimport (
-    HEIGHT, LINE_BYTES, WIDTH, Episode, Knobs, LinkHead, Shared, State,
+    HEIGHT, LINE_BYTES, SAMPLES, WIDTH, Episode, Knobs, LinkHead, Shared, Sound, State,
 )
 from fastenv.gameboy cimport _times
 
@@ -31,10 +31,15 @@ cdef int set_machine(
     m.rom = &shared[0] + sizeof(Shared)
     m.lines, m.other = NULL, NULL
     m.line = &row[0] + sizeof(State) + m.c.ram_bytes if m.c.by_pixel else NULL
+    m.heard, m.num_samples = NULL, 0
     m.skips, m.phase = skips, phase
     memset(&m.watch, 0, sizeof(m.watch))
-    if row.shape[0] != <Py_ssize_t>sizeof(State) + m.c.ram_bytes + m.c.by_pixel * LINE_BYTES:
+    if row.shape[0] != <Py_ssize_t>sizeof(State) + m.c.ram_bytes + m.c.by_pixel * LINE_BYTES + (
+        m.c.audio * <Py_ssize_t>sizeof(Sound)
+    ):
         raise ValueError(f"row has {row.shape[0]} bytes, the cartridge's machines have others")
+    if m.c.audio:
+        m.heard = &row[0] + row.shape[0] - sizeof(Sound)
     if shared.shape[0] < <Py_ssize_t>sizeof(Shared) + (m.c.rom_banks << 14):
         raise ValueError(f"shared has {shared.shape[0]} bytes, too few for the ROM")
     return 0
@@ -50,7 +55,7 @@ cdef uint8_t* checked_picture(uint8_t[::1] picture) except? NULL:
 
 def advance(
     uint8_t[::1] row not None, const uint8_t[::1] shared not None, int frames,
-    uint8_t[::1] picture=None, bint skip_idle=True, int bus_phase=0,
+    uint8_t[::1] picture=None, bint skip_idle=True, int bus_phase=0, int16_t[::1] samples=None,
 ):
     """Run frames of the machine of a row, which was validated.
 
@@ -67,10 +72,16 @@ def advance(
         Whether iterations of idle loops are left out; nobody can tell.
     bus_phase : int
         -4 makes accesses of registers of timer and display a machine cycle early, like PyBoy's.
+    samples : int16 array of frames * 532 * 2, optional
+        Left and right of each sample of the sound, of machines that have them.
     """
     cdef Machine m
     cdef uint8_t* target = checked_picture(picture)
     set_machine(&m, row, shared, skip_idle, bus_phase)
+    if samples is not None and m.c.audio and frames > 0:
+        if samples.shape[0] != <Py_ssize_t>frames * SAMPLES * 2:
+            raise ValueError(f"samples has {samples.shape[0]}, must have {frames * SAMPLES * 2}")
+        m.samples, m.num_samples = <uint8_t*>&samples[0], <int64_t>frames * SAMPLES
     with nogil:
         run_frames(&m, frames, target)
 

@@ -9,7 +9,7 @@ from fastenv.gameboy._machine cimport Machine
 from fastenv.gameboy._program cimport evaluate_term, read_loads
 from fastenv.gameboy._state cimport (
     HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MAX_LOADS, MBC2, PLACE_DIALOGUE, PLACE_DONE,
-    PLACE_ITEMS, PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
+    PLACE_ITEMS, PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, SAMPLES, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
 )
 from fastenv.gameboy._times cimport end_drawing, end_step, start_drawing, start_step
 
@@ -110,6 +110,9 @@ cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = lane.shared + sizeof(Shared)
     m.line = lane.row + lane.r.line_at if m.c.by_pixel else NULL
+    m.heard, m.num_samples = NULL, 0
+    if m.c.audio:
+        m.heard, m.samples = lane.row + lane.r.sound_at, lane.row + lane.r.samples_at
     m.lines = &lane.r.lines[0]
     m.skips, m.phase, m.other = True, 0, NULL
 
@@ -124,6 +127,7 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     cdef int stop, frame = 0
     set_machine(&m, lane)
     start_step(&m.watch)
+    memset(lane.row + r.samples_at, 0, r.samples_bytes)
     while frame < r.frames_per_step:
         press_for(lane, action, frame)
         stop, target = next_stop(r, frame), NULL
@@ -131,7 +135,9 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
             target = picture
         elif r.max_pool and stop == r.frames_per_step - 1:
             target = before
+        m.num_samples = (stop - frame) * SAMPLES
         run_frames(&m, stop - frame, target)
+        m.samples += 4 * m.num_samples
         frame = stop
     start_drawing(&m.watch)
     if r.max_pool:
@@ -318,9 +324,13 @@ cdef inline void reset_lane(
     memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
     if r.fills_ram:
         fill_memory(&lane)
-    memcpy(row + r.line_at, start + sizeof(State) + r.cart_bytes, r.line_bytes)
+    start += sizeof(State) + r.cart_bytes
+    memcpy(row + r.line_at, start, r.line_bytes)
+    memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
+    memset(row + r.samples_at, 0, r.samples_bytes)
+    start += r.start_bytes - r.plane - sizeof(State) - r.cart_bytes  # the frame
     for k in range(r.stack_k):
-        memcpy(lane.stack + r.plane * k, start + r.start_bytes - r.plane, r.plane)
+        memcpy(lane.stack + r.plane * k, start, r.plane)
     if r.kind == KIND_GOAL:
         e.distance = e.ev_distance = goal_distance(&lane)
     elif r.kind == KIND_OVERWORLD:

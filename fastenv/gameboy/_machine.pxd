@@ -1,11 +1,11 @@
 # One Game Boy while it runs: a row, and what follows from it or is only needed within a frame.
 # Times are in T since power-up. Sections are those of docs/gameboy.md.
 from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._state cimport (
     DRAW_END, FRAME, LINE, LINE_BYTES, LINE_COUNT, LINE_WRITES, LINES, M_CYCLE, MBC1, MBC1M, MBC3, NEXT_LY, NO_MBC, R_DMA, R_IF, R_LCDC,
-    R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SCAN_END, VISIBLE, Shared, State,
+    R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SAMPLES, SCAN_END, VISIBLE, Shared, Sound, State,
 )
 from fastenv.gameboy._times cimport Watch
 
@@ -82,6 +82,12 @@ cdef struct Machine:
     int64_t reloaded_at  # when the last reload was
     int64_t timer_event
     int64_t sound_at  # all that was due by then is done
+    # -- what is heard of it (docs/gameboy.md, 10.2) --
+    uint8_t* heard  # where that is in the row; NULL: nobody listens
+    uint8_t* samples  # of the frames that are run
+    int64_t first_sample  # of power-up's, the one that comes first there
+    int64_t num_samples
+    Sound sound
     # -- transfers; 0: none --
     int64_t serial_end
     int64_t serial_at  # SB is shifted up to here
@@ -324,6 +330,9 @@ cdef inline void load_machine(Machine* m) noexcept nogil:
     m.dma_at = m.now + M_CYCLE
     m.dma_byte = s.dma_byte if s.dma_blocks else -1
     m.clock_at = m.now
+    if m.heard != NULL:
+        memcpy(&m.sound, m.heard, sizeof(m.sound))
+        m.first_sample = m.now // FRAME * SAMPLES
     map_rom(m)
     map_ram(m)
 
@@ -346,6 +355,8 @@ cdef inline void save_machine(Machine* m) noexcept nogil:
         s.delay, s.window_at = m.delay, m.window_at
     if m.line != NULL:
         save_line(m)
+    if m.heard != NULL:
+        memcpy(m.heard, &m.sound, sizeof(m.sound))
     s.late = m.late if m.late_at == m.now else 0
     s.div = (m.now - m.div_start) & 0xFFFF
     s.reload = (

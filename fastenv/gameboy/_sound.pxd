@@ -4,6 +4,9 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t
 from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._machine cimport Machine
+from fastenv.gameboy._mixer cimport (
+    count_step, forget_stopped, listen, power_written, register_written,
+)
 from fastenv.gameboy._state cimport (
     M_CYCLE, R_NR10, R_NR13, R_NR14, R_NR30, R_NR50, R_NR52, R_WAVE, SEQUENCER_BIT, WAVE_BYTES,
     WAVE_DELAY, WAVE_NEXT, WAVE_OPEN, State,
@@ -127,8 +130,8 @@ cdef inline int64_t steps_by(const Machine* m, int64_t time) noexcept nogil:
     return (time - m.div_start) // (2 * SEQUENCER_BIT)
 
 
-cdef inline void run_sound(Machine* m, int64_t time) noexcept nogil:
-    # Do all that is due by a time.
+cdef inline void run_channels(Machine* m, int64_t time) noexcept nogil:
+    # Do all that is due by a time and that programs can tell.
     cdef State* s = m.s
     cdef int64_t passed = time - m.sound_at, steps
     if passed <= 0:
@@ -146,11 +149,45 @@ cdef inline void run_sound(Machine* m, int64_t time) noexcept nogil:
         fetch_samples(s, passed)
 
 
+cdef inline void run_heard(Machine* m, int64_t time) noexcept nogil:
+    # The same where somebody listens, from one thing that the sequencer does to the next.
+    cdef State* s = m.s
+    cdef int64_t until, begin
+    cdef int step, left
+    while m.sound_at < time:
+        begin, step, left = m.sound_at, s.sound_step, s.wave_left
+        until = m.div_start + (steps_by(m, begin) + 1) * (2 * SEQUENCER_BIT)
+        if s.sweep_due and begin + M_CYCLE < until:
+            until = begin + M_CYCLE
+        if until > time:
+            until = time
+        listen(m, until)
+        run_channels(m, until)
+        if s.wave_left and 0 < left <= until - begin:
+            m.sound.wave_byte = s.high[R_WAVE + (s.wave_at >> 1)]
+        if s.sound_step != step:
+            count_step(m, step)
+        forget_stopped(m)
+
+
+cdef inline void run_sound(Machine* m, int64_t time) noexcept nogil:
+    # Do all that is due by a time.
+    if m.heard == NULL:
+        run_channels(m, time)
+    else:
+        run_heard(m, time)
+
+
 cdef inline void before_clearing_div(Machine* m, int64_t time) noexcept nogil:
     # The sequencer goes on if its bit of the counter falls.
+    cdef int step
     run_sound(m, time)
     if m.s.high[R_NR52] & POWER and (time - m.div_start) & SEQUENCER_BIT:
+        step = m.s.sound_step
         take_steps(m.s, 1, True)
+        if m.heard != NULL:
+            count_step(m, step)
+            forget_stopped(m)
 
 
 # -- the samples of the wave -----------------------------------------------------------------------
@@ -170,9 +207,12 @@ cdef inline int place_in_wave(const State* s, int low) noexcept nogil:
     return fetched_in(s, WAVE_OPEN) if s.wave_left else low
 
 
-cdef inline void spoil_wave(State* s) noexcept nogil:
+cdef inline void spoil_wave(Machine* m) noexcept nogil:
     # A byte that is fetched when the channel is triggered is copied to the first, or four to four.
+    cdef State* s = m.s
     cdef int place = fetched_in(s, WAVE_NEXT)
+    if place >= 0:
+        m.sound.wave_byte = s.high[R_WAVE]
     if R_WAVE <= place < R_WAVE + 4:
         s.high[R_WAVE] = s.high[place]
     elif place >= 0:
@@ -231,9 +271,10 @@ cdef inline void trigger_sweep(State* s) noexcept nogil:
         next_period(s)
 
 
-cdef inline void trigger(State* s, int channel) noexcept nogil:
+cdef inline void trigger(Machine* m, int channel) noexcept nogil:
+    cdef State* s = m.s
     if channel == WAVE and s.wave_left:
-        spoil_wave(s)
+        spoil_wave(m)
     if heard(s, channel):
         s.high[R_NR52] |= 1 << channel
         if channel == WAVE:
@@ -243,8 +284,9 @@ cdef inline void trigger(State* s, int channel) noexcept nogil:
 
 
 cdef inline void write_channel(
-    State* s, int channel, int which, uint8_t value
+    Machine* m, int channel, int which, uint8_t value
 ) noexcept nogil:
+    cdef State* s = m.s
     cdef uint8_t* register = s.high + R_NR10 + REGISTERS * channel + which
     cdef int before = register[0]
     if which == 4:
@@ -253,7 +295,7 @@ cdef inline void write_channel(
     if not heard(s, channel):
         stop(s, channel)
     if which == 4 and value & TRIGGER:
-        trigger(s, channel)
+        trigger(m, channel)
     if which == 0 and channel == FIRST and before & NEGATES & ~value and s.sweep_negated:
         stop(s, FIRST)
 
@@ -262,13 +304,17 @@ cdef inline void write_sound(Machine* m, int low, uint8_t value, int64_t time) n
     # Without power nothing can be written but the wave and, on this model, lengths.
     cdef State* s = m.s
     cdef int channel = (low - R_NR10) // REGISTERS, which = (low - R_NR10) % REGISTERS, place
+    cdef int before, playing
     run_sound(m, time)
+    before, playing = s.high[low], s.high[R_NR52]
     if low >= R_WAVE:
         place = place_in_wave(s, low)
         if place >= 0:
             s.high[place] = value
     elif low == R_NR52:
         write_power(m, value, time)
+        if m.heard != NULL:
+            power_written(m, playing & POWER)
     elif low >= R_NR50:
         if s.high[R_NR52] & POWER:
             s.high[low] = value
@@ -276,4 +322,6 @@ cdef inline void write_sound(Machine* m, int low, uint8_t value, int64_t time) n
         if which == 1:
             s.lengths[channel] = longest(channel) - (value & (longest(channel) - 1))
         if s.high[R_NR52] & POWER:
-            write_channel(s, channel, which, value)
+            write_channel(m, channel, which, value)
+            if m.heard != NULL:
+                register_written(m, channel, which, before, playing >> channel & 1, time)

@@ -40,6 +40,11 @@ cdef enum:
     WAVE_DELAY = 8
     WAVE_OPEN = 2
     WAVE_NEXT = 4
+    SAMPLE = 132
+    SAMPLES = 532
+    DUTY_STEPS = 8
+    DUTIES = 2128707968
+    NOISE_BITS = 15
     OAM_ROW = 8
     OAM_ROWS = 20
     R_P1 = 0
@@ -54,6 +59,7 @@ cdef enum:
     R_NR13 = 19
     R_NR14 = 20
     R_NR30 = 26
+    R_NR43 = 34
     R_NR50 = 36
     R_NR51 = 37
     R_NR52 = 38
@@ -146,6 +152,18 @@ cdef extern from "_state.h":
     ctypedef struct Knobs:
         int32_t start_state
 
+    ctypedef struct Sound:
+        int32_t sums[2]
+        uint32_t noise_left
+        uint16_t duty_left[2]
+        uint16_t lfsr
+        uint8_t duty_at[2]
+        uint8_t duty_high[2]
+        uint8_t volumes[3]
+        uint8_t envelopes[3]
+        uint8_t wave_byte
+        uint8_t unused_sound[3]
+
     ctypedef struct Field:
         int64_t mask
         int32_t at
@@ -205,6 +223,11 @@ cdef extern from "_state.h":
         int32_t goal_bytes
         int32_t line_at
         int32_t line_bytes
+        int32_t sound_at
+        int32_t sound_bytes
+        int32_t samples_at
+        int32_t samples_bytes
+        int32_t samples_info_at
         int32_t values_at
         int32_t num_fields
         int32_t num_loads
@@ -244,6 +267,7 @@ cdef extern from "_state.h":
         int16_t video_is_open
         int16_t fixed_frames
         int16_t by_pixel
+        int16_t audio
         uint8_t read_ones[128]
         uint64_t spread[256]
         Rules rules

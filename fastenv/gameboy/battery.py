@@ -52,13 +52,15 @@ def save_sav(path: str | Path, row: Array, cartridge: Cartridge) -> None:
     write_bytes(path, content)
 
 
-def load_sav(path: str | Path, cartridge: Cartridge) -> Array:
+def load_sav(path: str | Path, cartridge: Cartridge, audio: bool = False) -> Array:
     """Return the row of a machine turned on with what a file says that the battery kept.
 
     Parameters
     ----------
     path : str or Path
     cartridge : Cartridge
+    audio : bool
+        Whether there are samples of its sound.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def load_sav(path: str | Path, cartridge: Cartridge) -> Array:
             f"{show_path(path)}: {len(content):,} bytes, must be {size:,} as the RAM of the "
             f"cartridge{_with_clock(cartridge)}"
         )
-    row = power_up_row(cartridge)
+    row = power_up_row(cartridge, audio)
     row["cart"] = np.frombuffer(content, np.uint8, size) & cartridge.ram_bits
     if behind:
         registers = np.frombuffer(content, "<u4", 10, size).astype(np.uint8).reshape(2, 5)

@@ -25,7 +25,7 @@ from fastenv.gameboy.config import (
     GameBoyConfig,
 )
 from fastenv.gameboy.goal_template import GoalTemplate, goal_of
-from fastenv.gameboy.layout import INFO, TERMS
+from fastenv.gameboy.layout import AUDIO, INFO, TERMS, audio_shape, with_audio
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_fields import CARTRIDGE
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
@@ -36,6 +36,7 @@ from fastenv.gameboy.starts import Starts, load_starts
 from fastenv.gameboy.state import (
     MAX_EVENT_BYTES,
     RULES_DTYPE,
+    SOUND_DTYPE,
     fitted,
     lane_dtype,
     shared_record,
@@ -115,13 +116,21 @@ class Common:
         """The dtype of a row."""
         stack = self.config.stack_k, self.config.format.plane
         values = 8 * len(self.program.rewards) if self.program is not None else 0
-        return lane_dtype(self.cartridge.ram_size, stack, self.visits_bytes, values, self.by_pixel)
+        sizes = stack, self.visits_bytes, values
+        return lane_dtype(self.cartridge.ram_size, *sizes, self.by_pixel, self.samples_bytes)
+
+    @property
+    def samples_bytes(self) -> int:
+        """Bytes of the samples of the sound of a step, 0 where there are none."""
+        frames, samples, sides = audio_shape(self.config)
+        return 2 * frames * samples * sides if self.config.audio else 0
 
     @property
     def info_dtype(self) -> np.dtype[Any]:
         """Columns of a state."""
         kind = self.config.kind
-        return INFO[kind] if self.program is None else self.program.info_dtype(kind)
+        own = INFO[kind] if self.program is None else self.program.info_dtype(kind)
+        return with_audio(own, self.config)
 
     @property
     def terms_dtype(self) -> np.dtype[Any]:
@@ -166,6 +175,11 @@ class Common:
         row["stack_at"], row["visits_at"] = fields["stack"][1], fields["visits"][1]
         if self.by_pixel:
             row["line_at"], row["line_bytes"] = fields["line"][1], LINE_BYTES
+        if self.config.audio:
+            columns: Any = self.info_dtype.fields
+            row["sound_at"], row["samples_at"] = fields["sound"][1], fields["samples"][1]
+            row["sound_bytes"], row["samples_bytes"] = SOUND_DTYPE.itemsize, self.samples_bytes
+            row["samples_info_at"] = columns[AUDIO][1]
         row["visits_bytes"], row["slots"] = self.visits_bytes, self.slots
         row["num_starts"], row["goal_bytes"] = len(self.starts.rows), len(self.goal_planes)
         row["start_bytes"] = self.starts.rows.itemsize + self.config.format.plane
@@ -206,10 +220,11 @@ class Common:
         return self.config.accuracy == BY_PIXEL
 
     @property
-    def machine_options(self) -> tuple[bool, bool, bool]:
-        """Whether video memory is strict, frames are of fixed length, pictures exact by pixel."""
-        fixed = self.config.frame_policy == FIXED
-        return bool(self.config.strict_video_access), fixed, self.by_pixel
+    def machine_options(self) -> tuple[bool, bool, bool, bool]:
+        """Whether video memory is strict, frames fixed, pictures exact by pixel, sound sampled."""
+        config = self.config
+        strict, fixed = bool(config.strict_video_access), config.frame_policy == FIXED
+        return strict, fixed, self.by_pixel, bool(config.audio)
 
     def machine(self, row: np.ndarray) -> Machine:
         """Return the reference machine of a row, shape (1,)."""
@@ -255,8 +270,9 @@ def load_common(config: GameBoyConfig) -> Common:
             f"ram_fill={SEEDED!r} is not possible: states={show(str(states))} say what memory "
             f"holds, only {POWER_UP!r} does not."
         )
-    starts = load_starts(states, cartridge)
-    starts = replace(starts, rows=fitted(starts.rows, config.accuracy == BY_PIXEL))
+    audio = bool(config.audio)
+    starts = load_starts(states, cartridge, audio)
+    starts = replace(starts, rows=fitted(starts.rows, config.accuracy == BY_PIXEL, audio))
     number = config.start_state
     if number is not None and number >= len(starts.rows):
         last = len(starts.rows) - 1
@@ -289,6 +305,10 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
         raise ConfigError(
             f"{shown}: rom_sha256 is {found.rom_sha256}: of another ROM than this one, "
             f"{cartridge.sha256}."
+        )
+    if config.audio and AUDIO in (field.name for field in found.shown):
+        raise ConfigError(
+            f"{shown}: fields.{AUDIO} has the name of the column of audio=True: it needs another."
         )
     for field in found.fields:
         if field.end > CARTRIDGE + cartridge.ram_size and field.place >= CARTRIDGE:

@@ -23,6 +23,7 @@ from fastenv.gameboy.buttons import (
 )
 from fastenv.gameboy.frames import FORMATS, MODES, FrameFormat
 from fastenv.gameboy.state import Kind
+from fastenv.gameboy.tables import SAMPLES
 from fastenv.options import (
     GameConfig,
     check_boolean,
@@ -56,6 +57,7 @@ MAX_STEPS = {"goal": 512, "overworld": 2048}  # unless others are asked for
 MAX_COUNT = 2**31 - 1
 MAX_REWARD = 1_000_000  # of a term either way: rewards are float32, and returns their sums
 MAX_FRAMES, MAX_STACK, MAX_SLOTS = 3600, 64, 2**24
+MAX_AUDIO_FRAMES = 600  # of a step with samples: their bytes are in the row
 # Bonuses of an overworld (docs/gameboy.md, 20), and options of a goal (docs/gameboy.md, 19).
 BONUSES = ("cell_bonus", "item_bonus", "dialogue_bonus", "event_bonus", "finish_bonus")
 # Options that a shared record may replace: where they stand in its rules.
@@ -117,6 +119,9 @@ class GameBoyConfig(GameConfig):
         Whether a line is drawn from the registers as they are at its end, or registers that a
         program writes within a line change it from that pixel on, as on the console
         (docs/gameboy.md, 8.4).
+    audio : bool
+        Whether ``audio`` of the info has the samples of each frame of a step (docs/gameboy.md,
+        10.2). Frames are of fixed length then: ``frame_policy`` is ``"fixed"`` unless given.
     sticky : float
         Probability that a step repeats the action of the one before.
     repeat_action_probability : float
@@ -165,6 +170,7 @@ class GameBoyConfig(GameConfig):
     frame_policy: str = LCD
     strict_video_access: bool = True
     accuracy: str = BY_LINE
+    audio: bool = False
     sticky: float = 0.0
     repeat_action_probability: float = 0.0
     max_pool: bool = False
@@ -206,6 +212,7 @@ class GameBoyConfig(GameConfig):
         check_choice("frame_policy", self.frame_policy, (LCD, FIXED))
         check_boolean("strict_video_access", self.strict_video_access)
         check_choice("accuracy", self.accuracy, (BY_LINE, BY_PIXEL))
+        self._check_audio()
         if self.max_steps is not None:
             check_integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
         self._check_goal()
@@ -238,6 +245,16 @@ class GameBoyConfig(GameConfig):
                 raise refusal("max_pool", True, "False with frames_per_step=1")
             if self.kind == "goal":
                 raise refusal("max_pool", True, "False: goals are pictures of single frames")
+
+    def _check_audio(self) -> None:
+        if not check_boolean("audio", self.audio):
+            return
+        if self.frame_policy != FIXED:
+            allowed = f"{FIXED!r} with audio=True, whose frames have {SAMPLES} samples each"
+            raise refusal("frame_policy", self.frame_policy, allowed)
+        if self.frames_per_step > MAX_AUDIO_FRAMES:
+            allowed = f"an integer from 1 to {MAX_AUDIO_FRAMES} with audio=True"
+            raise refusal("frames_per_step", self.frames_per_step, allowed)
 
     def _check_goal(self) -> None:
         check_path("goal", self.goal)
@@ -278,7 +295,8 @@ class GameBoyConfig(GameConfig):
         """Build a config from keyword options.
 
         ``preset`` names those of :data:`PRESETS`; ``frame_skip`` is ``frames_per_step`` with
-        buttons that are held.
+        buttons that are held. With ``audio`` frames are of fixed length unless asked for otherwise,
+        which is refused.
 
         Raises
         ------
@@ -286,6 +304,9 @@ class GameBoyConfig(GameConfig):
             For an unknown option or a value that is not allowed.
         """
         given = expanded(options, "the Game Boy", [f.name for f in fields(cls)])
+        audio = given.get("audio", False)
+        if isinstance(audio, (bool, np.bool_)) and audio:
+            given = {"frame_policy": FIXED, **given}
         return cls(**{"max_steps": MAX_STEPS.get(options.get("kind", "")), **given})
 
     def with_shared(self, head: np.void, mine: np.void) -> Self:
@@ -313,6 +334,8 @@ class GameBoyConfig(GameConfig):
             changes["strict_video_access"] = not head["video_is_open"]
         if head["fixed_frames"] != mine["fixed_frames"]:
             changes["frame_policy"] = FIXED if head["fixed_frames"] else LCD
+        if self.audio:  # rows have so many samples
+            changes.pop("frames_per_step", None)
         if self.kind == "goal":  # its template was captured with steps of one length
             changes.pop("frames_per_step", None)
             changes.pop("release_after_frames", None)

@@ -12,7 +12,7 @@ from fastenv.gameboy import _core
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.config import BY_LINE, BY_PIXEL
 from fastenv.gameboy.state import fitted, shared_record
-from fastenv.gameboy.tables import FRAME, HEIGHT, WIDTH
+from fastenv.gameboy.tables import FRAME, HEIGHT, SAMPLES, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
 from fastenv.options import check_choice, refusal
 
@@ -36,11 +36,15 @@ class Console:
     accuracy : {"line", "pixel"}
         Whether a line is drawn from the registers at its end, or writes in mode 3 change it from
         their pixel on (docs/gameboy.md, 8.4). ``row`` may be of either.
+    audio : bool
+        Whether there are samples of the sound (docs/gameboy.md, 10.2); with frames of fixed length
+        alone. ``row`` may be of either.
 
     Raises
     ------
     ConfigError
-        For another accuracy, or ``"pixel"`` with a ``bus_phase``.
+        For another accuracy, ``"pixel"`` or ``audio`` with a ``bus_phase``, or ``audio`` without
+        ``fixed_frames``.
     StateError
         If no machine can be in that row.
 
@@ -50,6 +54,8 @@ class Console:
         The machine between two frames.
     picture : ndarray of uint8, shape (144, 160)
         Shades of the last frame that was drawn, from 0 (white) to 3.
+    samples : ndarray of int16, shape (frames, 532, 2)
+        With ``audio`` left and right of each sample of the frames that were run last.
     """
 
     def __init__(
@@ -61,21 +67,29 @@ class Console:
         strict_video_access: bool = True,
         fixed_frames: bool = False,
         accuracy: str = BY_LINE,
+        audio: bool = False,
     ) -> None:
         check_choice("accuracy", accuracy, (BY_LINE, BY_PIXEL))
         if bus_phase and accuracy == BY_PIXEL:
             raise refusal("bus_phase", bus_phase, "0 with accuracy='pixel'")
+        if bus_phase and audio:
+            raise refusal("bus_phase", bus_phase, "0 with audio=True")
+        if audio and not fixed_frames:
+            raise refusal("fixed_frames", fixed_frames, "True with audio=True")
         validate_rows(row, cartridge)
         self.cartridge: Cartridge = cartridge
-        self.row: np.ndarray[Any, Any] = fitted(row, accuracy == BY_PIXEL).copy()
+        self.row: np.ndarray[Any, Any] = fitted(row, accuracy == BY_PIXEL, audio).copy()
         self.skip_idle: bool = skip_idle
         self.bus_phase: int = bus_phase
         self.picture: npt.NDArray[np.uint8] = np.zeros((HEIGHT, WIDTH), np.uint8)
+        self.audio: bool = audio
+        self.samples: npt.NDArray[np.int16] = np.zeros((0, SAMPLES, 2), np.int16)
         shared = shared_record(
             cartridge,
             strict_video_access=strict_video_access,
             fixed_frames=fixed_frames,
             by_pixel=accuracy == BY_PIXEL,
+            audio=audio,
         )
         self._shared = shared.view(np.uint8)
         self._bytes = self.row.view(np.uint8)
@@ -87,7 +101,12 @@ class Console:
     def run_frames(self, frames: int, draw: bool = True) -> None:
         """Run frames, of which only the last is drawn."""
         target = self.picture.reshape(-1) if draw else None
-        _core.advance(self._bytes, self._shared, frames, target, self.skip_idle, self.bus_phase)
+        options = self.skip_idle, self.bus_phase
+        heard = None
+        if self.audio:
+            self.samples = np.zeros((frames, SAMPLES, 2), np.int16)
+            heard = self.samples.reshape(-1)
+        _core.advance(self._bytes, self._shared, frames, target, *options, heard)
 
     def press(self, keys: int) -> None:
         """Set which keys are pressed: bits of :class:`fastenv.gameboy.tables.Key`."""

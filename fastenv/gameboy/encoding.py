@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from fastenv.gameboy.environment import TERMINATED, Environment
 from fastenv.gameboy.frames import gray, unpack
-from fastenv.gameboy.layout import pixels_shape
+from fastenv.gameboy.layout import audio_shape, pixels_shape
 
 Array = npt.NDArray[Any]
 
@@ -94,8 +94,9 @@ def info(env: Environment) -> tuple[Any, ...]:
     shared = env.machine.cpu.locked, env.start
     program = env.common.program
     columns = () if program is None else program.columns(env.read)
+    columns += audio(env)
     if env.config.kind == "goal":
-        return *shared, env.ep_length, env.distance / env.distance_unit, env.near
+        return *shared, env.ep_length, env.distance / env.distance_unit, env.near, *columns
     if env.config.kind == "overworld":
         names = ("map", "x", "y", "facing", "dialogue", "items", "steps")
         ram_map, events = env.common.ram_map, env.events()
@@ -103,3 +104,10 @@ def info(env: Environment) -> tuple[Any, ...]:
         fired = sum(events[bit] for bit in ram_map.rewarded)
         return *shared, *map(env.place, names), fired, env.cells, *columns
     return *shared, *columns
+
+
+def audio(env: Environment) -> tuple[Any, ...]:
+    """Return the column with the samples of the step, if there is one."""
+    if not env.config.audio:
+        return ()
+    return (np.array(env.samples, np.int16).reshape(audio_shape(env.config)),)

@@ -52,6 +52,8 @@ class Environment:
         What the last step brought.
     values : list of int
         Rewards of a RAM map for the last step, before weights.
+    samples : list of int
+        Left and right of each sample of the last step, frame by frame; 0 after a reset.
     """
 
     done: int
@@ -69,6 +71,7 @@ class Environment:
     ev_dialogue: int
     ev_events: int
     values: list[int]
+    samples: list[int]
 
     def __init__(self, common: Common) -> None:
         self.common: Common = common
@@ -83,6 +86,7 @@ class Environment:
         self.visit_id = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
         self.values = [0] * len(common.program.rewards) if common.program is not None else []
+        self.samples = [0] * (common.samples_bytes // 2)
 
     # -- episodes (docs/gameboy.md, 18) --
 
@@ -117,6 +121,7 @@ class Environment:
         self.near = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
         self.values = [0] * len(self.values)
+        self.samples = [0] * len(self.samples)
         if self.common.ram_map is not None:
             self.forget_visits()
             self.visit()
@@ -124,6 +129,7 @@ class Environment:
     def step(self, action: int) -> None:
         """Press a button, run the frames of a step, and see what came of it."""
         before, memory = self.seen(), self.memory()
+        self.samples = []
         if self.config.sticky > 0 and self.rng.uniform() < self.config.sticky:
             action = self.last_action
         if self.config.repeat_action_probability > 0:
@@ -173,6 +179,7 @@ class Environment:
         """Run a frame of a step; return its picture if it is one of those that are seen."""
         seen = frame >= self.config.frames_per_step - (2 if self.config.max_pool else 1)
         self.machine.run_frame(draw=seen)
+        self.samples += self.machine.samples
         return [bytes(self.machine.ppu.picture)] if seen else []
 
     @staticmethod

@@ -229,6 +229,17 @@ def _info_fields(row, shared, rules, out):
                 column.at[i] = (number >> (8 * i)) & 0xFF
 
 
+@njit(**_HELPER)
+def _info_audio(row, rules, out):
+    """Write the samples of the step, if there are any."""
+    size = np.int64(rules.samples_bytes)
+    if size > 0:
+        samples = _read_bytes(row, np.int64(rules.samples_at))
+        column = _read_bytes(out, np.int64(rules.samples_info_at))
+        for k in range(size):
+            column.at[k] = samples.at[k]
+
+
 # -- the compiled functions ------------------------------------------------------------------------
 
 _bytes = types.CPointer(types.uint8)
@@ -287,18 +298,23 @@ def _info_cfunc(kind):
     compiled = cached_cfunc(types.void(_bytes, _bytes, _bytes, _bytes), **_OPTIONS)
 
     def info_pixels(row, derived, shared, info_out):
+        rules = _read_shared(shared, 0).rules
         _info(row, _read_info(info_out, 0))
-        _info_fields(row, shared, _read_shared(shared, 0).rules, info_out)
+        _info_fields(row, shared, rules, info_out)
+        _info_audio(row, rules, info_out)
 
     def info_goal(row, derived, shared, info_out):
+        rules = _read_shared(shared, 0).rules
         _info(row, _read_goal(info_out, 0))
-        _info_goal(row, _read_shared(shared, 0).rules, _read_goal(info_out, 0))
+        _info_goal(row, rules, _read_goal(info_out, 0))
+        _info_audio(row, rules, info_out)
 
     def info_overworld(row, derived, shared, info_out):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_world(info_out, 0))
         _info_overworld(row, rules, _read_world(info_out, 0))
         _info_fields(row, shared, rules, info_out)
+        _info_audio(row, rules, info_out)
 
     return compiled({"goal": info_goal, "overworld": info_overworld}.get(kind, info_pixels))
 

@@ -28,6 +28,8 @@ def pack(env: Environment) -> bytes:
     lane["visits"] = np.frombuffer(env.visits, np.uint8)
     if env.values:
         lane["values"] = np.array(env.values, "<i8").view(np.uint8)
+    if env.samples:
+        lane["samples"] = np.array(env.samples, "<i2").view(np.uint8)
     return lane.tobytes()
 
 
@@ -44,4 +46,6 @@ def unpack(row: Any, common: Common) -> Environment:
     env.visits[:] = record["visits"].tobytes()
     if env.values:
         env.values = record["values"].copy().view("<i8").tolist()
+    if env.samples:
+        env.samples = record["samples"].copy().view("<i2").tolist()
     return env

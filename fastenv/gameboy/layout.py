@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.gameboy.config import GameBoyConfig
+from fastenv.gameboy.tables import SAMPLES
 
 SENSES = ("map", "x", "y", "last_reward")
 _MACHINE_INFO: list[tuple[str, str]] = [("cpu_locked", "?"), ("start_state", "i4")]
@@ -34,6 +35,22 @@ _TERMS = {
     ),
 }
 TERMS = {kind: np.dtype([(name, "f8") for name in names]) for kind, names in _TERMS.items()}
+
+
+AUDIO = "audio"  # column with the samples of the sound
+
+
+def audio_shape(config: GameBoyConfig) -> tuple[int, int, int]:
+    """Return the shape of the samples of a step: frames, samples of each, left and right."""
+    return config.frames_per_step, SAMPLES, 2
+
+
+def with_audio(info: np.dtype[Any], config: GameBoyConfig) -> np.dtype[Any]:
+    """Return the columns of a state with that of the samples behind them, if there are any."""
+    if not config.audio:
+        return info
+    own: list[Any] = [(name, info[name]) for name in info.names or ()]
+    return np.dtype([*own, (AUDIO, "<i2", audio_shape(config))], align=True)
 
 
 def pixels_shape(config: GameBoyConfig) -> tuple[int, int, int]:

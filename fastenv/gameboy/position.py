@@ -9,10 +9,11 @@ import numpy as np
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.reference.bus import Bus
+from fastenv.gameboy.reference.mixer import Mixer
 from fastenv.gameboy.reference.pipeline import Write
 from fastenv.gameboy.reference.ppu import DRAW, HBLANK, SCAN, VBLANK, Ppu
 from fastenv.gameboy.reference.serial import CLOCK, CLOCKING, LISTENING, Serial
-from fastenv.gameboy.state import fitted, state_dtype
+from fastenv.gameboy.state import SOUND_DTYPE, fitted, state_dtype
 from fastenv.gameboy.tables import (
     DRAW_END,
     IO,
@@ -42,13 +43,36 @@ _CART = ("rom_bank", "ram_bank", "bank_mode", "ram_enable")
 _PPU = ("dot", "first_frame", "lyc_match", "wy_seen", "window_line")
 _PPU_REGISTERS = (IO.LCDC, IO.STAT, IO.SCY, IO.SCX, IO.LYC, IO.BGP, IO.OBP0, IO.OBP1, IO.WY, IO.WX)
 _APU = ("sweep_period", "sweep_left", "sweep_due", "sweep_negated", "wave_left", "wave_at")
+_MIXER = ("sums", "noise_left", "duty_left", "lfsr", "duty_at", "duty_high", "volumes",
+          "envelopes", "wave_byte")  # fmt: skip
 _SOUND = slice(IO.NR10, IO.LCDC)
 _HRAM = slice(0x80, 0xFF)
 
 
-def power_up_row(cartridge: Cartridge) -> Array:
-    """Return the row of a machine that was just turned on, shape (1,) (docs/gameboy.md, 12)."""
-    return pack(Machine(cartridge))
+def power_up_row(cartridge: Cartridge, audio: bool = False) -> Array:
+    """Return the row of a machine that was just turned on, shape (1,) (docs/gameboy.md, 12).
+
+    Parameters
+    ----------
+    cartridge : Cartridge
+    audio : bool
+        Whether there are samples of its sound.
+    """
+    return pack(Machine(cartridge, audio=audio))
+
+
+def _pack_sound(mixer: Mixer) -> Array:
+    """Return what is heard as the bytes of a row."""
+    sound = np.zeros(1, SOUND_DTYPE)
+    for name in _MIXER:
+        sound[name] = getattr(mixer, name)
+    return sound.view(np.uint8)
+
+
+def _unpack_sound(sound: Array, mixer: Mixer) -> None:
+    record = sound.copy().view(SOUND_DTYPE)[0]
+    for name in _MIXER:
+        setattr(mixer, name, record[name].tolist())
 
 
 def _pack_line(line: Any, ppu: Ppu) -> None:
@@ -69,8 +93,9 @@ def _unpack_line(line: list[int], ppu: Ppu) -> None:
 
 def pack(machine: Machine) -> Array:
     """Return the row of a machine that stands between two frames, shape (1,)."""
-    row = np.zeros(1, state_dtype(machine.cartridge.ram_size, machine.ppu.by_pixel))
-    record, bus, ppu = row[0], machine.bus, machine.ppu
+    bus, ppu, mixer = machine.bus, machine.ppu, machine.bus.apu.mixer
+    row = np.zeros(1, state_dtype(machine.cartridge.ram_size, ppu.by_pixel, mixer is not None))
+    record = row[0]
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU), (bus.apu, _APU)):
         for name in names:
             record[name] = getattr(part, name)
@@ -87,6 +112,8 @@ def pack(machine: Machine) -> Array:
     record["dma_left"], record["dma_blocks"] = bus.dma_left, bus.dma_byte is not None
     record["dma_byte"] = bus.dma_byte or 0
     record["sound_step"], record["lengths"] = bus.apu.step, bus.apu.lengths
+    if mixer is not None:
+        record["sound"] = _pack_sound(mixer)
     _pack_high(record["high"], machine)
     clock = bus.cart.clock
     if clock is not None:
@@ -119,10 +146,11 @@ def unpack(
     strict_video_access: bool = True,
     fixed_frames: bool = False,
     by_pixel: bool = False,
+    audio: bool = False,
 ) -> Machine:
     """Return the machine of a row, shape (1,); the rest is that of :class:`Machine`."""
-    machine = Machine(cartridge, strict_video_access, fixed_frames, by_pixel)
-    record = fitted(row, by_pixel)[0]
+    machine = Machine(cartridge, strict_video_access, fixed_frames, by_pixel, audio)
+    record = fitted(row, by_pixel, audio)[0]
     bus, ppu, timer = machine.bus, machine.ppu, machine.bus.timer
     for part, names in ((machine.cpu, _CPU), (bus.cart, _CART), (ppu, _PPU), (bus.apu, _APU)):
         for name in names:
@@ -132,6 +160,8 @@ def unpack(
     timer.reload = Reload(record["reload"])
     bus.apu.step, bus.apu.lengths = int(record["sound_step"]), record["lengths"].tolist()
     bus.apu.high = bool(timer.counter & SEQUENCER_BIT)
+    if bus.apu.mixer is not None:
+        _unpack_sound(record["sound"], bus.apu.mixer)
     ppu.delay, ppu.window_at = int(record["delay"]), int(record["window_at"])
     if by_pixel:
         _unpack_line(record["line"].tolist(), ppu)

@@ -58,7 +58,7 @@ def next_picture(machine: npt.NDArray[Any], common: Common) -> Picture:
         reference = common.machine(machine)
         reference.run_frame()
         return np.frombuffer(bytes(reference.ppu.picture), np.uint8).reshape(HEIGHT, WIDTH)
-    strict, fixed, _ = common.machine_options
+    strict, fixed, *_ = common.machine_options
     console = Console(
         common.cartridge,
         machine,

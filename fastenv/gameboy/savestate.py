@@ -11,7 +11,7 @@ import numpy as np
 from fastenv.errors import FileError, StateError, show
 from fastenv.files import parse_json, read_regular, show_path, write_bytes
 from fastenv.gameboy.cartridge import Cartridge
-from fastenv.gameboy.state import machine_of, state_dtype
+from fastenv.gameboy.state import machine_of, sizes_of_rows
 from fastenv.gameboy.validate_machine import validate_rows
 
 FORMAT = "fastenv-gb-state"
@@ -44,7 +44,7 @@ def save_state(path: str | Path, row: Any, cartridge: Cartridge) -> None:
 
 
 def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
-    """Return the row of a machine from a file, shape (1,), exact within a line or not as it was.
+    """Return the row of a machine from a file, shape (1,), of the kind that was saved.
 
     Raises
     ------
@@ -54,8 +54,7 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
         Naming the file and what is wrong: no save state, another version or ROM, cut short, or a
         row that no machine can be in.
     """
-    kinds = [state_dtype(cartridge.ram_size, by_pixel) for by_pixel in (False, True)]
-    sizes, name = {dtype.itemsize: dtype for dtype in kinds}, show_path(path)
+    sizes, name = sizes_of_rows(cartridge.ram_size), show_path(path)
     content = read_regular(path, _LONGEST_HEADER + max(sizes))
     head, _, body = content.partition(b"\n")
     header = _header(head)
@@ -69,7 +68,7 @@ def load_state(path: str | Path, cartridge: Cartridge) -> np.ndarray[Any, Any]:
         )
     if header.get("row") != len(body) or len(body) not in sizes:
         raise StateError(
-            f"{name}: row has {len(body)} bytes, must have {kinds[0].itemsize}: the file is cut "
+            f"{name}: row has {len(body)} bytes, must have {min(sizes)}: the file is cut "
             "short or damaged"
         )
     row = np.frombuffer(body, sizes[len(body)]).copy()

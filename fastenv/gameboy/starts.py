@@ -23,7 +23,7 @@ from fastenv.gameboy.pyboy_state import is_pyboy_state, load_pyboy_state
 from fastenv.gameboy.reference.render import render_line
 from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.shipped import shipped
-from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.state import sizes_of_rows, state_dtype
 from fastenv.gameboy.tables import HEIGHT, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
 
@@ -62,7 +62,7 @@ class Starts:
         return np.concatenate([rows, planes], axis=1)
 
 
-def load_starts(states: str | Path, cartridge: Cartridge) -> Starts:
+def load_starts(states: str | Path, cartridge: Cartridge, audio: bool = False) -> Starts:
     """Return the start states that an option names.
 
     Parameters
@@ -71,6 +71,8 @@ def load_starts(states: str | Path, cartridge: Cartridge) -> Starts:
         ``"power_up"``, the name of one of ``BANKS``, a bank, a save state, also one of
         PyBoy, or a file ``.sav``: a machine that is turned on with what its battery kept.
     cartridge : Cartridge
+    audio : bool
+        Whether a machine that is turned on has samples of its sound; others may.
 
     Raises
     ------
@@ -80,13 +82,13 @@ def load_starts(states: str | Path, cartridge: Cartridge) -> Starts:
         Naming the file and what is wrong with it, such as that it is of another ROM.
     """
     if states == POWER_UP:
-        return single(power_up_row(cartridge), cartridge)
+        return single(power_up_row(cartridge, audio), cartridge)
     path: Any = states
     if states in BANKS:
         path = shipped("data", f"{states}.npz")
     try:
         if states not in BANKS and Path(states).suffix.lower() == SAV:
-            return single(load_sav(states, cartridge), cartridge)
+            return single(load_sav(states, cartridge, audio), cartridge)
         with open_regular(path, LARGEST) as file:
             head = file.read(6)
         if head[:2] == b"PK":  # as all .npz files begin
@@ -153,10 +155,8 @@ def load_bank(path: Any, cartridge: Cartridge) -> Starts:
         given = header.get(field) if isinstance(header, dict) else None
         if given != value:
             raise StateError(f"{name}: {field} is {show(given)}, must be {value!r}")
-    dtype = state_dtype(cartridge.ram_size)
-    exact = state_dtype(cartridge.ram_size, by_pixel=True)
-    if rows.ndim == 2 and rows.shape[1] == exact.itemsize:
-        dtype = exact
+    sizes = sizes_of_rows(cartridge.ram_size)
+    dtype = sizes.get(rows.shape[1] if rows.ndim == 2 else 0, state_dtype(cartridge.ram_size))
     count = rows.shape[0] if rows.ndim else 0
     for field, array, size in (("rows", rows, dtype.itemsize), ("frames", frames, WHOLE.plane)):
         if array.dtype != np.uint8 or array.shape != (count, size) or not count:

@@ -109,14 +109,32 @@ _FIXED = [
 ]
 
 
-_MACHINE = (*(field[0] for field in _FIXED), "cart")
 # Writes in mode 3 of the line that a row stands in; in rows of machines that are exact within a
 # line (docs/gameboy.md, 8.4).
 _LINE: list[Any] = [("line", "u1", (t.LINE_BYTES,))]
+# What is heard, in rows of machines with samples of the sound (docs/gameboy.md, 10.2); `sound` of
+# a row is a record of these bytes. It may be all 0 in any machine: what plays is silent then until
+# it is triggered.
+SOUND_DTYPE = np.dtype(
+    [
+        ("sums", "i4", (2,)),  # left and right of the sample that has begun
+        ("noise_left", "u4"),  # T until the noise is shifted; 0: it is not
+        ("duty_left", "u2", (2,)),  # T until the next step of each square; 0: never triggered
+        ("lfsr", "u2"),  # of the noise, 15 bits
+        ("duty_at", "u1", (2,)),  # that step, of eight
+        ("duty_high", "u1", (2,)),
+        ("volumes", "u1", (3,)),  # of both squares and the noise; 0 where they do not play
+        ("envelopes", "u1", (3,)),  # ticks of 64 Hz until a volume changes; 0: it no longer does
+        ("wave_byte", "u1"),  # of the sample of the wave that was fetched last
+        ("unused_sound", "u1", (3,)),
+    ],
+    align=True,
+)
+_SOUND: list[Any] = [("sound", "u1", (SOUND_DTYPE.itemsize,))]
 
 
 @lru_cache
-def state_dtype(cart_ram: int, by_pixel: bool = False) -> np.dtype[Any]:
+def state_dtype(cart_ram: int, by_pixel: bool = False, audio: bool = False) -> np.dtype[Any]:
     """Return the dtype of a row of a machine.
 
     Parameters
@@ -125,8 +143,24 @@ def state_dtype(cart_ram: int, by_pixel: bool = False) -> np.dtype[Any]:
         Bytes of RAM of the cartridge.
     by_pixel : bool
         Whether its pictures are exact within a line.
+    audio : bool
+        Whether there are samples of its sound.
     """
-    return np.dtype([*_FIXED, ("cart", "u1", (cart_ram,)), *_LINE * by_pixel], align=True)
+    tail = [("cart", "u1", (cart_ram,)), *_LINE * by_pixel, *_SOUND * audio]
+    return np.dtype([*_FIXED, *tail], align=True)
+
+
+def sizes_of_rows(cart_ram: int) -> dict[int, np.dtype[Any]]:
+    """Return the dtypes of rows of machines by their bytes; the first has nothing in addition.
+
+    Parameters
+    ----------
+    cart_ram : int
+        Bytes of RAM of the cartridge.
+    """
+    kinds = [(False, False), (True, False), (False, True), (True, True)]
+    dtypes = [state_dtype(cart_ram, *kind) for kind in kinds]
+    return {dtype.itemsize: dtype for dtype in dtypes}
 
 
 # -- environments ----------------------------------------------------------------------------------
@@ -153,7 +187,7 @@ _EPISODE: list[Any] = [
 _EPISODE_BYTES = 128
 _EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE),))]
 EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
-TAIL_OF_LANE = ("cart", "stack", "visits", "values", "line")
+TAIL_OF_LANE = ("cart", "stack", "visits", "values", "line", "sound", "samples")
 
 
 def tail_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
@@ -168,6 +202,7 @@ def lane_dtype(
     visits: int,
     values: int = 0,
     by_pixel: bool = False,
+    samples: int = 0,
 ) -> np.dtype[Any]:
     """Return the dtype of a row of an environment.
 
@@ -183,6 +218,8 @@ def lane_dtype(
         Bytes of the rewards of a RAM map; with none there is no such field.
     by_pixel : bool
         Whether pictures are exact within a line.
+    samples : int
+        Bytes of the samples of the sound of a step; with none there is no such field.
     """
     tail: list[Any] = [
         ("cart", "u1", (cart_ram,)),
@@ -191,7 +228,10 @@ def lane_dtype(
     ]
     if values:
         tail.append(("values", "u1", (values,)))
-    return np.dtype([*_FIXED, *_EPISODE, *tail, *_LINE * by_pixel], align=True)
+    tail += _LINE * by_pixel
+    if samples:
+        tail += [*_SOUND, ("samples", "u1", (samples,))]
+    return np.dtype([*_FIXED, *_EPISODE, *tail], align=True)
 
 
 def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
@@ -201,7 +241,8 @@ def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
     ----------
     row : record or ndarray of one
     cart_ram : int
-        Bytes of RAM of the cartridge. The machine is exact within a line if the row's is.
+        Bytes of RAM of the cartridge. The machine is exact within a line, or has samples of its
+        sound, if the row's is or has.
 
     Raises
     ------
@@ -209,7 +250,8 @@ def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
         If the row is neither, or of another cartridge.
     """
     record = np.asarray(row).reshape(-1)
-    machine = np.zeros(1, state_dtype(cart_ram, "line" in (record.dtype.names or ())))
+    names = record.dtype.names or ()
+    machine = np.zeros(1, state_dtype(cart_ram, "line" in names, "sound" in names))
     for name in machine.dtype.names or ():
         fields: Any = record.dtype.fields or {}
         if len(record) != 1 or name not in fields or fields[name][0] != machine.dtype[name]:
@@ -221,18 +263,20 @@ def machine_of(row: Any, cart_ram: int) -> np.ndarray[Any, Any]:
     return machine
 
 
-def fitted(rows: np.ndarray[Any, Any], by_pixel: bool) -> np.ndarray[Any, Any]:
+def fitted(rows: np.ndarray[Any, Any], by_pixel: bool, audio: bool = False) -> np.ndarray[Any, Any]:
     """Return rows of machines as those of machines that are exact within a line, or are not.
 
     In the first case the line that a row stands in has no writes so far, in the second one it goes
-    on as one without.
+    on as one without. The same with samples of the sound: in rows that had none, channels that play
+    are silent until they are triggered.
     """
-    dtype = state_dtype(rows.dtype["cart"].itemsize, by_pixel)
+    dtype = state_dtype(rows.dtype["cart"].itemsize, by_pixel, audio)
     if rows.dtype == dtype:
         return rows
     made = np.zeros(rows.shape, dtype)
-    for name in _MACHINE:
-        made[name] = rows[name]
+    for name in dtype.names or ():
+        if name in (rows.dtype.names or ()):
+            made[name] = rows[name]
     return made
 
 
@@ -358,6 +402,11 @@ RULES_DTYPE = np.dtype(
         ("goal_bytes", "i4"),  # a part of the stack, its end
         ("line_at", "i4"),  # writes in mode 3, where pictures are exact within a line
         ("line_bytes", "i4"),  # 0 where they are not
+        ("sound_at", "i4"),  # what is heard, where there are samples
+        ("sound_bytes", "i4"),  # 0 where there are none
+        ("samples_at", "i4"),
+        ("samples_bytes", "i4"),
+        ("samples_info_at", "i4"),  # in the columns of a state
         ("values_at", "i4"),  # of the rewards of the last step, eight bytes each
         ("num_fields", "i4"),
         ("num_loads", "i4"),
@@ -403,6 +452,7 @@ SHARED_DTYPE = np.dtype(
         ("video_is_open", "i2"),  # to the processor at any time (docs/gameboy.md, 5.5)
         ("fixed_frames", "i2"),  # they end every 70,224 T (docs/gameboy.md, 13)
         ("by_pixel", "i2"),  # writes in mode 3 change the line (docs/gameboy.md, 8.4)
+        ("audio", "i2"),  # there are samples of the sound (docs/gameboy.md, 10.2)
         ("read_ones", "u1", (0x80,)),  # bits of registers that read as 1
         # The bits of a byte as eight bytes in memory order, the highest bit first.
         ("spread", "u8", (256,)),
@@ -420,6 +470,7 @@ def shared_record(
     strict_video_access: bool = True,
     fixed_frames: bool = False,
     by_pixel: bool = False,
+    audio: bool = False,
     tables: Mapping[str, Any] = MappingProxyType({}),
 ) -> np.ndarray[Any, Any]:
     """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
@@ -439,6 +490,8 @@ def shared_record(
         Whether frames end every 70,224 T, whatever the display does.
     by_pixel : bool
         Whether writes in mode 3 change the line from their pixel on.
+    audio : bool
+        Whether there are samples of the sound.
     tables : mapping of str to ndarray
         Fields, loads, steps and terms of a RAM map.
     """
@@ -454,7 +507,7 @@ def shared_record(
     head["has_clock"] = cartridge.has_clock
     head["mbc"], head["read_ones"] = cartridge.mbc, t.READ_ONES
     head["video_is_open"], head["fixed_frames"] = not strict_video_access, fixed_frames
-    head["by_pixel"] = by_pixel
+    head["by_pixel"], head["audio"] = by_pixel, audio
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     head["spread"] = bits.view(np.uint64)[:, 0]
     record["rom"] = rom
@@ -487,6 +540,7 @@ LINK_SHARED_DTYPE = np.dtype([("row_at", "i8", (2,)), ("shared_at", "i8", (2,))]
 # What the compiled code is given; see tools/structs.py.
 STRUCTS = {
     "Knobs": KNOBS_DTYPE,
+    "Sound": SOUND_DTYPE,
     "Field": FIELD_DTYPE,
     "Load": LOAD_DTYPE,
     "Step": STEP_DTYPE,
@@ -508,7 +562,8 @@ CONSTANTS = {
         "WINDOW_TIME", "WINDOW_BEGIN", "LAST_WX", "FIRST_LINE_LATE", "NEXT_LY", "OBJECTS_A_LINE",
         "SERIAL_BIT", "SERIAL_BITS", "SERIAL_TIME", "SERIAL_PHASE", "SERIAL_KEPT", "DMA_TIME",
         "DMA_BLOCKS", "DMA_BYTES", "CLOCK", "FIRST_CLOCK_BANK", "SEQUENCER_BIT", "WAVE_BYTES",
-        "WAVE_DELAY", "WAVE_OPEN", "WAVE_NEXT", "OAM_ROW", "OAM_ROWS",
+        "WAVE_DELAY", "WAVE_OPEN", "WAVE_NEXT", "SAMPLE", "SAMPLES", "DUTY_STEPS",
+        "DUTIES", "NOISE_BITS", "OAM_ROW", "OAM_ROWS",
     )
 } | {f"R_{register.name}": register.value for register in t.IO} | {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,

@@ -52,6 +52,13 @@ WAVE_DELAY = 8  # T by which the first sample of a wave is later than the others
 WAVE_OPEN = 2  # T left to a fetch whose byte is seen,
 WAVE_NEXT = 4  # and to one that a trigger meets
 SOUND_AT_POWER_UP = 1  # step of the sequencer
+# -- what is heard of it (docs/gameboy.md, 10.2) --
+SAMPLE = 132  # T
+SAMPLES = FRAME // SAMPLE  # of a frame
+SAMPLE_RATE = CLOCK / SAMPLE  # samples a second, 31,775.03
+DUTY_STEPS = 8
+DUTIES = 0x7EE18180  # which steps are high: a byte for each duty, a bit for each step
+NOISE_BITS = 15
 
 DMA_TIME = 648  # from the write to the end
 DMA_BLOCKS = 640  # left when the first byte is copied
@@ -74,6 +81,7 @@ class IO(IntEnum):
     NR13 = 0x13
     NR14 = 0x14
     NR30 = 0x1A
+    NR43 = 0x22
     NR50 = 0x24
     NR51 = 0x25
     NR52 = 0x26

@@ -14,8 +14,9 @@ import numpy as np
 from fastenv.errors import StateError
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.position import compared_line, line_and_mode
+from fastenv.gameboy.reference.mixer import ENVELOPES, FIRST_STEP, NOISE_DELAY
 from fastenv.gameboy.reference.ppu import HBLANK
-from fastenv.gameboy.state import state_dtype
+from fastenv.gameboy.state import SOUND_DTYPE, sizes_of_rows
 from fastenv.gameboy.tables import (
     CLOCK,
     CLOCK_MASKS,
@@ -24,6 +25,7 @@ from fastenv.gameboy.tables import (
     DMA_TIME,
     DOT_AT_POWER_UP,
     DRAW_END,
+    DUTY_STEPS,
     FRAME,
     IO,
     LAST_DRAW,
@@ -35,6 +37,8 @@ from fastenv.gameboy.tables import (
     LINE_WRITES,
     M_CYCLE,
     MOST_WRITES,
+    NOISE_BITS,
+    SAMPLE,
     SCAN_END,
     SERIAL_BITS,
     SERIAL_PHASE,
@@ -52,6 +56,8 @@ Check = tuple[str, Any, str]  # field, bool[n] of bad lanes, what is allowed
 
 LATEST_DOT = FRAME - M_CYCLE
 LONGEST_DELAY = 7 + WINDOW_TIME + 10 * 11  # of the end of mode 3: the rest is ten objects
+LONGEST_DUTY = 4 * 2048 + FIRST_STEP  # T until a step of a square
+LOUDEST = 240  # what a side hears in a T: half of the mix
 LONGEST_SAMPLE = 2 * 0x800 + WAVE_DELAY  # T until the first one of a wave
 _LONGEST = 2**62
 _FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
@@ -93,7 +99,7 @@ def validate_rows(rows: Array, cartridge: Cartridge) -> None:
         Naming the first bad lane, the field and what is allowed.
     """
     size = cartridge.ram_size
-    if rows.dtype not in (state_dtype(size), state_dtype(size, by_pixel=True)):
+    if rows.dtype not in sizes_of_rows(size).values():
         raise StateError(f"state rows must have dtype state_dtype({size})")
     validate_machines(rows, cartridge)
 
@@ -104,6 +110,8 @@ def validate_machines(rows: Array, cartridge: Cartridge) -> None:
         refuse_bad(section(rows, cartridge))
     if _by_pixel(rows):
         refuse_bad(_line(rows))
+    if "sound" in (rows.dtype.names or ()):
+        refuse_bad(_heard(rows))
 
 
 def _by_pixel(rows: Array) -> bool:
@@ -239,6 +247,34 @@ def _sound(rows: Array, cartridge: Cartridge) -> Iterator[Check]:
         yield _where(rows, field, on, most, "$FF26 has $80")
     for field, most in (("sweep_period", 0x7FF), ("sweep_negated", 1)):
         yield _where(rows, field, rows["sweep_left"] > 0, most, "sweep_left is above 0")
+
+
+def _heard(rows: Array) -> Iterator[Check]:
+    """Check what is heard; the names are those of the record."""
+    sound = np.ascontiguousarray(rows["sound"]).view(SOUND_DTYPE).reshape(-1)
+    power, clock = rows["high"][:, IO.NR52], rows["high"][:, IO.NR43].astype(np.int64)
+    on, plays = power & 0x80 != 0, power[:, None] >> np.array(ENVELOPES) & 1 != 0
+    heard = LOUDEST * (rows["cyc"] % SAMPLE)
+    too_loud = np.abs(sound["sums"]) > heard[:, None]
+    yield "sound.sums", too_loud.any(axis=1), f"must be within {LOUDEST} for each T of the sample"
+    for field, most, possible in (
+        ("duty_left", LONGEST_DUTY, on[:, None]),
+        ("duty_at", DUTY_STEPS - 1, sound["duty_left"] > 0),
+        ("duty_high", 1, sound["duty_left"] > 0),
+        ("volumes", 15, plays),
+        ("envelopes", 9, plays),
+    ):
+        wrong = sound[field] > np.where(possible, most, 0)
+        yield f"sound.{field}", wrong.any(axis=1), f"must be 0 to {most}, 0 where nothing plays"
+    period = np.maximum(16 * (clock & 7), 8) << (clock >> 4)
+    wrong = sound["noise_left"] > np.where(on, period + NOISE_DELAY, 0)
+    yield "sound.noise_left", wrong, f"must be at most what $FF22 says and {NOISE_DELAY}"
+    late = (sound["duty_left"] % M_CYCLE).any(axis=1) | (sound["noise_left"] % M_CYCLE != 0)
+    yield "sound", late, "times must be multiples of 4"
+    wrong = sound["lfsr"] > np.where(plays[:, 2], 2**NOISE_BITS - 1, 0)
+    yield "sound.lfsr", wrong, "must have 15 bits, and be 0 unless the fourth channel plays"
+    yield "sound.wave_byte", (sound["wave_byte"] > 0) & ~on, "must be 0 without power"
+    yield "sound.unused_sound", sound["unused_sound"].any(axis=1), "must be 0"
 
 
 def _where(rows: Array, field: str, possible: Array, most: int, when: str) -> Check:

@@ -45,7 +45,7 @@ def next_pictures(row: np.void, common: LinkCommon) -> list[Picture]:
     consoles = []
     for name, side in zip(TAIL, common.sides, strict=True):
         lane = np.frombuffer(row[name].tobytes(), side.dtype)
-        strict, fixed, _ = side.machine_options
+        strict, fixed, *_ = side.machine_options
         options: dict[str, Any] = {"strict_video_access": strict, "fixed_frames": fixed}
         machine = machine_of(lane, side.cartridge.ram_size)
         consoles.append(Console(side.cartridge, machine, **options))

@@ -1,7 +1,8 @@
-"""The sound, as far as programs can tell (docs/gameboy.md, 10.1)."""
+"""The sound, as far as programs can tell (docs/gameboy.md, 10.1); the rest is in mixer.py."""
 
 from __future__ import annotations
 
+from fastenv.gameboy.reference.mixer import Mixer
 from fastenv.gameboy.tables import (
     IO,
     LENGTHS,
@@ -46,6 +47,8 @@ class Apu:
         T until the next sample of the wave is fetched, 0 while its channel is off.
     wave_at : int
         The sample that was fetched last.
+    mixer : Mixer or None
+        What makes samples of it; None: nobody listens.
     """
 
     sweep_left: int
@@ -62,6 +65,7 @@ class Apu:
         self.sweep_due: bool = False
         self.sweep_left = self.sweep_period = self.sweep_negated = 0
         self.wave_left = self.wave_at = 0
+        self.mixer: Mixer | None = None
 
     def _get(self, register: int) -> int:
         return self.registers[register - IO.NR10]
@@ -74,13 +78,16 @@ class Apu:
         """Whether the sound has power."""
         return bool(self._get(IO.NR52) & POWER)
 
-    def _plays(self, channel: int) -> bool:
+    def plays(self, channel: int) -> bool:
+        """Whether a channel plays."""
         return bool(self._get(IO.NR52) >> channel & 1)
 
     def _stop(self, channel: int) -> None:
         self._set(IO.NR52, self._get(IO.NR52) & ~(1 << channel))
         if channel == WAVE:
             self.wave_left = self.wave_at = 0
+        if self.mixer is not None:
+            self.mixer.stop(channel)
 
     # -- time --
 
@@ -95,6 +102,12 @@ class Apu:
             while self.wave_left <= 0:
                 self.wave_left += self._between_samples()
                 self.wave_at = (self.wave_at + 1) % (2 * WAVE_BYTES)
+                self._keep_byte(IO.WAVE - IO.NR10 + self.wave_at // 2)
+
+    def _keep_byte(self, place: int) -> None:
+        """Let what is heard be a byte of the wave."""
+        if self.mixer is not None:
+            self.mixer.wave_byte = self.registers[place]
 
     def watch(self, counter: int) -> None:
         """Look at the timer's counter: the sequencer goes on where its bit falls."""
@@ -103,6 +116,8 @@ class Apu:
             if self.step % 2 == 0:
                 self._count_lengths()
             self.sweep_due = self.step % 4 == 2
+            if self.mixer is not None:
+                self.mixer.count_step()
             self.step = (self.step + 1) % 8
 
     def _count_lengths(self) -> None:
@@ -180,7 +195,10 @@ class Apu:
             if which == 1:
                 self.lengths[channel] = LENGTHS[channel] - value % LENGTHS[channel]
             if self.on:
+                before, played = self._get(register), self.plays(channel)
                 self._write_channel(channel, which, register, value)
+                if self.mixer is not None:
+                    self.mixer.written(register, before, played, counter)
 
     def _write_power(self, value: int, counter: int) -> None:
         """Turn all on or off: off, everything is cleared but what is left of the lengths."""
@@ -188,26 +206,30 @@ class Apu:
             # The bit is looked at when the machine cycle ends; a step is lost where it is high.
             self.step = 7 if counter + M_CYCLE & SEQUENCER_BIT else 0
             self._set(IO.NR52, POWER)
+            if self.mixer is not None:
+                self.mixer.power_on()
         elif not value & POWER:
             self.registers[: IO.WAVE - IO.NR10] = bytes(IO.WAVE - IO.NR10)
             self.step = 0
             self.sweep_due = False
             self.sweep_left = self.sweep_period = self.sweep_negated = 0
             self.wave_left = self.wave_at = 0
+            if self.mixer is not None:
+                self.mixer.clear()
 
     def _write_channel(self, channel: int, which: int, register: int, value: int) -> None:
         before = self._get(register)
         if which == 4:
             self._enable_length(channel, before, value)
         self._set(register, value)
-        if not self._heard(channel):
+        if not self.heard(channel):
             self._stop(channel)
         if which == 4 and value & TRIGGER:
             self._trigger(channel)
         if register == IO.NR10 and before & NEGATES & ~value and self.sweep_negated:
             self._stop(FIRST)
 
-    def _heard(self, channel: int) -> bool:
+    def heard(self, channel: int) -> bool:
         """Whether the converter of a channel is on."""
         if channel == WAVE:
             return bool(self._get(IO.NR30) & 0x80)
@@ -216,7 +238,8 @@ class Apu:
     def _last(self, channel: int) -> int:
         return self._get(IO.NR10 + REGISTERS * channel + 4)
 
-    def _period(self, channel: int) -> int:
+    def period(self, channel: int) -> int:
+        """Return the eleven bits of a channel's period."""
         return (self._last(channel) & 7) << 8 | self._get(IO.NR10 + REGISTERS * channel + 3)
 
     def _enable_length(self, channel: int, before: int, value: int) -> None:
@@ -233,13 +256,13 @@ class Apu:
             self.lengths[channel] = LENGTHS[channel] - bool(between)
 
     def _trigger(self, channel: int) -> None:
-        if channel == WAVE and self._plays(WAVE):
+        if channel == WAVE and self.plays(WAVE):
             self._spoil_wave()
-        if self._heard(channel):
+        if self.heard(channel):
             self._set(IO.NR52, self._get(IO.NR52) | 1 << channel)
         if channel == FIRST:
             self._trigger_sweep()
-        elif channel == WAVE and self._plays(WAVE):
+        elif channel == WAVE and self.plays(WAVE):
             self.wave_left = self._between_samples() + WAVE_DELAY
             self.wave_at = 0
 
@@ -247,7 +270,7 @@ class Apu:
         """Copy the period; if there is a shift, see at once whether there could be a next one."""
         sweeps = self._get(IO.NR10) & 0x77
         self.sweep_left = (self._pace() or 8) if sweeps else 0
-        self.sweep_period = self._period(FIRST) if sweeps else 0
+        self.sweep_period = self.period(FIRST) if sweeps else 0
         self.sweep_negated = 0
         if self._get(IO.NR10) & 7:
             self._next_period()
@@ -256,11 +279,11 @@ class Apu:
 
     def _between_samples(self) -> int:
         """T from one to the next."""
-        return 2 * (LAST_PERIOD + 1 - self._period(WAVE))
+        return 2 * (LAST_PERIOD + 1 - self.period(WAVE))
 
     def _place_in_wave(self, register: int) -> int | None:
         """Where a byte of the wave is seen, or None if none is."""
-        return self._fetched_in(WAVE_OPEN) if self._plays(WAVE) else register - IO.NR10
+        return self._fetched_in(WAVE_OPEN) if self.plays(WAVE) else register - IO.NR10
 
     def _fetched_in(self, time: int) -> int | None:
         """Where the byte is that is fetched in so many T, or None if none is then."""
@@ -275,6 +298,7 @@ class Apu:
         place, begin = self._fetched_in(WAVE_NEXT), IO.WAVE - IO.NR10
         if place is None:
             return
+        self._keep_byte(begin)
         if place < begin + 4:
             self.registers[begin] = self.registers[place]
         else:

@@ -60,6 +60,8 @@ class Bus:
         self.cyc += M_CYCLE
         self.interrupts.late = 0
         self.timer.tick()
+        if self.apu.mixer is not None:
+            self.apu.mixer.tick(self.cyc)
         self.apu.tick(self.timer.counter)
         self.ppu.tick()
         self.serial.tick(self.timer.counter, self.cyc)

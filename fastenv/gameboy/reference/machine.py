@@ -5,6 +5,7 @@ from __future__ import annotations
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.cpu import Cpu
+from fastenv.gameboy.reference.mixer import Mixer
 from fastenv.gameboy.reference.ppu import BLANK, VBLANK, Ppu
 from fastenv.gameboy.tables import (
     DIV_AT_POWER_UP,
@@ -30,6 +31,8 @@ class Machine:
         Whether frames end every 70,224 T, whatever the display does (docs/gameboy.md, 13).
     by_pixel : bool
         Whether writes in mode 3 change the line from their pixel on (docs/gameboy.md, 8.4).
+    audio : bool
+        Whether there are samples of the sound, with frames of fixed length (docs/gameboy.md, 10.2).
 
     Attributes
     ----------
@@ -43,6 +46,7 @@ class Machine:
         strict_video_access: bool = True,
         fixed_frames: bool = False,
         by_pixel: bool = False,
+        audio: bool = False,
     ) -> None:
         self.cartridge: Cartridge = cartridge
         self.fixed_frames: bool = fixed_frames
@@ -50,6 +54,8 @@ class Machine:
         self.cpu: Cpu = Cpu(self.bus)
         self.ppu: Ppu = self.bus.ppu
         self.ppu.strict, self.ppu.by_pixel = strict_video_access, by_pixel
+        if audio:
+            self.bus.apu.mixer = Mixer(self.bus.apu)
         self._power_up()
 
     def _power_up(self) -> None:
@@ -62,6 +68,8 @@ class Machine:
         bus.apu.registers[:] = bytes(POWER_UP.get(low, 0) for low in range(IO.NR10, IO.LCDC))
         bus.apu.lengths[0] = LENGTHS[0]
         bus.apu.watch(DIV_AT_POWER_UP)
+        if bus.apu.mixer is not None:
+            bus.apu.mixer.power_up()
         bus.serial.watch(DIV_AT_POWER_UP, bus.cyc)
         bus.dma = POWER_UP[IO.DMA]
         bus.interrupts.requested = POWER_UP[IO.IF]
@@ -87,6 +95,12 @@ class Machine:
                 memory[at : at + 8] = word[: len(memory) - at]
         bus.cart.ram[:] = bytes(byte & bus.cart.ram_bits for byte in bus.cart.ram)
 
+    @property
+    def samples(self) -> list[int]:
+        """Left and right of each sample of the last frame, where there are any."""
+        mixer = self.bus.apu.mixer
+        return [] if mixer is None else mixer.samples
+
     def press(self, keys: int) -> None:
         """Set which keys are pressed: bits of :class:`fastenv.gameboy.tables.Key`."""
         self.bus.joypad.press(keys)
@@ -101,6 +115,8 @@ class Machine:
         """
         self.ppu.frame_done = False
         self.ppu.drawing = draw
+        if self.bus.apu.mixer is not None:
+            self.bus.apu.mixer.begin_frame()
         if self.fixed_frames:
             if draw:
                 self.ppu.picture[:] = BLANK
