@@ -85,7 +85,9 @@ def test_speed_is_measured_of_the_same_piece_in_every_turn(tmp_path, monkeypatch
     (found,) = record["games"]
     assert found["sha256"] == game.sha256
     assert len(found["us_all"]) == len(found["times_pyboy_all"]) == 2
-    assert record["reached"]["worst"] == record["reached"]["geometric_mean"] == found["times_pyboy"]
+    reached = record["reached"]  # of one game; rounded
+    assert reached["worst"] == pytest.approx(found["times_pyboy"], abs=0.002)
+    assert reached["geometric_mean"] == pytest.approx(found["times_pyboy"], abs=0.002)
     assert 5_000 < found["instructions_per_frame"] < 6_000  # JR takes 12 T
     assert json.loads(capsys.readouterr().out.splitlines()[0]) == found
 
