@@ -44,6 +44,7 @@ from tools.figures.learning import (  # noqa: E402
     dqn_beside_ppo,
     milestones,
     pretrained,
+    responses,
     trained_variants,
 )
 from tools.figures.log import measured_speeds, other_records  # noqa: E402
@@ -94,6 +95,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "milestones": milestones,
             "champion": champion,
             "agents": lambda: pretrained("skullking"),
+            "responses": responses,
             "agent": agent_milestones,
             "search": skull_king,
             "open_cards": open_cards,

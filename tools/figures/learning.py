@@ -87,7 +87,7 @@ def champion() -> str:
 
 def responses() -> str:
     """Return what best responses to agents win, each with its budget."""
-    records = [newest(f"exploit-{agent}.json") for agent in ("champion", "ppo", "heuristic")]
+    records = [newest(f"exploit-{agent}.json") for agent in ("champion", "heuristic")]
     made = []
     for head in (record.head for record in records):
         for way, found in head["ways"].items():
