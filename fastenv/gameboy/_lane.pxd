@@ -110,9 +110,8 @@ cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
     m.rom = lane.shared + sizeof(Shared)
     m.line = lane.row + lane.r.line_at if m.c.by_pixel else NULL
-    m.heard, m.num_samples = NULL, 0
-    if m.c.audio:
-        m.heard, m.samples = lane.row + lane.r.sound_at, lane.row + lane.r.samples_at
+    m.heard = lane.row + lane.r.sound_at if m.c.audio else NULL
+    m.samples, m.num_samples = lane.row + lane.r.samples_at, 0
     m.lines = &lane.r.lines[0]
     m.skips, m.phase, m.other = True, 0, NULL
 
