@@ -47,14 +47,18 @@ SEATINGS = {
 }
 BOTS = {2: ("random", "slow", "external"), 3: ("random", "greedy", "external")}
 EVENTS = ("reset", "seeds", "load", "opponents", "copy", "hand over", "shared", "elsewhere", "some")
+# Every event happens within the first; the second goes through them again and again.
+FEW, MANY = 3 * len(EVENTS), 120
 
 
 def cases():
-    """Yield game and seating; all but each fourth of them are slow."""
+    """Yield game, seating and steps: few steps in each fourth case, and the slow many in all."""
     for name, make in GAMES.items():
         for k, seating in enumerate(SEATINGS[make().spec.num_agents]):
-            marks = [pytest.mark.slow] if (k + len(name)) % 4 else []
-            yield pytest.param(name, seating, id=f"{name}, {seating}", marks=marks)
+            case = f"{name}, {seating}"
+            if (k + len(name)) % 4 == 0:
+                yield pytest.param(name, seating, FEW, id=f"{case}, {FEW}")
+            yield pytest.param(name, seating, MANY, id=f"{case}, {MANY}", marks=pytest.mark.slow)
 
 
 def assert_alike(engine, lanes, where):
@@ -203,13 +207,8 @@ def play(table, steps, events=EVENTS):
     return ends
 
 
-# Every event happens within the first; the second goes through them again and again.
-STEPS = [3 * len(EVENTS), pytest.param(120, marks=pytest.mark.slow)]
-
-
-@pytest.mark.parametrize("steps", STEPS)
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(("game", "seating"), [*cases()])
+@pytest.mark.parametrize(("game", "seating", "steps"), [*cases()])
 def test_it_is_the_game_by_hand(game, seating, backend, steps):
     made = GAMES[game]()
     opponents, agent_seat = SEATINGS[made.spec.num_agents][seating]

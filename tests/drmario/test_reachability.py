@@ -41,7 +41,7 @@ def test_recorded_costs(cases, extended):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("extended", [False, True])
-@pytest.mark.parametrize("case", range(3, 400, 40))
+@pytest.mark.parametrize("case", range(43, 400, 80))
 def test_exhaustive_search_finds_the_recorded_costs(case, extended):
     costs = exhaustive(*QUESTIONS[case], extended)
     np.testing.assert_array_equal(costs, COSTS[extended][case])
@@ -74,7 +74,7 @@ def test_roots_hold_one_direction_at_most():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(8))
 def test_searches_agree_on_random_boards(seed):
     rng = np.random.default_rng(seed)
     board, parity, gravity = random_boards(rng, 1)[0], seed % 2, int(rng.integers(2, 20))

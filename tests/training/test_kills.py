@@ -9,7 +9,7 @@ import pytest
 from tests.bits import equal
 from tests.training import kills
 
-KILLS = 10
+KILLS = 4
 
 
 @pytest.fixture(scope="module")
