@@ -104,7 +104,7 @@ def test_instructions_a_frame_of_the_game_are_the_documented_ones(finished) -> N
     assert round(mean, -1) == documented_instructions(name)
 
 
-@pytest.mark.parametrize("name", ["busy", "poll", "halt"])
+@pytest.mark.parametrize("name", ["busy", "poll", "halt", "split", "delay"])
 def test_instructions_a_frame_are_the_documented_ones(name: str) -> None:
     console = power_up(load_cartridge(ROMS / f"{name}.gb"))
     console.run_frames(12, draw=False)

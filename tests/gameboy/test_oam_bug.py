@@ -197,6 +197,6 @@ def test_programs_that_spoil_oam(program, seed):
 @pytest.mark.parity
 @pytest.mark.slow
 @given(program=spoiling_programs(most=150), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=120)
+@settings(max_examples=60)
 def test_many_programs_that_spoil_oam(program, seed):
     run_spoiling_program(program, seed, frames=4)

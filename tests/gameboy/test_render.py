@@ -16,7 +16,8 @@ from fastenv.play import play_episode, steer, written_over
 from tests.needs import FASTEST, needs_core
 
 ROMS = resources.files("fastenv.gameboy") / "roms"
-PROGRAMS = {name: {"rom": str(ROMS / f"{name}.gb")} for name in ("busy", "heavy", "poll", "halt")}
+NAMES = ("busy", "heavy", "poll", "halt", "split", "delay")
+PROGRAMS = {name: {"rom": str(ROMS / f"{name}.gb")} for name in NAMES}
 PROGRAMS["walk"] = {"states": "lantern_walk", "start_state": None}
 GRAYS = np.array([255, 170, 85, 0], np.uint8)
 

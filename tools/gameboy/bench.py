@@ -25,7 +25,7 @@ from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import Key
 from tools.gameboy.compare import PyBoyTwin, bare_row
 
-ROMS = ("busy", "poll", "halt", "lantern_walk", "heavy")
+ROMS = ("busy", "poll", "split", "delay", "halt", "lantern_walk", "heavy")
 WAYS = ("skip", "draw", "step")
 STEP, HELD = 24, 8  # frames of a step, and of those a key is held
 WARM_UP = 600  # frames, in which programs get past their title

@@ -117,7 +117,7 @@ def test_rows_of_the_game_boy(monkeypatch):
         *gameboy.step_rows(gameboy.OURS, 1, 1.0),
         *(
             row
-            for rom in ("busy", "heavy", "poll")
+            for rom in ("busy", "heavy", "poll", "split", "delay")
             for row in gameboy.step_rows(rom, 1, 1.0, (64,))
         ),
         *(gameboy.alone_row(*each, 1, 1.0) for each in gameboy.ASKED if each[1] != "step"),
