@@ -341,7 +341,7 @@ def test_programs_that_touch_the_sound(program, seed):
 @pytest.mark.parity
 @pytest.mark.slow
 @given(program=sound_programs(most=200), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=120)
+@settings(max_examples=50)
 def test_many_programs_that_touch_the_sound(program, seed):
     run_sound_program(program, seed, frames=6)
 
