@@ -13,6 +13,7 @@ from tests.by_hand import Lane, bits, shown_by
 from tests.needs import needs_core
 from tests.race import BACKENDS, HERE, everything
 from tests.ring import RingGame
+from tests.slow import every
 from tests.toy import RaceGame, WalkGame
 
 N = 5
@@ -216,7 +217,7 @@ def test_it_is_the_game_by_hand(game, seating, backend, steps):
 
 
 @needs_core
-@pytest.mark.parametrize("seating", SEATINGS[2])
+@pytest.mark.parametrize("seating", every(2, SEATINGS[2]))
 @pytest.mark.parametrize("env_id", ["DrMarioVersus-v0", "DrMarioVersusFrame-v0"])
 def test_so_is_a_real_one(env_id, seating):
     """Placements are decided now by one player and now by both, frames always by both."""

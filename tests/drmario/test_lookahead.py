@@ -16,6 +16,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.drmario.boards import GAMES, play_out, positions
 from tests.needs import needs_core
+from tests.slow import every, late
 
 NO_ATTACKS = t.Looking(8)
 
@@ -50,8 +51,8 @@ def readable(game, row, agent, weights, looking):
 
 
 @needs_core
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3))])
+@pytest.mark.parametrize("name", every(2, GAMES))
+@pytest.mark.parametrize("seed", [0, *late(1)])
 def test_two_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 20 + seed)
     drawn = np.random.default_rng(seed)
@@ -67,7 +68,7 @@ def test_two_placements(name, seed, planned):
 
 
 @needs_core
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3))])
+@pytest.mark.parametrize("seed", [0, *late(1)])
 @pytest.mark.parametrize("name", ["high", "low", "match"])
 def test_three_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 40 + seed)
