@@ -85,6 +85,41 @@ def champion() -> str:
     return f"{table(heads, made)}\n\n{note}."
 
 
+# Steps of the ladder to what they add; each has what those above it have.
+_STEPS = {
+    "ppo": "PPO against bots",
+    "selfplay": "+ self-play",
+    "critic": "+ a critic that sees all hands",
+    "cards": "+ a score for each card",
+}
+
+
+def ladder() -> str:
+    """Return what each step on the way to the champion wins, over seeds, and what it costs."""
+    steps, last = newest("ladder-*-seeds.json"), newest("champion-*-seeds.json")
+    runs = list(last.head["runs"].values())
+    sets = list(runs[0]["win_rate"])
+    made = []
+    for row, said in _STEPS.items():
+        cells = [interval(_mean(steps.head, x, row, "win_rate"), 1, 100) for x in sets]
+        decisions = statistics.median(steps.head["decisions"][row])
+        cost = f"{steps.head['core_seconds'] / 60:.0f}"
+        made.append([said, *cells, f"{decisions / 1e6:.1f} M", cost])
+    wins = [over_seeds([run["win_rate"][x]["trained"] for run in runs]) for x in sets]
+    core = statistics.median(run["cpu_s"] for run in runs)
+    made.append(
+        [
+            "expert iteration: the champion",
+            *(interval(each, 1, 100) for each in wins),
+            f"{min(run['steps'] for run in runs) / 1e6:.0f} M",
+            f"{core / 60:.0f}",
+        ]
+    )
+    heads = ("wins %", *(f"3 x `{x}`" for x in sets), "decisions", "core-minutes")
+    sources = f"{steps.source}, seeds {listed(steps.head)}; {last.source}, {len(runs)} seeds"
+    return f"{table(heads, made)}\n\n{sources}."
+
+
 def responses() -> str:
     """Return what best responses to agents win, each with its budget."""
     records = [newest(f"exploit-{agent}.json") for agent in ("champion", "heuristic")]
