@@ -107,7 +107,7 @@ def test_values_of_json_are_changed_in_all_texts():
 
 
 QUICK = pytest.param("state", 10)  # the others only when there is time: each compiles first
-MANY = [pytest.param(name, 60, marks=pytest.mark.slow) for name in KINDS]
+MANY = [pytest.param(name, 40, marks=pytest.mark.slow) for name in KINDS]
 
 
 @needs_core

@@ -49,7 +49,7 @@ SEATINGS = {
 BOTS = {2: ("random", "slow", "external"), 3: ("random", "greedy", "external")}
 EVENTS = ("reset", "seeds", "load", "opponents", "copy", "hand over", "shared", "elsewhere", "some")
 # Every event happens within the first; the second goes through them again and again.
-FEW, MANY = 3 * len(EVENTS), 120
+FEW, MANY = 3 * len(EVENTS), 70
 
 
 def cases():

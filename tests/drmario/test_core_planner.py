@@ -81,7 +81,7 @@ def test_scripts_of_recorded_roots(extended):
             assert replayed(*asked, script[None], np.array([len(script)]), root) == action
 
 
-@pytest.mark.parametrize(("seed", "n"), [(0, 50), pytest.param(1, 2500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("seed", "n"), [(0, 50), pytest.param(1, 1200, marks=pytest.mark.slow)])
 def test_plain_columns_agree(seed, n):
     boards, parities, gravities = questions(np.random.default_rng(seed), n)
     for asked, costs in zip(
@@ -115,7 +115,7 @@ def test_left_with_right_reaches_what_left_alone_does_not():
 
 @pytest.mark.parametrize(
     ("low", "high", "n"),
-    [(0, 70, 4000), (4, 16, 4000), pytest.param(3, 20, 250_000, marks=pytest.mark.slow)],
+    [(0, 70, 4000), (4, 16, 4000), pytest.param(3, 20, 100_000, marks=pytest.mark.slow)],
 )
 def test_descent_agrees_with_the_search(low, high, n):
     for seed in range(max(1, n // 50_000)):
@@ -134,9 +134,7 @@ def test_descent_proves_nearly_all_at_the_speeds_of_real_play():
     assert not core._proved(boards, parities, 2).any()  # both ways of plan are tested
 
 
-@pytest.mark.parametrize(
-    ("seed", "n"), [(0, 400), *(pytest.param(s, 50_000, marks=pytest.mark.slow) for s in (1, 2))]
-)
+@pytest.mark.parametrize(("seed", "n"), [(0, 400), pytest.param(1, 50_000, marks=pytest.mark.slow)])
 def test_every_script_locks_where_and_when_promised(seed, n):
     rng, engine = np.random.default_rng(seed), Scripts()
     for _ in range(max(1, n // 2000)):

@@ -62,7 +62,7 @@ def test_random_programs(console, cartridge, seed):
 
 @pytest.mark.slow
 @given(cartridge=cartridges(max_parts=200), seed=st.integers(0, 2**32 - 1))
-@settings(max_examples=200)
+@settings(max_examples=120)
 def test_many_random_programs(console, cartridge, seed):
     run_random_program(console, cartridge, seed, frames=6)
 

@@ -62,7 +62,7 @@ def test_checks_pass_in_the_reference(name):
 @pytest.mark.parametrize(
     "name", ["lantern_walk.gb", *(name for name in PROGRAMS if "walk" not in name)]
 )
-@pytest.mark.parametrize("frames", [8, pytest.param(150, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("frames", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_reference_and_core_agree(name, frames):
     from fastenv.gameboy.console import Console
 

@@ -41,7 +41,7 @@ def game_of(seed, agents, placement, **changes):
     [(*kind, None) for kind in KINDS]
     + [(2, placement, who) for placement in (False, True) for who in ("random", "external")],
 )
-@pytest.mark.parametrize("number", [1, *late(10)])
+@pytest.mark.parametrize("number", [1, *late(4)])
 def test_backends_give_the_same_bits(agents, placement, opponent, number):
     frames, placements = (60, 15) if number > 1 else (30, 8)
     for seed in range(number):

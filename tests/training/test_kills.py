@@ -9,7 +9,7 @@ import pytest
 from tests.bits import equal
 from tests.training import kills
 
-KILLS = 4
+KILLS = 2
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_killed_at_any_moment_and_resumed_is_the_same(whole, tmp_path, name):
     for k in range(KILLS):  # while the lanes are stepped, and while something is written
         moment = rng.choice(lasting) if k % 2 else rng.randrange(len(moments))
         print("killed at", moment, moments[moment])
-        is_the_same_after_a_kill(whole, name, tmp_path / "killed", moment, late=k % 4 >= 2)
+        is_the_same_after_a_kill(whole, name, tmp_path / "killed", moment, late=rng.random() < 0.5)
 
 
 @pytest.mark.slow
