@@ -9,7 +9,6 @@ from fastenv.drmario import tables as t
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
-from tests.slow import late
 
 pytestmark = needs_core
 
@@ -25,8 +24,14 @@ def played(pills, **options):
     return engine
 
 
-@pytest.mark.parametrize("level", [0, 20])
-@pytest.mark.parametrize("bot", ["lookahead2", *late("lookahead3")])
+@pytest.mark.parametrize(
+    ("bot", "level"),
+    [
+        ("lookahead2", 0),
+        ("lookahead2", 20),
+        pytest.param("lookahead3", 20, marks=pytest.mark.slow),
+    ],
+)
 def test_core_and_reference_find_the_same(bot, level):
     for pills in (0, 3, 9):
         engine = played(pills, level=level, speed="high")
