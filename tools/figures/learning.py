@@ -85,7 +85,7 @@ def champion() -> str:
     return f"{table(heads, made)}\n\n{note}."
 
 
-# Steps of the ladder to what they add; each has what those above it have.
+# Variants on the way to the champion to what each adds to those above it.
 _STEPS = {
     "ppo": "PPO against bots",
     "selfplay": "+ self-play",
@@ -103,7 +103,7 @@ def ladder() -> str:
     for row, said in _STEPS.items():
         cells = [interval(_mean(steps.head, x, row, "win_rate"), 1, 100) for x in sets]
         decisions = statistics.median(steps.head["decisions"][row])
-        cost = f"{steps.head['core_seconds'] / 60:.0f}"
+        cost = f"{steps.head['core_s'][row][0] / 60:.0f}"
         made.append([said, *cells, f"{decisions / 1e6:.1f} M", cost])
     wins = [over_seeds([run["win_rate"][x]["trained"] for run in runs]) for x in sets]
     core = statistics.median(run["cpu_s"] for run in runs)
