@@ -64,6 +64,21 @@ def test_the_committed_comparison_is_that_of_the_record(kind: str, record: str) 
     assert shown == [(str(len(rows)), f"{record}.jsonl")], "run python -m tools.notebooks 02"
 
 
+def test_the_committed_speeds_are_those_of_the_record() -> None:
+    notebook = read(ROOT / "notebooks" / "02_explore_runs.ipynb")
+    shown = re.findall(r"^(\d+) +(\S+-v0) +(\S+) +\d+ +\d+ +(\d+)\.0", text_of(notebook), re.M)
+    lines = (ROOT / "benchmarks" / "bars.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["kind"] == "env"]
+    assert shown
+    for number, *figures in shown:
+        row = rows[int(number)]
+        assert figures == [
+            row["env"],
+            row["ran"]["workload"],
+            f"{row['steps_per_cpu_s']:.0f}",
+        ], "run python -m tools.notebooks 02"
+
+
 @needs_core
 @pytest.mark.slow
 def test_quickstart_shows_equal_numbers(tmp_path: Path) -> None:
