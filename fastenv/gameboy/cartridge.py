@@ -27,7 +27,7 @@ _RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the 
 _MBC2_RAM = 512  # in the controller itself, whatever the header says
 _COLOUR_ALONE = 0xC0  # $80 is for both machines
 _MOST_ROM = 512 * ROM_BANK
-_LOGO = slice(0x104, 0x134)
+LOGO = slice(0x104, 0x134)
 _MULTICART, _NEXT_GAME = 64, 16  # banks of a cartridge of several games, of each
 
 
@@ -171,7 +171,7 @@ def _controller(rom: bytes) -> Mbc:
     one byte again and again is none.
     """
     mbc = _SUPPORTED[rom[_TYPE]]
-    logo, again = rom[_LOGO], rom[_NEXT_GAME * ROM_BANK :][_LOGO]
+    logo, again = rom[LOGO], rom[_NEXT_GAME * ROM_BANK :][LOGO]
     several = len(rom) == _MULTICART * ROM_BANK and logo == again and len(set(logo)) > 1
     return Mbc.MBC1M if mbc == Mbc.MBC1 and several else mbc
 

@@ -207,8 +207,20 @@ def test_a_save_state_is_a_start_state_and_shows_its_picture(tmp_path):
     assert np.mean(engine.obs.reshape(-1) == shown) > 0.95  # but for what has moved meanwhile
 
 
-def test_the_picture_at_power_up_is_white():
-    assert picture_of(power_up_row(ROM), ROM) == bytes(144 * 160)
+def test_the_picture_at_power_up_is_what_the_boot_program_has_shown():
+    shown = np.frombuffer(picture_of(power_up_row(ROM), ROM), np.uint8).reshape(144, 160)
+    sign = shown[64:72, 128:136]  # of a cartridge without a logo it is alone
+    assert ["".join(".#"[int(shade > 0)] for shade in line) for line in sign] == [
+        "..####..",
+        ".#....#.",
+        "#.###..#",
+        "#.#..#.#",
+        "#.###..#",
+        "#.#..#.#",
+        ".#....#.",
+        "..####..",
+    ]
+    assert (shown > 0).sum() == (sign > 0).sum()
 
 
 @needs_core

@@ -6,6 +6,7 @@ import pytest
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.gameboy import make_game
+from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import FRAME
@@ -65,8 +66,14 @@ def test_half_bytes_of_an_mbc2_are_filled(backend, tmp_path):
     assert np.array_equal(rows, twin.get_states())
 
 
-def test_memory_is_empty_by_default(rom):
-    assert not memory_of(engine_of(2, rom=rom, **ONE_FRAME)).any()
+def test_memory_is_that_of_power_up_by_default(rom):
+    rows = engine_of(2, rom=rom, **ONE_FRAME).get_states()
+    machine = Machine(load_cartridge(rom))
+    for memory in rows["vram"]:
+        assert memory.tobytes() == machine.ppu.vram
+    rows["vram"] = 0
+    assert not any(rows[name].any() for name in MEMORY)
+    assert not rows["high"][:, 0x80:0xFF].any()
 
 
 def test_start_states_say_what_memory_holds():

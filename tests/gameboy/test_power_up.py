@@ -31,6 +31,19 @@ def test_registers(machine):
             assert found == wanted, f"${address:04X} is ${found:02X}, must be ${wanted:02X}"
 
 
+def test_the_logo_of_the_header_is_in_vram_twice_as_large():
+    logo = bytes([0x1F, 0x80, *[0] * 44, 0x00, 0x0C])
+    machine = Machine(build(b"", patches=((0x104, logo),)))
+    vram = machine.ppu.vram
+    # Two bytes of the logo are a tile: a bit is two pixels wide and two lines high.
+    assert vram[16:32:2] == bytes([0x03, 0x03, 0xFF, 0xFF, 0xC0, 0xC0, 0x00, 0x00])
+    assert vram[24 * 16 : 25 * 16 : 2] == bytes([0, 0, 0, 0, 0, 0, 0xF0, 0xF0])
+    assert not any(vram[17:400:2]), "the second plane is empty"
+    assert [*vram[0x1904:0x1911]] == [*range(1, 13), 25]
+    assert [*vram[0x1924:0x1930]] == [*range(13, 25)]
+    assert sum(map(bool, vram[0x1800:])) == 25
+
+
 def test_sound_of_the_boot_program_plays_until_it_has_no_power(machine):
     machine.bus.write(0xFF26, 0xF0)
     assert machine.bus._read(0xFF26) == 0xF1

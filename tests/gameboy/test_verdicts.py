@@ -71,7 +71,7 @@ def test_pictures_beside_the_rom(tmp_path, name, gray, result):
     assert (found.here, found.way) == (result, "picture")
 
 
-def test_vram_has_the_logo_where_a_picture_judges(tmp_path):
+def test_what_the_boot_program_has_shown_is_seen(tmp_path):
     Image.fromarray(np.full((144, 160), 255, np.uint8)).save(tmp_path / "x.png")
     assert judge(tmp_path / "x.gb", ENDLESS).here == "failed"
 

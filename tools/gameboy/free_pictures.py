@@ -18,10 +18,10 @@ import numpy as np
 from fastenv.errors import ConfigError
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.console import Console
+from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.tables import FRAME, HEIGHT, IO, WIDTH, Key
 from tools.gameboy.bench import HELD, STEP
 from tools.gameboy.free_games import Game, cartridge_of, manifest
-from tools.gameboy.subjects import booted_row
 
 FRAMES = 1000
 ENOUGH = 0.99  # of the pictures of a game
@@ -50,7 +50,7 @@ def ours(cartridge: Cartridge, keys: Sequence[str], frames: int, **options: Any)
     **options
         Of the console.
     """
-    console = Console(cartridge, booted_row(cartridge), **options)
+    console = Console(cartridge, power_up_row(cartridge), **options)
     found: list[Any] = []
     before = 0
     for frame in range(frames):

@@ -16,9 +16,6 @@ from fastenv.gameboy.tables import HEIGHT, WIDTH
 
 Array = np.ndarray[Any, Any]
 
-_LOGO = slice(0x104, 0x134)
-_SIGN = ("..XXXX..", ".X....X.", "X.XXX..X", "X.X..X.X", "X.XXX..X", "X.X..X.X", ".X....X.",
-         "..XXXX..")  # fmt: skip
 _WRAM, _HIGH = 0xC000, 0xFF00
 _GRAYS = (0xFF, 0x99, 0x55, 0x00)  # PyBoy's default colours, by shade
 
@@ -50,31 +47,11 @@ class Subject(Protocol):
         """Return the shades of the last frame, shape (144, 160)."""
 
 
-def booted_row(cartridge: Cartridge) -> Array:
-    """Return the row of a machine at power-up with the logo in VRAM, shape (1,).
-
-    The boot program of the console draws the logo of the cartridge's header twice as large, with a
-    sign behind it. Some test ROMs take that sign for their objects.
-    """
-    row = power_up_row(cartridge)
-    vram, at = row["vram"][0], 16
-    for byte in cartridge.rom[_LOGO]:
-        for half in (byte >> 4, byte & 15):
-            vram[at : at + 4 : 2] = sum((half >> k & 1) * 3 << 2 * k for k in range(4))
-            at += 4
-    vram[at : at + 16 : 2] = [int(line.replace(".", "0").replace("X", "1"), 2) for line in _SIGN]
-    vram[0x1904:0x1911], vram[0x1924:0x1930] = [*range(1, 13), 25], range(13, 25)
-    return row
-
-
 class OurMachine:
-    """The compiled core, exact within a line or not, with the logo in VRAM or without."""
+    """The compiled core, exact within a line or not."""
 
-    def __init__(
-        self, cartridge: Cartridge, accuracy: str = BY_LINE, has_logo: bool = False
-    ) -> None:
-        row = booted_row(cartridge) if has_logo else power_up_row(cartridge)
-        self._console = Console(cartridge, row, accuracy=accuracy)
+    def __init__(self, cartridge: Cartridge, accuracy: str = BY_LINE) -> None:
+        self._console = Console(cartridge, power_up_row(cartridge), accuracy=accuracy)
         self.sent = b""
         self.locked = False
 

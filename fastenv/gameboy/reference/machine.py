@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fastenv.gameboy.cartridge import Cartridge
+from fastenv.gameboy.cartridge import LOGO, Cartridge
 from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.cpu import Cpu
 from fastenv.gameboy.reference.mixer import Mixer
@@ -17,6 +17,13 @@ from fastenv.gameboy.tables import (
 )
 
 WORD = 2**64 - 1
+
+# What the boot program leaves in VRAM: the logo of the header in tiles 1 to 24, each of its bits
+# four pixels, a sign behind it in tile 25, and both in the map from these places on.
+_SIGN = bytes((0x3C, 0x42, 0xB9, 0xA5, 0xB9, 0xA5, 0x42, 0x3C))
+_TILE = 16  # bytes
+_FIRST_LINE, _SECOND_LINE = 0x1904, 0x1924
+_LOGO_WIDTH = 12  # tiles
 
 
 class Machine:
@@ -76,6 +83,21 @@ class Machine:
         ppu.lcdc = POWER_UP[IO.LCDC]
         ppu.bgp, ppu.obp0, ppu.obp1 = (POWER_UP[low] for low in (IO.BGP, IO.OBP0, IO.OBP1))
         ppu.dot, ppu.mode, ppu.source, ppu.lyc_match = DOT_AT_POWER_UP, VBLANK, VBLANK, True
+        self._draw_logo()
+
+    def _draw_logo(self) -> None:
+        """Draw what the boot program has shown; a cartridge without a logo has the sign alone."""
+        vram, at = self.ppu.vram, _TILE
+        for byte in self.cartridge.rom[LOGO]:
+            for half in (byte >> 4, byte & 15):
+                line = sum((half >> bit & 1) * 3 << 2 * bit for bit in range(4))
+                vram[at] = vram[at + 2] = line
+                at += 4
+        vram[at : at + _TILE : 2] = _SIGN
+        tiles = range(1, at // _TILE + 1)
+        vram[_FIRST_LINE : _FIRST_LINE + _LOGO_WIDTH] = bytes(tiles[:_LOGO_WIDTH])
+        vram[_FIRST_LINE + _LOGO_WIDTH] = tiles[-1]
+        vram[_SECOND_LINE : _SECOND_LINE + _LOGO_WIDTH] = bytes(tiles[_LOGO_WIDTH:-1])
 
     def fill_memory(self, seed: int) -> None:
         """Fill all memory with bytes: those of a console that was just turned on are any.
