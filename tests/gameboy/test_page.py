@@ -1,8 +1,10 @@
 """What the page says of test programs is what the record says."""
 
+import dataclasses
 import json
 from pathlib import Path
 
+from tools.figures import games
 from tools.gameboy.acceptance import Result, is_expected, read_expected, suites_of
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,6 +38,22 @@ def test_suites_are_counted():
         for suite, numbers in RECORD["suites"].items()
     }
     assert counted == suites_of(RESULTS)
+
+
+def test_a_suite_of_which_pyboy_was_asked_a_part_says_so(tmp_path, monkeypatch):
+    passed, failed, silent = (Result(x, "", "") for x in ("passed", "failed", "no verdict"))
+    asked = dataclasses.replace(passed, pyboy="failed")
+    results = {"mooneye/a": passed, "mooneye/b": asked, "mooneye/c": silent, "blargg/a": failed}
+    suites = suites_of(results)
+    assert suites["mooneye"] == {"passed": 2, "pyboy": 0, "asked": 1, "of": 2}
+    assert suites["blargg"]["asked"] == 0
+    record = {**RECORD, "suites": {**RECORD["suites"], **suites}}
+    (tmp_path / "gameboy-test-roms.json").write_text(json.dumps(record))
+    monkeypatch.setattr(games, "RECORDS", tmp_path)
+    rows = [line.split(" | ") for line in games.game_boy_roms().splitlines()]
+    theirs = {row[0]: row[-1] for row in rows}
+    assert theirs["| mooneye"] == "0 of 1 asked |"
+    assert theirs["| blargg's"] == "not measured |"
 
 
 def test_results_by_pixel_are_counted_and_lose_none():

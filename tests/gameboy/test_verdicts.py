@@ -1,6 +1,7 @@
 """How test ROMs tell whether they passed, each way with a ROM of our own."""
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from tests.needs import needs_core
 pytestmark = needs_core
 
 ENDLESS = bytes.fromhex("18 fe")
+GOOD = bytes.fromhex("06 03 0e 05 16 08 1e 0d 26 15 2e 22")  # into B, C, D, E, H and L
 # Turn the display off, copy sixteen tiles from $1000 to $8000, write digits, turn it on.
 SHOW = bytes.fromhex(
     "af e0 40 21 00 80 11 00 10 06 00 1a 22 13 05 20 fa"
@@ -28,6 +30,15 @@ def judge(path, program, **options):
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(build(program, **options).rom)
     return run_rom(path, frames=20)
+
+
+def ask_pyboy(path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about the SDL that it finds, and that nobody uses here
+        pytest.importorskip("pyboy")
+    from tools.gameboy.acceptance import run_rom
+
+    return run_rom(path, frames=2, asks_pyboy=True).pyboy
 
 
 def put(address, value):
@@ -127,6 +138,18 @@ def test_a_rom_for_the_colour_machine_runs_where_its_name_says_so(tmp_path):
         from tools.gameboy.acceptance import run_rom
 
         assert run_rom(tmp_path / f"{name}.gb", frames=20).here == result
+
+
+def test_pyboy_is_asked_from_the_end_of_its_boot_program(tmp_path):
+    rom = tmp_path / "gbmicrotest" / "any.gb"
+    judge(rom, put(0xFF82, 1) + ENDLESS)
+    assert ask_pyboy(rom) == "passed"  # that program takes 65 frames
+
+
+@pytest.mark.parametrize(("registers", "result"), [(GOOD, "passed"), (b"", "locked")])
+def test_pyboy_is_judged_where_an_illegal_opcode_stops_it(tmp_path, registers, result):
+    judge(tmp_path / "x.gb", registers + bytes((0xED,)))
+    assert ask_pyboy(tmp_path / "x.gb") == result
 
 
 def test_what_a_record_says_of_pyboy_is_kept(tmp_path):

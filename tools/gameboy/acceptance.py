@@ -10,7 +10,8 @@ file's name behind ``dmg08_out``, or as a picture, which lies beside them as ``N
 above; default is ``acceptance.txt`` beside this file. ``--out FILE`` writes what each ROM came to,
 with its hash, as JSON, and suites, the folders in FOLDER, in numbers. ``--accuracy pixel`` adds
 to FILE what the same ROMs came to where pictures are exact within a line. ``--pyboy`` asks PyBoy
-the same; what FILE already says of PyBoy and the same ROM is kept.
+the same, from the end of its boot program; what FILE already says of PyBoy and the same ROM is
+kept.
 """
 
 from __future__ import annotations
@@ -227,13 +228,18 @@ def _known_of_pyboy(record: Path | None) -> dict[str, str]:
 
 
 def suites_of(results: Mapping[str, Result]) -> dict[str, dict[str, int]]:
-    """Return how many ROMs of each suite pass here and in PyBoy, of how many that count."""
+    """Return how many ROMs of each suite pass here and in PyBoy, of those that count.
+
+    PyBoy was asked of none, of all, or of some, where ROMs came later.
+    """
+    none = {"passed": 0, "pyboy": 0, "asked": 0, "of": 0}
     suites: dict[str, dict[str, int]] = {}
     for name, result in results.items():
-        numbers = suites.setdefault(name.split("/")[0], {"passed": 0, "pyboy": 0, "of": 0})
+        numbers = suites.setdefault(name.split("/")[0], {**none})
         if result.counts:
             numbers["passed"] += result.here == PASSED
             numbers["pyboy"] += result.pyboy == PASSED
+            numbers["asked"] += result.pyboy != ""
             numbers["of"] += 1
     return suites
 

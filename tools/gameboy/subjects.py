@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -16,8 +17,13 @@ from fastenv.gameboy.tables import HEIGHT, WIDTH
 
 Array = np.ndarray[Any, Any]
 
+_HIDDEN = slice(0, 0x100)
 _WRAM, _HIGH = 0xC000, 0xFF00
 _GRAYS = (0xFF, 0x99, 0x55, 0x00)  # PyBoy's default colours, by shade
+_BOOT_FRAMES = 300  # at most: its boot program takes 65
+_PATIENCE = 1.0  # seconds for a frame, of which it does some thousand
+_ILLEGAL = (0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC, 0xFD)
+_IE, _HRAM, _CIRCLE = 0xFFFF, 0xFF80, (0x18, 0xFE)  # jr to itself
 
 
 class Subject(Protocol):
@@ -82,7 +88,11 @@ class OurMachine:
 
 
 class PyBoyMachine:
-    """PyBoy, as it starts by itself."""
+    """PyBoy, as it starts by itself, where its boot program has ended.
+
+    It does not come back from an illegal opcode: no time passes, so that the frame never ends. It
+    therefore runs in a thread, and whoever asks can look at it all the same.
+    """
 
     def __init__(self, path: Path) -> None:
         with warnings.catch_warnings():
@@ -91,20 +101,37 @@ class PyBoyMachine:
             )  # about the SDL that it finds, and that nobody uses here
             from pyboy import PyBoy
 
-            self._boy: Any = PyBoy(
-                str(path), window="null", cgb=False, sound_emulated=False, log_level="CRITICAL"
-            )
+            self._boy: Any = PyBoy(str(path), window="null", cgb=False, log_level="CRITICAL")
         self._boy.set_emulation_speed(0)
+        self._thread = ThreadPoolExecutor(1)
         self.sent = b""
         self.locked = False
+        for _ in range(_BOOT_FRAMES):
+            if not self._is_booting():
+                break
+            self.run_frame()
+
+    def _is_booting(self) -> bool:
+        """Return whether the boot program still hides the first bytes of the cartridge."""
+        return bytes(self._boy.memory[_HIDDEN]) != bytes(self._boy.memory[0, _HIDDEN])
 
     def close(self) -> None:
         """Let go of it; nothing is saved."""
+        if self.locked:
+            self._boy.memory[_IE], self._boy.memory[_HRAM : _HRAM + 2] = 0, _CIRCLE
+            self._boy.register_file.PC = _HRAM  # the frame goes on, and the thread ends
+        self._thread.shutdown()
         self._boy.stop(save=False)
 
     def run_frame(self) -> None:
-        """Run to the end of the frame."""
-        self._boy.tick(1, True)
+        """Run to the end of the frame, or to an illegal opcode."""
+        if self.locked:
+            return
+        frame = self._thread.submit(self._boy.tick, 1, True)
+        while not self.locked and wait([frame], _PATIENCE).not_done:
+            self.locked = self._boy.memory[self._boy.register_file.PC] in _ILLEGAL
+        if not self.locked:
+            frame.result()  # what it raised
         self.sent += self._boy._serial().encode("latin-1", "replace")
 
     def registers(self) -> tuple[int, ...]:
