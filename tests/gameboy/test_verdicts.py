@@ -72,6 +72,8 @@ def test_some_roms_have_no_tiles_but_those_of_the_first_eight_digits(tmp_path, n
 
 def test_digits_of_an_empty_screen_are_none(tmp_path):
     assert judge(tmp_path / "x_dmg08_out0.gb", ENDLESS).here == "failed"
+    logo = ((0x104, bytes(range(1, 0x31))),)  # whose tiles are there before those of digits
+    assert judge(tmp_path / "y_dmg08_out0.gb", ENDLESS, patches=logo).here == "failed"
 
 
 @pytest.mark.parametrize("name", ["x.png", "x_dmg08.png", "x_dmg08_cgb04c.png"])
