@@ -34,6 +34,7 @@ from tools.figures.games import (  # noqa: E402
     game_boy_roms,
     prospector_pilots,
     prospector_players,
+    two_game_boys,
 )
 from tools.figures.headlines import first_figure, headlines, own_figures  # noqa: E402
 from tools.figures.learning import (  # noqa: E402
@@ -152,6 +153,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "speeds": game_boy,
             "free-games": free_games,
             "free-pictures": free_pictures,
+            "link": two_game_boys,
         },
         "docs/howto/train_skullking.md": {"players": lambda: pretrained("skullking")},
         "docs/howto/train_prospector.md": {

@@ -190,6 +190,27 @@ def free_games() -> str:
     )
 
 
+def two_game_boys() -> str:
+    """Return how fast two machines on a cable are beside the same two without it."""
+    record = newest("gameboy-link.json")
+    head = record.head
+    made = [
+        (
+            f"`{rom['rom']}`",
+            f"{rom['instructions_per_frame']:,}",
+            f"{rom['frames_per_cpu_s']:,}",
+            f"{rom['alone_frames_per_cpu_s']:,}",
+            spread(rom["times_alone"], rom["times_alone_all"], lambda x: f"{x:.2f}"),
+            "yes" if rom["times_alone"] >= head["asked"] else "no",
+        )
+        for rom in head["roms"]
+    ]
+    heads = ("ROM of both", "instructions a frame", "frames a CPU second", "without the cable",
+             "ratio", f"at least {head['asked']:g}")  # fmt: skip
+    load = f"load {head['load']} before and {head['load_after']} after"
+    return f"{table(heads, made)}\n\n{record.source}, {load}."
+
+
 def free_pictures() -> str:
     """Return how many free games show what they show in Gambatte, and those that do not."""
     record = newest("gameboy-free-pictures.json")

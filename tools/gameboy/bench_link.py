@@ -28,6 +28,8 @@ from fastenv.gameboy.tables import FRAME
 
 ROMS = ("lantern_walk", "busy", "poll", "halt", "duel")
 WARM_UP = 3000  # frames
+COMMAND = "python -m tools.gameboy.bench_link --out FILE"
+ASKED = 0.8  # times the speed of two machines without a cable
 
 
 def pair_of(rom: Path) -> LinkedConsoles:
@@ -60,7 +62,7 @@ def measure(rom: Path, windows: int, seconds: float) -> dict[str, Any]:
     -------
     dict
         ``frames_per_cpu_s`` and ``alone_frames_per_cpu_s``, of which two machines make two at a
-        time, ``times_alone`` and ``instructions_per_frame``.
+        time, ``times_alone``, of all windows too, and ``instructions_per_frame``.
     """
     pair = pair_of(rom)
     pair.run_frames(WARM_UP, draw=False)
@@ -85,6 +87,7 @@ def measure(rom: Path, windows: int, seconds: float) -> dict[str, Any]:
         "frames_per_cpu_s": round(statistics.median(rate[0] for rate in rates)),
         "alone_frames_per_cpu_s": round(statistics.median(rate[1] for rate in rates)),
         "times_alone": round(statistics.median(a / b for a, b in rates), 3),
+        "times_alone_all": [round(a / b, 3) for a, b in rates],
     }
 
 
@@ -98,17 +101,31 @@ def main(argv: Sequence[str] | None = None) -> int:
     parse.add_argument("roms", nargs="*", type=Path, help="ROM files; default: the package's own")
     parse.add_argument("--windows", type=int, default=5, help="how many; default 5")
     parse.add_argument("--seconds", type=float, default=0.3, help="CPU seconds of each")
+    parse.add_argument("--out", type=Path, help="write a record")
     args = parse.parse_args(argv)
     if args.windows < 1 or not args.seconds > 0:
         parse.error("--windows must be at least 1, --seconds above 0")
-    folder = Path(str(shipped("roms")))
-    for rom in args.roms or [folder / f"{name}.gb" for name in ROMS]:
-        try:
-            print(json.dumps(measure(rom, args.windows, args.seconds)), flush=True)
-        except (OSError, FastEnvError) as error:
-            print(f"error: {error}", file=sys.stderr)
-            return 2
+    try:
+        _run(args)
+    except (OSError, FastEnvError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     return 0
+
+
+def _run(args: argparse.Namespace) -> None:
+    """Measure ROMs, print a line for each, and write a record if it is asked for."""
+    from training.run import files, machine
+
+    about = {"created": machine.now(), **machine.revision(), "command": COMMAND}
+    about |= {"host": machine.host(), "load": machine.load()}
+    folder, found = Path(str(shipped("roms"))), []
+    for rom in args.roms or [folder / f"{name}.gb" for name in ROMS]:
+        found.append(measure(rom, args.windows, args.seconds))
+        print(json.dumps(found[-1]), flush=True)
+    if args.out is not None:
+        about |= {"load_after": machine.load(), "windows": args.windows, "asked": ASKED}
+        files.write_json(args.out, {**about, "roms": found})
 
 
 if __name__ == "__main__":
