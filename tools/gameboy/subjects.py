@@ -96,9 +96,7 @@ class PyBoyMachine:
 
     def __init__(self, path: Path) -> None:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # about the SDL that it finds, and that nobody uses here
+            warnings.simplefilter("ignore")  # about the SDL that it finds, which nobody uses
             from pyboy import PyBoy
 
             self._boy: Any = PyBoy(str(path), window="null", cgb=False, log_level="CRITICAL")
