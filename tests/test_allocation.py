@@ -10,7 +10,7 @@ import pytest
 import fastenv
 from fastenv.vector import allocate
 from tests.needs import needs_core
-from tests.slow import late
+from tests.slow import late, together
 
 MANY = [2_500, pytest.param(10_000, marks=pytest.mark.slow)]
 every_number = pytest.mark.parametrize("steps", MANY)
@@ -42,7 +42,7 @@ def leaves_nothing(step, steps):
 
 @needs_core
 @every_number
-@pytest.mark.parametrize("tier", ["Flat", *late("Manager", "Worker"), "Ability"])
+@pytest.mark.parametrize("tier", ["Flat", *late("Manager", "Worker", "Ability")])
 def test_engine_and_step_into(tier, steps):
     n = 64
     vec = fastenv.make_vec(
@@ -91,12 +91,15 @@ def test_prospector(steps):
 @every_number
 @pytest.mark.parametrize(
     ("env_id", "n"),
-    [
-        ("DrMarioFrame-v0", 2),
-        ("DrMarioPlacement-v0", 3),
-        ("DrMarioVersusFrame-v0", 2),
-        ("DrMarioVersus-v0", 2),
-    ],
+    together(
+        [
+            ("DrMarioFrame-v0", 2),
+            ("DrMarioPlacement-v0", 3),
+            ("DrMarioVersusFrame-v0", 2),
+            ("DrMarioVersus-v0", 2),
+        ],
+        3,
+    ),
 )
 def test_dr_mario(env_id, n, steps):
     agents = "all" if "Versus" in env_id else "one"

@@ -14,7 +14,7 @@ from fastenv.paths import as_compiled
 from fastenv.rng import Rng
 from tests.loops import Loop, buffers, copied
 from tests.rowcalls import UNWRITTEN, by_reference, unwritten
-from tests.slow import late
+from tests.slow import diagonal, late
 from tests.toy import RACE_FIXED, RaceGame, WalkGame
 
 _batch = pytest.importorskip("fastenv._batch")
@@ -123,9 +123,10 @@ def test_a_fused_step_is_a_plain_step_encoded_by_the_reference(game, autoreset):
     assert set(endings) == {1, 2}
 
 
-@pytest.mark.parametrize("chunk", [0, 1, 3, *late(100)])
-@pytest.mark.parametrize("num_threads", [2, *late(3), 7])
-@pytest.mark.parametrize("n", [1, *late(2), 5, 64])
+@pytest.mark.parametrize(
+    ("n", "num_threads", "chunk"),
+    diagonal([1, *late(2), 5, 64], [2, *late(3), 7], [0, 1, 3, *late(100)]),
+)
 def test_results_depend_neither_on_threads_nor_on_chunks(game, n, num_threads, chunk):
     one = started(game, n)
     many = started(game, n, num_threads=num_threads, core=replace(game.core(), chunk=chunk))

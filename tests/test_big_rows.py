@@ -21,6 +21,7 @@ import pytest
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.race import BACKENDS, engine_of
+from tests.slow import diagonal
 from tests.toy import RaceGame
 
 MB = 1 << 20
@@ -60,8 +61,7 @@ SIZES = {
 }
 
 
-@every_opponent
-@pytest.mark.parametrize("backend", SIZES)
+@pytest.mark.parametrize(("backend", "opponent"), diagonal(SIZES, [None, "random"]))
 def test_calls_allocate_what_they_were_asked_for(backend, opponent):
     n, size, factor = SIZES[backend]
     game = RaceGame(size=size)
@@ -108,8 +108,7 @@ def resident():
 
 
 @linux
-@every_opponent
-@pytest.mark.parametrize("backend", ["cython", "fast"])
+@pytest.mark.parametrize(("backend", "opponent"), diagonal(["cython", "fast"], [None, "random"]))
 def test_a_batch_takes_memory_lane_by_lane(backend, opponent):
     """Zeros cost nothing until somebody writes: 160 MB of rows, of which four are used.
 
@@ -176,8 +175,7 @@ def outcome(engine, call, named, quiet=False):
 
 
 @linux
-@every_opponent
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(("backend", "opponent"), diagonal(BACKENDS, [None, "random"]))
 def test_rows_that_are_not_named_are_not_looked_at(backend, opponent):
     """A row is several pages, so a look at a single flag of each is a page fetched for each."""
     game = RaceGame(size=20_000, raise_illegal=True)

@@ -20,6 +20,7 @@ from fastenv.env import FastEnv
 from fastenv.vector import FastVectorEnv, allocate
 from tests.needs import FASTEST
 from tests.race import BACKENDS, engine_of, without_scalars
+from tests.slow import diagonal
 from tests.toy import RACE_OBS, RaceGame
 
 N = 4
@@ -45,8 +46,7 @@ def test_sb3_has_nothing_to_say(backend):
         check_env(env, skip_render_check=False)
 
 
-@every_backend
-@pytest.mark.parametrize("opponent", ["random", "slow"])
+@pytest.mark.parametrize(("opponent", "backend"), diagonal(["random", "slow"], BACKENDS))
 def test_equal_to_dummy_vec_env(backend, opponent):
     """All but the length of an episode, which has a test of its own below."""
     ours, theirs = batch(backend, opponent), dummy(opponent)

@@ -12,6 +12,7 @@ from fastenv.env import FastEnv
 from fastenv.vector import FastVectorEnv, allocate
 from tests.needs import FASTEST
 from tests.race import BACKENDS
+from tests.slow import diagonal
 from tests.toy import RaceGame, WalkGame
 
 N = 6
@@ -60,8 +61,7 @@ def test_a_mode_changes_nothing_but_the_infos(name, mode):
             assert data_equivalence(full[:4], other[:4], exact=True)
 
 
-@every_mode
-@every_game
+@pytest.mark.parametrize(("name", "mode"), diagonal(GAMES, MODES))
 def test_stats_are_those_of_numpy_as_python_floats(name, mode):
     """Over the states that a step led to: in lanes that ended, the last one of the episode."""
     vec, same = vec_of(name, mode, "stats"), vec_of(name, mode, "full", copy=False)

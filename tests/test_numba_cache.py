@@ -19,6 +19,7 @@ from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
 
 from fastenv import notices, numba_cache
 from fastenv.numba_cache import compile_notice
+from tests.slow import diagonal
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = """
@@ -150,8 +151,7 @@ def no_room(monkeypatch):
     return "(OSError: No space left on device)"
 
 
-@pytest.mark.parametrize("cause", [nowhere, no_room])
-@pytest.mark.parametrize("door", ["cfunc", "njit"])
+@pytest.mark.parametrize(("door", "cause"), diagonal(["cfunc", "njit"], [nowhere, no_room]))
 def test_where_nothing_can_be_cached_one_line_says_so(
     compile_kernels, capsys, monkeypatch, cause, door
 ):

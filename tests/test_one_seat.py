@@ -13,7 +13,7 @@ from tests.by_hand import Lane, bits, shown_by
 from tests.needs import needs_core
 from tests.race import BACKENDS, HERE, everything
 from tests.ring import RingGame
-from tests.slow import every
+from tests.slow import diagonal, every
 from tests.toy import RaceGame, WalkGame
 
 N = 5
@@ -208,8 +208,7 @@ def play(table, steps, events=EVENTS):
     return ends
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize(("game", "seating", "steps"), [*cases()])
+@pytest.mark.parametrize(("game", "seating", "steps", "backend"), diagonal(cases(), BACKENDS))
 def test_it_is_the_game_by_hand(game, seating, backend, steps):
     made = GAMES[game]()
     opponents, agent_seat = SEATINGS[made.spec.num_agents][seating]
@@ -217,8 +216,10 @@ def test_it_is_the_game_by_hand(game, seating, backend, steps):
 
 
 @needs_core
-@pytest.mark.parametrize("seating", every(2, SEATINGS[2]))
-@pytest.mark.parametrize("env_id", ["DrMarioVersus-v0", "DrMarioVersusFrame-v0"])
+@pytest.mark.parametrize(
+    ("env_id", "seating"),
+    diagonal(["DrMarioVersus-v0", "DrMarioVersusFrame-v0"], every(2, SEATINGS[2])),
+)
 def test_so_is_a_real_one(env_id, seating):
     """Placements are decided now by one player and now by both, frames always by both."""
     options = {} if "Frame" not in env_id else PLANES | {"intro_frames": 1}

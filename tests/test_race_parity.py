@@ -11,6 +11,7 @@ from fastenv.vector import sample_legal
 from fastenv.verify import Case, first_difference
 from tests.needs import needs_core
 from tests.race import BACKENDS, ENGINES, HERE, N, OtherFunctions, engine_of, everything
+from tests.slow import diagonal
 from tests.toy import RaceGame
 
 pytestmark = pytest.mark.parity
@@ -26,9 +27,8 @@ VARIANTS = {
 SEATINGS = {"all": (None, None), "a bot": ("random", 1), "outside": ("external", "rotate")}
 
 
-@pytest.mark.parametrize("seated", SEATINGS)
+@pytest.mark.parametrize(("variant", "seated"), diagonal(VARIANTS, SEATINGS))
 @pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
-@pytest.mark.parametrize("variant", VARIANTS)
 def test_all_backends_agree_after_every_step(variant, seed, seated):
     """With illegal actions, lanes left out, resets, reloads, and steps without automatic reset."""
     game = RaceGame(**VARIANTS[variant])
@@ -90,8 +90,7 @@ def lead(engines, rng, word):
             engine.step_many(actions)
 
 
-@pytest.mark.parametrize("opponent", [None, "random", "slow"])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("seed", "opponent"), diagonal([0, 1], [None, "random", "slow"]))
 def test_nothing_that_can_be_done_to_them_tells_engines_apart(opponent, seed):
     print("seed", seed)
     rng, game = np.random.default_rng(seed), RaceGame(goal=9)
@@ -109,8 +108,7 @@ def test_nothing_that_can_be_done_to_them_tells_engines_apart(opponent, seed):
 
 
 @needs_core
-@pytest.mark.parametrize("chunk", [0, 1, 3, 64])
-@pytest.mark.parametrize("opponent", [None, "fast"])
+@pytest.mark.parametrize(("opponent", "chunk"), diagonal([None, "fast"], [0, 1, 3, 64]))
 def test_schedules_do_not_matter(chunk, opponent):
     n, rng = 11, np.random.default_rng(chunk)
     engines = [
@@ -199,9 +197,9 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("opponent", [None, "random"])
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    ("backend", "opponent", "how"), diagonal(BACKENDS, [None, "random"], COPIES)
+)
 def test_a_copy_goes_on_as_the_original_and_alone(backend, opponent, how):
     columns = ("share", "gain", "places")
     engine = engine_of(backend, opponent=opponent, info_columns=columns)

@@ -9,6 +9,7 @@ from tests.needs import needs_core
 from tests.nim import NimGame
 from tests.race import ENGINES, HERE, OtherFunctions
 from tests.ring import RingGame
+from tests.slow import diagonal
 from tests.toy import RaceGame, WalkGame
 
 TWO = {name: (name, 1) for name in (HERE[0], HERE[-1])}
@@ -21,8 +22,7 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize("name", GAMES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "name"), diagonal(range(3), GAMES))
 def test_backends_agree_on_worlds_and_rollouts(name, seed):
     game = GAMES[name]()
     case = Case(game, seed, 3, ENGINES, {}, draw_opponent(game, seed))

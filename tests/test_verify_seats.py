@@ -7,14 +7,14 @@ import pytest
 from fastenv.verify import Case, draw_opponent, draw_seat, first_difference
 from tests.race import ENGINES, HERE, with_spec
 from tests.ring import RingGame
+from tests.slow import diagonal
 from tests.toy import RaceGame, WalkGame
 
 SEEDS = range(60)
 TWO = {name: (name, 1) for name in (HERE[0], HERE[-1])}
 
 
-@pytest.mark.parametrize("order", ["turns", "together", "mixed"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize(("seed", "order"), diagonal(range(4), ["turns", "together", "mixed"]))
 def test_backends_agree_on_who_sits_where(order, seed):
     game = RingGame(order, stones=14, raise_illegal=seed % 2 == 0)
     case, ended = Case(game, seed, 4, ENGINES, {}, draw_opponent(game, seed)), 0

@@ -9,6 +9,7 @@ import pytest
 import fastenv
 from fastenv.vector import allocate
 from tests.api.short import SEVERAL, short
+from tests.slow import diagonal
 
 N, BEFORE, STEPS = 3, 15, 60  # episodes end within them
 COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda view: pickle.loads(pickle.dumps(view))}
@@ -268,19 +269,24 @@ OF_PLAYERS = {"parallel": (Parallel, {}), "aec": (Turns, {})}
 NEEDS = {ForSB3: "stable_baselines3", Tensors: "torch", Parallel: "pettingzoo", Turns: "pettingzoo"}
 NEEDS |= {ForRLlib: "ray"}
 IDS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
-WITH_ALL = ("SkullKingWorker-v0", "DrMarioVersus-v0")  # the other ids have these when there is time
+WITH_ALL = (
+    "SkullKingWorker-v0",
+    "DrMarioVersus-v0",
+)  # the other ids have a third of these, and all when there is time
 
 DEAR = (("DrMarioFrame-v0", "engine"), ("Prospector-v0", "engine"))  # seconds of plain Python
 
 
 def cases():
     """Yield id, name, kind of view and its options; those that take longer are marked."""
-    for env_id in IDS:
+    for k, env_id in enumerate(IDS):
         several = fastenv.make_game(env_id).spec.num_agents > 1
         views = QUICK | (OF_AGENTS if several else {})
         views |= OF_PLAYERS if f"fastenv/{env_id}" in SEVERAL else {}
-        for name, (kind, options) in (views | MORE).items():
-            late = (name in MORE and env_id not in WITH_ALL) or (env_id, name) in DEAR
+        for number, (name, (kind, options)) in enumerate((views | MORE).items()):
+            in_turn = name == "engine" or number % 3 == k % 3
+            late = not (env_id in WITH_ALL or (name not in MORE and in_turn))
+            late = late or (env_id, name) in DEAR
             marks = [pytest.mark.slow] if late else []
             yield pytest.param(env_id, kind, options, id=f"{env_id}, {name}", marks=marks)
 
@@ -321,8 +327,10 @@ def test_copies_go_on_as_the_original(env_id, kind, options):
 
 
 # Of the backends and kinds of views that hold something of their own between steps.
-@pytest.mark.parametrize("kind", [Engine, Single, Vector, ForSB3, Tensors])
-@pytest.mark.parametrize("backend", ["reference", "numba", "cython", "fast"])
+@pytest.mark.parametrize(
+    ("backend", "kind"),
+    diagonal(["reference", "numba", "cython", "fast"], [Engine, Single, Vector, ForSB3, Tensors]),
+)
 def test_copies_go_on_on_every_backend(backend, kind):
     if kind is ForSB3 and backend == "reference":
         kind = ForDummies

@@ -16,12 +16,11 @@ from gymnasium.wrappers import vector as wrappers
 import fastenv
 from fastenv.verify import draw_options
 from tests.api.short import IDS, short
-from tests.slow import every
+from tests.slow import diagonal, late
 
 BACKENDS = ("reference", "numba", "cython", "fast")
 N = 3
 every_id = pytest.mark.parametrize("env_id", IDS)
-every_backend = pytest.mark.parametrize("backend", BACKENDS)
 
 
 def legal_actions(infos):
@@ -35,20 +34,20 @@ def shape_of(observed):
     return observed.shape
 
 
-@every_backend
-@every_id
+@pytest.mark.parametrize(("env_id", "backend"), diagonal(IDS, BACKENDS))
 def test_check_env_has_nothing_to_say(env_id, backend):
     check_env(gymnasium.make(env_id, backend=backend).unwrapped)
 
 
+@pytest.mark.parametrize("steps", [2_000, *late(10_000)])
 @every_id
-def test_passive_checker_stays_silent(env_id):
+def test_passive_checker_stays_silent(env_id, steps):
     """Through ``gymnasium.make``, whose checker is on; warnings are errors here."""
     env = gymnasium.make(env_id, **short(env_id))
     env.action_space.seed(0)
     _, info = env.reset(seed=0)
     ends = 0
-    for step in range(10_000):
+    for step in range(steps):
         mask = info["action_mask"] if step % 3 else None
         _, _, terminated, truncated, info = env.step(env.action_space.sample(mask))
         if terminated or truncated:
@@ -58,16 +57,14 @@ def test_passive_checker_stays_silent(env_id):
     env.close()
 
 
-@pytest.mark.parametrize("backend", BACKENDS[1:])
-@every_id
+@pytest.mark.parametrize(("env_id", "backend"), diagonal(IDS, BACKENDS[1:]))
 def test_environments_match_the_reference(env_id, backend):
     reference = gymnasium.make(env_id, backend="reference")
     other = gymnasium.make(env_id, backend=backend)
     check_environments_match(reference, other, num_steps=30, seed=3)
 
 
-@pytest.mark.parametrize("mode", every(2, AutoresetMode))
-@every_id
+@pytest.mark.parametrize(("env_id", "mode"), diagonal(IDS, AutoresetMode))
 def test_vector_env_equals_sync_vector_env_of_references(env_id, mode):
     ours = fastenv.make_vec(env_id, N, autoreset_mode=mode, **short(env_id))
     make = lambda: fastenv.make(env_id, backend="reference", **short(env_id))  # noqa: E731
@@ -95,8 +92,7 @@ def test_vector_env_equals_sync_vector_env_of_references(env_id, mode):
     assert ours.action_space == theirs.action_space
 
 
-@pytest.mark.parametrize("mode", ["next_step", "disabled", "same_step"])
-@every_id
+@pytest.mark.parametrize(("env_id", "mode"), diagonal(IDS, ["next_step", "disabled", "same_step"]))
 def test_vector_wrappers_work_on_top(env_id, mode):
     vec = fastenv.make_vec(env_id, N, autoreset_mode=mode, **short(env_id))
     vec = wrappers.RecordEpisodeStatistics(vec)
@@ -127,8 +123,7 @@ def test_vector_wrappers_work_on_top(env_id, mode):
     vec.close()
 
 
-@pytest.mark.parametrize("mode", ["vector_entry_point", "sync", None])
-@every_id
+@pytest.mark.parametrize(("env_id", "mode"), diagonal(IDS, ["vector_entry_point", "sync", None]))
 def test_make_vec(env_id, mode):
     vec = gymnasium.make_vec(env_id, num_envs=2, vectorization_mode=mode, backend="reference")
     assert vec.unwrapped.metadata["autoreset_mode"] is AutoresetMode.NEXT_STEP
@@ -212,7 +207,7 @@ def test_rendered_frames(env_id, render_mode):
 
 @every_id
 def test_speed_can_be_measured_as_others_do(env_id):
-    timing = {"target_duration": 0.1, "seed": 0}
+    timing = {"target_duration": 0.02, "seed": 0}
     assert performance.benchmark_step(gymnasium.make(env_id), **timing) > 0
     assert performance.benchmark_init(lambda: gymnasium.make(env_id), **timing) > 0
     if hasattr(performance, "benchmark_vector_step"):  # new in Gymnasium 1.4

@@ -24,6 +24,7 @@ suites = pytest.importorskip("pettingzoo.test")
 from pettingzoo.utils.conversions import aec_to_parallel  # noqa: E402
 
 from fastenv.adapters.pettingzoo import aec_env, parallel_env  # noqa: E402
+from tests.slow import diagonal, every  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = {
@@ -135,7 +136,7 @@ def answers_to(seen, infos, rng, wild):
     return found
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", every(3, range(3)))
 @each_game
 def test_an_episode_of_either_kind_is_that_of_the_other(env_id, seed):
     """With the same actions: turns, observations, masks, rewards and the end are the same."""
@@ -233,8 +234,9 @@ def test_bots_play_the_seat_that_is_shown(env_id):
 # -- in turns ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba", "cython", "fast"])
-@pytest.mark.parametrize("table", [*TABLES, *TOYS])
+@pytest.mark.parametrize(
+    ("table", "backend"), diagonal([*TABLES, *TOYS], ["reference", "numba", "cython", "fast"])
+)
 def test_all_backends_show_the_same_table(table, backend):
     envs = [table_of(table), table_of(table, backend=backend)]
     for env in envs:

@@ -15,6 +15,7 @@ from stable_baselines3.common.vec_env import VecCheckNan, VecFrameStack, VecMoni
 import fastenv
 from fastenv.adapters.sb3 import make_sb3_vec_env
 from tests.api.short import IDS, short
+from tests.slow import diagonal
 
 N = 4
 # Where illegal actions can raise they do, so a mask that is out of step would show.
@@ -35,8 +36,7 @@ def parts_of(observed):
 @pytest.mark.filterwarnings("ignore:Your observation .*has an unconventional shape")
 @pytest.mark.filterwarnings("ignore:It seems that your observation .*is an image")
 @pytest.mark.filterwarnings("ignore:The minimal resolution for an image")
-@pytest.mark.parametrize("backend", ["reference", "fast"])
-@every_id
+@pytest.mark.parametrize(("env_id", "backend"), diagonal(IDS, ["reference", "fast"]))
 def test_check_env_has_nothing_to_say(env_id, backend):
     drawn = "ansi" in fastenv.make_game(env_id).spec.render_modes
     env = fastenv.make(env_id, backend=backend, render_mode="ansi" if drawn else None)
@@ -63,8 +63,7 @@ def test_vec_env_wrappers_work_on_top(env_id):
         episodes += [info["episode"] for info in infos if "episode" in info]
 
 
-@pytest.mark.parametrize("masks", ["rows", "block"])
-@every_id
+@pytest.mark.parametrize(("env_id", "masks"), diagonal(IDS, ["rows", "block"]))
 def test_maskable_ppo_learns_and_is_evaluated(env_id, masks):
     venv = make_sb3_vec_env(env_id, N, seed=0, vec_env_kwargs={"masks": masks}, **OPTIONS[env_id])
     model = MaskablePPO(

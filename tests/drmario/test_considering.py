@@ -9,6 +9,7 @@ from fastenv.drmario import tables as t
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.slow import late, together
 
 pytestmark = needs_core
 
@@ -26,11 +27,7 @@ def played(pills, **options):
 
 @pytest.mark.parametrize(
     ("bot", "level"),
-    [
-        ("lookahead2", 0),
-        ("lookahead2", 20),
-        pytest.param("lookahead3", 20, marks=pytest.mark.slow),
-    ],
+    [("lookahead2", 20), *late(*together([("lookahead2", 0), ("lookahead3", 20)]))],
 )
 def test_core_and_reference_find_the_same(bot, level):
     for pills in (0, 3, 9):

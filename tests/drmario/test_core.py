@@ -114,7 +114,7 @@ def random_actions(rng, config, previous):
     return np.where(rng.random(len(previous)) < 0.5, previous, drawn)
 
 
-@pytest.mark.parametrize("name", every(2, CONFIGS))
+@pytest.mark.parametrize("name", every(8, CONFIGS))
 def test_frames_are_those_of_the_reference(name):
     config = DrMarioConfig(placement=False, **CONFIGS[name])
     rng, lanes = np.random.default_rng(5), CompiledRows(config)
@@ -146,7 +146,7 @@ def crowd(row, rng):
         player["mode"], player["next_action"], player["intro_wait"] = 4, t.Next.PLACED, 0
 
 
-@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize("agents", [*late(1), 2])
 def test_crowded_boards_settle_as_in_the_reference(agents):
     config = DrMarioConfig(placement=False, agents=agents, speed="high")
     rng, volleys, matches, clears = np.random.default_rng(8), 0, 0, 0
@@ -185,7 +185,7 @@ def litter(row, rng):
         player["clearing"] = cleared.sum() >= t.MATCH
 
 
-@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize("agents", [*late(1), 2])
 def test_littered_boards_settle_as_in_the_reference(agents):
     config = DrMarioConfig(placement=False, agents=agents, speed="high")
     rng, cleared = np.random.default_rng(9), 0

@@ -12,6 +12,7 @@ from tests.drmario.boards import charged_board, random_boards, recorded_question
 from tests.drmario.random_play import ask, random_play
 from tests.drmario.rows import Scripts
 from tests.drmario.stepper import replay
+from tests.slow import late
 
 core = pytest.importorskip("fastenv.drmario._reachability")
 pytestmark = pytest.mark.parity
@@ -68,10 +69,11 @@ def test_recorded_costs_from_the_spawn(extended):
     np.testing.assert_array_equal(core.plan(boards, parities, gravities, extended), expected)
 
 
+@pytest.mark.parametrize("step", [8, *late(2)])
 @pytest.mark.parametrize("extended", [False, True])
-def test_scripts_of_recorded_roots(extended):
+def test_scripts_of_recorded_roots(extended, step):
     rng = np.random.default_rng(1)
-    for question, costs in list(zip(QUESTIONS, COSTS[extended], strict=True))[::2]:
+    for question, costs in list(zip(QUESTIONS, COSTS[extended], strict=True))[::step]:
         board, parity, gravity, root = question
         feasible = np.flatnonzero(costs != INFEASIBLE)
         for action in rng.choice(feasible, min(3, len(feasible)), replace=False).tolist():

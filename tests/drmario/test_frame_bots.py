@@ -11,6 +11,7 @@ from fastenv.drmario.tables import Button, Mode, Next
 from fastenv.engine import BatchEngine, rng_streams
 from tests.drmario.boards import Narrow
 from tests.needs import needs_core
+from tests.slow import every, late
 
 GAMES = {
     "low": {"level": 3, "speed": "low"},
@@ -48,7 +49,7 @@ def step(engine, bot):
 
 
 @needs_core
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", ["match", *late(*(name for name in GAMES if name != "match"))])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_both_press_the_same(name, seed, planned):
     game, rows = falling_rows(GAMES[name], seed)
@@ -69,7 +70,7 @@ def test_both_press_the_same(name, seed, planned):
 
 
 @needs_core
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", every(3, GAMES))
 def test_a_pill_arrives_when_it_was_promised(name, planned):
     """Whatever placement is aimed at, from wherever the pill is."""
     game, rows = falling_rows(GAMES[name], 40)
@@ -94,7 +95,7 @@ def test_a_pill_arrives_when_it_was_promised(name, planned):
 
 @needs_core
 @pytest.mark.parametrize("bot", ["first", "greedy"])
-@pytest.mark.parametrize("options", [GAMES["low"], GAMES["high"]])
+@pytest.mark.parametrize("options", [GAMES["low"], *late(GAMES["high"])])
 def test_frames_come_to_the_game_of_the_placements(bot, options):
     """The same bottles to the end, at the same frame of the game."""
     ends = []

@@ -13,6 +13,7 @@ from fastenv.drmario.tables import Color, Tile
 from fastenv.engine import BatchEngine, rng_streams
 from tests.drmario.boards import hand_made, play_out
 from tests.needs import needs_core
+from tests.slow import together
 
 
 class Weighed(DrMarioGame):
@@ -84,9 +85,9 @@ def test_branches_are_what_the_engine_makes_of_placements():
 
 
 @needs_core
-@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2, 3))])
-def test_compiled_choice_is_that_of_the_reference(seed):
-    engine, rows = positions(14, seed)
+@pytest.mark.parametrize(("count", "seed"), together([(5, 0), *((14, k) for k in range(4))], 9))
+def test_compiled_choice_is_that_of_the_reference(count, seed):
+    engine, rows = positions(count, seed)
     rng, costs = np.random.default_rng(seed), costs_of(engine)
     drawn = {name: int(rng.integers(-300, 300)) for name in t.GREEDY}
     for weights in (t.GREEDY, drawn):

@@ -18,6 +18,7 @@ from fastenv.engine import BatchEngine
 from fastenv.memory import aligned
 from fastenv.paths import callable_at
 from tests.rowcalls import unwritten
+from tests.slow import diagonal
 
 pytestmark = pytest.mark.parity
 
@@ -194,9 +195,9 @@ def test_what_is_left_out_of_a_game_to_be_shown_is_read_by_nothing(config, seed)
     assert_same(config, game, costs, shown)
 
 
-@pytest.mark.parametrize("dtype", layout.OBS_DTYPES)
-@pytest.mark.parametrize("name", layout.OBSERVATIONS)
-@pytest.mark.parametrize("agents", [1, 2])
+@pytest.mark.parametrize(
+    ("agents", "name", "dtype"), diagonal([1, 2], layout.OBSERVATIONS, layout.OBS_DTYPES)
+)
 def test_every_observation(name, dtype, agents):
     config = DrMarioConfig(agents=agents, obs=name, obs_dtype=dtype, rewards=WEIGHTS)
     for seed in range(5):

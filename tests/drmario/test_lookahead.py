@@ -16,7 +16,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.drmario.boards import GAMES, play_out, positions
 from tests.needs import needs_core
-from tests.slow import every, late
+from tests.slow import late
 
 NO_ATTACKS = t.Looking(8)
 
@@ -51,7 +51,7 @@ def readable(game, row, agent, weights, looking):
 
 
 @needs_core
-@pytest.mark.parametrize("name", every(2, GAMES))
+@pytest.mark.parametrize("name", ["match", *late(*(name for name in GAMES if name != "match"))])
 @pytest.mark.parametrize("seed", [0, *late(1)])
 def test_two_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 20 + seed)
@@ -69,7 +69,7 @@ def test_two_placements(name, seed, planned):
 
 @needs_core
 @pytest.mark.parametrize("seed", [0, *late(1)])
-@pytest.mark.parametrize("name", ["high", "low", "match"])
+@pytest.mark.parametrize("name", ["high", *late("low", "match")])
 def test_three_placements(name, seed, planned):
     game, rows = positions(GAMES[name], 2, 40 + seed)
     for agent in range(game.spec.num_agents):
@@ -83,12 +83,13 @@ def test_three_placements(name, seed, planned):
 
 @needs_core
 @pytest.mark.parametrize(
-    ("name", "seed", "looking"),
+    ("name", "seed", "looking", "count"),
     [
-        ("high", 0, t.Looking(2, 1, kept=2, plies=1, repeats=1)),
+        ("high", 0, t.Looking(1, 1, kept=1, plies=1, repeats=1), 1),
         *(
-            pytest.param(*each, marks=pytest.mark.slow)
+            pytest.param(*each, 2, marks=pytest.mark.slow)
             for each in (
+                ("high", 0, t.Looking(2, 1, kept=2, plies=1, repeats=1)),
                 ("high", 1, t.Looking(2, 1, kept=2, plies=3, repeats=2)),
                 ("low", 2, t.Looking(3, 2, kept=1, plies=2, repeats=1)),
                 ("few viruses", 3, t.Looking(2, 1, kept=2, plies=8, repeats=1)),
@@ -98,8 +99,8 @@ def test_three_placements(name, seed, planned):
         ),
     ],
 )
-def test_rollouts(name, seed, looking, planned):
-    game, rows = positions(GAMES[name], 2, 50 + seed)
+def test_rollouts(name, seed, looking, count, planned):
+    game, rows = positions(GAMES[name], count, 50 + seed)
     for agent in range(game.spec.num_agents):
         found = compiled(game, rows, "rollouts", agent, **looking._asdict())
         for lane, row in enumerate(rows):

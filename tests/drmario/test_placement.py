@@ -7,6 +7,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.placement import new_game
 from tests.drmario import golden
+from tests.slow import late
 
 ADJACENCY = ("adj", "virus_adj")
 
@@ -83,9 +84,7 @@ EPISODES = [
 ]
 
 
-@pytest.mark.parametrize(
-    "episodes", [EPISODES[:4], pytest.param(EPISODES[::3], marks=pytest.mark.slow)], ids=len
-)
+@pytest.mark.parametrize("episodes", [EPISODES[:2], *late(EPISODES[:4], EPISODES[::3])], ids=len)
 def test_episodes_are_the_golden_ones(episodes):
     for episode in episodes:
         replay_episode(episode)

@@ -15,6 +15,7 @@ from fastenv.drmario.reachability import (
 )
 from fastenv.errors import ConfigError, InvalidActionError
 from tests.drmario.boards import charged_board, random_boards, recorded_questions
+from tests.slow import late
 
 QUESTIONS, COSTS = recorded_questions()
 EMPTY_BOARD = np.full(128, 0xFF, np.uint8)
@@ -30,9 +31,7 @@ def replay(buttons, board, parity, gravity, root=SPAWN):
 
 
 @pytest.mark.parametrize("extended", [False, True])
-@pytest.mark.parametrize(
-    "cases", [range(0, 400, 10), pytest.param(range(len(QUESTIONS)), marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("cases", [range(0, 400, 30), *late(range(len(QUESTIONS)))])
 def test_recorded_costs(cases, extended):
     for case in cases:
         costs = plan(*QUESTIONS[case], extended)
@@ -81,10 +80,11 @@ def test_searches_agree_on_random_boards(seed):
     np.testing.assert_array_equal(plan(board, parity, gravity), exhaustive(board, parity, gravity))
 
 
+@pytest.mark.parametrize("step", [39, *late(13)])
 @pytest.mark.parametrize("extended", [False, True])
-def test_scripts_lock_the_pill_where_and_when_promised(extended):
+def test_scripts_lock_the_pill_where_and_when_promised(extended, step):
     rng = np.random.default_rng(5)
-    for case in range(0, 400, 13):
+    for case in range(0, 400, step):
         feasible = np.flatnonzero(COSTS[extended][case] != INFEASIBLE)
         for action in rng.choice(feasible, min(3, len(feasible)), replace=False).tolist():
             buttons = script(*QUESTIONS[case][:3], action, QUESTIONS[case][3], extended)

@@ -16,6 +16,7 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, StateError
 from tests.drmario.boards import GAMES, hand_made, positions
 from tests.needs import needs_core
+from tests.slow import every
 
 
 def first(found):
@@ -30,7 +31,7 @@ def check_alike(one, other, where):
 
 
 @needs_core
-@pytest.mark.parametrize("name", GAMES)
+@pytest.mark.parametrize("name", every(6, GAMES))
 @pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in (1, 2))])
 def test_counted_is_played(name, seed, planned):
     game, rows = positions(GAMES[name], 3, seed)

@@ -11,7 +11,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from fastenv.verify import quick_bots
 from tests.needs import HAS_CORE, needs_core
-from tests.slow import late
+from tests.slow import late, together
 
 KINDS = [(1, False), (1, True), (2, False), (2, True)]
 BACKENDS = ("reference", "numba", "cython", "fast") if HAS_CORE else ("reference", "numba")
@@ -212,7 +212,7 @@ def test_a_placement_that_could_not_be_chosen_stays():
 
 
 @pytest.mark.parametrize("seeds", [1, *late(3)])
-@pytest.mark.parametrize(("agents", "placement"), KINDS)
+@pytest.mark.parametrize(("agents", "placement"), together(KINDS, 3))
 def test_backends_play_the_same_rollouts(agents, placement, seeds):
     number = 2 if placement else 1
     for game, rows in moments(agents, placement, seeds, intro_frames=1):

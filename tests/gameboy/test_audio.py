@@ -23,6 +23,7 @@ from tests.gameboy.lanes import BACKENDS, engine_of
 from tests.gameboy.machines import assert_same, build
 from tests.gameboy.test_validate import CARTRIDGE, random_row
 from tests.needs import needs_core
+from tests.slow import diagonal, every, late, together
 
 NR43, NR50, NR51, NR52 = 0xFF22, 0xFF24, 0xFF25, 0xFF26
 DIV, WAVE = 0xFF04, 0xFF30
@@ -99,8 +100,7 @@ def square(began, period, duty, volume):
     return digital
 
 
-@pytest.mark.parametrize("duty", range(4))
-@pytest.mark.parametrize("first", [0xFF10, 0xFF15])
+@pytest.mark.parametrize(("first", "duty"), diagonal([0xFF10, 0xFF15], every(2, range(4))))
 def test_a_square_takes_eight_steps_by_its_period(first, duty):
     heard = Heard()
     heard.set(first + 1, duty << 6)
@@ -144,7 +144,7 @@ def test_a_period_counts_from_the_next_step_on():
     assert (heard.mixer.duty_left[0], heard.mixer.duty_at[0]) == (4 * 256, 1)
 
 
-@pytest.mark.parametrize(("register", "sign"), [(0xF1, -1), (0x09, 1), (0x52, -1)])
+@pytest.mark.parametrize(("register", "sign"), together([(0xF1, -1), (0x09, 1), (0x52, -1)], 3))
 def test_an_envelope_changes_with_step_7(register, sign):
     heard = Heard()
     heard.set(0xFF16, 0x80)
@@ -198,7 +198,7 @@ def test_a_sweep_changes_what_is_heard():
         assert_heard(heard, digital)
 
 
-@pytest.mark.parametrize(("code", "shift"), [(0, 4), (1, 0), (2, 1), (3, 2)])
+@pytest.mark.parametrize(("code", "shift"), together([(0, 4), (1, 0), (2, 1), (3, 2)], 2))
 def test_the_wave_is_heard_from_its_second_sample_on(code, shift):
     heard = Heard()
     wave = [(7 * k + 3) % 16 for k in range(32)]
@@ -235,7 +235,7 @@ def test_the_wave_says_its_last_byte_again_when_it_is_triggered():
     assert heard.mixer._mix(0, heard.mixer._wave(0)) == 8 * (15 - 2 * 5)
 
 
-@pytest.mark.parametrize("clock", [0x14, 0x1C, 0x00, 0x33, 0x08])
+@pytest.mark.parametrize("clock", every(2, [0x14, 0x1C, 0x00, 0x33, 0x08]))
 def test_the_noise_is_a_shift_register(clock):
     """Of all ones, and the exclusive or of its last two bits, as older documents have it."""
     heard = Heard()
@@ -281,7 +281,9 @@ def test_a_write_to_its_clock_shifts_the_noise_at_once():
 
 @pytest.mark.parametrize(
     ("panning", "volume", "left", "right"),
-    [(0xFF, 0x77, 32, 32), (0x10, 0x77, 8, 0), (0x0A, 0x20, 0, 2), (0x73, 0x46, 15, 14)],
+    together(
+        [(0xFF, 0x77, 32, 32), (0x10, 0x77, 8, 0), (0x0A, 0x20, 0, 2), (0x73, 0x46, 15, 14)], 2
+    ),
 )
 def test_each_side_hears_what_panning_and_volume_say(panning, volume, left, right):
     """Converters that are on say 0, which is the highest level, whether a channel plays or not."""
@@ -399,9 +401,23 @@ def samples_of(machine):
 
 @needs_core
 @pytest.mark.parity
-@settings(max_examples=8, deadline=None, print_blob=True)
+@settings(max_examples=3, deadline=None, print_blob=True)
 @given(SOUNDS, st.integers(1, 3))
 def test_reference_and_core_make_the_same_samples(parts, reload):
+    play_alike(parts, reload)
+
+
+@needs_core
+@pytest.mark.parity
+@pytest.mark.slow
+@settings(max_examples=8, deadline=None, print_blob=True)
+@given(SOUNDS, st.integers(1, 3))
+def test_so_they_do_of_more_programs(parts, reload):
+    play_alike(parts, reload)
+
+
+def play_alike(parts, reload):
+    """Let both play three frames, and put the reference's machine aside and back every so often."""
     from fastenv.gameboy.console import Console
 
     cartridge = sounding(parts)
@@ -429,7 +445,7 @@ MELODY = [
 
 
 @needs_core
-@pytest.mark.parametrize("instructions", [1000, 3171])
+@pytest.mark.parametrize("instructions", every(2, [1000, 3171]))
 def test_a_machine_goes_on_from_within_a_frame(instructions):
     """Samples that were over before it are 0; the one that had begun is whole."""
     from fastenv.gameboy.console import Console
@@ -498,8 +514,11 @@ def options(tmp_path):
     return {"rom": path, "frames_per_step": 2, "release_after_frames": 1, "stack_k": 1}
 
 
-def test_environments(options):
-    reference, *others = (engine_of(2, each, audio=True, **options) for each in BACKENDS)
+@pytest.mark.parametrize(  # Numba's is the machine of the reference, which takes seconds
+    "backends", [[each for each in BACKENDS if each != "numba"], *late(BACKENDS)], ids=len
+)
+def test_environments(options, backends):
+    reference, *others = (engine_of(2, each, audio=True, **options) for each in backends)
     assert reference.info["audio"].shape == (2, 2, SAMPLES, 2)
     assert reference.info["audio"].dtype == np.int16
     assert not reference.info["audio"].any()
@@ -517,7 +536,7 @@ def test_environments(options):
         assert heard.info["audio"][1].any()
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", [*late(*BACKENDS[:2]), *BACKENDS[2:]])
 def test_nothing_else_changes(backend, options):
     heard = engine_of(1, backend, audio=True, **options)
     plain = engine_of(1, backend, frame_policy="fixed", **options)

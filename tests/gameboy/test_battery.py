@@ -13,6 +13,7 @@ from fastenv.gameboy.tables import CLOCK_MASKS
 from fastenv.gameboy.validate_machine import validate_rows
 from tests.gameboy.machines import build, machine_with_memory
 from tests.needs import needs_core
+from tests.slow import together
 
 NO_TIME = bytes.fromhex("ffffff7fffffff7f")
 WITH_CLOCK = build(b"", kind=0x10, ram=3)
@@ -143,7 +144,9 @@ COUNT = bytes.fromhex("3e 0a ea 00 00 21 34 b2 34 18 fe")  # INC at $B234
 
 
 @needs_core
-@pytest.mark.parametrize(("kind", "ram"), [(0x03, 1), (0x03, 2), (0x06, 0), (0x10, 3), (0x1B, 4)])
+@pytest.mark.parametrize(
+    ("kind", "ram"), together([(0x03, 1), (0x03, 2), (0x06, 0), (0x10, 3), (0x1B, 4)], 2)
+)
 def test_a_game_goes_on_where_it_was(tmp_path, kind, ram):
     from fastenv.gameboy.console import Console
 

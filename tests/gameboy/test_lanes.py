@@ -21,6 +21,7 @@ from fastenv.gameboy.lane_position import pack, unpack
 from fastenv.verify import Case, draw_options, first_difference
 from tests.gameboy.lanes import BACKENDS, ENGINES, SHORT, WORLD, engine_of
 from tests.needs import needs_core
+from tests.slow import every, late, together
 
 IDS = ("GameBoyGoal-v0", "GameBoyPixels-v0", "GameBoyOverworld-v0", "LanternWalk-v0")
 
@@ -35,7 +36,7 @@ def compare(env_id, seeds, steps):
             assert difference is None, str(difference)
 
 
-@pytest.mark.parametrize("env_id", IDS[1:])
+@pytest.mark.parametrize("env_id", [*IDS[1:-1], *late(IDS[-1])])
 @pytest.mark.parametrize(
     ("seeds", "steps"), [(range(1), 3), pytest.param(range(1, 9), 4, marks=pytest.mark.slow)]
 )
@@ -69,7 +70,7 @@ def play_on(engines, rows, steps, rng):
         all_agree(engines)
 
 
-@pytest.mark.parametrize("visits", ["cells", 7])
+@pytest.mark.parametrize("visits", every(2, ["cells", 7]))
 def test_hand_made_worlds_go_on_alike(visits):
     """Items and texts that come, visits full of numbers, counters about to run over."""
     game = make_game(**WORLD | {"visits": visits}, **SHORT, stack_k=1, max_steps=9)
@@ -105,7 +106,7 @@ def test_hand_made_goals_go_on_alike(tmp_path):
     play_on(engines, rows, 2, np.random.default_rng(2))
 
 
-@pytest.mark.parametrize(("rom", "size"), [("mbc5", 0x8000), ("mbc2", 0x200)])
+@pytest.mark.parametrize(("rom", "size"), together([("mbc5", 0x8000), ("mbc2", 0x200)], 2))
 def test_ram_of_the_cartridge_is_in_the_row(rom, size):
     one = {"frames_per_step": 1, "release_after_frames": 0, "stack_k": 1}
     game = make_game(rom=f"fastenv/gameboy/roms/micro/{rom}.gb", **one)

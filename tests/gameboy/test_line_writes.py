@@ -30,6 +30,7 @@ from fastenv.gameboy.validate_machine import validate_rows
 from tests.gameboy.lanes import BACKENDS, engine_of
 from tests.gameboy.machines import assert_same, build, machine_with_memory, reloaded
 from tests.needs import needs_core
+from tests.slow import every
 
 # Registers in the order of LINE_REGISTERS: SCY, SCX, LCDC, WX, WY, BGP, OBP0, OBP1.
 PLAIN = (0, 0, 0x91, 7, 0, 0xE4, 0xE4, 0xE4)
@@ -286,7 +287,7 @@ def test_a_write_shows_from_its_pixel_on_if_asked_for():
     assert all(0 < width < 160 for width in widths["pixel"])
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("backend", every(2, BACKENDS))
 def test_environments(backend, tmp_path):
     path = tmp_path / "writes.gb"
     path.write_bytes(build(BARS).rom)

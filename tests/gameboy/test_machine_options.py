@@ -13,6 +13,7 @@ from fastenv.gameboy.tables import FRAME
 from tests.gameboy.lanes import BACKENDS, engine_of
 from tests.gameboy.machines import assert_same, build, machine_with_memory, reloaded
 from tests.needs import needs_core
+from tests.slow import diagonal
 
 ONE_FRAME = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
 MEMORY = ("oam", "vram", "wram", "cart")
@@ -136,8 +137,7 @@ def shifted(turns, then="idle"):
 
 
 @needs_core
-@pytest.mark.parametrize("turns", [1, 3, 5])
-@pytest.mark.parametrize("then", THEN)
+@pytest.mark.parametrize(("then", "turns"), diagonal(THEN, [1, 3, 5]))
 def test_fixed_frames_end_amid_a_picture(turns, then):
     """One frame of three is drawn; what was not drawn has counted lines all the same."""
     from fastenv.gameboy.console import Console

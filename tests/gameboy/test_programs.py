@@ -12,6 +12,7 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import Key
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
+from tests.slow import every
 from tools.roms import ROMS
 
 MANIFEST = json.loads((ROMS / "manifest.json").read_text(encoding="ascii"))
@@ -60,7 +61,7 @@ def test_checks_pass_in_the_reference(name):
 
 @needs_core
 @pytest.mark.parametrize(
-    "name", ["lantern_walk.gb", *(name for name in PROGRAMS if "walk" not in name)]
+    "name", every(3, ["lantern_walk.gb", *(name for name in PROGRAMS if "walk" not in name)])
 )
 @pytest.mark.parametrize("frames", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_reference_and_core_agree(name, frames):
@@ -95,7 +96,7 @@ def first_difference(name, frames, seed):
 
 
 @needs_core
-@pytest.mark.parametrize("name", ALIKE)
+@pytest.mark.parametrize("name", every(3, ALIKE))
 @pytest.mark.parametrize(
     ("frames", "seed"), [(300, 1), pytest.param(3000, 2, marks=pytest.mark.slow)]
 )
@@ -117,6 +118,6 @@ def test_fireflies_behind_each_other_are_no_difference():
 
 
 @needs_core
-@pytest.mark.parametrize("name", [name for name in MICRO if name not in DIFFERS])
+@pytest.mark.parametrize("name", every(2, [name for name in MICRO if name not in DIFFERS]))
 def test_no_difference_from_pyboy_in_the_checks(name):
     assert first_difference(name, 40, 1) is None

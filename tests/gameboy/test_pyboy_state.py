@@ -11,6 +11,7 @@ from fastenv.gameboy.starts import load_starts
 from tests.gameboy.machines import build
 from tests.gameboy.pyboy import shades, start
 from tests.needs import needs_core
+from tests.slow import late
 
 ROMS = ("lantern_walk", "busy", "heavy", "poll", "halt", "micro/mbc1", "micro/mbc5")
 
@@ -106,12 +107,13 @@ def test_other_states_are_refused_by_name(boy, tmp_path):
             load_pyboy_state(path, other)
 
 
-def test_damaged_states_are_refused_or_possible(boy, tmp_path):
+@pytest.mark.parametrize("count", [90, *late(300)])
+def test_damaged_states_are_refused_or_possible(boy, tmp_path, count):
     machine, cartridge = boy("micro/mbc5")
     machine.tick(100, False)
     path = saved(machine, tmp_path)
     content, rng, refused = path.read_bytes(), np.random.default_rng(3), []
-    for _ in range(300):
+    for _ in range(count):
         changed = bytearray(content)
         for at in rng.integers(0, rng.choice([60, len(content)]), 4):
             changed[at] = rng.integers(256)
@@ -120,7 +122,7 @@ def test_damaged_states_are_refused_or_possible(boy, tmp_path):
             load_starts(path, cartridge)
         except (StateError, ConfigError) as error:
             refused.append(str(error))
-    assert len(refused) > 100
+    assert len(refused) > count / 3
     assert not any("\n" in each for each in refused)
 
 

@@ -33,6 +33,7 @@ from tests.gameboy.lanes import BACKENDS, SHORT
 from tests.gameboy.machines import build
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
+from tests.slow import late
 
 MBC5 = "fastenv/gameboy/roms/micro/mbc5.gb"
 ONE = {"frames_per_step": 1, "release_after_frames": 0, "stack_k": 1}
@@ -376,7 +377,7 @@ MAP = {
 }
 
 
-@pytest.mark.parametrize("kind", ["pixels", "overworld"])
+@pytest.mark.parametrize("kind", [*late("pixels"), "overworld"])
 def test_hand_made_memory_goes_on_alike(kind, tmp_path):
     world = {"memory": {"map": "$C300", "x": "$C301", "y": "$C302"}, "size": [2, 9, 9],
              "events": {"address": "$C400", "bits": 21}}  # fmt: skip

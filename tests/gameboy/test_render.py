@@ -14,6 +14,7 @@ from fastenv.gameboy.render import text_of
 from fastenv.gameboy.steering import ButtonSteering
 from fastenv.play import play_episode, steer, written_over
 from tests.needs import FASTEST, needs_core
+from tests.slow import every
 
 ROMS = resources.files("fastenv.gameboy") / "roms"
 NAMES = ("busy", "heavy", "poll", "halt", "split", "delay")
@@ -39,7 +40,7 @@ def lcd(env):
 
 @needs_core
 @pytest.mark.parametrize(("policy", "pixels"), [("lcd", "72x80"), ("fixed", "84x84")])
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", every(2, PROGRAMS))
 def test_a_picture_is_the_display_of_the_next_frame(program, pixels, policy):
     options = {**PROGRAMS[program], "frame_policy": policy}
     part, whole = play(pixels, **options), play("160x144", **options)

@@ -8,6 +8,7 @@ from fastenv.gameboy.position import pack
 from fastenv.gameboy.tables import IO
 from tests.gameboy.machines import HANDLER, VECTORS, assert_same, build, machine_with_memory
 from tests.needs import needs_core
+from tests.slow import every
 
 pytestmark = [needs_core, pytest.mark.parity]
 
@@ -74,13 +75,13 @@ def run_both(cartridge, seed, frames, **options):
     return console
 
 
-@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("loop", every(2, LOOPS))
 def test_a_loop_that_waits(loop):
     counts = b"\x21\x00\xc0\x34"  # how often it was over
     run_both(build(LOOPS[loop] + counts + b"\xc3\x50\x01"), 0, 3)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", every(4, range(12)))
 def test_programs_that_wait_somehow(seed):
     run_both(program(seed), seed, 3, fixed_frames=seed % 3 == 0)
 

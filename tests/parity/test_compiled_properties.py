@@ -14,7 +14,7 @@ import fastenv
 from fastenv.skullking import tables as t
 from fastenv.skullking.layout import layout
 from fastenv.verify import available, draw_options
-from tests.slow import every
+from tests.slow import diagonal, every
 
 pytestmark = pytest.mark.parity
 
@@ -37,8 +37,7 @@ def random_step(engine, rng, **how):
 
 
 @compiled
-@pytest.mark.parametrize("players", range(2, t.MAX_PLAYERS + 1))
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(("tier", "players"), diagonal(TIERS, range(2, t.MAX_PLAYERS + 1)))
 def test_observations_stay_within_their_bounds(tier, players):
     schedules = [*t.SCHEDULES, (10,) * t.MAX_ROUNDS]
     for k, schedule in enumerate(schedules):
@@ -67,7 +66,7 @@ def test_observations_stay_within_their_bounds(tier, players):
 
 
 @compiled
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(2, TIERS))
 def test_an_illegal_action_changes_nothing_and_a_legal_one_is_taken(tier):
     counted = {"invalid_count", "ep_return", "ep_length"}
     engine, rng = engine_of(tier, 64, 8, tigress="agent"), np.random.default_rng(1)
@@ -132,7 +131,7 @@ def see_nothing_hidden(tier, seed):
 
 
 @compiled
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @settings(max_examples=8)
 @given(seed=st.integers(0, 2**32))
 def test_what_the_agent_cannot_see_does_not_show(tier, seed):
@@ -202,8 +201,7 @@ def test_another_process_and_the_reference_play_the_same_game():
 # -- automatic reset ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", RUNNABLE)
-@pytest.mark.parametrize("tier", every(2, TIERS))
+@pytest.mark.parametrize(("tier", "backend"), diagonal(every(2, TIERS), RUNNABLE))
 def test_automatic_reset_is_a_reset_after_the_step(tier, backend):
     n, steps = (256, 120) if backend == "fast" else (4, 90)
     options = {"agent_seat": "rotate", "deals": "duplicate", "schedule": (2, 1)}

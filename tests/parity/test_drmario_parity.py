@@ -11,7 +11,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.verify import Case, first_difference
 from tests.drmario.boards import Narrow
 from tests.needs import HAS_CORE, needs_core
-from tests.slow import late
+from tests.slow import late, together
 
 pytestmark = pytest.mark.parity
 KINDS = [(1, False), (1, True), (2, False), (2, True)]
@@ -38,8 +38,12 @@ def game_of(seed, agents, placement, **changes):
 
 @pytest.mark.parametrize(
     ("agents", "placement", "opponent"),
-    [(*kind, None) for kind in KINDS]
-    + [(2, placement, who) for placement in (False, True) for who in ("random", "external")],
+    [
+        *((1, placement, None) for placement in (False, True)),
+        *((2, False, "random"), (2, True, "external")),
+        *late(*together((2, placement, None) for placement in (False, True))),
+        *late(*together([(2, False, "external"), (2, True, "random")])),
+    ],
 )
 @pytest.mark.parametrize("number", [1, *late(4)])
 def test_backends_give_the_same_bits(agents, placement, opponent, number):
@@ -54,7 +58,7 @@ def test_backends_give_the_same_bits(agents, placement, opponent, number):
 
 
 @needs_core
-@pytest.mark.parametrize(("agents", "placement"), KINDS)
+@pytest.mark.parametrize(("agents", "placement"), together(KINDS, 3))
 def test_rows_of_games_are_possible(agents, placement):
     """The check of rows refuses nothing that a game reaches."""
     for seed in range(4):
@@ -101,7 +105,7 @@ HANDICAP = {"level": (3, 17), "speed": ("low", "high")}
 
 
 @needs_core
-@pytest.mark.parametrize(("agents", "placement"), KINDS)
+@pytest.mark.parametrize(("agents", "placement"), together(KINDS, 3))
 def test_hand_made_boards_go_on_alike(agents, placement):
     """Boards full of halves and viruses, loaded into every backend, and played on."""
     rng = np.random.default_rng(4)

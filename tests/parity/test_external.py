@@ -13,7 +13,7 @@ from fastenv.skullking import tables as t
 from fastenv.skullking.layout import layout
 from fastenv.skullking.tables import Bot, Phase
 from fastenv.verify import Case, available
-from tests.slow import every
+from tests.slow import diagonal, every
 
 pytestmark = pytest.mark.parity
 
@@ -85,9 +85,9 @@ def assert_same_position(outside, inside):
     np.testing.assert_array_equal(*infos)
 
 
-@pytest.mark.parametrize("backend", RUNNABLE)
-@pytest.mark.parametrize("players", every(3, PLAYERS))
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    ("tier", "players", "backend"), diagonal(TIERS, every(3, PLAYERS), RUNNABLE)
+)
 def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backend):
     seed = 1000 * players + len(tier)
     kind = ("rule_hard", "heuristic")[players % 2 and tier != "manager"]
@@ -144,7 +144,7 @@ def test_external_seats_see_what_the_agent_would_see_in_their_place(tier):
     assert phases == (decided if "abilit" in tier else {Phase.PLAY, Phase.TIGRESS})
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(2, TIERS))
 def test_nobody_sees_a_bid_before_all_have_bid(tier):
     engine = engine_of(tier, 5, "external", obs_ext="memory")
     engine.reset_many(seeds=3)
@@ -206,7 +206,7 @@ def agree(tier, data, seed):
     assert difference is None, f"\n{difference}"
 
 
-@pytest.mark.parametrize("tier", ["flat", "manager", "worker", "ability"])
+@pytest.mark.parametrize("tier", every(4, ["flat", "manager", "worker", "ability"]))
 @settings(max_examples=8)
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 def test_backends_agree_whoever_sits_outside(tier, data, seed):

@@ -13,7 +13,7 @@ import fastenv
 from fastenv.skullking import tables as t
 from fastenv.verify import BACKENDS, Case, available, draw_options, first_difference, verify
 from tests.needs import needs_core
-from tests.slow import every, late
+from tests.slow import diagonal, every, late
 
 pytestmark = pytest.mark.parity
 
@@ -38,8 +38,9 @@ def run(tier, options, seed, *, num_envs=3, steps=20, engines=ENGINES, **events)
     assert difference is None, f"\n{difference}"
 
 
-@pytest.mark.parametrize("players", every(3, range(2, t.MAX_PLAYERS + 1)))
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(
+    ("tier", "players"), diagonal(TIERS, every(3, range(2, t.MAX_PLAYERS + 1)))
+)
 def test_every_tier_and_number_of_players(tier, players):
     seed = 100 * players + TIERS.index(tier)
     run(tier, draw_options(id_of(tier), seed, num_players=players), seed)
@@ -109,7 +110,7 @@ def options_of(draw, tier):
     return options
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 @settings(max_examples=8)
 def test_any_configuration(tier, data, seed):
@@ -123,7 +124,7 @@ def test_many_configurations(tier, data, seed):
     run(tier, data.draw(options_of(tier)), seed, num_envs=2, steps=12)
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(2, TIERS))
 def test_illegal_actions_up_to_truncation(tier):
     run(tier, {}, 5, num_envs=2, steps=130, illegal=1.0, events=0.0,
         engines={n: ENGINES[n] for n in (RUNNABLE[0], RUNNABLE[-1])})  # fmt: skip
@@ -179,7 +180,7 @@ def test_results_do_not_depend_on_the_number_of_threads(tier):
 
 
 @needs_core
-@pytest.mark.parametrize("backend", RUNNABLE)
+@pytest.mark.parametrize("backend", every(2, RUNNABLE))
 def test_only_the_wanted_columns_are_written(backend):
     whole = fastenv.make_engine(id_of("ability"), 8, backend=backend)
     wanted = tuple(reversed([*whole.info][::3]))

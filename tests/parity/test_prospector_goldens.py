@@ -18,7 +18,7 @@ RUNNABLE = [n for n, why in available(fastenv.make_game("Prospector-v0")).items(
 BATCHES = {"reference": (1,), "numba": (1,), "cython": (1,), "fast": (1, 3)}
 
 
-@pytest.mark.parametrize("path", every(3, golden.TRACES), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", every(9, golden.TRACES), ids=lambda path: path.stem)
 @pytest.mark.parametrize("backend", [name for name in RUNNABLE if name != "reference"])
 def test_backend_replays_a_golden_trace(backend, path):
     trace = golden.Trace(path)

@@ -11,6 +11,7 @@ from fastenv.skullking.tables import HARRY, KRAKEN, PIRATES, Phase
 from fastenv.verify import BACKENDS, first_difference
 from tests.skullking import scenarios as sc
 from tests.skullking.states import rows_of
+from tests.slow import diagonal
 
 pytestmark = pytest.mark.parity
 
@@ -18,6 +19,12 @@ pytestmark = pytest.mark.parity
 @pytest.fixture(params=BACKENDS)
 def backend(request):
     return request.param
+
+
+def on_each(scenarios):
+    """Give each scenario one backend after the other; on all of them they are slow."""
+    named = [pytest.param(s, id=s.id) for s in scenarios]
+    return pytest.mark.parametrize(("backend", "s"), diagonal(BACKENDS, named))
 
 
 class Lane:
@@ -45,13 +52,13 @@ class Lane:
         assert first_difference(*self.engines) is None
 
 
-@pytest.mark.parametrize("s", sc.TRICKS, ids=lambda s: s.id)
+@on_each(sc.TRICKS)
 def test_trick_goes_to(backend, s):
     rules, knobs, rows, action = sc.trick_row(s)
     sc.check_trick(s, sc.play(rows, [action], Lane(backend, rules, knobs)))
 
 
-@pytest.mark.parametrize("s", sc.LEGALITY, ids=lambda s: s.id)
+@on_each(sc.LEGALITY)
 def test_hand_may_play(backend, s):
     rules, knobs, rows, legal = sc.legality_row(s)
     lane = Lane(backend, rules, knobs)
@@ -63,7 +70,7 @@ def test_hand_may_play(backend, s):
         assert (row["ev_invalid"], row["table_len"]) == (1, rows[0]["table_len"])
 
 
-@pytest.mark.parametrize("s", sc.SCORES, ids=lambda s: s.id)
+@on_each(sc.SCORES)
 def test_round_scores(backend, s):
     rules, knobs, rows, actions = sc.score_row(s)
     row = sc.play(rows, actions, Lane(backend, rules, knobs))

@@ -10,7 +10,7 @@ from tests.prospector.games import rows_of
 from tests.slow import every
 
 
-@pytest.mark.parametrize("path", every(3, golden.TRACES), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", every(9, golden.TRACES), ids=lambda path: path.stem)
 def test_reference_replays_a_golden_trace(path):
     trace = golden.Trace(path)
     replay(ReferenceDriver(float(trace["time_max"])), trace)

@@ -244,7 +244,7 @@ def golden_steps(path):
             driver.reset(None if trace.meta["reset_mode"] == "continue" else resets[t])
 
 
-@pytest.mark.parametrize("path", every(3, golden.TRACES), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", every(9, golden.TRACES), ids=lambda path: path.stem)
 def test_golden_traces(path):
     steps = list(golden_rows(path))
     rows = np.concatenate([row for row, _, _ in steps])
@@ -314,7 +314,7 @@ def random_obs(rng, n):
     return obs
 
 
-@pytest.mark.parametrize("kind", Bot)
+@pytest.mark.parametrize("kind", every(2, Bot))
 @given(seed=st.integers(0, 2**32), target=st.integers(0, 5))
 def test_bots_decide_the_same_on_any_observation(kind, seed, target):
     rng = np.random.default_rng(seed)

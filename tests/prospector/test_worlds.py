@@ -241,7 +241,7 @@ def scanned(n, scans):
     return comp, stability, est, seen, conf
 
 
-@pytest.mark.parametrize("conf", [0.20, 0.40, 0.55, 0.85, 1.0])
+@pytest.mark.parametrize("conf", every(4, [0.20, 0.40, 0.55, 0.85, 1.0]))
 def test_scanned_asteroids_are_near_those_of_rejection(conf):
     """What docs/prospector.md, 24 says of the approximation.
 
@@ -297,7 +297,7 @@ def test_broken_asteroids_make_a_node_more_dangerous_in_every_world():
 # -- rollouts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bot", every(2, make_game().bot_names))
+@pytest.mark.parametrize("bot", every(3, make_game().bot_names))
 def test_rollouts_of_every_player_agree(bot):
     time_max = 60.0
     rows = np.concatenate([travelled(s, 5 * s, time_max) for s in range(4)])

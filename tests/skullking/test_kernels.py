@@ -16,6 +16,7 @@ from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import NUM_ACTIONS, NUM_CARDS, SPECIALS, Phase, Tier
 from tests.rowcalls import Encoded, assert_same_bits, by_kernels, by_reference
 from tests.skullking.states import rows_of
+from tests.slow import diagonal
 
 pytestmark = pytest.mark.parity
 
@@ -83,8 +84,7 @@ def played_rows(tier, variant, n=160):
     return rows
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize(("tier", "variant"), diagonal(TIERS, VARIANTS))
 def test_played_games(tier, variant):
     assert_same(played_rows(tier, variant), game_of(tier, variant))
 

@@ -17,6 +17,7 @@ from fastenv.skullking.rules import Play
 from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import table_view
 from tests.skullking.states import rows_of
+from tests.slow import every
 
 VARIANTS = {
     "flat": {"tier": "flat"},
@@ -84,7 +85,7 @@ def test_card_name_is_the_printed_one(card: int, mode: int | None, name: str) ->
     assert card_name(card, mode) == name
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", every(4, VARIANTS))
 def test_hidden_cards_and_secret_bids_change_nothing(variant: str) -> None:
     for n, (game, row, rules) in enumerate(positions(**VARIANTS[variant])):
         before, text = table_view(row, rules), render_ansi(row, rules)
@@ -102,7 +103,7 @@ def test_hidden_cards_and_secret_bids_change_nothing(variant: str) -> None:
             np.testing.assert_array_equal(render_rgb(row, rules), picture)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("variant", every(2, VARIANTS))
 def test_marked_actions_are_the_legal_ones(variant: str) -> None:
     for game, row, rules in positions(**VARIANTS[variant]):
         expected = set() if game.done else set(game.legal_actions())

@@ -12,6 +12,7 @@ from fastenv.verify import available
 from tests.by_hand import bits
 from tests.needs import FASTEST, needs_core
 from tests.skullking.moments import TIERS, game_of, moments
+from tests.slow import every
 
 few = settings(max_examples=8)
 seeds = st.integers(0, 2**32 - 1)
@@ -37,7 +38,7 @@ def found(rollouts):
     return rollouts.outcomes.tolist(), rollouts.decisions.tolist(), bits(rollouts.rows)
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @few
 @given(seed=seeds)
 def test_backends_play_the_same_rollouts(tier, seed):
@@ -157,7 +158,7 @@ def test_a_limit_counts_decisions_of_all_seats(limit):
 
 
 @needs_core
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @few
 @given(seed=seeds)
 def test_who_sat_there_changes_nothing(tier, seed):

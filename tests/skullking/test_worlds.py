@@ -41,7 +41,7 @@ def fast(game, n=1):
 # -- the same bits everywhere ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @few
 @given(seed=seeds)
 def test_backends_draw_the_same_worlds(tier, seed):
@@ -97,7 +97,7 @@ def check_what_stays(row, world, agent):
 
 
 @needs_core
-@pytest.mark.parametrize("tier", every(2, TIERS))
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @few
 @given(seed=seeds)
 def test_a_world_looks_the_same_to_its_agent(tier, seed):
@@ -118,7 +118,7 @@ def test_a_world_looks_the_same_to_its_agent(tier, seed):
 
 
 @needs_core
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @few
 @given(seed=seeds)
 def test_nobody_holds_what_he_has_shown_not_to_hold(tier, seed):
@@ -154,7 +154,7 @@ def alike(engine, row, agent, rng):
 
 
 @needs_core
-@pytest.mark.parametrize("tier", every(2, TIERS))
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @few
 @given(seed=seeds)
 def test_what_is_hidden_changes_nothing(tier, seed):

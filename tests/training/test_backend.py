@@ -6,6 +6,7 @@ import pytest
 import fastenv
 from fastenv import BackendUnavailableError, ConfigError
 from tests.needs import needs_core
+from tests.slow import every
 from training.run import backend
 from training.run.folder import RunFolder
 from training.run.options import canonical_json
@@ -132,7 +133,7 @@ def test_fallback_is_written_into_the_summary(train, tmp_path, broken, capsys):
 
 
 @needs_core
-@pytest.mark.parametrize("name", ["reference", "numba", "cython"])
+@pytest.mark.parametrize("name", every(2, ["reference", "numba", "cython"]))
 def test_backends_train_the_same(train, finished, tmp_path, name):
     assert train(tmp_path, name, "--backend", name, "--total-steps", 256) == 0
     assert json.loads((tmp_path / name / "summary.json").read_text())["backend"] == name

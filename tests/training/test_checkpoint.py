@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.slow import every
 from tests.training import manifests
 from training.run import checkpoint
 
@@ -284,7 +285,7 @@ def test_manifest_that_was_changed_is_damaged_and_one_without_a_hash_is_not(tmp_
     assert checkpoint.load(path, IDENTITY).steps == 5
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", every(3, range(3)))
 def test_whatever_happens_to_a_file_it_is_found_or_does_not_matter(tmp_path, seed):
     print("seed", seed)
     rng = random.Random(seed)

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Bot
-from tests.slow import late
+from tests.slow import late, together
 from training.callbacks.curriculum import CurriculumConfig, get_options
 from training.callbacks.gate import Gate
 from training.callbacks.sequential import EProcess
@@ -110,12 +110,15 @@ def test_test_of_a_run_that_was_killed_behind_it_is_logged_once(train, tmp_path)
 
 @pytest.mark.parametrize(
     ("changed", "tested"),
-    [
-        ({"mode": "adaptive"}, ["early"]),
-        ({"rehearsal": 0.5}, ["early"]),
-        # An iteration is more than a hundredth of this run, so that the second probe is too long.
-        ({"mode": "hop_back", "n_max": 2000}, ["early", "early", "late", "early", "late"]),
-    ],
+    together(
+        [
+            # An iteration is more than a hundredth of the run: the second probe is too long.
+            ({"mode": "hop_back", "n_max": 2000}, ["early", "early", "late", "early", "late"]),
+            ({"mode": "adaptive"}, ["early"]),
+            ({"rehearsal": 0.5}, ["early"]),
+        ],
+        3,
+    ),
 )
 def test_modes_train_on_what_they_draw(train, tmp_path, changed, tested):
     how = flags(gate_every=1, tests=5, **changed)

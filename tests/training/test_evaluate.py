@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tests.slow import every
 from training.evaluate import main
 from training.evaluation import conclusion
 from training.evaluation.protocol import Headline
@@ -167,7 +168,7 @@ def test_terminal_breaks_lines_between_words(width, tmp_path, monkeypatch):
     assert out.getvalue() == line + "\n"
 
 
-@pytest.mark.parametrize("tier", ["Flat", "Manager", "Ability"])
+@pytest.mark.parametrize("tier", every(3, ["Flat", "Manager", "Ability"]))
 def test_every_tier_is_evaluated(train, tmp_path, tier):
     flags = ("--env", f"SkullKing{tier}-v0", "--total-steps", 128)
     assert train(tmp_path, "x", *flags, evaluation=True) == 0

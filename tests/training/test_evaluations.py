@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.slow import late, together
 from training.callbacks import evaluations as evaluating
 from training.evaluation.bootstrap import Interval
 from training.evaluation.curve import Evaluator
@@ -62,8 +63,8 @@ def warnings(run):
 @pytest.mark.parametrize(
     ("mode", "who"),
     [
-        *(("inline", "native"), ("inline", "sb3")),
-        *(pytest.param("process", who, marks=pytest.mark.slow) for who in ("native", "sb3")),
+        ("inline", "native"),
+        *late(*together([("inline", "sb3"), ("process", "native"), ("process", "sb3")])),
     ],
 )
 def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
@@ -117,7 +118,7 @@ def test_lines_say_what_was_played_and_found(train, tmp_path):
     assert found[0]["best"]
 
 
-@pytest.mark.parametrize("who", ["native", "sb3"])
+@pytest.mark.parametrize("who", ["native", *late("sb3")])
 def test_training_ends_when_evaluations_bring_no_progress(train, tmp_path, monkeypatch, who):
     def evaluate(self, version, steps, parameters):
         played.append(steps)

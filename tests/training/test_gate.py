@@ -6,6 +6,7 @@ import pytest
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
+from tests.slow import every, together
 from tests.toy import WalkGame
 from training.callbacks.gate import (
     MAX_EPISODES,
@@ -69,7 +70,7 @@ def simulate(test, counts):
     return passed[np.arange(RUNS), stop].mean(), (stop + 1).mean()
 
 
-@pytest.mark.parametrize(("p0", "p1", "p", "sprt", "eprocess"), TABLE)
+@pytest.mark.parametrize(("p0", "p1", "p", "sprt", "eprocess"), together(TABLE, 2))
 def test_the_table_of_simulated_tests(p0, p1, p, sprt, eprocess):
     counts = successes(p, seed=round(1000 * (p0 + p)))
     for test, (share, mean) in (
@@ -81,7 +82,7 @@ def test_the_table_of_simulated_tests(p0, p1, p, sprt, eprocess):
         assert found[1] == pytest.approx(mean, rel=0.07)
 
 
-@pytest.mark.parametrize("p0", [0.1, 0.5, 0.8, 0.9, 0.99])
+@pytest.mark.parametrize("p0", every(2, [0.1, 0.5, 0.8, 0.9, 0.99]))
 def test_a_policy_at_the_target_seldom_passes(p0):
     counts = successes(p0, seed=round(100 * p0))
     for alpha in (0.05, 0.01):

@@ -11,6 +11,7 @@ import yaml
 from safetensors.torch import load_file, save_file
 
 from fastenv.errors import ConfigError
+from tests.slow import every
 from tools.figures import cards
 from training import export as command
 from training import load_policy
@@ -104,7 +105,7 @@ def flat(model):
     }
 
 
-@pytest.mark.parametrize("folder", AGENTS, ids=name_of)
+@pytest.mark.parametrize("folder", every(2, AGENTS), ids=name_of)
 def test_an_agent_of_the_repository_is_exported_and_loads_again(folder, tmp_path, capsys):
     there = tmp_path / "hub"
     assert command.main(["--hub", str(there), str(folder)]) == 0

@@ -167,7 +167,7 @@ def test_whatever_is_written_only_config_errors_come_out(tmp_path, text):
             continue
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(name=st.sampled_from(["seed", "ppo", "schedules", "env_options", "name"]), value=VALUES)
 def test_whatever_is_given_only_config_errors_come_out(name, value):
     for values in ({name: value}, {"ppo": {"gamma": value}}, {"trackers": {"visits": value}}):

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from fastenv.skullking.tables import Phase
+from tests.slow import diagonal, together
 from training.apps.skullking import goals, matches
 from training.apps.skullking.players import NetInGame, round_begins
 from training.evaluation import episodes
@@ -59,8 +60,9 @@ def act_alone(net, obs, mask, state):
     return best_legal(logits.numpy(), mask), state
 
 
-@pytest.mark.parametrize("kind", tuple(CELLS))
-@pytest.mark.parametrize("env", ["SkullKingFlat-v0", "SkullKingWorker-v0"])
+@pytest.mark.parametrize(
+    ("env", "kind"), diagonal(["SkullKingFlat-v0", "SkullKingWorker-v0"], tuple(CELLS))
+)
 def test_lanes_play_as_if_each_were_alone(env, kind):
     net = network(env, kind)
     many = make_engine(env, LANES, {"opponents": "heuristic"})
@@ -154,12 +156,15 @@ def test_episodes_in_blocks_begin_without_memory():
 
 @pytest.mark.parametrize(
     ("env", "part"),
-    [
-        ("SkullKingWorker-v0", "goals"),
-        ("SkullKingFlat-v0", "matches"),
-        ("SkullKingManager-v0", "matches"),
-        ("Prospector-v0", "episodes"),
-    ],
+    together(
+        [
+            ("SkullKingWorker-v0", "goals"),
+            ("SkullKingFlat-v0", "matches"),
+            ("SkullKingManager-v0", "matches"),
+            ("Prospector-v0", "episodes"),
+        ],
+        3,
+    ),
 )
 def test_recurrent_runs_are_evaluated(train, tmp_path, env, part):
     flags = ["--set", "native.recurrent=lstm", "--set", "native.recurrent_size=8"]

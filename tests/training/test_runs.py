@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.slow import every, late, together
 from tests.training import manifests
 from training.evaluation.trained import load
 from training.run import checkpoint, files, session
@@ -24,7 +25,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 # Everything here holds for both trainers.
-pytestmark = pytest.mark.parametrize("trainer", ["native", "sb3"], indirect=True, scope="session")
+TRAINERS = ["native", *late("sb3")]
+pytestmark = pytest.mark.parametrize("trainer", TRAINERS, indirect=True, scope="session")
 
 
 def contents(folder):
@@ -95,7 +97,7 @@ def test_metrics_have_one_line_an_iteration(finished):
         assert rounds["n"] == record["episode"]["n"]  # an episode of the Worker is a round
 
 
-@pytest.mark.parametrize(("asked", "trained"), [(64, 64), (1, 2)])
+@pytest.mark.parametrize(("asked", "trained"), together([(64, 64), (1, 2)], 2))
 def test_run_shorter_than_its_rollout_ends_where_it_is_to(train, tmp_path, capsys, asked, trained):
     assert train(tmp_path, "short", "--total-steps", asked) == 0
     said = capsys.readouterr().err
@@ -184,7 +186,7 @@ def test_disk_that_fills_up_ends_the_run_at_the_next_border(train, tmp_path, mon
     assert [r["step"] for r in records(tmp_path / "full")] == [128, 256, 384, 512]
 
 
-@pytest.mark.parametrize("fails", [True, False])
+@pytest.mark.parametrize("fails", every(2, [True, False]))
 def test_lost_checkpoint_is_said_whatever_ends_the_run(train, tmp_path, monkeypatch, capsys, fails):
     """It is still being written when the run ends: only its close can tell."""
     begun = threading.Event()
@@ -223,7 +225,7 @@ def test_schedule_reaches_the_environment(train, tmp_path):
 # -- going on --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stopped", [256, 384])
+@pytest.mark.parametrize("stopped", every(2, [256, 384]))
 def test_a_knob_that_changed_before_a_run_goes_on_is_logged_once(train, tmp_path, stopped):
     phases = "schedules.opponents=[[0,rule_easy],[256,rule_hard]]"
     assert train(tmp_path, "run", "--total-steps", stopped, "--set", phases) == 0
@@ -332,7 +334,9 @@ def damage(path):
     path.write_bytes(content)
 
 
-@pytest.mark.parametrize("name", ["model.pt", "trainer.json", "engine.npz", "MANIFEST.json"])
+@pytest.mark.parametrize(
+    "name", every(3, ["model.pt", "trainer.json", "engine.npz", "MANIFEST.json"])
+)
 def test_run_goes_on_from_the_newest_checkpoint_that_is_whole(train, copy, capsys, name):
     newest, before = (copy / f"checkpoints/ckpt_{steps:012d}" for steps in (512, 256))
     straight = saved(copy, 512)[0]

@@ -98,11 +98,15 @@ def imports_of(tree, known):
     yield from named_in_strings(tree, known)
 
 
+@cache
 def edges(package="training"):
+    """Return who imports whom, and in which line."""
     known = paths_of(package)
-    for name, path in known.items():
-        for imported, line in imports_of(tree_of(path), known):
-            yield name, imported, line
+    return [
+        (name, imported, line)
+        for name, path in known.items()
+        for imported, line in imports_of(tree_of(path), known)
+    ]
 
 
 def cycle_of(package):
@@ -238,9 +242,9 @@ def test_functions_are_short(path):
     assert kernels or [each for each in lengths if each[1] > LONGEST] == []
 
 
-def asks_which_trainer(source):
+def asks_which_trainer(tree):
     """Yield the lines that compare the name of a trainer with another."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
             names = {getattr(side, "attr", getattr(side, "id", None)) for side in sides}
@@ -255,7 +259,7 @@ def test_no_module_asks_which_trainer_a_run_has():
         f"{name}:{line}"
         for name, path in paths_of().items()
         if name.startswith("training")
-        for line in asks_which_trainer(path.read_text(encoding="utf-8"))
+        for line in asks_which_trainer(tree_of(path))
     ]
     assert found == []
 
@@ -264,7 +268,7 @@ def test_no_module_asks_which_trainer_a_run_has():
     "source", ["config.trainer == 'dqn'", "trainer in ('a', 'b')", "x if trainer != 'sb3' else y"]
 )
 def test_questions_after_a_trainer_are_found(source):
-    assert list(asks_which_trainer(source)) == [1]
+    assert list(asks_which_trainer(ast.parse(source))) == [1]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.common import Common, load_common
 from fastenv.gameboy.config import POWER_UP
 from fastenv.gameboy.frames import WHOLE
@@ -105,13 +106,16 @@ def load_link(config: LinkConfig) -> LinkCommon:
     """
     first, second = (load_common(side) for side in config.sides)
     if config.states[0] == POWER_UP:
-        first = replace(first, starts=head_start(first))
+        first = replace(first, starts=head_start(first.cartridge, first.machine_options))
     return LinkCommon(config, (first, second))
 
 
-def head_start(common: Common) -> Starts:
+@lru_cache(maxsize=8)  # a frame of the reference takes as long as all else that is done once
+def head_start(cartridge: Cartridge, options: tuple[bool, bool, bool, bool]) -> Starts:
     """Return the state of a console that has been on for a frame, with what it shows."""
-    machine = Machine(common.cartridge, *common.machine_options)
+    machine = Machine(cartridge, *options)
     machine.run_frame()
     frame = np.frombuffer(WHOLE.pack(machine.ppu.picture), np.uint8)[None]
-    return Starts(pack(machine), frame)
+    row = pack(machine)
+    row.flags.writeable = False
+    return Starts(row, frame)

@@ -88,7 +88,7 @@ def test_baseline_and_the_backends_differ_in_the_backend_alone(configured):
 
 
 @needs_core
-@pytest.mark.parametrize("env", ["Prospector-v0", "DrMarioVersus-v0"])
+@pytest.mark.parametrize("env", ["Prospector-v0", *late("DrMarioVersus-v0")])
 def test_configurations_of_other_games_run_what_they_say(env, tmp_path, monkeypatch):
     """The engine that steps inside SB3's training is the one that the row names."""
     seen = []
@@ -401,6 +401,7 @@ def test_what_cannot_be_is_refused_before_anything_is_measured(flags, refused, t
 
 
 @needs_core
+@pytest.mark.slow
 def test_milestones_of_runs_are_shown(finished, tmp_path, capsys):
     shutil.copytree(finished, tmp_path / "done")
     out = tmp_path / "rows.jsonl"
@@ -426,6 +427,7 @@ def bar_rows():
 
 
 @needs_core
+@pytest.mark.slow
 def test_bars_are_all_judged(bar_rows):
     judged = skullking.judge(bar_rows)
     assert len(judged) == 11

@@ -55,6 +55,7 @@ def test_rows_name_program_and_options(rows):
 
 @needs_core
 @pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
+@pytest.mark.slow
 def test_every_bar_is_judged(rows):
     judged = gameboy.judge(rows, max_mem_delta=2**20)
     asked = [bar["asked"] for bar in judged]

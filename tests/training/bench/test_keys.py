@@ -132,7 +132,7 @@ def test_rows_of_the_game_boy(monkeypatch):
 
 @needs_core
 @pytest.mark.parametrize(
-    "env", ["SkullKingManager-v0", *late("DrMarioVersus-v0"), "GameBoyGoal-v0"]
+    "env", ["SkullKingManager-v0", *late("DrMarioVersus-v0", "GameBoyGoal-v0")]
 )
 def test_rows_of_the_flags(env):
     rows = flags.rows_of(env, 1, 1.0)

@@ -7,7 +7,7 @@ import pytest
 
 import fastenv
 from tests.needs import needs_core, needs_speed
-from tests.slow import late
+from tests.slow import every, late
 from training.bench import floors, play, records
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
 from training.bench.suites import artefact as artefacts
@@ -253,7 +253,7 @@ def test_matrix_of_the_repository_is_whole():
 # -- the environment alone -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workload", play.WORKLOADS)
+@pytest.mark.parametrize("workload", every(2, play.WORKLOADS))
 def test_workloads_of_prospector(workload):
     plan = EnvPlan(PROSPECTOR, num_envs=4, workload=workload, batches=8, stagger=3)
     found = env_only({"x": plan}, 1, 1e-9)["x"]

@@ -10,6 +10,7 @@ import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.slow import late
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
 from training.apps.drmario import benchmark_rows as drmario
@@ -96,7 +97,7 @@ def test_a_file_is_named_by_what_is_in_it(tmp_path):
         lambda: timing.rows(prospector.env_works(4), 1, 1e-4),
         lambda: timing.rows(prospector.thread_works(4), 1, 1e-4),
         lambda: timing.rows(drmario.play_works(4), 1, 1e-4),
-        lambda: gameboy.step_rows("busy", 1, 1e-6, (2, 4)),
+        *late(lambda: gameboy.step_rows("busy", 1, 1e-6, (2, 4))),
         lambda: gameboy.reset_rows(1, 1e-6, (2, 4)),
         lambda: [gameboy.single_row(1, 1e-6)],
         lambda: flags.rows_of_lanes("Prospector-v0", 2, 1, 1e-4),

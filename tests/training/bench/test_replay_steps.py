@@ -64,7 +64,7 @@ def step_rows():
     with pytest.MonkeyPatch.context() as patch:
         # Building takes a minute; here it is enough that it is asked for.
         patch.setattr(compiled.torch, "compile", lambda function, **_: function)
-        return replay_steps.rows(2, 0.001, ["Skull King"], SMALL)
+        return replay_steps.rows(1, 0.001, ["Skull King"], SMALL)
 
 
 @needs_core

@@ -8,6 +8,7 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from tests.slow import every
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import ToyEngine
 from training.dqn.run import player_of
@@ -72,7 +73,9 @@ OPTIONS = {"capacity": 64, "learning_starts": 16, "batch_size": 12, "iteration_s
 CELL = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 4, "burn_in": 1}
 
 
-@pytest.mark.parametrize("more", [{}, {"prioritized": True}, CELL, {**CELL, "prioritized": True}])
+@pytest.mark.parametrize(
+    "more", every(3, [{}, {"prioritized": True}, CELL, {**CELL, "prioritized": True}])
+)
 def test_training_on_stacks_is_the_same_whoever_puts_them_together(more):
     """Over episodes of both ends and a ring that wraps around; before it does, bit for bit."""
     runs = []

@@ -9,6 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.needs import needs_core
+from tests.slow import every
 from tests.training.test_resume import metrics
 from training.expert.options import ExpertConfig
 from training.expert.run import ExpertLearner
@@ -47,12 +48,15 @@ def saved(run, steps):
 
 @pytest.mark.parametrize(
     "expert",
-    [
-        {"teacher": "rule_hard", "share": 0.5, "window": 2},
-        {"teacher": "random", "share": 0.5},
-        {"search": "worlds=4", "share": 0.2, "window": 3, "ppo": "rest"},
-        {"teacher": "search:heuristic,worlds=4", "share": 0.1},
-    ],
+    every(
+        2,
+        [
+            {"teacher": "rule_hard", "share": 0.5, "window": 2},
+            {"teacher": "random", "share": 0.5},
+            {"search": "worlds=4", "share": 0.2, "window": 3, "ppo": "rest"},
+            {"teacher": "search:heuristic,worlds=4", "share": 0.1},
+        ],
+    ),
     ids=["bot", "bot that draws", "search", "another that searches"],
 )
 def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):

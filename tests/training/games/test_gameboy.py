@@ -108,15 +108,17 @@ def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():
 @pytest.mark.parametrize(
     ("env", "most"), [(IDS[0], 110), pytest.param(IDS[1], 250, marks=pytest.mark.slow)]
 )
+@pytest.mark.parametrize("step", [4, *late(1)])
 @pytest.mark.parametrize("held_out", [False, *late(True)])
-def test_the_scripted_player_gets_there_from_all_states(env, most, held_out):
+def test_the_scripted_player_gets_there_from_all_states(env, most, held_out, step):
     options = dict(FILES[env]["env_options"])
     states = options["states"]
     options |= {"states": HELD_OUT[states] if held_out else states, "max_steps": most}
-    engine = make_engine(env, 64, options)
-    for state in range(64):
-        engine.configure("start_state", state, [state])
-    found = play(engine, lambda _seed, _lanes: Scripted(), 64, 0, most)
+    chosen = range(0, 64, step)
+    engine = make_engine(env, len(chosen), options)
+    for lane, state in enumerate(chosen):
+        engine.configure("start_state", state, [lane])
+    found = play(engine, lambda _seed, _lanes: Scripted(), len(chosen), 0, most)
     assert found.columns["terminated"].all()
 
 

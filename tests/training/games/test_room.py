@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,14 @@ MODULES = [
 ]
 
 
+@lru_cache(maxsize=1)
+def tree_of(source: str) -> ast.Module:
+    return ast.parse(source)
+
+
 def knowledge(source: str) -> list[str]:
     """Return what a module knows of a game, a line for each place; it may import its rooms."""
-    tree, found = ast.parse(source), []
+    tree, found = tree_of(source), []
     told = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # docstrings
     for node in ast.walk(tree):
         words = [getattr(node, key, None) for key in ("id", "attr", "arg", "asname")]
@@ -39,7 +45,7 @@ def knowledge(source: str) -> list[str]:
 def tiers(source: str) -> list[str]:
     """Return where a module asks for a tier, which one game alone has."""
     found = []
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree_of(source)):
         line = getattr(node, "lineno", 0)
         if isinstance(node, ast.Attribute) and node.attr == "tier":
             found.append(f"{line}: .tier")
@@ -52,7 +58,7 @@ def tiers(source: str) -> list[str]:
 
 def imports(source: str) -> set[str]:
     """Return the modules of games and of programs over one that a module imports."""
-    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)]
+    nodes = [node for node in ast.walk(tree_of(source)) if isinstance(node, ast.ImportFrom)]
     return {node.module for node in nodes if of_a_room(node)}
 
 

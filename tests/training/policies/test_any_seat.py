@@ -12,6 +12,7 @@ import training
 from fastenv.game import Game
 from tests import nim
 from tests.needs import needs_core
+from tests.slow import diagonal
 from training.play import main as play
 from training.policies.contest import play_table
 from training.policies.guests import find_table, make_guest
@@ -204,8 +205,7 @@ def learn(engine, seeds):
     return engine.get_outcomes(), seats
 
 
-@pytest.mark.parametrize("seat", [0, 1, "rotate"])
-@pytest.mark.parametrize("kind", ["race", "lstm", "far"])
+@pytest.mark.parametrize(("kind", "seat"), diagonal(["race", "lstm", "far"], [0, 1, "rotate"]))
 def test_the_same_games_as_at_the_table(agent, kind, seat):
     path = agent(kind)
     engine = make_engine(RACE, 6, {"goal": 8, "opponent": path, "agent_seat": seat})

@@ -11,6 +11,7 @@ from rich.console import Console
 import fastenv
 import training
 from fastenv.errors import ConfigError
+from tests.slow import every, together
 from training.evaluate import main
 from training.evaluation.statistics import table_statistics
 from training.policies import contest as contests
@@ -220,7 +221,7 @@ def test_a_game_is_the_one_against_a_bot_of_the_engine(agent, kind, seat):
     assert (reached == engine.get_outcomes()).all(), "seeds 20 to 24"
 
 
-@pytest.mark.parametrize("kinds", [("race", "far"), ("far", "race")])
+@pytest.mark.parametrize("kinds", every(2, [("race", "far"), ("far", "race")]))
 def test_what_the_engine_shows_is_what_an_observer_encodes(agent, kinds, monkeypatch):
     """A player with other options than the table's has its rows encoded once more."""
     players = load_players([agent(kind) for kind in kinds])
@@ -344,7 +345,7 @@ def test_a_table_says_what_it_plays(agent):
 # -- in a terminal ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("width", "tables"), [(140, 2), (80, 4), (60, 8)])
+@pytest.mark.parametrize(("width", "tables"), together([(140, 2), (80, 4), (60, 8)], 2))
 def test_standings_fit_a_terminal(capsys, width, tables):
     points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
     names = ["pretrained/skullking-ppo", "rule_hard", "an/agent", "random"]

@@ -7,6 +7,7 @@ import pytest
 from rich.console import Console
 
 from fastenv.errors import ConfigError
+from tests.slow import every
 from training.evaluate import main
 from training.policies.contest import contest, load_players, play_table, show, standings
 from training.policies.guests import find_table
@@ -62,7 +63,8 @@ def test_two_players_share_the_seats():
 
 
 @pytest.mark.parametrize(
-    "kind", ["native", "manager", "recurrent", "ssm", "attention", "hier", "ensemble", "sb3"]
+    "kind",
+    every(2, ["native", "manager", "recurrent", "ssm", "attention", "hier", "ensemble", "sb3"]),
 )
 def test_every_kind_can_sit_at_a_table(trained, kind):
     found = contest(load_players([str(trained(kind)), "random"]), 8, resamples=10)

@@ -12,6 +12,7 @@ import pytest
 
 import training
 from fastenv.errors import ConfigError
+from tests.slow import every
 from training.evaluation.policies import best_legal
 from training.policies.export import export
 from training.policies.predict import Predictor
@@ -29,7 +30,7 @@ def rows_of(obs, lanes):
     return {k: v[lanes] for k, v in obs.items()} if isinstance(obs, dict) else obs[lanes]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", every(2, KINDS))
 def test_plays_single_and_many_alike(trained, kind):
     policy = training.load_policy(trained(kind))
     vec = policy.make_vec(5, autoreset_mode="same_step")

@@ -73,7 +73,7 @@ def test_bots_and_agents_side_by_side():
     assert min(totals[1], totals[3]) > totals[2] + 100, "seed 1"
 
 
-@pytest.mark.parametrize("kind", ["pretrained", "flat", *late("hier")])
+@pytest.mark.parametrize("kind", ["pretrained", *late("flat", "hier")])
 def test_agents_play_beside_a_learner_of_rounds_alone(trained, kind):
     """A round with a goal, lane by lane, as agents play it at the table of whole games."""
     path = PRETRAINED if kind == "pretrained" else str(trained(kind))

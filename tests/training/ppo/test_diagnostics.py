@@ -8,6 +8,7 @@ import torch
 
 from fastenv import BatchEngine
 from tests.bits import equal
+from tests.slow import every
 from tests.toy import WalkGame
 from tests.training.ppo.engines import Corridor, Counting
 from training.nets.activations import ACTIVATIONS
@@ -117,17 +118,25 @@ def test_a_sample_is_of_the_whole_rollout_and_always_the_same():
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"trunk": "shared", "attention": 8}, MEMORY, {"target_kl": 1e-3, "learning_rate": 0.01}],
+    every(
+        2,
+        [
+            {},
+            {"trunk": "shared", "attention": 8},
+            MEMORY,
+            {"target_kl": 1e-3, "learning_rate": 0.01},
+        ],
+    ),
     ids=["plain", "attention", "memory", "early end"],
 )
 def test_what_is_learnt_is_the_same_to_the_bit(make_trainer, options):
     states = []
-    for every in (0, 1):
+    for number in (0, 1):
         engine = make_engine("SkullKingWorker-v0", 16)
-        trainer = make_trainer(engine, **{"diagnostics": every, **options})
+        trainer = make_trainer(engine, **{"diagnostics": number, **options})
         torch.manual_seed(5)
         records = [trainer.iterate()["train"] for _ in range(3)]
-        assert all(("layers" in record) == bool(every) for record in records)
+        assert all(("layers" in record) == bool(number) for record in records)
         states.append((trainer.state_dict(), torch.get_rng_state()))
     (one, rng), (other, other_rng) = states
     assert equal(one["model"], other["model"])

@@ -9,6 +9,7 @@ from sb3_contrib import MaskablePPO
 from stable_baselines3.common.logger import Logger
 
 from fastenv.adapters.sb3 import BatchVecEnv
+from tests.slow import diagonal
 from tests.training.ppo.test_distribution import some
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.loss import TERMS, Objective, Samples, explained_variance
@@ -141,8 +142,7 @@ def our_names(state_dict):
     }
 
 
-@pytest.mark.parametrize("micro_batch", [0, 64])
-@pytest.mark.parametrize("closed_form", [True, False])
+@pytest.mark.parametrize(("closed_form", "micro_batch"), diagonal([True, False], [0, 64]))
 def test_update_equals_maskable_ppo(sb3, make_trainer, monkeypatch, micro_batch, closed_form):
     model, options = sb3
     trainer = make_trainer(

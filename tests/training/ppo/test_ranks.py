@@ -13,6 +13,7 @@ import torch
 
 from fastenv.errors import ConfigError
 from fastenv.skullking.state import STATE_DTYPE
+from tests.slow import every
 from tests.training.conftest import TINY
 from tests.training.ppo.conftest import SMALL, sections
 from tests.training.ppo.engines import Corridor
@@ -82,11 +83,14 @@ def work(rank, port, options, path):
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"norm_adv": "batch", "target_kl": 1e-5, "learning_rate": 3e-3},
-        {"norm_adv": "off", "micro_batch": 4, "clip_range_vf": 0.2},
-    ],
+    every(
+        2,
+        [
+            {},
+            {"norm_adv": "batch", "target_kl": 1e-5, "learning_rate": 3e-3},
+            {"norm_adv": "off", "micro_batch": 4, "clip_range_vf": 0.2},
+        ],
+    ),
 )
 def test_two_ranks_learn_what_one_learns_from_the_data_of_both(options, tmp_path):
     """T23; what ends an update early is decided together."""

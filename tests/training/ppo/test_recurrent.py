@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from tests.slow import every
+from tests.slow import diagonal, every
 from tests.training.ppo.engines import Counting, Recall
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets.recurrent import CELLS, forget, unroll
@@ -12,8 +12,7 @@ KINDS = tuple(CELLS)
 RECURRENT = {"recurrent_size": 8, "seq_len": 4, "batch_size": 48}
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("trunk", ["separate", "shared"])
+@pytest.mark.parametrize(("trunk", "kind"), diagonal(["separate", "shared"], KINDS))
 def test_unrolling_stored_states_reproduces_the_rollout(make_trainer, kind, trunk):
     """T12: episodes of five decisions in chunks of four, so ends lie at every place of a chunk."""
     trainer = make_trainer(Counting(6), recurrent=kind, trunk=trunk, **RECURRENT)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.slow import every
 from training.evaluation.trained import load
 from training.ppo import learnt
 from training.ppo.options import NativeRun
@@ -41,7 +42,10 @@ def test_deterministic_runs_do_not_choose_by_the_clock():
 
 @pytest.mark.parametrize(
     "option",
-    ["native.env_groups=2", "native.attention=8", "native.trunk=shared", "native.timers=true"],
+    every(
+        2,
+        ["native.env_groups=2", "native.attention=8", "native.trunk=shared", "native.timers=true"],
+    ),
 )
 def test_options_train_and_evaluate(train, tmp_path, option):
     assert train(tmp_path, "run", *settings(option), "--total-steps", 256) == 0
@@ -53,6 +57,7 @@ def test_options_train_and_evaluate(train, tmp_path, option):
     assert trained.logits(obs).shape == (1, trained.engine().num_actions)
 
 
+@pytest.mark.slow
 def test_groups_and_memory_of_a_resumed_run_go_on_exactly(train, tmp_path):
     flags = settings("native.env_groups=2", "native.recurrent=gru")
     assert train(tmp_path, "whole", *flags) == 0

@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from tests.slow import diagonal
 from tests.toy import WalkGame
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import Bandit, Bytes, Corridor, Counting, Steady
@@ -368,14 +369,16 @@ def test_lanes_without_a_legal_action_stop_the_training(make_trainer):
 # -- networks --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"trunk": "shared", "activation": "relu"},
-        {"attention": 8, "activation": "gelu"},
-        {"attention": 8, "recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
-    ],
+    ("options", "tier"),
+    diagonal(
+        [
+            {"trunk": "shared", "activation": "relu"},
+            {"attention": 8, "activation": "gelu"},
+            {"attention": 8, "recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
+        ],
+        ["Flat", "Manager", "Worker", "Ability"],
+    ),
 )
 def test_every_tier_trains_with_every_network(make_trainer, tier, options):
     heads = "phase" if tier in ("Flat", "Ability") else "single"

@@ -8,6 +8,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.slow import diagonal
 from training import evaluate, play, watch
 from training.apps.skullking.evaluation import MatchProtocol
 from training.evaluation.protocols import get_protocol
@@ -208,15 +209,16 @@ def test_a_worker_searches_in_whole_games(finished, capsys):
 # -- watch -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("width", [80, 140])
 @pytest.mark.parametrize(
-    "words",
-    [
-        [SEARCH],
-        [PRETRAINED, "--against", SEARCH],
-        ["search:heuristic,worlds=2", "--env", FLAT],
-    ],
-    ids=["alone", "table", "bot"],
+    ("words", "width"),
+    diagonal(
+        [
+            pytest.param([SEARCH], id="alone"),
+            pytest.param([PRETRAINED, "--against", SEARCH], id="table"),
+            pytest.param(["search:heuristic,worlds=2", "--env", FLAT], id="bot"),
+        ],
+        [80, 140],
+    ),
 )
 def test_thoughts_are_watched(words, width, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))

@@ -8,6 +8,7 @@ import torch
 
 import fastenv
 from fastenv.skullking.tables import Bot
+from tests.slow import every
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
@@ -107,7 +108,7 @@ class Twin:
         return {"obs": obs, "mask": mask, "reward": reward, "terminated": ended.astype(np.uint8)}
 
 
-@pytest.mark.parametrize("best", [False, True])
+@pytest.mark.parametrize("best", every(2, [False, True]))
 def test_groups_play_what_a_twin_plays_lane_by_lane(pool, best):
     lanes, seed = range(7), 5
     engine, twin = engine_of(pool, len(lanes), best=best), Twin(pool, lanes, seed, best)

@@ -7,6 +7,7 @@ import torch
 from fastenv import sample_legal
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from tests.slow import late
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import Bytes, Corridor, Counting
@@ -100,7 +101,7 @@ def test_error_of_distillation_is_divided_by_the_deviation_of_its_returns(lanes)
     assert (errors[-1].mean() < errors[0].mean()) or lanes == 1
 
 
-@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("lanes", [*late(1), 8])
 def test_the_first_bonus_is_of_the_size_of_those_that_follow(lanes):
     engine = make_engine("Prospector-v0", lanes)
     rnd = RandomDistillation(engine)

@@ -11,6 +11,7 @@ from fastenv.drmario.tables import CELLS
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.slow import late
 from training.apps.drmario import best_times, fastest_command
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.fastest import Behind, fastest_clear, replay_of
@@ -31,7 +32,7 @@ def frames_of_bot(bot, level, speed, seed):
     return frames
 
 
-@pytest.mark.parametrize("speed", ["low", "high"])
+@pytest.mark.parametrize("speed", ["low", *late("high")])
 def test_a_beam_is_faster_than_a_bot_that_knows_no_pills(speed):
     clear = fastest_clear(0, speed, SEED, width=100)
     assert best_times.replay([clear])

@@ -13,6 +13,7 @@ from fastenv.drmario.tables import Mode, Reason, from_bcd
 from fastenv.errors import ConfigError
 from tests.drmario import golden
 from tests.needs import needs_core
+from tests.slow import late
 from tests.training.test_shaping import TINY as SHAPED
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.viewer import command, panels, sources
@@ -146,16 +147,26 @@ def test_views():
     )
 
 
-def test_number_of_environments():
-    fewer, more = "left_square_bracket", "right_square_bracket"
-    walk(
-        lambda app: app.playback.num_envs,
-        *((more, 3), ("enter", 4), (f"{fewer} {fewer}", 4), ("enter", 2)),
-        *((f"{fewer} " * 9, 2), ("enter", 1), (f"{more} " * 3, 1), ("escape", 1), ("enter", 1)),
-        *(("e 1 2", 1), ("enter", 12), ("e 7", 12), ("escape", 12), ("e 0 enter", 12)),
-        *(("e enter", 12), ("e 9 9 enter", 12), ("e 2 enter", 2)),
-        level=20,
-    )
+FEWER, MORE = "left_square_bracket", "right_square_bracket"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ((MORE, 3), ("enter", 4), (f"{FEWER} {FEWER}", 4), ("enter", 2)),
+        *late(
+            (
+                *((f"{FEWER} " * 9, 3), ("enter", 1), (f"{MORE} " * 3, 1)),
+                *(("escape", 1), ("enter", 1), ("e 1 2", 1), ("enter", 12), ("e 7", 12)),
+                *(("escape", 12), ("e 0 enter", 12), ("e enter", 12), ("e 9 9 enter", 12)),
+                ("e 2 enter", 2),
+            )
+        ),
+    ],
+    ids=len,
+)
+def test_number_of_environments(path):
+    walk(lambda app: app.playback.num_envs, *path, level=20)
 
 
 def test_a_new_number_is_taken_half_a_second_after_the_last_key():

@@ -12,7 +12,7 @@ from fastenv.skullking.position import load
 from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import STRENGTH, Phase
-from tests.slow import late
+from tests.slow import late, together
 from training.apps.skullking import abilities, goals, tables
 from training.apps.skullking.abilities import MEASURES, Account
 from training.evaluation.policies import Bot
@@ -103,13 +103,27 @@ def game_of(env, like):
 
 @pytest.mark.parametrize(
     ("lanes", "options"),
-    [
-        (400, GOAL_2),
-        (200, {"num_players": 3, "schedule": [9], "tigress": "agent", "opponents": "random"}),
-        (200, {"num_players": 2, "schedule": [10], "agent_seat": 1, "invalid_action": "penalty"}),
-        # 72 of 73 cards are dealt: Bendt draws one.
-        (300, {"num_players": 8, "schedule": [9], "deck": "no_kraken", **GOAL_2}),
-    ],
+    together(
+        [
+            (400, GOAL_2),
+            (
+                200,
+                {"num_players": 3, "schedule": [9], "tigress": "agent", "opponents": "random"},
+            ),
+            (
+                200,
+                {
+                    "num_players": 2,
+                    "schedule": [10],
+                    "agent_seat": 1,
+                    "invalid_action": "penalty",
+                },
+            ),
+            # 72 of 73 cards are dealt: Bendt draws one.
+            (300, {"num_players": 8, "schedule": [9], "deck": "no_kraken", **GOAL_2}),
+        ],
+        2,
+    ),
 )
 @pytest.mark.parametrize("step", [5, *late(1)])
 def test_measures_are_those_of_an_account_by_hand(lanes, options, step):

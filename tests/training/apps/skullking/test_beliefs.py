@@ -6,7 +6,7 @@ import pytest
 import fastenv
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Bot, Phase
-from tests.slow import every
+from tests.slow import diagonal, every
 from training.apps.skullking.beliefs import DOUBT, TRUST, HandBelief
 from training.apps.skullking.round_record import RoundRecord, is_bidding
 from training.policies.policy import EnvSpec, Policy
@@ -82,7 +82,7 @@ OPEN_FIELDS = (
 )
 
 
-@pytest.mark.parametrize("table", every(2, [name for name in TABLES if name != "abilities"]))
+@pytest.mark.parametrize("table", every(8, [name for name in TABLES if name != "abilities"]))
 def test_rows_before_cards_are_those_of_the_game(table):
     game = Game(7, 3, **TABLES[table])
     record = RoundRecord(game.engine)
@@ -178,8 +178,7 @@ def log_chance(game, policy, state, action):
     return np.log(chance)
 
 
-@pytest.mark.parametrize("name", ["bids", "plays"])
-@pytest.mark.parametrize("table", every(2, TABLES))
+@pytest.mark.parametrize(("table", "name"), diagonal(every(2, TABLES), ["bids", "plays"]))
 def test_weights_are_those_of_a_plain_loop(table, name):
     each, options = 4, TABLES[table]
     lanes = 40 if table == "abilities" else 2

@@ -11,6 +11,7 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.tables import MAX_HAND, NUM_CARDS
 from tests.needs import FASTEST
 from tests.skullking.moments import TIERS, game_of, hand, moments, others
+from tests.slow import every
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.nets.options import ActorCriticConfig, HiddenConfig
@@ -58,7 +59,7 @@ def test_the_view_shows_the_hands_and_bids_of_all_others(tier, seed):
     assert bids or tier == "manager"
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", every(4, TIERS))
 @few
 @given(seed=seeds)
 def test_what_others_hold_reaches_the_values_and_never_the_policy(tier, seed):

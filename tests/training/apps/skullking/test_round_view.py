@@ -14,6 +14,7 @@ from fastenv.skullking.tables import (
     TIGRESS_AS_PIRATE,
     Phase,
 )
+from tests.slow import late
 from training.apps.skullking.round_view import NEEDS, RoundView
 from training.apps.skullking.value_samples import play
 from training.policies.guests import BotGuest
@@ -49,7 +50,7 @@ def slow_view(row, players):
     return [*hands, *table, *needs, *numbers, *progress, *np.eye(10)[left - 1]], seats
 
 
-@pytest.mark.parametrize("players", [2, 4, 6])
+@pytest.mark.parametrize("players", [*late(2, 4), 6])
 def test_view_is_that_of_a_plain_loop(players):
     options = {"num_players": players, "two_player": "plain", "tigress": "agent"}
     engine = fastenv.make_engine(FLAT, 8, seats="all", **options)

@@ -11,7 +11,7 @@ from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.relabel import relabel_bid
 from fastenv.skullking.tables import NUM_ACTIONS
 from tests.skullking.rounds import finished_rounds
-from tests.slow import every
+from tests.slow import every, together
 from training.apps.skullking.hindsight.auxiliary import make
 from training.apps.skullking.hindsight.losses import tricks_log_probs
 from training.apps.skullking.hindsight.modes import BIDS, MODES
@@ -261,7 +261,7 @@ def test_more_tricks_than_cards_have_no_probability():
 # -- training --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", every(2, MODES))
+@pytest.mark.parametrize("mode", every(4, MODES))
 def test_its_loss_falls(mode):
     trainer, _ = trainer_of(mode, n_epochs=4)
     losses = [trainer.iterate()["train"]["hindsight_loss"] for _ in range(12)]
@@ -270,7 +270,7 @@ def test_its_loss_falls(mode):
         assert np.mean(losses[-3:]) < np.mean(losses[:3])
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", every(2, MODES))
 def test_a_saved_training_goes_on_as_if_it_had_not_stopped(mode):
     whole, halves = trainer_of(mode)[0], trainer_of(mode)[0]
     for _ in range(4):
@@ -308,7 +308,7 @@ def parameters(run):
     return torch.load(path, weights_only=True)["policy"]
 
 
-@pytest.mark.parametrize(("mode", "tier"), [("tricks", "Manager"), ("sil", "Worker")])
+@pytest.mark.parametrize(("mode", "tier"), together([("tricks", "Manager"), ("sil", "Worker")], 2))
 def test_a_resumed_run_goes_on_exactly(train, tmp_path, mode, tier):
     flags = [*settings(f"native.hindsight={mode}"), "--env", f"SkullKing{tier}-v0"]
     assert train(tmp_path, "whole", *flags) == 0

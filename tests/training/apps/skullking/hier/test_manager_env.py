@@ -6,6 +6,7 @@ import pytest
 from fastenv.skullking import encoding, reference
 from fastenv.skullking.rewards import manager_shaped
 from fastenv.skullking.tables import Phase
+from tests.slow import diagonal
 from training.apps.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards, bid_rewards
 from training.run.envs import make_engine
 
@@ -44,9 +45,9 @@ def test_a_manager_sees_nothing_of_the_round_to_come(options):
     np.testing.assert_array_equal(observer.encode_obs_many(rows, trusted=True), manager.obs)
 
 
-@pytest.mark.parametrize("mode", ["round", "game"])
-@pytest.mark.parametrize("reward", ["shaped", "points"])
-@pytest.mark.parametrize("options", VARIANTS)
+@pytest.mark.parametrize(
+    ("options", "reward", "mode"), diagonal(VARIANTS, ["shaped", "points"], ["round", "game"])
+)
 def test_with_rule_cards_it_is_the_manager_tier_bit_for_bit(mode, reward, options):
     n, rng = 16, np.random.default_rng(5)
     ours = manager_env(mode, RuleCards(), n, options, reward)
@@ -105,8 +106,10 @@ class Twin:
         return found
 
 
-@pytest.mark.parametrize("mode", ["round", "game"])
-@pytest.mark.parametrize("options", [VARIANTS[1], VARIANTS[4], {"obs_ext": "memory"}])
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    diagonal([VARIANTS[1], VARIANTS[4], {"obs_ext": "memory"}], ["round", "game"]),
+)
 def test_worker_plays_the_rounds_of_games_lane_by_lane(mode, options, rigid):
     n, rng = 5, np.random.default_rng(7)
     observer = make_engine(WORKER, 1, options)

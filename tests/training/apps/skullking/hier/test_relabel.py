@@ -10,6 +10,7 @@ from fastenv.skullking.layout import layout
 from fastenv.skullking.relabel import relabel_bid, relabel_round
 from fastenv.skullking.tables import Tier
 from tests.skullking.rounds import TABLES, engine_of, finished_rounds, play
+from tests.slow import every
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
 
 GAMMA = 0.97
@@ -52,7 +53,7 @@ def check(rollout, table):
     return found
 
 
-@pytest.mark.parametrize("table", TABLES, ids=str)
+@pytest.mark.parametrize("table", every(2, TABLES), ids=str)
 def test_rounds_of_the_engine(table):
     engine = engine_of(48, table)
     found = check(play(engine, 70, seed=11), table)
@@ -108,7 +109,7 @@ def layout_of(table):
     return {block.name: block for block in layout(Tier.WORKER, table.get("num_players", 4))}
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", every(2, range(5)))
 @pytest.mark.parametrize("table", [{}, {"num_players": 6, "needed_after": True, "goal_bonus": 1.7}])
 def test_rounds_made_by_hand(table, seed):
     """Every number of cards and tricks, pirates in hand, bets, allies, undecided tricks."""

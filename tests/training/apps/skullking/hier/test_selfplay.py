@@ -210,7 +210,7 @@ def words(changes, prefix=""):
     return found
 
 
-@pytest.mark.parametrize("path", [AGENT, *late("pair")])
+@pytest.mark.parametrize("path", late(AGENT, "pair"))
 def test_trained_opponents_are_trained_against(train_hier, tmp_path, path):
     flags = words(GAME)
     if path == "pair":
