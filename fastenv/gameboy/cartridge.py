@@ -14,16 +14,16 @@ from fastenv.gameboy.tables import ROM_BANK, Mbc
 _HEADER_END = 0x150
 _TITLE, _COLOUR, _TYPE = slice(0x134, 0x143), 0x143, 0x147
 _ROM_SIZE, _RAM_SIZE, _CHECKSUM = 0x148, 0x149, 0x14D
-_SUPPORTED = {
+SUPPORTED = {  # types by the header's code
     0x00: Mbc.NONE, 0x08: Mbc.NONE, 0x09: Mbc.NONE,
     0x01: Mbc.MBC1, 0x02: Mbc.MBC1, 0x03: Mbc.MBC1, 0x05: Mbc.MBC2, 0x06: Mbc.MBC2,
     0x0F: Mbc.MBC3, 0x10: Mbc.MBC3, 0x11: Mbc.MBC3, 0x12: Mbc.MBC3, 0x13: Mbc.MBC3,
     0x19: Mbc.MBC5, 0x1A: Mbc.MBC5, 0x1B: Mbc.MBC5, 0x1C: Mbc.MBC5, 0x1D: Mbc.MBC5, 0x1E: Mbc.MBC5,
 }  # fmt: skip
-_WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
+WITH_RAM = (0x02, 0x03, 0x08, 0x09, 0x10, 0x12, 0x13, 0x1A, 0x1B, 0x1D, 0x1E)
 _WITH_CLOCK = (0x0F, 0x10)
 _WITH_BATTERY = (0x03, 0x06, 0x09, 0x0F, 0x10, 0x13, 0x1B, 0x1E)
-_RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the header's code
+RAM_SIZES = {1: 0x800, 2: 0x2000, 3: 0x8000, 4: 0x20000, 5: 0x10000}  # by the header's code
 _MBC2_RAM = 512  # in the controller itself, whatever the header says
 _COLOUR_ALONE = 0xC0  # $80 is for both machines
 _MOST_ROM = 512 * ROM_BANK
@@ -134,8 +134,8 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
 def _check(rom: bytes, name: str) -> None:
     """Refuse what is not emulated."""
     kind = rom[_TYPE]
-    if kind not in _SUPPORTED:
-        known = ", ".join(f"${code:02X}" for code in _SUPPORTED)
+    if kind not in SUPPORTED:
+        known = ", ".join(f"${code:02X}" for code in SUPPORTED)
         raise UnsupportedCartridgeError(
             f"{name}: cartridge type ${kind:02X} at $0147 is not emulated, only {known}"
         )
@@ -170,7 +170,7 @@ def _controller(rom: bytes) -> Mbc:
     begins its second game as the first: with the logo, which a console looks for. A logo that is
     one byte again and again is none.
     """
-    mbc = _SUPPORTED[rom[_TYPE]]
+    mbc = SUPPORTED[rom[_TYPE]]
     logo, again = rom[LOGO], rom[_NEXT_GAME * ROM_BANK :][LOGO]
     several = len(rom) == _MULTICART * ROM_BANK and logo == again and len(set(logo)) > 1
     return Mbc.MBC1M if mbc == Mbc.MBC1 and several else mbc
@@ -178,6 +178,6 @@ def _controller(rom: bytes) -> Mbc:
 
 def _ram_size(rom: bytes) -> int:
     """Return how many bytes of RAM a cartridge has."""
-    if _SUPPORTED[rom[_TYPE]] == Mbc.MBC2:
+    if SUPPORTED[rom[_TYPE]] == Mbc.MBC2:
         return _MBC2_RAM
-    return _RAM_SIZES.get(rom[_RAM_SIZE], 0) if rom[_TYPE] in _WITH_RAM else 0
+    return RAM_SIZES.get(rom[_RAM_SIZE], 0) if rom[_TYPE] in WITH_RAM else 0

@@ -20,10 +20,12 @@ from fastenv.gameboy.tables import FRAME, IO, M_CYCLE, SAMPLE, SAMPLES
 from fastenv.gameboy.validate_machine import validate_rows
 from fastenv.gameboy.wav import save_wav
 from tests.gameboy.lanes import BACKENDS, engine_of
-from tests.gameboy.machines import assert_same, build
+from tests.gameboy.machines import RANDOMS, assert_same
 from tests.gameboy.test_validate import CARTRIDGE, random_row
 from tests.needs import needs_core
 from tests.slow import diagonal, every, late, together
+from tools.gameboy.generators.sound import heard_parts, sounding
+from tools.gameboy.machines import build
 
 NR43, NR50, NR51, NR52 = 0xFF22, 0xFF24, 0xFF25, 0xFF26
 DIV, WAVE = 0xFF04, 0xFF30
@@ -349,51 +351,6 @@ def test_a_channel_whose_time_is_over_says_0():
 
 # -- reference against core ------------------------------------------------------------------------
 
-_VALUES = st.integers(0, 0xFF)
-_LOUD = st.sampled_from((0x08, 0x80, 0xF0, 0xA1, 0x3A, 0x59))
-
-
-@st.composite
-def sound_write(draw):
-    """Write a register of the sound, mostly so that something is heard."""
-    register = draw(st.sampled_from([*range(0x10, 0x27), 0x14, 0x19, 0x1E, 0x23, 0x24, 0x25]))
-    value = draw(_VALUES)
-    if register in (0x12, 0x17, 0x21):
-        value = draw(st.one_of(_LOUD, _VALUES))
-    elif register in (0x14, 0x19, 0x1E, 0x23):
-        value |= draw(st.sampled_from((0, 0x80, 0x84, 0x87)))
-    elif register == 0x22:
-        value &= draw(st.sampled_from((0xFF, 0x3F, 0x0F)))
-    elif register == 0x1A:
-        value |= draw(st.sampled_from((0, 0x80, 0x80)))
-    elif register == 0x26:
-        value = draw(st.sampled_from((0, 0x80, 0x80, 0x80)))
-    return bytes((0x3E, value, 0xE0, register))
-
-
-@st.composite
-def sound_rest(draw):
-    """Write the wave or DIV, read a register, or wait a while."""
-    kind = draw(st.sampled_from(("wave", "div", "read", "wait", "wait", "long")))
-    if kind == "wave":
-        return bytes((0x3E, draw(_VALUES), 0xE0, 0x30 + draw(st.integers(0, 15))))
-    if kind == "div":
-        return b"\xe0\x04"
-    if kind == "read":
-        return bytes((0xF0, draw(st.sampled_from((0x26, 0x30, 0x3A)))))
-    count = draw(st.integers(1, 255))
-    wait = bytes((0x06, count, 0x05, 0x20, 0xFD))
-    return wait * 8 if kind == "long" else wait
-
-
-SOUNDS = st.lists(st.one_of(sound_write(), sound_write(), sound_rest()), max_size=60)
-
-
-def sounding(parts):
-    """Return the cartridge of a program that does these things again and again."""
-    begin = bytes.fromhex("3e 80 e0 26 3e 77 e0 24 3e ff e0 25")
-    return build(begin + b"".join(parts) + b"\xc3\x50\x01")
-
 
 def samples_of(machine):
     return np.array(machine.samples).reshape(SAMPLES, 2)
@@ -402,25 +359,25 @@ def samples_of(machine):
 @needs_core
 @pytest.mark.parity
 @settings(max_examples=3, deadline=None, print_blob=True)
-@given(SOUNDS, st.integers(1, 3))
-def test_reference_and_core_make_the_same_samples(parts, reload):
-    play_alike(parts, reload)
+@given(RANDOMS, st.integers(1, 3))
+def test_reference_and_core_make_the_same_samples(programs, reload):
+    play_alike(programs, reload)
 
 
 @needs_core
 @pytest.mark.parity
 @pytest.mark.slow
 @settings(max_examples=8, deadline=None, print_blob=True)
-@given(SOUNDS, st.integers(1, 3))
-def test_so_they_do_of_more_programs(parts, reload):
-    play_alike(parts, reload)
+@given(RANDOMS, st.integers(1, 3))
+def test_so_they_do_of_more_programs(programs, reload):
+    play_alike(programs, reload)
 
 
-def play_alike(parts, reload):
+def play_alike(programs, reload):
     """Let both play three frames, and put the reference's machine aside and back every so often."""
     from fastenv.gameboy.console import Console
 
-    cartridge = sounding(parts)
+    cartridge = sounding(heard_parts(programs))
     machine = Machine(cartridge, fixed_frames=True, audio=True)
     console = Console(cartridge, pack(machine), fixed_frames=True, audio=True)
     for frame in range(3):

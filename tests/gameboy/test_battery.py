@@ -11,9 +11,9 @@ from fastenv.gameboy.position import pack, power_up_row, unpack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import CLOCK_MASKS
 from fastenv.gameboy.validate_machine import validate_rows
-from tests.gameboy.machines import build, machine_with_memory
 from tests.needs import needs_core
 from tests.slow import together
+from tools.gameboy.machines import build, machine_with_memory
 
 NO_TIME = bytes.fromhex("ffffff7fffffff7f")
 WITH_CLOCK = build(b"", kind=0x10, ram=3)

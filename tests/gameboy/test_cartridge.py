@@ -10,7 +10,7 @@ from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
 from fastenv.gameboy.reference.cart import Cart
 from fastenv.gameboy.state import lane_dtype, shared_record, state_dtype
 from fastenv.gameboy.tables import Mbc
-from tests.gameboy.machines import LOGO, SEVERAL, build
+from tools.gameboy.machines import LOGO, SEVERAL, build
 
 
 def numbered(kind, banks, ram=0, patches=()):

@@ -6,20 +6,13 @@ import pytest
 
 from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
-from tests.gameboy.machines import (
-    SEVERAL,
-    START,
-    assert_same,
-    build,
-    machine_with_memory,
-    reloaded,
-)
+from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
+from tools.gameboy.generators.banks import OPEN, banking_cartridge
+from tools.gameboy.machines import SEVERAL, build, machine_with_memory, reloaded
 
 pytestmark = [needs_core, pytest.mark.parity]
 
-NUMBER = 0x3FF0  # where every bank of ROM holds its number
-OPEN = bytes.fromhex("3e 0a ea 00 00")
 KINDS = {
     "no controller, 2 KiB": {"kind": 0x09, "ram": 1},
     "MBC1, 2 KiB": {"kind": 0x03, "ram": 1, "banks": 8},
@@ -43,45 +36,13 @@ def console():
     return Console
 
 
-def random_access(rng):
-    """Return the code of a write to the controller or RAM, or of a read that is kept at DE."""
-    kept = b"\x12\x1c"
-    match rng.randrange(6):
-        case 0:
-            address = rng.choice([0x0000, 0x0100, 0x2000, 0x2100, 0x3000, 0x4000, 0x6000])
-            address += rng.choice([0, 0, rng.randrange(0x2000)])
-            value = rng.choice([0, 1, 2, 3, 0x0A, 0x10, rng.randrange(256)])
-            return bytes((0x3E, value, 0xEA, address & 0xFF, address >> 8))
-        case 1:
-            return OPEN
-        case 2:
-            address = rng.choice([0x3FF0, 0x3FF1, 0x7FF0, 0x7FF1])
-            return bytes((0xFA, address & 0xFF, address >> 8)) + kept
-        case 3 | 4:
-            address = 0xA000 + rng.choice([0, 0x200, 0x800, 0x1E00]) + rng.randrange(4)
-            return bytes((0x3E, rng.randrange(256), 0xEA, address & 0xFF, address >> 8))
-    address = rng.choice([rng.randrange(0xA000, 0xC000), 0xA000, 0xA201, 0xA802, 0xBE03])
-    return bytes((0xFA, address & 0xFF, address >> 8)) + kept
-
-
-def random_cartridge(rng, *, kind, ram, banks=2, patches=()):
-    """Return a cartridge with the same program in every bank, whichever of them is seen."""
-    program = b"\x11\x00\xd0" + OPEN
-    program += b"".join(random_access(rng) for _ in range(80)) + b"\xc3\x53\x01"
-    everywhere = [(bank * 0x4000 + START, program) for bank in range(banks)]
-    numbers = [(bank * 0x4000 + NUMBER, bank.to_bytes(2, "little")) for bank in range(banks)]
-    return build(
-        program, kind=kind, ram=ram, banks=banks, patches=[*everywhere, *numbers, *patches]
-    )
-
-
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 15), marks=pytest.mark.slow)])
 def test_random_banks_and_ram(console, name, seeds):
     seen = set()
     for seed in seeds:
         rng = random.Random(f"{name} {seed}")
-        cartridge = random_cartridge(rng, **KINDS[name])
+        cartridge = banking_cartridge(rng, **KINDS[name])
         machine = machine_with_memory(cartridge, seed)
         machine.bus.wram[0x1000:0x1100] = bytes(0x100)
         twin = console(cartridge, pack(machine), skip_idle=seed % 2 == 0)

@@ -11,9 +11,10 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.reference.clock import Clock
 from fastenv.gameboy.tables import CLOCK, CLOCK_MASKS
 from fastenv.gameboy.validate_machine import validate_rows
-from tests.gameboy.machines import assert_same, build
+from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tools.gameboy.machines import build
 
 WITH_RAM = {"kind": 0x10, "ram": 3, "banks": 8}
 

@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 
-from tests.gameboy.machines import build
 from tests.needs import needs_core
+from tools.gameboy.machines import build
 from tools.roms import ROMS
 
 pytestmark = needs_core

@@ -5,7 +5,7 @@ import pytest
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.reference.ppu import DRAW, HBLANK, SCAN, VBLANK
 from fastenv.gameboy.tables import FRAME, IO
-from tests.gameboy.machines import build
+from tools.gameboy.machines import build
 
 LY_42 = 42 * 456
 

@@ -27,8 +27,8 @@ from fastenv.gameboy.starts import BANKS, load_starts, picture_of, save_bank
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import WRAM, Key
 from tests.gameboy.lanes import SHORT, WORLD, engine_of
-from tests.gameboy.machines import build
 from tests.needs import needs_core
+from tools.gameboy.machines import build
 
 ROM = read_rom("lantern_walk")
 WALK = {"states": "lantern_walk", "start_state": None}

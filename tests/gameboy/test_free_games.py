@@ -7,9 +7,9 @@ import subprocess
 import pytest
 
 from fastenv.errors import ConfigError
-from tests.gameboy.machines import build
 from tests.needs import needs_core
 from tools.gameboy import free_games
+from tools.gameboy.machines import build
 
 pytestmark = needs_core
 

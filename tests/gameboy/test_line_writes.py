@@ -28,9 +28,11 @@ from fastenv.gameboy.tables import (
 )
 from fastenv.gameboy.validate_machine import validate_rows
 from tests.gameboy.lanes import BACKENDS, engine_of
-from tests.gameboy.machines import assert_same, build, machine_with_memory, reloaded
+from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tools.gameboy.generators.display import writing_cartridge
+from tools.gameboy.machines import build, machine_with_memory, reloaded
 
 # Registers in the order of LINE_REGISTERS: SCY, SCX, LCDC, WX, WY, BGP, OBP0, OBP1.
 PLAIN = (0, 0, 0x91, 7, 0, 0xE4, 0xE4, 0xE4)
@@ -172,49 +174,11 @@ def test_a_line_without_writes_is_that_of_the_plain_renderer():
 
 # -- reference and core ----------------------------------------------------------------------------
 
-NAMES = (IO.LCDC, IO.LCDC, IO.SCX, IO.SCY, IO.WX, IO.WX, IO.WY, IO.BGP, IO.OBP0, IO.OBP1)
-
-
-def value_for(register, rng):
-    """A value that shows: the display stays on, the window begins on the line."""
-    if register == IO.LCDC:
-        return 0x80 | rng.randrange(128) | 0x20 * (rng.random() < 0.5)
-    if register == IO.WX:
-        return rng.randrange(176)
-    return rng.randrange(144) if register == IO.WY else rng.randrange(256)
-
-
-def writes_of(rng):
-    """Code that writes to the display in one of several ways, after a while."""
-    register = rng.choice(NAMES)
-    wait = bytes(rng.randrange(30))
-    way = rng.randrange(5)
-    if way == 0:  # two registers that follow one another: LD SP,d16; LD (a16),SP
-        low, high = value_for(register, rng), value_for(register, rng)
-        register = rng.choice([IO.SCY, IO.BGP, IO.OBP0, IO.WY])
-        return wait + bytes((0x31, low, high, 0x08, register, 0xFF))
-    if way == 1:  # as often as possible: LD HL; LD B; LD C; LD (HL),B; LD (HL),C; ...
-        b, c = value_for(register, rng), value_for(register, rng)
-        code = bytes((0x21, register, 0xFF, 0x06, b, 0x0E, c))
-        return wait + code + b"\x70\x71" * rng.choice([1, 2, 3, 25])
-    if way == 2:  # WY becomes LY
-        return wait + bytes((0xF0, IO.LY, 0xE0, IO.WY))
-    if way == 3 and rng.random() < 0.1:  # the display goes off and on
-        return wait + bytes((0x3E, 0x11, 0xE0, IO.LCDC)) + wait + bytes((0x3E, 0xB3, 0xE0, IO.LCDC))
-    return wait + bytes((0x3E, value_for(register, rng), 0xE0, register))
-
-
-def writing_cartridge(seed):
-    rng = random.Random(seed)
-    body = b"".join(writes_of(rng) for _ in range(60))
-    begin = bytes((0x3E, rng.choice([0x00, 0x08, 0x28]), 0xE0, IO.STAT, 0x3E, 0xB3, 0xE0, IO.LCDC))
-    return build(begin + body + b"\xc3\x58\x01")
-
 
 def twins(seed, **options):
     from fastenv.gameboy.console import Console
 
-    cartridge = writing_cartridge(seed)
+    cartridge = writing_cartridge(random.Random(seed))
     machine = machine_with_memory(cartridge, seed)
     machine.bus.cyc = 4 * random.Random(seed).randrange(FRAME // 4)  # a fixed frame ends anywhere
     row = pack(machine)

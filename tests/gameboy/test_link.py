@@ -9,10 +9,10 @@ from fastenv.errors import StateError
 from fastenv.gameboy.position import pack, unpack
 from fastenv.gameboy.reference import Link, Machine
 from fastenv.gameboy.tables import FRAME, IO
-from tests.gameboy.machines import build, differences, machine_with_memory
-from tests.gameboy.serial_programs import HANDLERS, hammering
 from tests.needs import needs_core
 from tests.slow import every
+from tools.gameboy.generators.serial import hammering_cartridge
+from tools.gameboy.machines import build, differences, machine_with_memory
 
 FIXED = {"fixed_frames": True}
 IDLE = b"\x18\xfe"
@@ -148,9 +148,7 @@ def random_pair(seed):
 
     rng = random.Random(seed)
     machines = [
-        machine_with_memory(
-            build(hammering(rng, rng.choice([15, 60])), patches=HANDLERS), k, **FIXED
-        )
+        machine_with_memory(hammering_cartridge(rng, rng.choice([15, 60])), k, **FIXED)
         for k in (seed, seed + 1)
     ]
     skips = rng.random() < 0.5
@@ -181,7 +179,7 @@ def test_a_machine_whose_other_side_is_idle_is_a_machine_alone():
 
     for seed in range(20):
         rng = random.Random(seed)
-        cartridge = build(hammering(rng), patches=HANDLERS)
+        cartridge = hammering_cartridge(rng)
         alone, one = (Console(cartridge, pack(Machine(cartridge)), **FIXED) for _ in range(2))
         idle = build(IDLE)
         pair = [one, Console(idle, pack(Machine(idle)), **FIXED)]

@@ -11,9 +11,10 @@ from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import FRAME
 from tests.gameboy.lanes import BACKENDS, engine_of
-from tests.gameboy.machines import assert_same, build, machine_with_memory, reloaded
+from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import diagonal
+from tools.gameboy.machines import build, machine_with_memory, reloaded
 
 ONE_FRAME = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
 MEMORY = ("oam", "vram", "wram", "cart")

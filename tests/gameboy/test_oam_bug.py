@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import LINE
-from tests.gameboy.machines import HANDLER, VECTORS, assert_same, build, machine_with_memory
+from tests.gameboy.machines import RANDOMS, assert_same
 from tests.needs import needs_core
+from tools.gameboy.generators.display import spoiling_cartridge
+from tools.gameboy.machines import build, machine_with_memory
 
 
 @pytest.fixture
@@ -134,47 +136,12 @@ def test_what_an_instruction_spoils(name, monkeypatch):
 
 # -- both implementations --------------------------------------------------------------------------
 
-POINTERS = st.one_of(
-    st.integers(0xFE00, 0xFEFF), st.integers(0xFDFD, 0xFE02), st.integers(0xFEFD, 0xFF02)
-)
-# INC, DEC, loads and stores that count or not, through all pairs; PUSH and POP.
-OPCODES = [0x03, 0x0B, 0x13, 0x1B, 0x23, 0x2B, 0x33, 0x3B, 0x22, 0x2A, 0x32, 0x3A, 0x7E, 0x77, 0x34,
-           0xC1, 0xC5, 0xD5, 0xE1, 0xF1, 0xF5, 0x0A, 0x12]  # fmt: skip
 
-
-@st.composite
-def spoiling(draw):
-    """A pointer and instructions that use it, or a transfer, a call or an interrupt."""
-    kind = draw(st.sampled_from(["plain"] * 6 + ["dma", "call", "line", "halt"]))
-    if kind == "dma":
-        return bytes((0x3E, draw(st.integers(0xC0, 0xDF)), 0xE0, 0x46))
-    if kind == "call":  # of a RET
-        return bytes(
-            (0x31, *draw(POINTERS).to_bytes(2, "little"), 0xCD, 0x00, 0x02, 0x31, 0x00, 0xDF)
-        )
-    if kind == "line":
-        return bytes((0xF0, 0x44, 0xFE, draw(st.integers(0, 143)), 0x20, 0xFA))
-    if kind == "halt":
-        return bytes.fromhex("3108fe3e20e0413e02e0fffb76003100df")
-    pair = draw(st.sampled_from([0x01, 0x11, 0x21, 0x31]))
-    pointer = bytes((pair, *draw(POINTERS).to_bytes(2, "little")))
-    instructions = draw(st.lists(st.sampled_from(OPCODES), min_size=1, max_size=8))
-    return pointer + bytes(draw(st.integers(0, 12))) + bytes(instructions) + b"\x31\x00\xdf"
-
-
-@st.composite
-def spoiling_programs(draw, most=60):
-    """A program at $0300 that points to OAM all the time."""
-    body = b"".join(draw(st.lists(spoiling(), min_size=1, max_size=most)))
-    return b"\x31\x00\xdf" + body + b"\xc3\x00\x03"
-
-
-def run_spoiling_program(program, seed, frames):
+def run_spoiling_program(programs, seed, frames, most=60):
     from fastenv.gameboy.console import Console
 
     rng = random.Random(seed)
-    patches = [(vector, HANDLER) for vector in VECTORS] + [(0x200, b"\xc9"), (0x300, program)]
-    cartridge = build(b"\xc3\x00\x03", patches=patches)
+    cartridge = spoiling_cartridge(programs, most)
     machine = machine_with_memory(cartridge, seed)
     machine.ppu.lcdc = rng.choice([0x93, 0x97])
     console = Console(cartridge, pack(machine), skip_idle=rng.random() < 0.5)
@@ -187,16 +154,16 @@ def run_spoiling_program(program, seed, frames):
 
 @needs_core
 @pytest.mark.parity
-@given(program=spoiling_programs(), seed=st.integers(0, 2**32 - 1))
+@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=6)
-def test_programs_that_spoil_oam(program, seed):
-    run_spoiling_program(program, seed, frames=2)
+def test_programs_that_spoil_oam(programs, seed):
+    run_spoiling_program(programs, seed, frames=2)
 
 
 @needs_core
 @pytest.mark.parity
 @pytest.mark.slow
-@given(program=spoiling_programs(most=150), seed=st.integers(0, 2**32 - 1))
+@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=60)
-def test_many_programs_that_spoil_oam(program, seed):
-    run_spoiling_program(program, seed, frames=4)
+def test_many_programs_that_spoil_oam(programs, seed):
+    run_spoiling_program(programs, seed, frames=4, most=150)

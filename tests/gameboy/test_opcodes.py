@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from fastenv.gameboy.position import pack, unpack
 from fastenv.gameboy.reference import Machine
-from tests.gameboy.machines import build
 from tests.needs import HAS_CORE
 from tools import opcodes
+from tools.gameboy.machines import build
 
 # Machine cycles, not taken and taken; docs/gameboy.md, docs/gameboy.md, 5.2.
 TABLE = """

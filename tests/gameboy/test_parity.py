@@ -10,16 +10,10 @@ from hypothesis import strategies as st
 from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
-from tests.gameboy.machines import (
-    HANDLER,
-    assert_same,
-    build,
-    cartridges,
-    differences,
-    machine_with_memory,
-    reloaded,
-)
+from tests.gameboy.machines import assert_same, cartridges
 from tests.needs import needs_core
+from tools.gameboy.generators.programs import byte_cartridge
+from tools.gameboy.machines import HANDLER, build, differences, machine_with_memory, reloaded
 
 pytestmark = [needs_core, pytest.mark.parity]
 
@@ -61,7 +55,7 @@ def test_random_programs(console, cartridge, seed):
 
 
 @pytest.mark.slow
-@given(cartridge=cartridges(max_parts=200), seed=st.integers(0, 2**32 - 1))
+@given(cartridge=cartridges(200), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=120)
 def test_many_random_programs(console, cartridge, seed):
     run_random_program(console, cartridge, seed, frames=6)
@@ -69,10 +63,7 @@ def test_many_random_programs(console, cartridge, seed):
 
 @pytest.mark.parametrize("seed", range(12))
 def test_random_bytes_as_a_program(console, seed):
-    rng = random.Random(seed)
-    kind, ram = rng.choice([0x00, 0x03, 0x09, 0x13, 0x1B]), rng.choice([0, 2, 3])
-    cartridge = build(rng.randbytes(64), kind=kind, ram=ram, banks=4, fill=rng.randbytes(0x8000))
-    run_random_program(console, cartridge, seed, frames=3)
+    run_random_program(console, byte_cartridge(random.Random(seed)), seed, frames=3)
 
 
 # An interrupt at every end of mode 3 keeps in DE where in a long run of NOPs it came.

@@ -14,8 +14,8 @@ from fastenv.gameboy import make_game, play
 from fastenv.gameboy.render import half_blocks
 from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.tables import HEIGHT, WIDTH, Key
-from tests.gameboy.machines import build
 from tests.needs import needs_core
+from tools.gameboy.machines import build
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -4,7 +4,7 @@ import pytest
 
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
-from tests.gameboy.machines import build
+from tools.gameboy.machines import build
 
 # As a program reads them that a console has just started (docs/gameboy.md, 12). Times matter for
 # DIV, LY and STAT, which are read at once.

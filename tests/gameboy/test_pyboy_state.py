@@ -8,10 +8,10 @@ from fastenv.gameboy import make_game
 from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.pyboy_state import is_pyboy_state, load_pyboy_state
 from fastenv.gameboy.starts import load_starts
-from tests.gameboy.machines import build
 from tests.gameboy.pyboy import shades, start
 from tests.needs import needs_core
 from tests.slow import late
+from tools.gameboy.machines import build
 
 ROMS = ("lantern_walk", "busy", "heavy", "poll", "halt", "micro/mbc1", "micro/mbc5")
 

@@ -30,10 +30,10 @@ from fastenv.gameboy.ram_program import MAPS, load_program
 from fastenv.gameboy.ram_search import decode
 from fastenv.gameboy.state import Form, Op
 from tests.gameboy.lanes import BACKENDS, SHORT
-from tests.gameboy.machines import build
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
 from tests.slow import late
+from tools.gameboy.machines import build
 
 MBC5 = "fastenv/gameboy/roms/micro/mbc5.gb"
 ONE = {"frames_per_step": 1, "release_after_frames": 0, "stack_k": 1}

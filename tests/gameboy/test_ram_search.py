@@ -16,8 +16,8 @@ from fastenv.gameboy.ram_program import load_program
 from fastenv.gameboy.ram_search import RamSearch
 from fastenv.gameboy.retro_import import import_retro
 from fastenv.gameboy.savestate import save_state
-from tests.gameboy.machines import build
 from tests.needs import FASTEST, needs_core
+from tools.gameboy.machines import build
 
 ROOT = Path(__file__).resolve().parents[2]
 

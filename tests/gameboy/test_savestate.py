@@ -10,7 +10,7 @@ import fastenv
 from fastenv.errors import StateError
 from fastenv.gameboy.position import pack, power_up_row
 from fastenv.gameboy.savestate import load_state, save_state
-from tests.gameboy.machines import build, machine_with_memory
+from tools.gameboy.machines import build, machine_with_memory
 
 CARTRIDGE = build(b"\x3c\x18\xfd", kind=0x1B, ram=3)
 

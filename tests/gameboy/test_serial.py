@@ -9,10 +9,11 @@ from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
 from fastenv.gameboy.validate_machine import validate_rows
-from tests.gameboy.machines import assert_same, build, machine_with_memory, reloaded
-from tests.gameboy.serial_programs import HANDLERS, hammering
+from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tools.gameboy.generators.serial import hammering_cartridge
+from tools.gameboy.machines import build, machine_with_memory, reloaded
 
 CARTRIDGE = build(b"\x18\xfe")
 START, END = 0x81, 0x01
@@ -74,7 +75,7 @@ def test_core_and_reference(seed):
     from fastenv.gameboy.console import Console
 
     rng = random.Random(seed)
-    machine = machine_with_memory(build(hammering(rng), patches=HANDLERS), seed)
+    machine = machine_with_memory(hammering_cartridge(rng), seed)
     twin = Console(machine.cartridge, pack(machine))
     for _ in range(2):
         machine.run_frame(draw=False)

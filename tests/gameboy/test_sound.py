@@ -11,10 +11,12 @@ from fastenv.gameboy.position import pack, unpack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO, M_CYCLE
 from fastenv.gameboy.validate_machine import validate_rows
-from tests.gameboy.machines import HANDLER, VECTORS, assert_same, build, reloaded
+from tests.gameboy.machines import RANDOMS, assert_same
 from tests.gameboy.test_validate import random_sound
 from tests.needs import needs_core
 from tests.slow import every
+from tools.gameboy.generators.sound import touching_cartridge
+from tools.gameboy.machines import build, reloaded
 
 DIV, POWER = 0xFF04, 0xFF26
 STEP = 8192  # T between steps of the sequencer
@@ -239,63 +241,6 @@ def test_a_trigger_that_meets_a_fetch_spoils_the_wave(at, first):
 
 # -- both implementations --------------------------------------------------------------------------
 
-BYTES = st.integers(0, 0xFF)
-LASTS = [0x14, 0x19, 0x1E, 0x23]
-SEEN = [IO.NR52, IO.NR52, IO.NR52, *range(IO.WAVE, IO.LCDC), *range(IO.NR10, IO.NR52)]
-
-
-@st.composite
-def sound_write(draw):
-    register, value = draw(
-        st.one_of(
-            st.tuples(st.sampled_from([*range(IO.NR10, IO.LCDC)]), BYTES),
-            st.tuples(
-                st.sampled_from(LASTS), st.sampled_from([0x00, 0x40, 0x80, 0xC0, 0x87, 0xC7])
-            ),
-            st.tuples(st.sampled_from([0x12, 0x17, 0x1A, 0x21]), st.sampled_from([0xF0, 0x08, 0])),
-            st.tuples(
-                st.sampled_from([0x11, 0x16, 0x1B, 0x20]), st.sampled_from([0x3E, 0x3F, 0xFE])
-            ),
-            st.tuples(st.just(IO.NR10), st.sampled_from([0x11, 0x19, 0x01, 0x71, 0x17, 0x1F, 0])),
-            st.tuples(st.sampled_from([0x1D, 0x13]), st.sampled_from([0xFD, 0xFE, 0xFF, 0x00])),
-            st.tuples(st.sampled_from([IO.NR52, IO.DIV]), st.sampled_from([0, 0x80])),
-        )
-    )
-    return bytes((0x3E, value, 0xE0, register))
-
-
-@st.composite
-def sound_read(draw):
-    """Keep what a register shows."""
-    return bytes((0xF0, draw(st.sampled_from(SEEN)), 0x12, 0x13))
-
-
-@st.composite
-def pause(draw):
-    """Wait a few cycles, some thousand, until a line, or until VBlank."""
-    kind = draw(st.sampled_from(["nops", "nops", "count", "twice", "line", "halt"]))
-    if kind == "nops":
-        return bytes(draw(st.integers(0, 9)))
-    if kind == "count":
-        return bytes((0x06, draw(BYTES), 0x05, 0x20, 0xFD))
-    if kind == "twice":  # 4 T * (B + 256 * C), or so
-        return bytes(
-            (0x06, draw(BYTES), 0x0E, draw(st.integers(1, 20)), 0x05, 0x20, 0xFD, 0x0D, 0x20, 0xFA)
-        )
-    if kind == "line":
-        return bytes((0xF0, IO.LY, 0xFE, draw(st.integers(0, 153)), 0x20, 0xFA))
-    return bytes((0x3E, 0x01, 0xE0, 0xFF, 0xFB, 0x00, 0x76, 0x00))
-
-
-@st.composite
-def sound_programs(draw, most=80):
-    """A program that touches the sound all the time, with its display on."""
-    parts = st.one_of(
-        sound_write(), sound_write(), sound_write(), sound_read(), sound_read(), pause()
-    )
-    body = b"".join(draw(st.lists(parts, min_size=4, max_size=most)))
-    return bytes.fromhex("3100df1100d0") + body + bytes.fromhex("16d0c35001")
-
 
 def with_sound(machine, seed):
     """Return the machine with any sound that it may have."""
@@ -306,11 +251,11 @@ def with_sound(machine, seed):
     return unpack(row, machine.cartridge)
 
 
-def run_sound_program(program, seed, frames):
+def run_sound_program(programs, seed, frames, most=80):
     from fastenv.gameboy.console import Console
 
     rng = random.Random(seed)
-    cartridge = build(program, patches=[(vector, HANDLER) for vector in VECTORS])
+    cartridge = touching_cartridge(programs, most)
     machine = Machine(cartridge)
     if rng.random() < 0.5:
         machine = with_sound(machine, seed)
@@ -331,19 +276,19 @@ def run_sound_program(program, seed, frames):
 
 @needs_core
 @pytest.mark.parity
-@given(program=sound_programs(), seed=st.integers(0, 2**32 - 1))
+@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=3)
-def test_programs_that_touch_the_sound(program, seed):
-    run_sound_program(program, seed, frames=3)
+def test_programs_that_touch_the_sound(programs, seed):
+    run_sound_program(programs, seed, frames=3)
 
 
 @needs_core
 @pytest.mark.parity
 @pytest.mark.slow
-@given(program=sound_programs(most=200), seed=st.integers(0, 2**32 - 1))
+@given(programs=RANDOMS, seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=50)
-def test_many_programs_that_touch_the_sound(program, seed):
-    run_sound_program(program, seed, frames=6)
+def test_many_programs_that_touch_the_sound(programs, seed):
+    run_sound_program(programs, seed, frames=6, most=200)
 
 
 @needs_core

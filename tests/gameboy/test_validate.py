@@ -14,8 +14,9 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import IO
 from fastenv.gameboy.validate_machine import HIGH_BITS, validate_rows
-from tests.gameboy.machines import SEVERAL, assert_same, build, differences, machine_with_memory
+from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
+from tools.gameboy.machines import SEVERAL, build, differences, machine_with_memory
 
 CARTRIDGE = build(bytes.fromhex("fb3c18fd"), kind=0x03, ram=2)
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.gameboy.machines import build
 from tests.needs import needs_core
+from tools.gameboy.machines import build
 
 pytestmark = needs_core
 

@@ -1,6 +1,13 @@
-"""Random programs that hammer the serial port, for tests of it and of the cable."""
+"""Programs that hammer the serial port, alone or on a cable."""
 
+from __future__ import annotations
+
+from random import Random
+
+from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.tables import IO
+from tools.gameboy.generators.programs import store
+from tools.gameboy.machines import build
 
 # The stack on page $FF makes PUSH write two registers in a row: LD SP,d16; PUSH BC.
 PUSHES = (0xFF03, 0xFF05, 0xFF04, 0xFF02)
@@ -9,13 +16,13 @@ HANDLERS = [(0x50, b"\x00"), (0x58, b"\xf0\xfe\xb7\x20\x01\xd9\xe9")]
 BODY = 0x156
 
 
-def part(rng, address):
+def part(rng: Random, address: int) -> bytes:
     """Return an instruction or a few that stand at an address."""
     kind = rng.choice(["sc", "sc", "sb", "div", "div", "keep", "keep", "wait", "wait", "rare"])
     if kind == "sc":
-        return bytes((0x3E, rng.choice([0x81, 0x81, 0x80, 0x80, 0x00, 0x01]), 0xE0, IO.SC))
+        return store(IO.SC, rng.choice([0x81, 0x81, 0x80, 0x80, 0x00, 0x01]))
     if kind == "sb":
-        return bytes((0x3E, rng.randrange(256), 0xE0, IO.SB))
+        return store(IO.SB, rng.randrange(256))
     if kind == "div":
         return bytes((0xE0, IO.DIV))
     if kind == "keep":  # what a register shows, at DE
@@ -27,7 +34,7 @@ def part(rng, address):
     return rare(rng, address)
 
 
-def rare(rng, address):
+def rare(rng: Random, address: int) -> bytes:
     """Return instructions that read and write in one go, or wait for the interrupt."""
     kind = rng.choice(["count", "push", "word", "halt", "halt", "stack", "interrupts"])
     if kind == "count":  # LD HL,register; INC (HL)
@@ -40,19 +47,19 @@ def rare(rng, address):
         value = bytes((0x31, rng.choice([0x80, 0x81, 0x3C]), rng.choice([0x80, 0x81])))
         return value + bytes((0x08, rng.choice([0x00, 0x01, 0x03]), 0xFF, 0x31, 0x00, 0xDF))
     if kind == "halt":  # until a transfer or the timer ends it
-        wakes = bytes((0x3E, 0x0C, 0xE0, IO.IE, 0x3E, 0x05, 0xE0, IO.TAC))
+        wakes = store(IO.IE, 0x0C) + store(IO.TAC, 0x05)
         return wakes + bytes((rng.choice([0, 0xFB]), 0x76))
     if kind == "stack":  # an interrupt that is served pushes onto the registers
         after = address + 12
         begin = bytes((0x3E, 0x01, 0xE0, 0xFE, 0x21, after & 0xFF, after >> 8))
         served = bytes((0x31, rng.choice([0x03, 0x04, 0x05, 0x06]), 0xFF, 0xFB, 0x00))
         return begin + served + bytes((0x31, 0x00, 0xDF, 0xAF, 0xE0, 0xFE))
-    return bytes((0x3E, rng.choice([0, 8]), 0xE0, IO.IE, rng.choice([0xFB, 0xF3])))
+    return store(IO.IE, rng.choice([0, 8])) + bytes((rng.choice([0xFB, 0xF3]),))
 
 
-def hammering(rng, parts=120):
+def hammering_cartridge(rng: Random, parts: int = 120) -> Cartridge:
     """Return a program that goes round for ever; DE points to where it keeps what it saw."""
     body = b""
     for _ in range(parts):
         body += part(rng, BODY + len(body))
-    return b"\x31\x00\xdf\x11\x00\xc0" + body + b"\xc3\x56\x01"
+    return build(b"\x31\x00\xdf\x11\x00\xc0" + body + b"\xc3\x56\x01", patches=HANDLERS)
