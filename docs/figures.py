@@ -30,6 +30,7 @@ from tools.figures.games import (  # noqa: E402
     free_games,
     free_pictures,
     game_boy_agents,
+    game_boy_differences,
     game_boy_over_seeds,
     game_boy_roms,
     prospector_pilots,
@@ -149,6 +150,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         },
         "docs/howto/drmario_reader.md": {"reader": frames_read, "through": through_frames},
         "docs/gameboy.md": {
+            "differences": game_boy_differences,
             "roms": game_boy_roms,
             "speeds": game_boy,
             "free-games": free_games,

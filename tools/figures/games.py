@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from tools.figures.records import (
@@ -155,6 +156,35 @@ def game_boy_roms() -> str:
     ours = ("ROMs that say anything of this machine", "pass", '`accuracy="pixel"`')
     heads = ("suite", *ours, f"PyBoy {record['pyboy']}")
     return f"{table(heads, made)}\n\n`benchmarks/gameboy-test-roms.json`."
+
+
+PLAYED = {
+    "programs": "random instructions",
+    "bytes": "random bytes as a ROM",
+    "loops": "loops that wait",
+    "cartridges": "banks of every type of cartridge, with every size of RAM",
+    "states": "a save state after every frame, which the other one loads",
+    "link": "two machines on a cable",
+    "sound": "registers of the sound, three in four with `audio`",
+    "pixel": 'writes within lines, with `accuracy="pixel"`',
+    "oam": "OAM that is spoilt",
+}
+
+
+def game_boy_differences() -> str:
+    """Return how much of reference and core was compared, and how often they differ."""
+    record = newest("gameboy-differences.json")
+    part = record.head["sources"][-1]
+    found = Counter(each["kind"] for each in part["differences"])
+    kinds = {kind: part["kinds"][kind] for kind in PLAYED if kind in part["kinds"]}
+    made = [
+        (f"`{kind}`", PLAYED[kind], f"{each['cases']:,}", f"{each['frames']:,}", f"{found[kind]}")
+        for kind, each in kinds.items()
+    ]
+    cases = sum(each["cases"] for each in kinds.values())
+    totals = (f"{cases:,}", f"{record.head['frames']:,}", f"{record.head['differences']}")
+    heads = ("kind", "what runs", "cases", "frames", "differences")
+    return f"{table(heads, [*made, ('all', '', *totals)])}\n\n{record.source}."
 
 
 def free_games() -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
+from typing import Any
 
 from tools.figures.records import (
     Record,
@@ -92,37 +94,43 @@ _STEPS = {
     "critic": "+ a critic that sees all hands",
     "cards": "+ a score for each card",
 }
+_EXPERT = {"half": "expert iteration, begun", "expert": "expert iteration, twice as long"}
 
 
 def ladder() -> str:
     """Return what each step on the way to the champion wins, over seeds, and what it costs."""
-    steps, last = newest("ladder-*-seeds.json"), newest("champion-*-seeds.json")
+    steps, begun = newest("ladder-*-seeds.json"), newest("expert-*-seeds.json")
+    last = newest("champion-*-seeds.json")
     runs = list(last.head["runs"].values())
     sets = list(runs[0]["win_rate"])
-    made = []
-    for row, said in _STEPS.items():
-        cells = [interval(_mean(steps.head, x, row, "win_rate"), 1, 100) for x in sets]
-        decisions = statistics.median(steps.head["decisions"][row])
-        cost = f"{steps.head['core_s'][row][0] / 60:.0f}"
-        made.append([said, *cells, f"{decisions / 1e6:.1f} M", cost])
+    made = [_step(steps.head, row, said, sets) for row, said in _STEPS.items()]
+    made += [_step(begun.head, row, said, sets) for row, said in _EXPERT.items()]
     wins = [over_seeds([run["win_rate"][x]["trained"] for run in runs]) for x in sets]
     core = statistics.median(run["cpu_s"] for run in runs)
     made.append(
         [
-            "expert iteration: the champion",
+            "expert iteration, to the end: the champion",
             *(interval(each, 1, 100) for each in wins),
             f"{min(run['steps'] for run in runs) / 1e6:.0f} M",
             f"{core / 60:.0f}",
         ]
     )
     heads = ("wins %", *(f"3 x `{x}`" for x in sets), "decisions", "core-minutes")
-    sources = f"{steps.source}, seeds {listed(steps.head)}; {last.source}, {len(runs)} seeds"
-    return f"{table(heads, made)}\n\n{sources}."
+    sources = "; ".join(f"{each.source}, seeds {listed(each.head)}" for each in (steps, begun))
+    return f"{table(heads, made)}\n\n{sources}; {last.source}, {len(runs)} seeds."
+
+
+def _step(head: dict[str, Any], row: str, said: str, sets: Sequence[str]) -> list[str]:
+    """Return the cells of a variant: wins against each set, decisions and core-minutes."""
+    cells = [interval(_mean(head, x, row, "win_rate"), 1, 100) for x in sets]
+    decisions = statistics.median(head["decisions"][row])
+    return [said, *cells, f"{decisions / 1e6:.1f} M", f"{head['core_s'][row][0] / 60:.0f}"]
 
 
 def responses() -> str:
     """Return what best responses to agents win, each with its budget."""
-    records = [newest(f"exploit-{agent}.json") for agent in ("champion", "heuristic")]
+    names = ("champion", "champion-search", "ppo", "heuristic", "heuristic-search")
+    records = [newest(f"exploit-{name}.json") for name in names]
     made = []
     for head in (record.head for record in records):
         for way, found in head["ways"].items():
@@ -131,11 +139,10 @@ def responses() -> str:
                 cells += [f"{found['cpu_ms_per_decision']:.1f} ms a decision", ""]
             else:
                 cells += [f"{found['core_minutes']:.0f} core-minutes", f"{len(found['runs'])}"]
-            made.append([f"3 x `{head['agent']}`", way, *cells])
-    heads = ("against", "response", "wins %", "points gained", "cost", "seeds")
-    games = records[0].head["games"]
+            made.append([f"3 x `{head['agent']}`", way, *cells, f"{head['games']:,}"])
+    heads = ("against", "response", "wins %", "points gained", "cost", "seeds", "games")
     sources = ", ".join(record.source for record in records)
-    return f"{table(heads, made)}\n\n{sources}, {games:,} games each."
+    return f"{table(heads, made)}\n\n{sources}."
 
 
 def agent_milestones() -> str:
