@@ -24,7 +24,13 @@ from tools.figures.drmario import (  # noqa: E402
     risk_by_level,
     through_frames,
 )
-from tools.figures.drmario_bots import beside_bots, bot_matches, fastest, strongest  # noqa: E402
+from tools.figures.drmario_bots import (  # noqa: E402
+    beside_bots,
+    bot_matches,
+    every_level,
+    fastest,
+    strongest,
+)
 from tools.figures.games import (  # noqa: E402
     QUEST,
     free_games,
@@ -136,6 +142,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {
             "strongest": strongest,
+            "bots": every_level,
             "fastest": fastest,
             "matches": bot_matches,
             "learnt": beside_bots,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tools.figures import records
 from tools.figures.records import Record, Row, interval, table
 
@@ -33,11 +35,22 @@ def strongest() -> str:
     return played(Record(records.RECORDS / "drmario-rollouts.json"))
 
 
-def played(record: Record) -> str:
-    """Return how players did in the same games, one a line."""
+def every_level() -> str:
+    """Return how bots play at all levels and speeds, but for those that never clear one."""
+    record = Record(records.RECORDS / "drmario-bots.json")
+    cells = [found for _, _, found in cells_of(record)]
+    never = [bot for bot in cells[0] if not any(found[bot]["cleared"][0] for found in cells)]
+    named = " and ".join(f"`{bot}`" for bot in never)
+    return f"{named} cleared no game at any level.\n\n{played(record, never)}"
+
+
+def played(record: Record, but: Sequence[str] = ()) -> str:
+    """Return how players did in the same games, one a line, but for some."""
     made = []
     for level, speed, found in cells_of(record):
         for who, each in found.items():
+            if who in but:
+                continue
             frames, spread = each["frames"], ""
             if frames is not None:
                 least, _, most = frames["quantiles"]
