@@ -14,6 +14,7 @@ from fastenv.gameboy.config import BY_LINE
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.tables import HEIGHT, WIDTH
+from tools.opcodes import ILLEGAL
 
 Array = np.ndarray[Any, Any]
 
@@ -22,7 +23,6 @@ _WRAM, _HIGH = 0xC000, 0xFF00
 _GRAYS = (0xFF, 0x99, 0x55, 0x00)  # PyBoy's default colours, by shade
 _BOOT_FRAMES = 300  # at most: its boot program takes 65
 _PATIENCE = 1.0  # seconds for a frame, of which it does some thousand
-_ILLEGAL = (0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC, 0xFD)
 _IE, _HRAM, _CIRCLE = 0xFFFF, 0xFF80, (0x18, 0xFE)  # jr to itself
 
 
@@ -127,7 +127,7 @@ class PyBoyMachine:
             return
         frame = self._thread.submit(self._boy.tick, 1, True)
         while not self.locked and wait([frame], _PATIENCE).not_done:
-            self.locked = self._boy.memory[self._boy.register_file.PC] in _ILLEGAL
+            self.locked = self._boy.memory[self._boy.register_file.PC] in ILLEGAL
         if not self.locked:
             frame.result()  # what it raised
         self.sent += self._boy._serial().encode("latin-1", "replace")
