@@ -139,7 +139,8 @@ class NativeConfig(ActorCriticConfig):
     warm_start: Text | None = option(
         None,
         "folder of a run of ``native`` or ``expert``, on the same environment and with the same "
-        "network, whose newest checkpoint has the first parameters",
+        "network, whose newest checkpoint has the first parameters; an exported agent has none of "
+        "the value, which begins anew",
     )
     intrinsic_gamma: Number = option(0.99, "discount of intrinsic rewards", ge=0, le=1)
     intrinsic_episodic: Truth = option(

@@ -92,7 +92,9 @@ class NativeLearner(TrainerLearner):
             self.engines = [self.league.seat(engine, envs.stream_seed(config.seed, "explore"))]
         self.trainer = self.build(config, self._step_hook)
         if config.native.warm_start is not None:
-            self.trainer.net.load_state_dict(first_parameters(config, self.engines[0]))
+            first = first_parameters(config, self.engines[0])
+            net = self.trainer.net  # an exported agent has no value, which then begins anew
+            net.load_state_dict({**net.state_dict(), **first})
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network, lanes and ranks."""

@@ -14,6 +14,7 @@ from tests.training.test_resume import metrics
 from training.expert.options import ExpertConfig
 from training.expert.run import ExpertLearner
 from training.nets.layout import obs_layout
+from training.policies.export import export
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.train import main
@@ -142,6 +143,17 @@ def test_another_run_begins_with_its_parameters(tmp_path):
     assert train(tmp_path, "next", *flags, "--set", "ppo.learning_rate=1e-30") == 0
     ours, theirs = saved(first.path, 1024)["policy"], saved(tmp_path / "next", 1024)["policy"]
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_an_exported_agent_gives_all_but_the_value(tmp_path):
+    assert train(tmp_path, "teacher", teacher="rule_hard") == 0
+    exported = tmp_path / "exported"
+    export(RunFolder.open(tmp_path / "teacher"), exported)
+    flags = ["--trainer", "native", "--set", f"native.warm_start={exported}"]
+    assert train(tmp_path, "next", *flags, "--set", "ppo.learning_rate=1e-30") == 0
+    ours, theirs = saved(exported, 1024)["policy"], saved(tmp_path / "next", 1024)["policy"]
+    assert all(name.startswith("value_") for name in theirs.keys() - ours.keys())
+    assert all(torch.equal(ours[name], theirs[name]) for name in ours)
 
 
 @pytest.mark.parametrize(
