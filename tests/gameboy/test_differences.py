@@ -73,6 +73,21 @@ def test_a_case_of_each_kind(kind, tool):
     assert tuple(tool.KINDS) == KINDS
 
 
+@needs_core
+@pytest.mark.parity
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("begin", range(0, 66, 11))
+def test_the_first_cases_of_the_search(kind, begin):
+    """All of them together are 6,645 frames."""
+    from tools.gameboy import cases
+
+    for number in range(begin, begin + 11):
+        frames, found = cases.play(kind, number)
+        assert found is None, f"python -m tools.gameboy.differences --case {kind}:{number}"
+        assert frames in cases.LENGTHS
+
+
 def test_numbers_go_through_all_cartridges():
     made = {(kind, ram) for kind, ram in banks.CARTRIDGES}
     assert {kind for kind, _ in made} == set(SUPPORTED)
