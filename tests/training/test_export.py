@@ -81,7 +81,7 @@ def test_agents_without_a_value_say_why(tmp_path):
 def test_exported_agent_is_no_run_to_go_on_with(finished, train, tmp_path, capsys):
     export(RunFolder.open(finished), tmp_path / "agent")
     assert train(tmp_path, "agent", "--resume", "--total-steps", "99999") == 2
-    assert "foreign: its state layout" in capsys.readouterr().err
+    assert "is of an exported agent, which cannot be trained on" in capsys.readouterr().err
 
 
 def test_nothing_is_written_over(finished, tmp_path, capsys):

@@ -62,14 +62,14 @@ class DQNLearner(TrainerLearner):
         given = given or make_lanes(config)
         self.engines, self.backend = list(given.engines), given.backend
         self.trainer = build(config, self.engines, self._step_hook)
-        if config.dqn.warm_start is not None:
-            first = first_parameters(config, self.engines[0])
-            for net in (self.trainer.net, self.trainer.target):
-                net.load_state_dict(first)
 
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
         self._step_hook.loop = loop
+        if loop.steps == 0 and self._config.dqn.warm_start is not None:
+            first = first_parameters(self._config, self.engines[0], self.trainer.net)
+            for net in (self.trainer.net, self.trainer.target):
+                net.load_state_dict(first)
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return
@@ -124,7 +124,7 @@ def build(config: DQNRun, engines: list[Engine], on_step: Any = None) -> DQNTrai
     )
 
 
-def first_parameters(config: DQNRun, engine: Engine) -> dict[str, Any]:
+def first_parameters(config: DQNRun, engine: Engine, net: torch.nn.Module) -> dict[str, Any]:
     """Return the parameters that ``dqn.warm_start`` names.
 
     Raises
@@ -133,9 +133,9 @@ def first_parameters(config: DQNRun, engine: Engine) -> dict[str, Any]:
         If there is no such run, or its newest checkpoint is damaged, of another trainer, of
         another environment or of another network.
     """
-    own = {**checkpoint.identity_of(config.env, engine), **network_of(config)}
+    same = {**checkpoint.identity_of(config.env, engine), **network_of(config)}
     path = str(config.dqn.warm_start)
-    return checkpoint.load_first_parameters("dqn.warm_start", path, own)
+    return checkpoint.load_first_parameters("dqn.warm_start", path, same, net.state_dict())
 
 
 def check(config: DQNRun, engine: Engine) -> None:
@@ -155,7 +155,7 @@ def check(config: DQNRun, engine: Engine) -> None:
     if config.precision != "auto":
         check_precision(config.precision, device, "dqn.precision")
     if config.dqn.warm_start is not None:
-        first_parameters(config, engine)
+        first_parameters(config, engine, QNetwork(obs_layout(engine), config.dqn))
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:

@@ -20,9 +20,6 @@ from training.policies import card, run_card
 from training.run import checkpoint, files, trainers, weights
 from training.run.folder import WEIGHTS, RunError, RunFolder
 
-# Parts of a native network that do not decide what is played.
-_VALUE = ("value_tower.", "value_head.", "value_intrinsic.")
-
 
 def export(
     run: RunFolder,
@@ -178,7 +175,7 @@ def _kept(parameters: Mapping[str, Any], half: bool, values: bool) -> dict[str, 
     return {
         name: _kept(value, half, values) if isinstance(value, Mapping) else _rounded(value, half)
         for name, value in parameters.items()
-        if values or not name.startswith(_VALUE)
+        if values or not name.startswith(checkpoint.VALUE)
     }
 
 

@@ -91,10 +91,6 @@ class NativeLearner(TrainerLearner):
             self.league = League(config, folder, self._new_net)
             self.engines = [self.league.seat(engine, envs.stream_seed(config.seed, "explore"))]
         self.trainer = self.build(config, self._step_hook)
-        if config.native.warm_start is not None:
-            first = first_parameters(config, self.engines[0])
-            net = self.trainer.net  # an exported agent has no value, which then begins anew
-            net.load_state_dict({**net.state_dict(), **first})
 
     def facts(self) -> dict[str, Any]:
         """Return what the summary says of network, lanes and ranks."""
@@ -116,6 +112,9 @@ class NativeLearner(TrainerLearner):
     def learn(self, loop: Loop) -> None:
         """Train to the end, or until the loop says to stop."""
         self._step_hook.loop, trainer = loop, self.trainer
+        if loop.steps == 0 and self._config.native.warm_start is not None:
+            self.ranks.send("warm_start")
+            self._warm_start()
         while loop.steps < self._config.total_steps:
             if not loop.begin_iteration():
                 return
@@ -127,6 +126,10 @@ class NativeLearner(TrainerLearner):
             said = {} if self.league is None else self.league.end_iteration(trainer.steps)
             loop.end_iteration({**found["train"], **said}, found["phases"])
         loop.finish()
+
+    def _warm_start(self) -> None:
+        first = first_parameters(self._config, self.engines[0], self.trainer.net)
+        self.trainer.net.load_state_dict(first)
 
     def snapshot(self) -> Snapshot:
         """Return everything that decides how the run goes on.
@@ -187,6 +190,8 @@ class NativeLearner(TrainerLearner):
     def _do(self, what: str, details: dict[str, Any]) -> None:
         if what == "iterate":
             self.trainer.iterate()
+        elif what == "warm_start":
+            self._warm_start()
         elif what == "snapshot":
             gather_state(self.ranks, self.trainer.state_dict())
         elif what == "restore":
@@ -281,8 +286,10 @@ def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
     return found
 
 
-def first_parameters(config: ActorCriticRun, engine: Engine) -> dict[str, Any]:
-    """Return the parameters that ``native.warm_start`` names.
+def first_parameters(
+    config: ActorCriticRun, engine: Engine, net: torch.nn.Module
+) -> dict[str, Any]:
+    """Return the parameters that ``native.warm_start`` names, and the network's own value without.
 
     Raises
     ------
@@ -290,9 +297,9 @@ def first_parameters(config: ActorCriticRun, engine: Engine) -> dict[str, Any]:
         If there is no such run, or its newest checkpoint is damaged, of another environment or of
         another network.
     """
-    own = {**checkpoint.identity_of(config.env, engine), "network": network_of(config)}
+    same = {**checkpoint.identity_of(config.env, engine), "network": network_of(config)}
     path = str(config.native.warm_start)
-    return checkpoint.load_first_parameters("native.warm_start", path, own)
+    return checkpoint.load_first_parameters("native.warm_start", path, same, net.state_dict())
 
 
 def check(config: ActorCriticRun, engine: Engine) -> None:
@@ -309,7 +316,7 @@ def check(config: ActorCriticRun, engine: Engine) -> None:
     if config.precision != "auto":
         check_precision(config.precision, device)
     if config.native.warm_start is not None:
-        first_parameters(config, engine)
+        first_parameters(config, engine, ActorCritic(obs_layout(engine), config.ppo, config.native))
     if config.selfplay is not None:
         league.check(config, engine)
 

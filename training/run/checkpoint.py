@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from fastenv.errors import ConfigError, FastEnvError, FileError, show, show_reason
 from fastenv.files import check_zip, read_npz, read_regular, show_path
@@ -38,6 +39,8 @@ TRACKERS = "trackers.pt"
 REPLAY = "replay.npz"
 OPTIONAL = (TRACKERS, REPLAY)
 BEST = "best"
+# Beginnings of the names of parameters that do not decide what is played; an export has none.
+VALUE = ("value_tower.", "value_head.", "value_intrinsic.")
 
 
 class CheckpointError(FastEnvError, RuntimeError):
@@ -284,7 +287,9 @@ def load_newest(
     return None
 
 
-def load_first_parameters(option: str, path: str, identity: dict[str, Any]) -> dict[str, Any]:
+def load_first_parameters(
+    option: str, path: str, identity: dict[str, Any], own: Mapping[str, Tensor]
+) -> dict[str, Any]:
     """Return the parameters of a run's policy for another run to begin with.
 
     Parameters
@@ -295,11 +300,13 @@ def load_first_parameters(option: str, path: str, identity: dict[str, Any]) -> d
         Its folder.
     identity : dict
         See :func:`load`.
+    own : mapping of str to Tensor
+        Parameters of the network that begins. Those of the value stay where there are no others.
 
     Raises
     ------
     ConfigError
-        If there is no such run, or its newest checkpoint is damaged or foreign.
+        If there is no such run, or its newest checkpoint is damaged, foreign or of other layers.
     """
     where = f"{option}={show(path)} is not possible: "
     try:
@@ -308,8 +315,20 @@ def load_first_parameters(option: str, path: str, identity: dict[str, Any]) -> d
         raise ConfigError(f"{where}{error}") from error
     if saved is None:
         raise ConfigError(f"{where}it must be the folder of a run that has a checkpoint.")
-    parameters: dict[str, Any] = saved.model["policy"]
-    return parameters
+    found: dict[str, Any] = saved.model["policy"]
+    for name in [*own, *(name for name in found if name not in own)]:
+        if name not in found and name.startswith(VALUE):
+            continue
+        theirs, ours = _shape_of(found.get(name)), _shape_of(own.get(name))
+        if theirs != ours:
+            raise ConfigError(
+                f"{where}its network has other layers ({name} is {theirs}, here it is {ours})."
+            )
+    return {**own, **found}
+
+
+def _shape_of(parameter: Tensor | None) -> str:
+    return "missing" if parameter is None else " x ".join(map(str, parameter.shape)) or "a number"
 
 
 def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
@@ -350,11 +369,21 @@ def check_identity(path: Path, saved: Mapping[str, Any], wanted: Mapping[str, An
     CheckpointError
         Naming the first difference.
     """
+    if "state layout" in wanted and "state layout" not in saved:
+        raise CheckpointError(
+            f"{path} is of an exported agent, which cannot be trained on: begin a new run with it "
+            "(native.warm_start)."
+        )
     for key, value in wanted.items():
-        if saved.get(key) != value:
-            raise CheckpointError(
-                f"{path} is foreign: its {key} is {show(saved.get(key))}, here it is {show(value)}."
-            )
+        its, here = saved.get(key), value
+        if its == here:
+            continue
+        if isinstance(its, Mapping) and isinstance(here, Mapping):  # what is equal says nothing
+            names = [name for name in {**here, **its} if its.get(name) != here.get(name)]
+            its, here = ({name: each.get(name) for name in names} for each in (its, here))
+        raise CheckpointError(
+            f"{path} is foreign: its {key} is {show(its)}, here it is {show(here)}."
+        )
 
 
 def _check_file(file: Path, recorded: dict[str, Any] | None) -> None:

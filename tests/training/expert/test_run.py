@@ -160,7 +160,7 @@ def test_an_exported_agent_gives_all_but_the_value(tmp_path):
     ("flags", "says"),
     [
         (("native.warm_start={runs}/none",), "the folder of a run that has a checkpoint"),
-        (("native.warm_start={runs}/teacher", "ppo.net_arch=[8]"), "its network is"),
+        (("native.warm_start={runs}/teacher", "ppo.net_arch=[8]"), "its network is {'net_arch': [16]}, here"),
         (("native.warm_start={runs}/teacher", "env_options.obs_ext=memory"), "observation"),
     ],
 )
@@ -173,6 +173,37 @@ def test_first_parameters_that_do_not_fit_are_refused(tmp_path, capsys, flags, s
     assert says in error
     assert re.search(r"^error: native\.warm_start=", error, re.MULTILINE)
     assert not (tmp_path / "next").exists()
+
+
+@pytest.mark.parametrize(
+    ("board", "says"),
+    [
+        ([[4, 3, 1], [4, 1, 3]], "layers.2.weight is missing, here it is 4 x 4 x 1 x 3"),
+        ([[4, 1, 3]], "layers.0.weight is 4 x 14 x 3 x 1, here it is 4 x 14 x 1 x 3"),
+    ],
+)
+def test_first_parameters_of_other_convolutions_are_refused(
+    tmp_path, capsys, monkeypatch, board, says
+):
+    monkeypatch.setitem(TINY, "env_options", {})
+    flags = ["--env", "DrMarioPlacement-v0", "--trainer", "native", "--total-steps", 256]
+    assert train(tmp_path, "first", *flags, "--set", "native.board=[[4,3,1]]") == 0
+    capsys.readouterr()
+    given = ["--set", f"native.board={board}", "--set", f"native.warm_start={tmp_path / 'first'}"]
+    assert train(tmp_path, "next", *flags, *given) == 2
+    error = capsys.readouterr().err
+    assert "its network has other layers (encoder.convs.0." in error
+    assert says in error
+    assert not (tmp_path / "next").exists()
+
+
+def test_first_parameters_are_read_at_the_first_step_alone(tmp_path):
+    assert train(tmp_path, "teacher", teacher="rule_hard") == 0
+    flags = ["--trainer", "native", "--set", f"native.warm_start={tmp_path / 'teacher'}"]
+    assert train(tmp_path, "next", *flags) == 0
+    (tmp_path / "teacher").rename(tmp_path / "moved")
+    assert train(tmp_path, "next", "--resume", "--total-steps", 2048) == 0
+    assert saved(tmp_path / "next", 2048)["policy"]
 
 
 def test_several_processes_are_refused():
