@@ -245,6 +245,14 @@ def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     check_config(config)
 
 
+@pytest.mark.parametrize("trainer", ["native", "expert", "sb3", "hier"])
+@pytest.mark.parametrize(
+    "env", ["LanternWalk-v0", "GameBoyGoal-v0", "Prospector-v0", "DrMarioPlacement-v0", *SKULL_KING]
+)
+def test_what_is_found_for_an_environment_alone_is_possible(env, trainer):
+    assert layers("--env", env, "--trainer", trainer).trainer == trainer
+
+
 def test_flags_win_over_the_options_found_best():
     assert layers("--env", "SkullKingManager-v0").ppo == NativeRun().ppo  # nothing better was found
     assert layers("--trainer", "hier", "--set", "hier.ratio=3").hier.worker["n_epochs"] == 2

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.errors import ConfigError, show
 from training.run import games
 
 
@@ -30,7 +31,10 @@ class Episodes:
     """
 
     def __init__(self, env: str, part: str, seed: int) -> None:
-        self._knob, self._seeds = games.get_game(env).seeds_for(part)
+        try:
+            self._knob, self._seeds = games.get_game(env).seeds_for(part)
+        except ConfigError as error:
+            raise ConfigError(f"expert.seeds={show(part)} is not possible: {error}") from None
         self._seed = seed
 
     def prepare(self, engine: Any, lanes: np.ndarray, when: tuple[int, ...]) -> None:

@@ -12,7 +12,8 @@ from training.run.game_view import GameView
 from training.run.games import GameTraining, ObservationParts, TableRules
 
 # Files with the options that learn, on states of ours.
-LEARNS = {"GameBoyGoal-v0": "gameboy.yaml", "LanternWalk-v0": "lantern_walk.yaml"}
+WITH_MEMORY = "lantern_walk.yaml"  # of a network: `expert` trains none that has one
+LEARNS = {"GameBoyGoal-v0": "gameboy.yaml", "LanternWalk-v0": WITH_MEMORY}
 
 
 class GameBoy(GameTraining):
@@ -23,7 +24,9 @@ class GameBoy(GameTraining):
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
-        return dict.fromkeys(("native", "expert"), LEARNS.get(short_id(env))).get(trainer)
+        name = LEARNS.get(short_id(env))
+        trained = ("native",) if name == WITH_MEMORY else ("native", "expert")
+        return name if trainer in trained else None
 
     def view(self) -> GameView:
         """Return how it is shown as data."""

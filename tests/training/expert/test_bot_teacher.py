@@ -149,7 +149,7 @@ def test_episodes_are_games_of_the_part_that_is_asked_for(part):
         ({"teacher": "nobody"}, "bot 'nobody'"),
         ({"teacher": "heuristic"}, "bot 'heuristic'"),
         ({"teacher": "pretrained/skullking-ppo"}, "SkullKing"),
-        ({"seeds": "nothing"}, "part='nothing' is not possible"),
+        ({"seeds": "nothing"}, "expert.seeds='nothing' is not possible: part"),
     ],
     ids=["unknown", "a bot of another game", "an agent of another game", "seeds"],
 )

@@ -160,7 +160,10 @@ def test_an_exported_agent_gives_all_but_the_value(tmp_path):
     ("flags", "says"),
     [
         (("native.warm_start={runs}/none",), "the folder of a run that has a checkpoint"),
-        (("native.warm_start={runs}/teacher", "ppo.net_arch=[8]"), "its network is {'net_arch': [16]}, here"),
+        (
+            ("native.warm_start={runs}/teacher", "ppo.net_arch=[8]"),
+            "its network is {'net_arch': [16]}, here",
+        ),
         (("native.warm_start={runs}/teacher", "env_options.obs_ext=memory"), "observation"),
     ],
 )

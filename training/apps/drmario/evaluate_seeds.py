@@ -18,7 +18,7 @@ from rich.table import Table
 import fastenv
 from training.apps.drmario import seed_evaluation as seeds
 from training.apps.drmario.best_times import BestTimes
-from training.apps.drmario.evaluator.players import DEPTH, is_lookahead, lookahead
+from training.apps.drmario.evaluator.players import DEPTH, is_lookahead, is_scripted, lookahead
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.seed_levels import by_level
 from training.apps.drmario.seed_plan import Plan
@@ -112,7 +112,7 @@ def _players(args: argparse.Namespace, who: Any) -> dict[float | None, Player]:
 def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
     """Return environment, options and player of a command line."""
     bots = fastenv.make_game(ENV).bot_names
-    if args.who in bots or is_lookahead(args.who):
+    if is_scripted(args.who, bots, Path(args.runs)):
         for name, value in args.set:
             flag = PLANNED.get(name)
             require(flag is None, f"--set {name}", value, f"left out: use {flag}")

@@ -60,6 +60,8 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _check(args: argparse.Namespace) -> None:
+    for flag, values in (("--levels", args.levels), ("--speeds", args.speeds)):
+        require(len(values) == len(set(values)), flag, values, "different from each other")
     for level in args.levels:
         last = t.LAST_VIRUS_LEVEL
         require(0 <= level <= last, "--levels", level, f"from 0 to {last}, as the registry has")

@@ -19,6 +19,8 @@ and says what each seat gains until the end of the round, where an agent plays a
 """
 LANES = 2000  # games that are played together
 UNIT = 100.0  # points
+JUDGES = 8  # one game of so many only judges
+LEAST_GAMES, MOST_GAMES, MOST_EPOCHS, MOST_WIDTH = JUDGES, 10_000_000, 10_000, 65_536
 
 
 def parser() -> argparse.ArgumentParser:
@@ -40,12 +42,25 @@ def main(argv: list[str] | None = None) -> int:
     try:
         from training.run import files
 
+        _check(args)
         files.prepare("--out", args.out)
         run(args)
     except (FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    from training.run.options import require
+
+    within = LEAST_GAMES <= args.games <= MOST_GAMES
+    allowed = f"from {LEAST_GAMES} to {MOST_GAMES:,}"
+    require(within, "--games", args.games, allowed)
+    require(1 <= args.epochs <= MOST_EPOCHS, "--epochs", args.epochs, f"from 1 to {MOST_EPOCHS:,}")
+    widths = min(args.hidden) >= 1 and max(args.hidden) <= MOST_WIDTH
+    require(widths, "--hidden", args.hidden, f"widths from 1 to {MOST_WIDTH:,}")
+    require(0 <= args.seed < 2**32, "--seed", args.seed, "from 0 to 4,294,967,295")
 
 
 def run(args: argparse.Namespace) -> None:
@@ -85,8 +100,8 @@ def _samples(
     from training.apps.skullking.value_samples import play
     from training.policies.guests import make_guest
 
-    lanes = min(LANES, -(-args.games // 2))
-    batches = max(2, args.games // lanes)
+    lanes = min(LANES, args.games // JUDGES)
+    batches = args.games // lanes
     parts: list[tuple[np.ndarray, ...]] = []
     for k in range(batches):
         engine = table.make(lanes)
@@ -95,7 +110,7 @@ def _samples(
         running, seen, seats = view(samples.rows)
         rows, gained = samples.rows[running], samples.gained[running]
         own = np.take_along_axis(gained, seats, axis=1)
-        held = np.full(len(rows), k < max(1, batches // 8))
+        held = np.full(len(rows), k < batches // JUDGES)
         parts.append((seen.astype(np.float16), own, rows["cards"] - rows["tricks"], held))
     seen, own, left, held = (np.concatenate(each) for each in zip(*parts, strict=True))
     return seen, own, left, held

@@ -97,3 +97,6 @@ def test_the_command_names_what_it_refuses(tmp_path, capsys):
     for words in (["--levels", "21"], ["--seeds", "0"], ["--speeds", "fast"], ["--width", "-1"]):
         assert fastest_command.main(words) == 2
         assert f"{words[0]}={words[1]}" in capsys.readouterr().err.replace(" ", "").replace("'", "")
+    for words in (["--levels", "0", "0"], ["--speeds", "low", "low"]):
+        assert fastest_command.main(words) == 2
+        assert f"{words[0]} must be different from each other" in capsys.readouterr().err

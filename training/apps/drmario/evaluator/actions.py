@@ -10,13 +10,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from fastenv.__main__ import option
 from training.apps.drmario.evaluator import comparison, model, samples
 from training.apps.drmario.evaluator.calibration import DECILES, calibration
 from training.apps.drmario.evaluator.players import DEPTH, LOOKAHEAD, player_of
 from training.apps.drmario.evaluator.samples import Games
 from training.apps.drmario.evaluator.train import TrainConfig, train
 from training.run import files
+from training.run.options import require
 
 HELD_BACK = 77_000_000  # seeds of generators that no training has
 
@@ -24,8 +24,7 @@ HELD_BACK = 77_000_000  # seeds of generators that no training has
 def run_train(args: argparse.Namespace, console: Console) -> None:
     """Train, and write the file after every round."""
     values: dict[str, Any] = {}
-    for text in args.set:
-        name, value = option(text.replace("fit.", "fit_", 1))
+    for name, value in args.set:
         inner = name.removeprefix("fit_")
         (values.setdefault("fit", {}) if inner != name else values)[inner] = value
     config = TrainConfig.from_mapping(values)
@@ -59,6 +58,10 @@ def run_calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
 
 def run_compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     """Let players play; print and return how they did."""
+    for flag, values in (("WHO", args.who), ("--levels", args.levels)):
+        require(len(values) == len(set(values)), flag, values, "different from each other")
+    require(args.games >= 1, "--games", args.games, "at least 1")
+    require(0 <= args.seed < 2**31, "--seed", args.seed, "from 0 to 2,147,483,647")
     seed = HELD_BACK + args.seed
     found = comparison.compare(args.who, args.runs, args.levels, args.speed, args.games, seed)
     shown = Table(title=f"{args.games} games a level, {args.speed} speed")

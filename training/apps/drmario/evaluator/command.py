@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.run.command_line import described, new_parser
 
@@ -26,7 +27,9 @@ def parser() -> argparse.ArgumentParser:
     trained = parts.add_parser("train", help=about, **add)
     trained.add_argument("--out", type=Path, required=True, metavar="FILE")
     about = "option, such as rounds=2, or fit.NAME=VALUE"
-    trained.add_argument("--set", action="append", default=[], metavar="X=Y", help=about)
+    trained.add_argument(
+        "--set", action="append", type=_setting, default=[], metavar="X=Y", help=about
+    )
     about = "How far outcomes keep to its quantiles, in games that it was not trained on."
     add = described("evaluator calibrate", about, "judge.safetensors", "FILE [options]")
     calibrated = parts.add_parser("calibrate", help=about, **add)
@@ -46,6 +49,11 @@ def parser() -> argparse.ArgumentParser:
         each.add_argument("--seed", type=int, default=0, help="which games are drawn")
         each.add_argument("--out", type=Path, metavar="FILE", help="JSON to write")
     return parse
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    """Return name and value of an option; ``fit_`` stands for its section."""
+    return option(text.replace("fit.", "fit_", 1))
 
 
 def main(argv: list[str] | None = None) -> int:

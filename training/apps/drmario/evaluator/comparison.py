@@ -12,7 +12,7 @@ import numpy as np
 
 from fastenv.drmario import make_game
 from training.apps.drmario.evaluator import samples
-from training.apps.drmario.evaluator.players import is_lookahead, player_of
+from training.apps.drmario.evaluator.players import is_lookahead, is_scripted, player_of
 from training.apps.drmario.evaluator.samples import BARE, CLEARED, ENV, Games, Player
 from training.apps.drmario.seed_evaluation import cvar
 from training.evaluation.bootstrap import Resamples
@@ -97,7 +97,7 @@ def make_player(name: str, runs: Path) -> tuple[Player, Mapping[str, Any]]:
         If there is none.
     """
     bots = make_game(**BARE).bot_names
-    if name in bots or is_lookahead(name):
+    if is_scripted(name, bots, runs):
         return player_of(name), BARE
     path = Path(name) if Path(name).exists() else runs / name
     allowed = f"a bot ({', '.join(bots)}), lookahead:FILE, a run folder, or the name of one"

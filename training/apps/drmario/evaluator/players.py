@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
 from training.apps.drmario.evaluator import model
@@ -27,6 +28,22 @@ ALLOWED = "lookahead:FILE, and behind it :RISK such as :cvar0.25, :depth2, or bo
 def is_lookahead(name: str) -> bool:
     """Tell whether a name asks for the look-ahead."""
     return name.startswith(LOOKAHEAD)
+
+
+def is_scripted(name: str, bots: Collection[str], runs: Path) -> bool:
+    """Tell whether a name is that of a bot or a look-ahead, and not of a trained agent.
+
+    Raises
+    ------
+    ConfigError
+        If a bot and a run have the name.
+    """
+    if name not in bots:
+        return is_lookahead(name)
+    run = runs / name
+    allowed = f"the path {run}, or a name that either a bot or a run has"
+    require(not (run / "config.json").exists(), "who", name, allowed)
+    return True
 
 
 def lookahead(name: str) -> Player:
