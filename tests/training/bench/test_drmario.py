@@ -103,7 +103,9 @@ def test_the_comparison_is_written_as_json_and_csv(tmp_path):
     assert set(vectorised.REPEATED) <= set(lines[0])
 
 
-@pytest.mark.parametrize("wrong", [["--steps", "0"], ["--num-envs", "0"], ["--set", "level=99"]])
+@pytest.mark.parametrize(
+    "wrong", [["--steps", "0"], ["--num-envs", "0"], ["--seed", "-1"], ["--set", "level=99"]]
+)
 def test_the_comparison_refuses_what_cannot_be_measured(wrong, capsys):
     assert command.main(["--ways", "engine", *wrong]) == 2
     assert "must be" in capsys.readouterr().err

@@ -295,6 +295,7 @@ def test_used_up_budget_is_a_gap(measured):
         (["--seconds", "0"], "--seconds 0"),
         (["--floor-safety-factor", "1.5"], "--floor-safety-factor 1.5"),
         (["--check-steps", "-1"], "--check-steps -1"),
+        (["--budget-seconds", "nan"], "--budget-seconds nan"),
         (["--env", "Chess-v0"], "Chess-v0"),
         (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
         (["--resume"], "--run-id"),

@@ -101,6 +101,8 @@ def check(args: argparse.Namespace) -> None:
         raise ConfigError(
             f"--floor-safety-factor {args.floor_safety_factor}: must be above 0 and at most 1."
         )
+    if args.budget_seconds is not None and not args.budget_seconds >= 0:
+        raise ConfigError(f"--budget-seconds {args.budget_seconds}: must be at least 0.")
     if args.check_steps < 0:
         raise ConfigError(f"--check-steps {args.check_steps}: must be at least 0.")
     if args.record:

@@ -230,6 +230,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             raise ConfigError(f"--{name} {getattr(args, name)}: must be at least 1.")
     if min(args.num_envs) < 1:
         raise ConfigError(f"--num-envs {min(args.num_envs)}: must be at least 1.")
+    if args.seed < 0:
+        raise ConfigError(f"--seed {args.seed}: must be at least 0.")
     if args.out is not None:
         files.prepare("--out", args.out)
     if args.record:
