@@ -78,7 +78,9 @@ def read_json(path: Path, limit: int) -> Any:
 
 
 def parse_json(content: bytes | str, name: str) -> Any:
-    """Return the value of JSON in UTF-8, without NaN or infinities, nested at most ``MAX_DEPTH``.
+    """Return the value of JSON in UTF-8, nested at most ``MAX_DEPTH``.
+
+    It has no NaN, no infinities, and in an object no key twice.
 
     Parameters
     ----------
@@ -99,11 +101,20 @@ def parse_json(content: bytes | str, name: str) -> Any:
         convert(number)  # who reads it may make a float of it
         return int(number)
 
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise ValueError(f"{show(twice)} is twice in an object, must be there once")
+        return found
+
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         value = json.loads(
-            text, parse_constant=refuse, parse_float=convert, parse_int=convert_whole
-        )
+            text, parse_constant=refuse, parse_float=convert, parse_int=convert_whole,
+            object_pairs_hook=unique,
+        )  # fmt: skip
     except RecursionError:
         value = None
         depth = MAX_DEPTH + 1

@@ -193,6 +193,18 @@ def test_files_of_stable_retro_become_a_map(tmp_path):
     assert found["ends"]["terminated"] == f"(lives == (-1)) and ((min_ == 0) or ({sign} > 0))"
 
 
+def test_every_term_has_a_name_of_its_own(tmp_path):
+    names = ("score", "score_penalty", "time", "time_")
+    data = {"info": {name: {"address": 0xC000, "type": "u1"} for name in names}}
+    variables = {name: {"reward": k} for k, name in enumerate(names, 1)}
+    variables["score"] |= {"penalty": 9}
+    scenario = {"reward": {"variables": variables, "time": {"reward": 5}}}
+    program = written(tmp_path, import_retro(data, scenario)[0])
+    assert {name: weight for name, weight, _ in program.rewards} == {
+        "score": 1, "score_penalty": 9, "score_penalty_": 2, "time": 3, "time_": 4, "time__": 5,
+    }  # fmt: skip
+
+
 def measured(op, reference, value):
     """What stable-retro's page says of operations."""
     return {
@@ -248,6 +260,17 @@ WRONG = [
     (DATA, {"done": {"condition": "some"}}, "any or all"),
     (DATA, {"done": {"variables": {"lives": {"measurement": "now"}}}}, "absolute or delta"),
     (DATA, {"done": {"variables": {"lives": {"reference": 0.5}}}}, "reference=0.5"),
+    (DATA, {"reward": {"variables": {"lives": {"op": []}}}}, r"op=\[\] must be one of nonzero"),
+    (DATA, {"done": {"variables": {"lives": {"op": {}}}}}, r"op=\{\} must be one of nonzero"),
+    (DATA, {"reward": {"variables": {"lives": {"reward": 10**400}}}}, "must be a number from -1"),
+    (DATA, {"rewrad": {}}, "scenario: 'rewrad' is not known: there are reward, rewards, done, scr"),
+    (DATA, {"reward": {"variable": {}}}, "reward: 'variable' is not known"),
+    (DATA, {"reward": {"variables": {"lives": {"rewards": 1}}}}, "lives: 'rewards' is not known"),
+    (DATA, {"reward": {"time": {"rewards": 1}}}, r"reward\.time: 'rewards' is not known"),
+    (DATA, {"done": {"variables": {"lives": {"reward": 1}}}}, "lives: 'reward' is not known"),
+    (DATA, {"done": {"node": {}}}, "done: 'node' is not known"),
+    (DATA | {"inf": {}}, None, "data: 'inf' is not known: there are info"),
+    ({"info": {"a": DATA["info"]["min"] | {"msk": 1}}}, None, r"info\.a: 'msk' is not known"),
 ]  # fmt: skip
 
 
