@@ -12,6 +12,7 @@ import gzip
 import json
 import math
 import os
+import pathlib
 import stat
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import FileError, show, show_reason
+from fastenv.errors import ConfigError, FileError, show, show_reason
 
 Array = npt.NDArray[Any]
 Path = str | os.PathLike[str]
@@ -168,6 +169,41 @@ def check_zip(path: Path, limit: int) -> None:
     """
     with open_regular(path, limit) as file, _refuse(path, "no zip file"):
         _open_zip(file, path, limit).close()
+
+
+def prepare(flag: str, path: pathlib.Path) -> None:
+    """Make the folder of a file that a command will write, before it works for minutes.
+
+    Parameters
+    ----------
+    flag : str
+        The option that named it.
+    path : pathlib.Path
+
+    Raises
+    ------
+    ConfigError
+        If there can be no such file.
+    """
+    reason, parent = None, show_path(path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{parent} is no folder and none can be made there ({error.strerror})"
+    except ValueError:  # a character of value 0
+        reason = "there can be no file of this name"
+    else:
+        if not os.access(path.parent, os.W_OK):
+            reason = f"{parent} does not let itself be written to"
+        try:
+            if stat.S_ISDIR(path.stat().st_mode):
+                reason = "it is a folder, must be a file"
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError):  # a name that is too long
+            reason = "there can be no file of this name"
+    if reason is not None:
+        raise ConfigError(f"{flag} {show_path(path)}: cannot be written: {reason}.")
 
 
 def write_bytes(path: Path, content: bytes) -> None:
