@@ -17,7 +17,7 @@ import numpy as np
 
 import fastenv
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, FastEnvError, show
+from fastenv.errors import ConfigError, FastEnvError, UnknownOptionError, show
 from fastenv.game import Game
 from fastenv.play import play
 from fastenv.registry import make_game, short_id
@@ -73,19 +73,40 @@ def envs(_args: argparse.Namespace) -> int:
 
 
 def play_command(args: argparse.Namespace) -> int:
-    """Play in the terminal, or watch a bot; a ROM at the speed of its console."""
-    if args.rom is not None:
+    """Play in the terminal, or watch a bot; a ROM at the speed of its console.
+
+    Raises
+    ------
+    ConfigError
+        Naming options that do not apply to what is played.
+    """
+    of_rom = args.rom is not None
+    used, unused = (OF_ROM, OF_GAME) if of_rom else (OF_GAME, OF_ROM)
+    if given := [f"--{name}" for name in unused if getattr(args, name) is not None]:
+        only, how = ("not", "with") if of_rom else ("only", "without")
+        known = ", ".join(f"--{name}" for name in used)
+        raise ConfigError(
+            f"{', '.join(given)}: {only} possible with --rom; {how} it there are {known}"
+        )
+    for name, default in used.items():
+        if getattr(args, name) is None:
+            setattr(args, name, default)
+    if of_rom:
         from fastenv.gameboy.play import play_rom
 
-        names = ("window", "scale", "states", "save")
-        return play_rom(args.rom, **{name: getattr(args, name) for name in names})
+        return play_rom(args.rom, **{name: getattr(args, name) for name in OF_ROM})
     return play(args)
 
 
 def verify_command(args: argparse.Namespace) -> int:
     """Compare the backends; exit with 1 and the first difference if there is one."""
     given = {} if args.players is None else {"num_players": args.players}
-    reasons = available(make_game(args.env))
+    try:
+        reasons = available(make_game(args.env, **given))
+    except UnknownOptionError:
+        raise ConfigError(
+            f"--players {args.players}: {args.env} has no option num_players: leave it out"
+        ) from None
     backends = [name for name, reason in reasons.items() if reason is None]
     for name, reason in reasons.items():
         if reason is not None:
@@ -242,17 +263,17 @@ def _add_bench(parser: argparse.ArgumentParser) -> None:
 
 def _add_play(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--env", default="SkullKingFlat-v0", help="one of `python -m fastenv envs`")
+    add("--env", help="one of `python -m fastenv envs`")
     add("--bot", help="let this bot play")
     add("--seed", type=int)
     add("--opponent", help="of several agents: the bot that plays the others")
     about = "option of the game: level=5"
-    add("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
-    add("--delay", type=float, default=1, help="seconds between a bot's moves")
+    add("--set", action="append", type=option, metavar="X=Y", help=about)
+    add("--delay", type=float, help="seconds between a bot's moves; default 1")
     add("--rom", type=Path, help="a Game Boy ROM to play instead")
-    add("--window", action="store_true", help="play the ROM in a window")
-    add("--scale", type=int, default=4, help="of the window, 1 to 10; default 4")
-    add("--states", default="power_up", help="of the ROM: a save state, or a .sav file")
+    add("--window", action="store_true", default=None, help="play the ROM in a window")
+    add("--scale", type=int, help="of the window, 1 to 10; default 4")
+    add("--states", help="of the ROM: a save state, or a .sav file")
     add("--save", type=Path, help="of the ROM: a save state to write at the end, or a .sav file")
 
 
@@ -263,6 +284,11 @@ def _add_new_game(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout; default: here")
 
 
+# Options of `play` and their defaults: of a game, and of a ROM.
+OF_GAME: dict[str, Any] = {
+    "env": "SkullKingFlat-v0", "bot": None, "seed": None, "opponent": None, "set": (), "delay": 1,
+}  # fmt: skip
+OF_ROM: dict[str, Any] = {"window": False, "scale": 4, "states": "power_up", "save": None}
 # name -> what runs it, what it does, what adds its options, options of an example
 COMMANDS: dict[str, tuple[Any, str, Callable[[argparse.ArgumentParser], None], str]] = {
     "envs": (envs, "list environments, bots and backends", _add_nothing, ""),

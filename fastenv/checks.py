@@ -206,6 +206,30 @@ def as_seeds(
     return np.array([s is not None for s in given], np.bool_), values
 
 
+def check_seed(seed: object, n: int = 1) -> None:
+    """Refuse seeds of a view of ``n`` lanes beyond 0 to 2**64 - 1; an engine takes them modulo.
+
+    What is neither an integer nor ``n`` of them is left to who takes the seed.
+
+    Raises
+    ------
+    ConfigError
+    """
+    given = as_array("seed", seed).tolist() if isinstance(seed, np.ndarray) else seed
+    numbers: list[Any] = []
+    if whole := _is_whole(given):
+        numbers = [given]
+    elif isinstance(given, Sequence):
+        numbers = list(islice(given, n + 1))
+    most = n if whole else 1
+    wrong = [s for s in numbers if _is_whole(s) and not 0 <= int(s) <= 2**64 - most]
+    if wrong and (whole or len(numbers) == n):
+        raise ConfigError(
+            f"seed={show(seed)} is not possible: it must be from 0 to 2**64 - {most}"
+            + (f" in {n} lanes." if n > 1 else ".")
+        )
+
+
 def _is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 

@@ -374,11 +374,12 @@ class FastEnv(gymnasium.Env[Any, int]):
         Parameters
         ----------
         seed : int, optional
-            Seeds this lane's generator; without one its stream goes on (or starts from a random
-            seed).
+            Seeds this lane's generator, from 0 to 2**64 - 1; without one its stream goes on (or
+            starts from a random seed).
         options : dict, optional
             Accepted for Gymnasium's sake; nothing in it is used.
         """
+        checks.check_seed(seed)
         super().reset(seed=seed)
         if seed is None and not self._seeded:
             seed = int(self.np_random.integers(2**63))

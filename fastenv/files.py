@@ -12,6 +12,7 @@ import gzip
 import json
 import math
 import os
+import pathlib
 import stat
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -21,7 +22,7 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import FileError, show, show_reason
+from fastenv.errors import ConfigError, FileError, show, show_reason
 
 Array = npt.NDArray[Any]
 Path = str | os.PathLike[str]
@@ -78,7 +79,9 @@ def read_json(path: Path, limit: int) -> Any:
 
 
 def parse_json(content: bytes | str, name: str) -> Any:
-    """Return the value of JSON in UTF-8, without NaN or infinities, nested at most ``MAX_DEPTH``.
+    """Return the value of JSON in UTF-8, nested at most ``MAX_DEPTH``.
+
+    It has no NaN, no infinities, and in an object no key twice.
 
     Parameters
     ----------
@@ -99,11 +102,20 @@ def parse_json(content: bytes | str, name: str) -> Any:
         convert(number)  # who reads it may make a float of it
         return int(number)
 
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise ValueError(f"{show(twice)} is twice in an object, must be there once")
+        return found
+
     try:
         text = content if isinstance(content, str) else content.decode("utf-8")
         value = json.loads(
-            text, parse_constant=refuse, parse_float=convert, parse_int=convert_whole
-        )
+            text, parse_constant=refuse, parse_float=convert, parse_int=convert_whole,
+            object_pairs_hook=unique,
+        )  # fmt: skip
     except RecursionError:
         value = None
         depth = MAX_DEPTH + 1
@@ -157,6 +169,41 @@ def check_zip(path: Path, limit: int) -> None:
     """
     with open_regular(path, limit) as file, _refuse(path, "no zip file"):
         _open_zip(file, path, limit).close()
+
+
+def prepare(flag: str, path: pathlib.Path) -> None:
+    """Make the folder of a file that a command will write, before it works for minutes.
+
+    Parameters
+    ----------
+    flag : str
+        The option that named it.
+    path : pathlib.Path
+
+    Raises
+    ------
+    ConfigError
+        If there can be no such file.
+    """
+    reason, parent = None, show_path(path.parent)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = f"{parent} is no folder and none can be made there ({error.strerror})"
+    except ValueError:  # a character of value 0
+        reason = "there can be no file of this name"
+    else:
+        if not os.access(path.parent, os.W_OK):
+            reason = f"{parent} does not let itself be written to"
+        try:
+            if stat.S_ISDIR(path.stat().st_mode):
+                reason = "it is a folder, must be a file"
+        except FileNotFoundError:
+            pass
+        except (OSError, ValueError):  # a name that is too long
+            reason = "there can be no file of this name"
+    if reason is not None:
+        raise ConfigError(f"{flag} {show_path(path)}: cannot be written: {reason}.")
 
 
 def write_bytes(path: Path, content: bytes) -> None:

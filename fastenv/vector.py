@@ -215,12 +215,13 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         Parameters
         ----------
         seed : int or sequence of int, optional
-            ``s`` seeds lane ``i`` with ``s + i``; without one the lanes' streams go on.
-            ``np_random_seed`` tells the last seed of each lane.
+            ``s`` seeds lane ``i`` with ``s + i``, each from 0 to 2**64 - 1; without one the
+            lanes' streams go on. ``np_random_seed`` tells the last seed of each lane.
         options : dict, optional
             ``reset_mask``: bool, shape (n,), which lanes; at least one.
         """
         chosen = self._reset_mask(options)
+        checks.check_seed(seed, self.num_envs)
         if isinstance(seed, (int, np.integer)) and not isinstance(seed, bool):
             super().reset(seed=int(seed))
         seeds = self._fresh_seeds() if seed is None else seed

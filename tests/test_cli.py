@@ -107,6 +107,21 @@ def test_play_by_a_bot_and_by_hand(capsys, monkeypatch):
         (["play", "--env", "DrMarioPlacement-v0", "--set", "level=25"], "level=25"),
         (["play", "--env", "DrMarioPlacement-v0", "--set", "env_id=1"], "'env_id' is not an"),
         (["play", "--env", "Prospector-v0", "--set", "level=5"], "'level'"),
+        (
+            ["play", "--env", "LanternWalk-v0", "--states", "a"],
+            "--states: only possible with --rom",
+        ),
+        (["play", "--window", "--scale", "4", "--save", "a"], "--window, --scale, --save: only po"),
+        (
+            ["play", "--rom", "a.gb", "--env", "LanternWalk-v0", "--seed", "0", "--set", "level=5"],
+            "--env, --seed, --set: not possible with --rom; with it there are --window, --scale,",
+        ),
+        (["play", "--rom", "a.gb", "--bot", "random", "--delay", "1"], "--bot, --delay: not possi"),
+        (
+            ["verify", "--env", "Prospector-v0", "--seconds", "1", "--players", "2"],
+            "--players 2: Prospector-v0 has no option num_players: leave it out",
+        ),
+        (["verify", "--env", "LanternWalk-v0", "--players", "2"], "has no option num_players"),
     ],
 )
 def test_mistakes_are_one_line(capsys, args, message, monkeypatch):

@@ -51,6 +51,16 @@ def test_a_seed_also_fixes_the_episodes_after_the_first(env):
     assert all(np.array_equal(o, env.reset()[0]) for o in seconds)
 
 
+@pytest.mark.parametrize("seed", [-1, 2**64, 10**5000], ids=range(3))
+def test_a_seed_that_another_one_would_equal_is_refused(env, seed):
+    env.reset(seed=2**64 - 1)
+    before, stream = env.get_state(), env.np_random
+    with pytest.raises(fastenv.ConfigError, match=r"^seed=.*: it must be from 0 to 2\*\*64 - 1\.$"):
+        env.reset(seed=seed)
+    assert env.get_state() == before
+    assert env.np_random is stream
+
+
 def test_without_a_seed_one_is_drawn_from_np_random(env):
     env.np_random = np.random.default_rng(0)
     first, _ = env.reset()

@@ -105,6 +105,7 @@ def test_gzip_that_expands_is_refused(tmp_path):
         (b"9" * 400, "beyond what a float can be"),
         (b"\xff", "no JSON"),
         (b"", "no JSON"),
+        (b'[{"a": 1, "b": 2, "a": 1}]', "'a' is twice in an object, must be there once"),
     ],
 )
 def test_what_is_no_json(tmp_path, text, said):

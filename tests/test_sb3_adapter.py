@@ -89,6 +89,14 @@ def test_what_sb3_keeps_of_a_step_is_not_overwritten_by_the_next():
     assert venv.engine.reward.max() < 100
 
 
+@pytest.mark.parametrize("seed", [-1, 2**64 - 3])
+def test_seeds_are_those_of_the_single_environment(seed):
+    venv = batch()
+    venv.seed(seed)
+    with pytest.raises(fastenv.ConfigError, match=r"must be from 0 to 2\*\*64 - 1 in 4 lanes"):
+        venv.reset()
+
+
 @pytest.mark.parametrize("call", ["step", "reset"])
 def test_a_refused_call_leaves_the_observation_that_is_held(call):
     """The buffers take turns by what was returned, not by what was tried."""

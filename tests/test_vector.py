@@ -205,6 +205,29 @@ def test_seeds_of_lanes_are_told_as_by_sync_vector_env():
         assert ours.np_random_seed == theirs.np_random_seed
 
 
+@pytest.mark.parametrize(
+    ("seed", "most"),
+    [
+        (-1, N),
+        (2**64 - N + 1, N),
+        ([*range(1, N), -4], 1),
+        ([*[None] * (N - 1), 2**64], 1),
+        (np.arange(N) - 1, 1),
+    ],
+    ids=range(5),
+)
+def test_seeds_of_lanes_are_checked_as_single_ones(seed, most):
+    vec = FastVectorEnv(WalkGame(), N)
+    vec.reset(seed=2**64 - N)
+    before, stream = vec.get_states(), vec.np_random
+    says = rf"^seed=.*: it must be from 0 to 2\*\*64 - {most} in {N} lanes\.$"
+    with pytest.raises(fastenv.ConfigError, match=says):
+        vec.reset(seed=seed)
+    assert np.array_equal(vec.get_states(), before)
+    assert vec.np_random is stream
+    assert vec.np_random_seed[-1] == 2**64 - 1
+
+
 def test_a_pickled_vector_env_goes_on_as_the_original():
     vec, _ = pair(AutoresetMode.NEXT_STEP)
     vec.reset(seed=0)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from fastenv import checks
 from fastenv.backend import Backend
 from fastenv.engine import BatchEngine
 from fastenv.env import as_game, as_int, check_render_mode, engine_for, observation_space, shown_obs
@@ -114,6 +115,7 @@ class _View:
         self.agents = []
 
     def _restart(self, seed: int | None) -> None:
+        checks.check_seed(seed)
         self.engine.reset_many(seeds=None if seed is None else [seed])
         self.agents = [*self.possible_agents]
         if self._fields is not None:

@@ -165,6 +165,7 @@ class BatchVecEnv(VecEnv):
     def reset(self) -> Any:
         """Start an episode in every lane, with the seeds of :meth:`seed` if it was called."""
         seeds = None if all(s is None for s in self._seeds) else self._seeds
+        checks.check_seed(seeds, self.num_envs)
         obs = self._next_obs()
         self.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=self.engine.mask)
         self._reset_seeds()

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FileError, show
-from fastenv.files import read_json, write_bytes
+from fastenv.files import prepare, read_json, write_bytes
 from fastenv.gameboy import make_game
 from fastenv.gameboy.bank import make_bank
 from fastenv.gameboy.common import read_rom
@@ -33,7 +34,8 @@ BANK = """Play a ROM with random buttons, from power-up again for each state, an
 in which it stopped (docs/gameboy.md, 18). In Lantern Walk its solver presses some of them."""
 GOAL = """Capture a goal template, or replay the actions that led to one (docs/gameboy.md, 19).
 A file of actions has one line of JSON a step, a list of one number: [5]."""
-CAPTURE = "Take the actions of a file from a start state; the picture behind them is the goal."
+CAPTURE = """Take the actions of a file from a start state; the picture behind them is the goal.
+A template that is in the folder is replaced."""
 REPLAY = """Take the actions in the environment of a template: the exit status is 0 if its goal is
 reached on the way, else 1."""
 SEARCH = f"""Print the addresses whose numbers fit save states (docs/howto/own_game_ram.md). A state
@@ -81,6 +83,7 @@ def write_bank(args: argparse.Namespace) -> int:
     ):
         if value < lowest:
             raise ConfigError(f"{option} {value}: must be at least {lowest}")
+    prepare("file", args.file)
     cartridge = read_rom(args.rom)
     if args.wander and cartridge.sha256 != read_rom(OURS).sha256:
         raise ConfigError("--wander: only Lantern Walk can be walked through")
@@ -118,7 +121,8 @@ def run_goal(args: argparse.Namespace) -> int:
 
 
 def capture_goal(args: argparse.Namespace) -> int:
-    """Write the template of the picture behind some actions."""
+    """Write the template of the picture behind some actions, in place of one that is there."""
+    prepare("folder", Path(args.folder) / "goal.npy")
     names = ("rom", "states", "start_state", "pixels", "action_codec", "frames_per_step")
     options = {name: getattr(args, name) for name in (*names, "release_after_frames")}
     game = make_game(kind="pixels", stack_k=args.planes, **_with_states(options))
@@ -185,12 +189,14 @@ def run_search(args: argparse.Namespace) -> int:
     ConfigError, StateError
         What is no state with a value, or a state of another ROM.
     """
+    if args.most < 0:
+        raise ConfigError(f"--most {args.most}: must be at least 0")
     cartridge, search = read_rom(args.rom), RamSearch(args.types)
     for given in args.states:
         path, equals, text = given.rpartition("=")
         if not (path and equals):
             raise ConfigError(f"{show(given)} is not possible: it must be FILE=VALUE.")
-        value = int(text) if text.lstrip("-").isdecimal() and text.isascii() else text
+        value = int(text) if re.fullmatch(r"-?[0-9]{1,20}", text) else text
         try:
             row = load_state(path, cartridge)
         except FileError as error:
@@ -209,6 +215,7 @@ def run_import(args: argparse.Namespace) -> int:
     ConfigError
         For what no RAM map can say; nothing is written.
     """
+    prepare("--out", args.out)
     values = []
     for path in (args.data, args.scenario):
         try:

@@ -7,8 +7,7 @@ import numpy as np
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.config import SEEDED, GameBoyConfig
 from fastenv.gameboy.frames import difference
-from fastenv.gameboy.ram_fields import CARTRIDGE
-from fastenv.gameboy.ram_map import PLACES
+from fastenv.gameboy.ram_fields import CARTRIDGE, PLACES
 from fastenv.gameboy.ram_program import ENDS, Values
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import Place

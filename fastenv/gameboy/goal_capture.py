@@ -20,11 +20,11 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, FileError
 from fastenv.files import parse_json, read_regular, show_path
 from fastenv.gameboy import GameBoyGame
-from fastenv.gameboy.config import GameBoyConfig
+from fastenv.gameboy.config import MAX_COUNT, GameBoyConfig
 from fastenv.gameboy.frames import unpack
 from fastenv.gameboy.goal_template import GoalTemplate
 from fastenv.gameboy.state import state_dtype
-from fastenv.options import refusal
+from fastenv.options import check_integer, check_number, refusal
 
 Array = npt.NDArray[Any]
 TAU, K_CONSECUTIVE = 0.05, 2
@@ -79,8 +79,10 @@ def capture(
     Raises
     ------
     ConfigError
-        If ``planes`` is neither, the actions are chords, or an episode ends on the way.
+        If a number is not possible, the actions are chords, or an episode ends on the way.
     """
+    check_number("tau", tau, 0.0, 1.0)
+    check_integer("k_consecutive", k_consecutive, 1, MAX_COUNT)
     config, form = game.config, game.config.format
     if config.actions is not None:
         raise refusal("actions", config.actions, "left out: a template names its action_codec")

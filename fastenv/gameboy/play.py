@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from fastenv.errors import BackendUnavailableError, ConfigError, FastEnvError, FileError
+from fastenv.files import prepare
 from fastenv.gameboy.battery import check_battery, save_sav
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge
 from fastenv.gameboy.render import text_of
@@ -284,7 +285,8 @@ def play_rom(
     Raises
     ------
     ConfigError
-        If the scale is out of range, the file is no ROM, or there is no terminal.
+        If the scale is out of range, the file is no ROM, what is to be saved cannot be written, or
+        there is no terminal.
     BackendUnavailableError
         If the window or the terminal cannot be opened.
     """
@@ -292,6 +294,7 @@ def play_rom(
         raise ConfigError(f"--scale {scale}: must be 1 to 10")
     machine = start(rom, states)
     if save is not None:
+        prepare("--save", save)
         check_battery_of(save, machine.cartridge)
     run(machine, Window(machine.cartridge.title, scale) if window else Terminal())
     if save is not None:

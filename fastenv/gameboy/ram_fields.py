@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from fastenv.errors import ConfigError, show
 from fastenv.gameboy.expressions import COUNT, SUM, WORDS, wrap
-from fastenv.gameboy.state import Form
+from fastenv.gameboy.state import Form, Place
 from fastenv.gameboy.tables import CART_RAM, ECHO, HRAM, RAM_BANK, WRAM
 
 TYPES = re.compile(r"(?P<order>[<>|]?)(?P<form>[uidn])(?P<size>[1-8])")
@@ -20,6 +20,18 @@ BIT = "bit"
 BANKS = 16  # of RAM, the most that a cartridge has
 MAX_COUNT = 1 << 16
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
+# Name in the memory of a RAM map -> its bytes.
+PLACES = {
+    "map": (Place.MAP,),
+    "x": (Place.X,),
+    "y": (Place.Y,),
+    "facing": (Place.FACING,),
+    "dialogue": (Place.DIALOGUE,),
+    "items": (Place.ITEMS,),
+    "steps": (Place.STEPS_LOW, Place.STEPS_HIGH),
+    "stage": (Place.STAGE,),
+    "done": (Place.DONE,),
+}
 _KNOWN = ("address", "type", "bank", "bit", "count", "stride", "mask", "info")
 _ADDRESSES = (
     "an address of WRAM, $C000 to $DFFF, of HRAM, $FF80 to $FFFE, or of the cartridge's RAM, "
@@ -179,20 +191,18 @@ def read_field(name: str, entry: Any, where: str) -> RamField:
     """Return a field of a file; ``where`` names it in messages."""
     if not isinstance(entry, dict) or not {"address", "type"} <= {*entry}:
         raise ConfigError(f"{where}={show(entry)} must be an object with address and type.")
-    for key in entry:
-        if key not in _KNOWN:
-            raise ConfigError(f"{where}: {show(key)} is not known: there are {', '.join(_KNOWN)}.")
+    check_keys(entry, where, _KNOWN)
     form, size, big = read_type(entry["type"], f"{where}.type")
     is_bit = form == Form.BIT
     count = 0
     if "count" in entry:
         count = _integer(entry, "count", where, 1, MAX_COUNT)
     stride = _integer(entry, "stride", where, 1, MAX_COUNT, 1 if is_bit else size)
-    mask = _integer(entry, "mask", where, 0, 2**63 - 1, -1)
     for key, allowed in (("bit", is_bit), ("mask", not is_bit), ("stride", count)):
         if key in entry and not allowed:
             only = {"bit": "bits", "mask": "numbers", "stride": "tables, which have a count"}[key]
             raise ConfigError(f"{where}.{key}={show(entry[key])}: only {only} have one.")
+    mask = _integer(entry, "mask", where, 1, largest_mask(form, size), -1)
     info = entry.get("info", True)
     if not isinstance(info, bool):
         raise ConfigError(f"{where}.info={show(info)} must be true or false.")
@@ -201,6 +211,13 @@ def read_field(name: str, entry: Any, where: str) -> RamField:
     field = RamField(name, place, form, size, big, count, stride, bit, mask, info)
     _check_end(field, where)
     return field
+
+
+def check_keys(given: Collection[str], where: str, known: Collection[str]) -> None:
+    """Refuse an object of a file with a key that is not known."""
+    for key in given:
+        if key not in known:
+            raise ConfigError(f"{where}: {show(key)} is not known: there are {', '.join(known)}.")
 
 
 def read_type(given: Any, where: str) -> tuple[Form, int, bool]:
@@ -222,6 +239,12 @@ def read_address(value: Any) -> int | None:
     if isinstance(value, str) and re.fullmatch(r"\$[0-9A-Fa-f]{1,4}", value):
         return int(value[1:], 16)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def largest_mask(form: Form, size: int) -> int:
+    """Return the largest mask of a number: all its bits, without the sign of 64."""
+    _, high = RamField("", 0, Form.UNSIGNED if form == Form.SIGNED else form, size)._bounds()
+    return int(min(2 ** high.bit_length() - 1, 2**63 - 1))
 
 
 def _place(entry: dict[str, Any], where: str) -> int:

@@ -10,25 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, show
-from fastenv.gameboy.ram_fields import read_address
+from fastenv.gameboy.ram_fields import PLACES, read_address
 from fastenv.gameboy.ram_program import read_map
 from fastenv.gameboy.state import MAX_EVENT_BYTES, Place, state_dtype
 from fastenv.gameboy.tables import ECHO, HRAM, WRAM
 
 NOWHERE = -1
 _NEEDED = ("map", "x", "y")
-# Name in a RAM map -> its bytes.
-PLACES = {
-    "map": (Place.MAP,),
-    "x": (Place.X,),
-    "y": (Place.Y,),
-    "facing": (Place.FACING,),
-    "dialogue": (Place.DIALOGUE,),
-    "items": (Place.ITEMS,),
-    "steps": (Place.STEPS_LOW, Place.STEPS_HIGH),
-    "stage": (Place.STAGE,),
-    "done": (Place.DONE,),
-}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ backends read from the shared record.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from fastenv.errors import ConfigError, FileError, show
 from fastenv.files import read_json, show_path
 from fastenv.gameboy.expressions import Expression, Load, evaluate, parse
 from fastenv.gameboy.layout import INFO, TERMS
-from fastenv.gameboy.ram_fields import RamField, ReadByte, read_fields
+from fastenv.gameboy.ram_fields import PLACES, RamField, ReadByte, check_keys, read_fields
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.state import (
     FIELD_DTYPE,
@@ -48,6 +47,8 @@ MAX_REWARDS = 64
 MAX_WEIGHT = 1e6
 _LARGEST = 1 << 20  # bytes of a file
 _PARTS = ("fields", "rewards", "ends")
+_KNOWN = ("about", "rom_sha256", *_PARTS, "memory", "events", "size")
+_EVENTS = ("address", "bits", "rewarded")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
 
@@ -180,13 +181,20 @@ def read_map(path: str | Path) -> tuple[Any, str]:
     Raises
     ------
     ConfigError
-        If it cannot be read.
+        If it cannot be read, or has a key that is not known.
     """
     source: Any = shipped(*MAPS[str(path)]) if path in MAPS else Path(path)
+    where = f"ram_map={show_path(Path(path))!r}"
     try:
-        return read_json(source, _LARGEST), f"ram_map={show_path(Path(path))!r}"
+        value = read_json(source, _LARGEST)
     except FileError as error:
         raise ConfigError(f"ram_map: {error}") from error
+    if path not in MAPS and isinstance(value, dict):  # the data file of Lantern Walk says more
+        check_keys(value, where, _KNOWN)
+        for part, known in (("memory", PLACES), ("events", _EVENTS)):
+            if isinstance(value.get(part), dict):
+                check_keys(value[part], f"{where}: {part}", known)
+    return value, where
 
 
 def load_program(path: str | Path, kind: str) -> Program | None:
@@ -259,18 +267,19 @@ def _rewards(
                     "with value and weight."
                 )
             text, weight = entry["value"], entry.get("weight", 1.0)
-        if not _is_weight(weight):
-            raise ConfigError(
-                f"{where}: rewards.{name}.weight={show(weight)} must be a number from "
-                f"{-MAX_WEIGHT:.0f} to {MAX_WEIGHT:.0f}."
-            )
-        found.append((name, float(weight), parse(text, f"{where}: rewards.{name}", counts)))
+        weight = read_weight(weight, f"{where}: rewards.{name}.weight")
+        found.append((name, weight, parse(text, f"{where}: rewards.{name}", counts)))
     return tuple(found)
 
 
-def _is_weight(weight: Any) -> bool:
-    number = isinstance(weight, (int, float)) and not isinstance(weight, bool)
-    return number and math.isfinite(weight) and abs(weight) <= MAX_WEIGHT
+def read_weight(given: Any, where: str) -> float:
+    """Return the weight of a reward; ``where`` names it in messages."""
+    number = isinstance(given, (int, float)) and not isinstance(given, bool)
+    if number and abs(given) <= MAX_WEIGHT:
+        return float(given)
+    raise ConfigError(
+        f"{where}={show(given)} must be a number from {-MAX_WEIGHT:.0f} to {MAX_WEIGHT:.0f}."
+    )
 
 
 def _hash(data: dict[str, Any], where: str) -> str | None:

@@ -99,7 +99,10 @@ class RamSearch:
         Parameters
         ----------
         most : int
+            At least 0.
         """
+        if most < 0:
+            raise ConfigError(f"most={show(most)}: must be at least 0")
         hits = []
         for name, kept in self._kept.items():
             for index in np.flatnonzero(kept)[:most]:
@@ -111,11 +114,12 @@ class RamSearch:
 
 
 def _fits(now: Numbers, before: Numbers | None, value: int | str) -> npt.NDArray[np.bool_]:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool):
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if whole and -(2**63) <= int(value) < 2**64:
         return np.asarray(now == wrap(int(value)))
     if value not in CHANGES:
         raise ConfigError(
-            f"value={show(value)} is not possible: it must be an integer, or one of "
+            f"value={show(value)} is not possible: it must be an integer of 64 bits, or one of "
             f"{', '.join(CHANGES)}."
         )
     if before is None:

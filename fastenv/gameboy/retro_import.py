@@ -6,13 +6,14 @@ if a step is one frame.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from typing import Any
 
 from fastenv.errors import ConfigError, show
 from fastenv.gameboy.expressions import WORDS
+from fastenv.gameboy.ram_fields import check_keys
+from fastenv.gameboy.ram_program import read_weight
 
 Json = dict[str, Any]
 
@@ -26,6 +27,13 @@ _OPERATIONS = {
 }  # fmt: skip
 _TYPE = re.compile(r"([<>=|]?)([uidn])([1-8])")
 _LEFT_OUT = ("crop", "crops", "actions")  # of a scenario, for other options
+# All that stable-retro reads, for a misspelt key would leave out a reward or an end in silence.
+_SCENARIO = ("reward", "rewards", "done", "scripts", *_LEFT_OUT)
+_VARIABLE = ("address", "type", "mask")
+_REWARD = ("variables", "time", "script")
+_PAID = ("reward", "penalty")
+_DONE = ("variables", "nodes", "condition", "script")
+_MEASURED = ("measurement", "op", "reference")
 _DEPTH = 16
 
 
@@ -48,6 +56,7 @@ def import_retro(data: Any, scenario: Any = None) -> tuple[Json, list[str]]:
         return found, []
     if not isinstance(scenario, dict):
         raise ConfigError(f"scenario={show(scenario)} must be an object.")
+    check_keys(scenario, "scenario", _SCENARIO)
     if scenario.get("scripts"):
         raise ConfigError("scenario.scripts: scripts cannot be taken over.")
     left_out = [f"scenario.{key}" for key in _LEFT_OUT if key in scenario]
@@ -70,6 +79,7 @@ def _fields(data: Any) -> tuple[dict[str, str], Json]:
     info = data.get("info") if isinstance(data, dict) else None
     if not isinstance(info, dict):
         raise ConfigError("data: it must be an object with info, an object of variables.")
+    check_keys(data, "data", ("info",))
     names: dict[str, str] = {}
     fields: Json = {}
     for variable, entry in info.items():
@@ -81,6 +91,7 @@ def _fields(data: Any) -> tuple[dict[str, str], Json]:
             raise ConfigError(f"{where}: another variable is called {show(name)}: rename one.")
         if not isinstance(entry, dict) or not {"address", "type"} <= {*entry}:
             raise ConfigError(f"{where}={show(entry)} must be an object with address and type.")
+        check_keys(entry, where, _VARIABLE)
         names[variable] = name
         fields[name] = {"address": entry["address"], "type": _type(entry["type"], where)}
         if "mask" in entry:
@@ -101,12 +112,23 @@ def _type(given: Any, where: str) -> str:
     return (">" if order == ">" else "<") + form + size
 
 
-def _measured(variable: str, spec: Any, names: Mapping[str, str], where: str, default: str) -> str:
-    """Return the expression of a variable as a scenario measures it."""
+def _measured(
+    variable: str,
+    spec: Any,
+    names: Mapping[str, str],
+    where: str,
+    default: str,
+    *known: str,
+) -> str:
+    """Return the expression of a variable as a scenario measures it.
+
+    It has the keys of a measurement, and those that are ``known`` beside them.
+    """
     if variable not in names:
         raise ConfigError(f"{where}: data has no variable {show(variable)}.")
     if not isinstance(spec, dict):
         raise ConfigError(f"{where}={show(spec)} must be an object.")
+    check_keys(spec, where, (*_MEASURED, *known))
     measurement = spec.get("measurement", default)
     if measurement not in ("absolute", "delta"):
         raise ConfigError(f"{where}.measurement={show(measurement)} must be absolute or delta.")
@@ -116,36 +138,47 @@ def _measured(variable: str, spec: Any, names: Mapping[str, str], where: str, de
     value = names[variable] if measurement == "absolute" else f"delta({names[variable]})"
     if "op" not in spec:
         return value
-    if spec["op"] not in _OPERATIONS:
-        known = ", ".join(_OPERATIONS)
-        raise ConfigError(f"{where}.op={show(spec['op'])} must be one of {known}.")
+    if not isinstance(spec["op"], str) or spec["op"] not in _OPERATIONS:
+        allowed = ", ".join(_OPERATIONS)
+        raise ConfigError(f"{where}.op={show(spec['op'])} must be one of {allowed}.")
     number = f"({reference})" if reference < 0 else str(reference)
     return _OPERATIONS[spec["op"]].format(v=value, r=number)
 
 
 def _rewards(reward: Any, names: Mapping[str, str]) -> Json:
-    """Return the terms of a reward: one for what is above 0 and one for what is below."""
+    """Return the terms of a reward: one for what is above 0 and one for what is below.
+
+    A name that another term has gets a ``_`` behind it.
+    """
     where = "scenario.reward"
     if not isinstance(reward, dict):
         raise ConfigError(f"{where}={show(reward)} must be an object.")
     if "script" in reward:
         raise ConfigError(f"{where}.script={show(reward['script'])}: it cannot be taken over.")
+    check_keys(reward, where, _REWARD)
     found: Json = {}
+
+    def add(name: str, value: str, weight: float) -> None:
+        while name in found:
+            name += "_"
+        found[name] = {"value": value, "weight": weight}
+
     variables = _object(reward, "variables", where)
     for variable, spec in variables.items():
         at = f"{where}.variables.{variable}"
-        value = _measured(variable, spec, names, at, "delta")
+        value = _measured(variable, spec, names, at, "delta", *_PAID)
         for key, fold, suffix in (("reward", "max", ""), ("penalty", "min", "_penalty")):
             if weight := _weight(spec, key, at):
-                found[names[variable] + suffix] = {"value": f"{fold}({value}, 0)", "weight": weight}
+                add(names[variable] + suffix, f"{fold}({value}, 0)", weight)
     time = _object(reward, "time", where)
+    check_keys(time, f"{where}.time", _PAID)
     if _weight(time, "penalty", f"{where}.time"):
         raise ConfigError(
             f"{where}.time.penalty={show(time['penalty'])}: stable-retro says that it is "
             "subtracted, and never does so: give a negative reward."
         )
     if weight := _weight(time, "reward", f"{where}.time"):
-        found["time" if "time" not in found else "time_"] = {"value": "1", "weight": weight}
+        add("time", "1", weight)
     return found
 
 
@@ -157,10 +190,7 @@ def _object(owner: Json, key: str, where: str) -> Json:
 
 
 def _weight(spec: Json, key: str, where: str) -> float:
-    value = spec.get(key, 0)
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    raise ConfigError(f"{where}.{key}={show(value)} must be a number.")
+    return read_weight(spec.get(key, 0), f"{where}.{key}")
 
 
 def _done(done: Any, names: Mapping[str, str], where: str, depth: int = 0) -> str:
@@ -169,6 +199,7 @@ def _done(done: Any, names: Mapping[str, str], where: str, depth: int = 0) -> st
         raise ConfigError(f"{where}={show(done)} must be an object, at most {_DEPTH} deep.")
     if "script" in done:
         raise ConfigError(f"{where}.script={show(done['script'])}: it cannot be taken over.")
+    check_keys(done, where, _DONE)
     condition = done.get("condition", "any")
     if condition not in ("any", "all"):
         raise ConfigError(f"{where}.condition={show(condition)} must be any or all.")

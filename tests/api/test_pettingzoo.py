@@ -565,3 +565,12 @@ def test_four_players_meet_at_one_table(monkeypatch):
     points = runpy.run_module("docs.examples.table")["play"](3)
     assert list(points) == [f"player_{seat}" for seat in range(4)]
     assert points["player_0"] > points["player_3"]
+
+
+@pytest.mark.parametrize("make", [aec_env, parallel_env])
+@pytest.mark.parametrize("seed", [-1, 2**64])
+def test_seeds_are_those_of_the_single_environment(make, seed):
+    env = make(RingGame())
+    env.reset(seed=2**64 - 1)
+    with pytest.raises(fastenv.ConfigError, match=r"^seed=.*: it must be from 0 to 2\*\*64 - 1\.$"):
+        env.reset(seed=seed)

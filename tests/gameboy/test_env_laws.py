@@ -359,6 +359,28 @@ def test_a_goal_is_captured_and_replayed(tmp_path, capsys):
 
 
 @needs_core
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--tau", "nan"], "tau=nan is not possible: tau must be a finite number from 0.0 to 1.0."),
+        (["--tau", "inf"], "tau=inf"),
+        (["--tau", "-1"], "tau=-1.0"),
+        (["--k-consecutive", "0"], "k_consecutive must be an integer from 1 to "),
+        (["--k-consecutive", "-9999"], "k_consecutive=-9999"),
+    ],
+)
+def test_a_goal_that_nothing_could_load_is_not_written(tmp_path, capsys, options, says):
+    trace, folder = tmp_path / "trace", tmp_path / "goal"
+    trace.write_text("[6]\n", encoding="utf-8")
+    assert main(["goal", "capture", str(folder), "--actions", str(trace), *options]) == 2
+    assert says in capsys.readouterr().err
+    assert not folder.exists() or not [*folder.iterdir()]
+    assert main(["goal", "capture", str(trace), "--actions", str(trace)]) == 2
+    assert "folder " in (said := capsys.readouterr().err)
+    assert "cannot be written" in said
+
+
+@needs_core
 def test_reward_of_a_goal_is_what_the_page_says():
     engine = engine_of(4, kind="goal", stack_k=2, max_steps=3, start_state=None)
     goal = engine.game.common.goal_planes

@@ -123,6 +123,11 @@ def test_a_save_that_is_not_possible_is_refused_before_the_game(tmp_path, monkey
     assert "the cartridge keeps nothing" in capsys.readouterr().err
     assert play.main(["--states", "none.sav"]) == 2
     assert "the cartridge keeps nothing" in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    for place, why in ((".", "it is a folder, must be a file"), ("file/a.state", "is no folder")):
+        assert play.main(["--save", place]) == 2
+        assert f"--save {place}: cannot be written: " in (said := capsys.readouterr().err)
+        assert why in said
 
 
 @needs_core

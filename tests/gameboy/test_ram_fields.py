@@ -24,7 +24,7 @@ from fastenv.gameboy.expressions import (
     parse,
     wrap,
 )
-from fastenv.gameboy.ram_fields import CARTRIDGE, read_field
+from fastenv.gameboy.ram_fields import CARTRIDGE, largest_mask, read_field, read_type
 from fastenv.gameboy.ram_map import load_ram_map
 from fastenv.gameboy.ram_program import MAPS, load_program
 from fastenv.gameboy.ram_search import decode
@@ -267,6 +267,12 @@ BAD_FIELDS = [
     ({"type": "u1", "stride": 3}, "only tables"), ({"type": "bit", "bit": 8}, "bit=8"),
     ({"type": "u1", "count": 0}, "count=0"), ({"type": "u1", "count": True}, "count=True"),
     ({"type": "u1", "count": 70_000}, "count=70000"), ({"type": "u1", "mask": "$xy"}, "mask="),
+    ({"type": "u1", "mask": 0}, r"mask=0 must be an integer from 1 to 255\."),
+    ({"type": "u1", "mask": "$1FF"}, r"mask='\$1FF' must be an integer from 1 to 255\."),
+    ({"type": "i1", "mask": 256}, r"from 1 to 255\."),
+    ({"type": "<n2", "mask": 256}, r"from 1 to 255\."),  # twice 15, a ten and a one: 165
+    ({"type": "d1", "mask": 256}, r"from 1 to 255\."),
+    ({"type": ">u8", "mask": -1}, rf"from 1 to {2**63 - 1}\."),
     ({"type": "u1", "size": 3}, "'size' is not known"), ({"type": "u1", "info": 1}, "info=1"),
 ]  # fmt: skip
 
@@ -290,7 +296,10 @@ def write_map(folder, value):
 
 BAD_MAPS = [
     ([], "must be an object with fields, rewards, ends"),
-    ({"other": 1}, "neither fields, rewards nor ends"), ({"fields": []}, "fields=.* must be"),
+    ({"about": ""}, "neither fields, rewards nor ends"), ({"fields": []}, "fields=.* must be"),
+    (GOOD | {"reward": {"a": "lives"}}, "'reward' is not known: there are about, rom_sha256"),
+    (GOOD | {"memory": {"item": "$C000"}}, "memory: 'item' is not known: there are map, x, y, fac"),
+    (GOOD | {"events": {"reward": [0]}}, "events: 'reward' is not known: there are address, bits"),
     ({"fields": {"1up": GOOD["fields"]["lives"]}}, "'1up' is no name"),
     ({"fields": {"sum": GOOD["fields"]["lives"]}}, "'sum' is no name"),
     ({"fields": {"start_state": GOOD["fields"]["lives"]}}, "a column of the environment"),
@@ -429,7 +438,7 @@ kinds = st.one_of(
     ),
     st.builds(lambda bit: {"type": "bit", "bit": bit}, st.integers(0, 7)),
 )  # fmt: skip
-masks = st.one_of(st.just({}), st.builds(lambda mask: {"mask": mask}, st.integers(0, LARGEST)))
+masks = st.one_of(st.just({}), st.builds(lambda mask: {"mask": mask}, st.integers(1, LARGEST)))
 
 
 @st.composite
@@ -440,6 +449,9 @@ def maps(draw):
         entry = draw(places) | draw(kinds)
         if entry["type"] != "bit":
             entry |= draw(masks)
+        if "mask" in entry:
+            largest = largest_mask(*read_type(entry["type"], "type")[:2])
+            entry["mask"] = entry["mask"] % largest + 1
         if COUNTS[name]:
             entry |= {"count": COUNTS[name], "stride": draw(st.integers(1, 7))}
         fields[name] = entry

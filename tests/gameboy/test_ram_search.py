@@ -75,7 +75,14 @@ def test_a_number_ends_with_the_memory_in_which_it_begins():
 
 
 @pytest.mark.parametrize(
-    ("value", "says"), [("bigger", "'bigger'"), (1.5, "1.5"), (True, "True"), ("more", "no row")]
+    ("value", "says"),
+    [
+        *(("bigger", "'bigger'"), (1.5, "1.5"), (True, "True"), ("more", "no row")),
+        *(
+            (2**64, f"{2**64} is not possible: it must be an integer of 64"),
+            (-(2**63) - 1, "of 64"),
+        ),
+    ],
 )
 def test_wrong_values_are_refused(value, says):
     with pytest.raises(ConfigError, match=says):
@@ -91,6 +98,8 @@ def test_wrong_types_are_refused(types):
 def test_rows_of_other_machines_are_refused():
     search = RamSearch(["u1"])
     search.keep(machine(), 1)
+    with pytest.raises(ConfigError, match="most=-1: must be at least 0"):
+        search.found(-1)
     with pytest.raises(ConfigError, match="another cartridge"):
         search.keep(power_up_row(build(b"")), 1)
     with pytest.raises(ConfigError, match="one row of a Game Boy"):
@@ -126,10 +135,14 @@ def test_the_command_searches_save_states(tmp_path, capsys):
     assert '{"address": "$C101", "type": "u1"' in capsys.readouterr().out
     assert main(["ram", "search", given[0], given[0][:-1] + "99", "--types", "u1"]) == 1
     for wrong, says in (("x.state", "FILE=VALUE"), ("no.state=3", "cannot be read"),
-                        (given[0] + "x", "must be an integer")):  # fmt: skip
+                        (given[0] + "x", "must be an integer"),
+                        (f"{tmp_path}/0.state=--5", "value='--5' is not possible"),
+                        (f"{tmp_path}/0.state={'9' * 5000}", "must be an integer")):  # fmt: skip
         capsys.readouterr()
         assert main(["ram", "search", wrong]) == 2
         assert says in capsys.readouterr().err
+    assert main(["ram", "search", given[0], "--most", "-3"]) == 2
+    assert capsys.readouterr() == ("", "error: --most -3: must be at least 0\n")
 
 
 @needs_core
@@ -193,6 +206,18 @@ def test_files_of_stable_retro_become_a_map(tmp_path):
     assert found["ends"]["terminated"] == f"(lives == (-1)) and ((min_ == 0) or ({sign} > 0))"
 
 
+def test_every_term_has_a_name_of_its_own(tmp_path):
+    names = ("score", "score_penalty", "time", "time_")
+    data = {"info": {name: {"address": 0xC000, "type": "u1"} for name in names}}
+    variables = {name: {"reward": k} for k, name in enumerate(names, 1)}
+    variables["score"] |= {"penalty": 9}
+    scenario = {"reward": {"variables": variables, "time": {"reward": 5}}}
+    program = written(tmp_path, import_retro(data, scenario)[0])
+    assert {name: weight for name, weight, _ in program.rewards} == {
+        "score": 1, "score_penalty": 9, "score_penalty_": 2, "time": 3, "time_": 4, "time__": 5,
+    }  # fmt: skip
+
+
 def measured(op, reference, value):
     """What stable-retro's page says of operations."""
     return {
@@ -248,6 +273,17 @@ WRONG = [
     (DATA, {"done": {"condition": "some"}}, "any or all"),
     (DATA, {"done": {"variables": {"lives": {"measurement": "now"}}}}, "absolute or delta"),
     (DATA, {"done": {"variables": {"lives": {"reference": 0.5}}}}, "reference=0.5"),
+    (DATA, {"reward": {"variables": {"lives": {"op": []}}}}, r"op=\[\] must be one of nonzero"),
+    (DATA, {"done": {"variables": {"lives": {"op": {}}}}}, r"op=\{\} must be one of nonzero"),
+    (DATA, {"reward": {"variables": {"lives": {"reward": 10**400}}}}, "must be a number from -1"),
+    (DATA, {"rewrad": {}}, "scenario: 'rewrad' is not known: there are reward, rewards, done, scr"),
+    (DATA, {"reward": {"variable": {}}}, "reward: 'variable' is not known"),
+    (DATA, {"reward": {"variables": {"lives": {"rewards": 1}}}}, "lives: 'rewards' is not known"),
+    (DATA, {"reward": {"time": {"rewards": 1}}}, r"reward\.time: 'rewards' is not known"),
+    (DATA, {"done": {"variables": {"lives": {"reward": 1}}}}, "lives: 'reward' is not known"),
+    (DATA, {"done": {"node": {}}}, "done: 'node' is not known"),
+    (DATA | {"inf": {}}, None, "data: 'inf' is not known: there are info"),
+    ({"info": {"a": DATA["info"]["min"] | {"msk": 1}}}, None, r"info\.a: 'msk' is not known"),
 ]  # fmt: skip
 
 
@@ -271,5 +307,12 @@ def test_the_command_writes_a_map(tmp_path, capsys):
     assert main([*given, "--scenario", str(tmp_path / "scenario.json")]) == 0
     assert "left out: scenario.crop" in capsys.readouterr().out
     assert load_program(tmp_path / "map.json", "pixels").end("terminated") == 5
-    assert main(["ram", "import", str(tmp_path / "none.json"), "--out", "x"]) == 2
+    assert main(["ram", "import", str(tmp_path / "none.json"), "--out", str(tmp_path / "x")]) == 2
     assert "cannot be read" in capsys.readouterr().err
+    for command, name in (
+        (["ram", "import", str(tmp_path / "data.json"), "--out"], "--out"),
+        (["bank"], "file"),
+    ):
+        assert main([*command, str(tmp_path)]) == 2
+        said = f"error: {name} {tmp_path}: cannot be written: it is a folder, must be a file.\n"
+        assert capsys.readouterr().err == said

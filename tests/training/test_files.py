@@ -22,7 +22,9 @@ def test_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(ConfigError, match=r"^--out .*/file/x: cannot be written: .*/file is no"):
         files.prepare("--out", tmp_path / "file/x")
-    with pytest.raises(ConfigError, match=r"^--out .*: cannot be written: it is a folder\."):
+    with pytest.raises(
+        ConfigError, match=r"^--out .*: cannot be written: it is a folder, must be a file\."
+    ):
         files.prepare("--out", tmp_path)
 
 
@@ -66,5 +68,6 @@ def test_commands_refuse_before_they_work(command, flags, tmp_path, capsys):
 def test_report_says_where_it_cannot_be_written(finished, tmp_path, capsys):
     assert report.main([str(finished), "--out", str(tmp_path)]) == 2
     assert (
-        capsys.readouterr().err == f"error: --out {tmp_path}: cannot be written: it is a folder.\n"
+        capsys.readouterr().err
+        == f"error: --out {tmp_path}: cannot be written: it is a folder, must be a file.\n"
     )

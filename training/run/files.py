@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import sys
 from io import BufferedReader
 from pathlib import Path
@@ -14,48 +13,15 @@ from typing import Any, cast
 
 import psutil
 
-from fastenv.errors import ConfigError, FileError
-from fastenv.files import open_regular, show_path
+from fastenv.errors import FileError
+from fastenv.files import open_regular
+from fastenv.files import prepare as prepare
 from fastenv.files import read_json as read_bounded
 from fastenv.files import sync_folder as sync_folder
 from fastenv.files import write_bytes as write_bytes
 
 MOST_JSON = 1 << 25  # bytes; values take up to twenty times as many
 MOST_DIGITS = 9  # of the id of a process
-
-
-def prepare(flag: str, path: Path) -> None:
-    """Make the folder of a file that a command will write, before it works for minutes.
-
-    Parameters
-    ----------
-    flag : str
-        The option that named it.
-    path : Path
-
-    Raises
-    ------
-    ConfigError
-        If there can be no such file.
-    """
-    reason, parent = None, show_path(path.parent)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        reason = f"{parent} is no folder and none can be made there ({error.strerror})"
-    except ValueError:  # a character of value 0
-        reason = "there can be no file of this name"
-    else:
-        if not os.access(path.parent, os.W_OK):
-            reason = f"{parent} does not let itself be written to"
-        try:
-            reason = "it is a folder" if stat.S_ISDIR(path.stat().st_mode) else reason
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError):  # a name that is too long
-            reason = "there can be no file of this name"
-    if reason is not None:
-        raise ConfigError(f"{flag} {show_path(path)}: cannot be written: {reason}.")
 
 
 def write_text(path: Path, text: str) -> None:

@@ -32,6 +32,7 @@ MOST = 2**31 - 1  # clears that may be asked for
 SEEDS = 2**16
 PATIENCE = 30.0  # seconds to wait for another process that writes
 APPLICATION, VERSION = 0x44724D54, 1
+HEADER = b"SQLite format 3\0"
 T = TypeVar("T")
 
 NAMES = "level, speed, seed, sequence_sig, frames, spawns, updated_at, run_id, trace"
@@ -137,11 +138,24 @@ class BestTimes:
         _require(_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
         self.path, self.keep = path, keep
         with self._named():
-            if path.exists() and not path.is_file():
-                said = f"{show_path(path)} cannot be used as a store of times"
-                raise RecordError(f"{said}: it is no regular file.")
+            self._check_kind()
             self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._prepare()
+
+    def _check_kind(self) -> None:
+        """Refuse a file of something else, of which SQLite takes those of a few bytes for new."""
+        if not self.path.exists():
+            return
+        reason = "" if self.path.is_file() else "it is no regular file"
+        if not reason:
+            with open(self.path, "rb") as file:
+                head = file.read(len(HEADER))
+            if head not in (b"", HEADER):
+                reason = "it must be empty or a database of SQLite"
+        if reason:
+            raise RecordError(
+                f"{show_path(self.path)} cannot be used as a store of times: {reason}."
+            )
 
     def _prepare(self) -> None:
         with self._writing():

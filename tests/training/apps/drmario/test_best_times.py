@@ -194,6 +194,21 @@ def test_a_file_that_is_damaged_while_it_is_open_is_refused_by_name(tmp_path, wh
             ASKED[what](opened)
 
 
+@pytest.mark.parametrize("content", [b"x", b"\0", b"SQLite format 3", b"x" * 5000])
+def test_a_file_of_something_else_stays_as_it_is(tmp_path, content):
+    path = tmp_path / "notes.txt"
+    path.write_bytes(content)
+    with pytest.raises(RecordError, match=r"notes\.txt cannot .*: it must be empty or a database"):
+        BestTimes(path)
+    assert path.read_bytes() == content
+
+
+def test_an_empty_file_becomes_a_store(tmp_path):
+    (tmp_path / "times.sqlite").touch()
+    with BestTimes(tmp_path / "times.sqlite") as made:
+        assert made.add(CLEARS) > 0
+
+
 def test_half_a_placement_is_damage(store):
     store.add(CLEARS)
     with sqlite3.connect(store.path) as file:
