@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, machine
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.registry import DEFAULT_ENVS
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--max-steps", type=int, default=30_000)
     parse.add_argument("--enforce-protocol-expectations", action="store_true")
     parse.add_argument("--run-id", help="default: protocol and the time")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add_runs(parse)
     parse.add_argument("--output-path", type=Path, help="default: <runs>/<run id>.json")
     return parse
 

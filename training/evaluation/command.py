@@ -6,10 +6,10 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastenv.errors import FastEnvError
+from training.run.command_line import add_runs
 from training.run.names import split_names
 
 if TYPE_CHECKING:  # the help of a command need not wait for it
@@ -47,7 +47,7 @@ def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
     about = "sets, separated by commas; default the game's choice"
     parse.add_argument("--opponents", metavar="NAMES", help=about)
     parse.add_argument("--name", default=name, help="of the report, and what runs begin with")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add_runs(parse)
 
 
 def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[str]) -> list[str]:
