@@ -37,7 +37,9 @@ def test_a_folder_is_tried_and_not_asked(tmp_path, monkeypatch):
     assert (tmp_path / "kept").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", ["a" * 250, "a" * 300, "a" * 20_000, "a/" * 3000 + "x", "a\0b", "a\0b/c"])
+@pytest.mark.parametrize(
+    "name", ["a" * 250, "a" * 300, "a" * 20_000, "a/" * 3000 + "x", "a\0b", "a\0b/c"]
+)
 def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name):
     with pytest.raises(ConfigError, match="cannot be written: ") as refused:
         files.prepare("--out", tmp_path / name)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, machine
 from training.run.command_line import add_runs, new_parser
+from training.run.names import PLAIN, is_plain
+from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 
 if TYPE_CHECKING:
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> bool:
     more = {"seed": args.base_seed, "time_max": args.time_max}
     asked |= {name: value for name, value in more.items() if value is not None}
     run_id = args.run_id or "protocol-" + machine.now().replace(":", "")
+    require(is_plain(run_id), "--run-id", run_id, PLAIN)
     target = args.output_path or args.runs / f"{run_id}.json"
     if target.exists():
         raise ConfigError(f"{target} is there already: choose another --output-path.")
