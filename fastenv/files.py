@@ -8,6 +8,7 @@ for it is taken. What is written replaces a file in one step.
 
 from __future__ import annotations
 
+import errno
 import gzip
 import json
 import math
@@ -193,17 +194,24 @@ def prepare(flag: str, path: pathlib.Path) -> None:
     except ValueError:  # a character of value 0
         reason = "there can be no file of this name"
     else:
-        if not os.access(path.parent, os.W_OK):
-            reason = f"{parent} does not let itself be written to"
-        try:
-            if stat.S_ISDIR(path.stat().st_mode):
-                reason = "it is a folder, must be a file"
-        except FileNotFoundError:
-            pass
-        except (OSError, ValueError):  # a name that is too long
-            reason = "there can be no file of this name"
+        reason = _why_not(path)
     if reason is not None:
         raise ConfigError(f"{flag} {show_path(path)}: cannot be written: {reason}.")
+
+
+def _why_not(path: pathlib.Path) -> str | None:
+    """Return why a file cannot be written to a folder that is there, None if it can be."""
+    trial = path.parent / f".tmp-{os.getpid()}-{path.name}"  # what `write_bytes` begins with
+    try:
+        if path.is_dir():
+            return "it is a folder, must be a file"
+        trial.touch()  # to ask for permission is not enough: root has it everywhere
+        trial.unlink()
+    except (OSError, ValueError) as error:
+        if isinstance(error, ValueError) or error.errno == errno.ENAMETOOLONG:
+            return "there can be no file of this name"
+        return f"{show_path(path.parent)} does not let itself be written to ({error.strerror})"
+    return None
 
 
 def write_bytes(path: Path, content: bytes) -> None:

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -60,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     add("--max-mem-delta", type=int, default=2**20, metavar="BYTES", help=about)
     add("--enforce", action="store_true", help="exit 1 if a bar is missed")
     add("--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show")
-    add("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add_runs(parse)
     add("--record", action="store_true", help="make it the record of its kind in benchmarks/")
     about = "exit 1 if slower than the newest record allows"
     add("--enforce-floor", action="store_true", help=about)

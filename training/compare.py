@@ -94,6 +94,7 @@ def _compare(words: list[str]) -> None:
     from training.evaluation.equal_time import fit_to_time
     from training.evaluation.protocols import get_protocol
     from training.evaluation.variants import plan
+    from training.run import files
 
     onto = None if args.onto is None else EarlierComparison.read(args.onto)
     trainings = plan(args, check_config, onto)
@@ -101,10 +102,11 @@ def _compare(words: list[str]) -> None:
     target = args.runs / f"{args.name}.json"
     command = shlex.join(["python", "-m", "training", "compare", *words])
     about: dict[str, Any] = {"name": args.name, "command": command}
+    options = evaluation_of(args, config)
+    files.prepare("--name", target)
     if args.core_seconds is not None:
         trainings = fit_to_time(trainings, args.core_seconds, args.runs)
         about["core_seconds"] = args.core_seconds
-    options = evaluation_of(args, config)
     report = run_comparison(trainings, options, args.runs, target, about, onto)
     console = tables.console()
     paired.show(console, report, get_protocol(config.env))

@@ -17,7 +17,7 @@ from fastenv.__main__ import option
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from training.run import files, machine
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.names import is_search, split_names
 from training.run.registry import DEFAULT_ENVS
 
@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--checkpoint", metavar="NAME", help=about)
     parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
     parse.add_argument("--replays", type=int, help="best episodes to record")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    add_runs(parse)
     about = "opponent sets where players meet, by commas"
     parse.add_argument("--opponents", metavar="NAMES", help=about)
     cards = parse.add_argument_group("games that are played in matches")
@@ -132,7 +132,7 @@ def play_table(args: argparse.Namespace) -> None:
     from training.evaluation import tables
     from training.policies import contest
 
-    players = contest.load_players([args.run, *args.against], Path(args.runs))
+    players = contest.load_players([args.run, *args.against], args.runs)
     games = 1000 if args.games is None else args.games
     options = dict(args.set or ())
     found = contest.contest(players, games, env=args.env, options=options, seed=args.seed or 0)
@@ -153,7 +153,7 @@ def play_beside(args: argparse.Namespace) -> None:
     """Let trained agents and bots of a game for one play the same episodes."""
     from training.run.folder import RunFolder
 
-    root = Path(args.runs)
+    root = args.runs
     run = RunFolder.find(args.run, root)
     options, asked = _settings(args, run.config, (*_OF_RUNS, *_OF_BOTS[:2], *_OF_TABLES, "env"))
     if args.output_path is not None:
@@ -168,20 +168,20 @@ def play_beside(args: argparse.Namespace) -> None:
 
 def meets_nobody(args: argparse.Namespace) -> bool:
     """Tell whether who is evaluated is the agent of a game for one."""
-    folders = Path(args.run), Path(args.runs) / args.run
+    folders = Path(args.run), args.runs / args.run
     if is_search(args.run) or not any(folder.is_dir() for folder in folders):
         return False
     from training.evaluation.beside import is_for_one
     from training.run.folder import RunFolder
 
-    return is_for_one(RunFolder.find(args.run, Path(args.runs)).config.env)
+    return is_for_one(RunFolder.find(args.run, args.runs).config.env)
 
 
 def evaluate_run(args: argparse.Namespace) -> None:
     """Evaluate a run with the options of a command line over those of its config."""
     from training.run.folder import RunFolder
 
-    run = RunFolder.find(args.run, Path(args.runs))
+    run = RunFolder.find(args.run, args.runs)
     options, asked = _settings(args, run.config, (*_OF_BOTS, *_OF_TABLES, "env"))
     from training.evaluation import tables
     from training.evaluation.run_evaluation import evaluate
@@ -198,7 +198,7 @@ def evaluate_search(args: argparse.Namespace) -> None:
     from training.policies.load import find
     from training.search import agent
 
-    found = agent.load(args.run, Path(args.runs), checkpoint=args.checkpoint, member=args.member)
+    found = agent.load(args.run, args.runs, checkpoint=args.checkpoint, member=args.member)
     if isinstance(found.base, str):
         raise ConfigError(
             f"{args.run}: {found.base} is no trained agent; a bot that searches is evaluated by "

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.folder import RunFolder
 from training.run.options import require
 
@@ -46,7 +46,7 @@ def _write_hub(args: argparse.Namespace) -> int:
         require(args.checkpoint is None, "--checkpoint", args.checkpoint, "left out: there is none")
         copy_network(network, args.hub)
     else:
-        run = RunFolder.find(args.run, Path(args.runs))
+        run = RunFolder.find(args.run, args.runs)
         export_for_hub(run, args.hub, args.checkpoint, half=args.half, values=args.values)
     for file in sorted(args.hub.iterdir()):
         print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
@@ -69,7 +69,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--values", action="store_true", help=values)
     parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
     parse.add_argument("--member", type=int, help="with --onnx: network of an ensemble, from 1")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    add_runs(parse)
     return parse
 
 
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if args.hub is not None:
             return _write_hub(args)
-        run = RunFolder.find(args.run, Path(args.runs))
+        run = RunFolder.find(args.run, args.runs)
         if args.onnx:
             for name in ("half", "values"):
                 given = getattr(args, name)

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 
 ABOUT = """\
 Compare runs on one page, those that differ in their seed alone as a group too; folders of "evaluate
@@ -24,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     about = 'run folders, names of some under --runs, or folders of "evaluate seeds"'
     parse.add_argument("run", nargs="+", help=about)
     parse.add_argument("--out", type=Path, default=Path("report.html"), help="the page to write")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add_runs(parse)
     parse.add_argument("--title", help="default what is compared")
     return parse
 

@@ -12,7 +12,6 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import yaml
@@ -52,7 +51,7 @@ def options(
         name = args.name or (load_file(args.config).get("name") if args.config else None)
         if not isinstance(name, str):
             raise RunError("--resume needs the --name of the run to go on with.")
-        run = RunFolder.open(Path(args.runs) / name)
+        run = RunFolder.open(args.runs / name)
         run.continue_with(merge_layers(args, run.config.to_dict()))
     return run, merge_layers(args, {}, say) if run is None else run.config
 
@@ -72,7 +71,7 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
     lanes = trainers.get_module(config.trainer).make_lanes(config)
     if run is None:
         check_run(config, lanes.engines[0])
-        run = RunFolder.create(Path(args.runs), config)
+        run = RunFolder.create(args.runs, config)
     return run, lanes
 
 
@@ -114,7 +113,8 @@ def main(argv: list[str] | None = None) -> int:
             raise
         console = tables.console()
         if not outcome.finished:
-            runs = "" if args.runs == "runs" else f" --runs {shlex.quote(args.runs)}"
+            root = str(args.runs)
+            runs = "" if root == "runs" else f" --runs {shlex.quote(root)}"
             console.print(
                 f"stopped at {outcome.steps:,} decisions; go on with "
                 f"--name {run.name} --resume{runs}",

@@ -10,7 +10,7 @@ from typing import Any
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -46,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--delay", type=float, help="seconds of a decision in the terminal")
     parse.add_argument("--out", type=Path, help="write a film: .gif or .mp4")
     parse.add_argument("--fps", type=float, default=1.0, help="pictures a second of a film")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    add_runs(parse)
     return parse
 
 

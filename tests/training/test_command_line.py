@@ -49,6 +49,20 @@ def test_help_fits_a_screen_and_has_an_example(words, capsys, monkeypatch):
         assert f"  {words[0]} {part} " in shown
 
 
+def test_runs_are_never_in_a_folder_without_a_name(capsys):
+    asked = 0
+    for words in (*EVERY, *INNER):
+        with pytest.raises(SystemExit, match="0"):
+            main([*words, "--help"])
+        if "--runs" in capsys.readouterr().out:
+            with pytest.raises(SystemExit, match="2"):
+                main([*words, "--runs", ""])
+            said = "argument --runs: '' is not possible: it must be the path of a folder\n"
+            assert capsys.readouterr().err.endswith(said), words
+            asked += 1
+    assert asked >= 16
+
+
 def test_help_imports_nothing_that_takes_long():
     """One child asks for all: what the first has imported that it should not is told of it."""
     program = """

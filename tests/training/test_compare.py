@@ -486,7 +486,16 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
         (VARIANTS, ["--games", "0"], "evaluation.games=0"),
         (VARIANTS, ["--opponents", "martians"], "martians"),
         (VARIANTS, ["--total-steps", "0"], "total_steps=0"),
+        ([*VARIANTS, "--with", "total_steps=5k"], ["--total-steps", "9k"], "left to --total-steps"),
+        ([*VARIANTS, "--with", "total_steps=5"], ["--core-seconds", "9"], "left to --core-seconds"),
+        (
+            [*VARIANTS, "--with", "env=Prospector-v0"],
+            ["--env", "SkullKingFlat-v0"],
+            "env='Prospector-v0' is not possible: env must be left to --env.",
+        ),
         (VARIANTS, ["--core-seconds", "0"], "--core-seconds=0.0 is not possible"),
+        (VARIANTS, ["--core-seconds", "1e300"], "more than 0 and at most 60,000,000"),
+        (VARIANTS, ["--core-seconds", "9", "--games", "0"], "evaluation.games=0"),
         (VARIANTS, ["--core-seconds", "9", "--total-steps", "9"], "left out with --core-seconds"),
         ([*VARIANTS, "--set", "trainer=hier"], ["--core-seconds", "9"], "whose iterations"),
         (VARIANTS, ["--name", "../x"], "name='../x-base-3' is not possible"),
@@ -496,3 +505,13 @@ def test_nonsense_is_refused_with_nothing_written(compare, tmp_path, capsys, var
     assert compare(tmp_path, *flags, variants=variants) == 2
     assert says in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(compare, tmp_path, capsys):
+    (tmp_path / "t.json").mkdir()
+    assert compare(tmp_path) == 2
+    assert "t.json: cannot be written: it is a folder, must be a file." in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.json"]
+    (tmp_path / "file").touch()
+    assert compare(tmp_path / "file") == 2
+    assert "file is no folder" in capsys.readouterr().err

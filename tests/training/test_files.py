@@ -1,5 +1,6 @@
 """Where commands write: refused before any work if nothing can be written there."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -28,7 +29,19 @@ def test_place_that_cannot_be_written_is_named(tmp_path):
         files.prepare("--out", tmp_path)
 
 
-@pytest.mark.parametrize("name", ["a" * 300, "a" * 20_000, "a/" * 3000 + "x", "a\0b", "a\0b/c"])
+def test_a_folder_is_tried_and_not_asked(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda *_: True)  # as root has it
+    with pytest.raises(ConfigError, match=r"^--out /proc/x\.json: cannot be written: /proc "):
+        files.prepare("--out", Path("/proc/x.json"))
+    (tmp_path / "kept").write_text("mine")
+    files.prepare("--out", tmp_path / "kept")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert (tmp_path / "kept").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 250, "a" * 300, "a" * 20_000, "a/" * 3000 + "x", "a\0b", "a\0b/c"]
+)
 def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name):
     with pytest.raises(ConfigError, match="cannot be written: ") as refused:
         files.prepare("--out", tmp_path / name)

@@ -115,6 +115,7 @@ def test_existing_run_or_report_is_not_overwritten(report, capsys, tmp_path):
         (["--set", "env=SkullKingFlat-v0"], "SkullKingFlat-v0"),
         (["--set", "mask_schedule=[{action: 99, ticks: 1}]"], "mask_schedule.action=99"),
         (["--time-max", "0"], "time_max"),
+        (["--run-id", "../x"], "--run-id='../x' is not possible"),
     ],
 )
 def test_bad_request_is_refused(tmp_path, capsys, flags, says):

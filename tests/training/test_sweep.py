@@ -111,6 +111,58 @@ def test_trial_that_was_interrupted_goes_on(sweep, tmp_path, monkeypatch):
     assert trial["value"] == 2.5
 
 
+@pytest.mark.parametrize(
+    ("varied", "flags", "says"),
+    [
+        (["env=[SkullKingWorker-v0, SkullKingFlat-v0]"], [], "env must be left to --env."),
+        (["seed=[1, 2]"], [], "seed must be left to --seeds."),
+        (["name=[a, b]"], [], "name must be left to --name."),
+        (["total_steps=100..200"], [], "total_steps must be left to --total-steps."),
+        (["foo=1..2"], [], "'foo' is not an option"),
+        (["ppo.foo=[1, 2]"], [], "'ppo.foo' is not an option"),
+        (["env_options.foo=1..2"], [], "'foo' is not an option"),
+        (["ppo.n_epochs=0..8"], [], "ppo.n_epochs=0 is not possible"),
+        (["ppo.n_epochs=[2, x]"], [], "ppo.n_epochs='x' is not possible"),
+        (["ppo.learning_rate=-1e-3..1e-3"], [], "ppo.learning_rate=-0.001 is not possible"),
+        (["torch_threads=1..2000"], [], "torch_threads=2000 is not possible"),
+        (["ppo.n_epochs=1..2"], ["--trials", "0"], "--trials=0 is not possible"),
+        (["ppo.n_epochs=1..2"], ["--set", "seed=4"], "seed must be left to --seeds."),
+        (["ppo.n_epochs=1..2"], ["--name", "../x"], "name='../x-0-3' is not possible"),
+    ],
+)
+def test_what_no_trial_could_have_is_refused_first(sweep, tmp_path, capsys, varied, flags, says):
+    given = [word for text in varied for word in ("--vary", text)]
+    assert sweep(tmp_path, *flags, varied=given) == 2
+    error = capsys.readouterr().err
+    assert says in error
+    assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"garbage", b"garbage\n", b"3\n", b"{}\n", b'{"op_code": 99}\n', b"\xff\n"]
+)
+def test_what_is_no_journal_is_left_as_it_is(sweep, tmp_path, capsys, content):
+    path = tmp_path / "s.journal"
+    path.mkdir() if content is None else path.write_bytes(content)
+    assert sweep(tmp_path) == 2
+    error = capsys.readouterr().err
+    assert "s.journal is " in error
+    assert error.count("\n") == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["s.journal"]
+    assert content is None or path.read_bytes() == content
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_the_work(sweep, tmp_path, capsys):
+    (tmp_path / "s.json").mkdir()
+    assert sweep(tmp_path) == 2
+    assert "s.json: cannot be written: it is a folder, must be a file." in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+    (tmp_path / "file").touch()
+    assert sweep(tmp_path / "file") == 2
+    assert "file is no folder" in capsys.readouterr().err
+
+
 def test_options_that_do_not_go_together_fail_alone(sweep, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(trials, "value_of", lambda config, options, root: 1.0)
     varied = ["--vary", "ppo.batch_size=[64, 63]"]

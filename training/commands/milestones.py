@@ -10,7 +10,7 @@ from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, machine
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.folder import RunFolder
 
 ABOUT = """\
@@ -35,7 +35,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--seed", type=int, help="evaluation seed")
     parse.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
     parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    add_runs(parse)
     return parse
 
 
@@ -74,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
         from training.evaluation import tables
         from training.evaluation.protocols import get_protocol
 
-        runs = [RunFolder.find(name, Path(args.runs)) for name in args.run]
+        runs = [RunFolder.find(name, args.runs) for name in args.run]
         check(runs, args.out)
         names = ("games", "seed", "bids")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}

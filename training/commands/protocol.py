@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, machine
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
+from training.run.names import PLAIN, is_plain
+from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--max-steps", type=int, default=30_000)
     parse.add_argument("--enforce-protocol-expectations", action="store_true")
     parse.add_argument("--run-id", help="default: protocol and the time")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add_runs(parse)
     parse.add_argument("--output-path", type=Path, help="default: <runs>/<run id>.json")
     return parse
 
@@ -77,6 +79,7 @@ def run(args: argparse.Namespace) -> bool:
     more = {"seed": args.base_seed, "time_max": args.time_max}
     asked |= {name: value for name, value in more.items() if value is not None}
     run_id = args.run_id or "protocol-" + machine.now().replace(":", "")
+    require(is_plain(run_id), "--run-id", run_id, PLAIN)
     target = args.output_path or args.runs / f"{run_id}.json"
     if target.exists():
         raise ConfigError(f"{target} is there already: choose another --output-path.")

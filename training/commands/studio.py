@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from fastenv.errors import FastEnvError
 from training.run import machine
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -21,7 +20,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("studio", ABOUT, "--port 8765")
     parse.add_argument("--port", type=int, default=8765, help="default 8765; 0 takes a free one")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add_runs(parse)
     return parse
 
 

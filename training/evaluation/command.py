@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fastenv.errors import FastEnvError
+from training.run.command_line import add_runs
 from training.run.names import split_names
 
 if TYPE_CHECKING:  # the help of a command need not wait for it
@@ -47,7 +47,7 @@ def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
     about = "sets, separated by commas; default the game's choice"
     parse.add_argument("--opponents", metavar="NAMES", help=about)
     parse.add_argument("--name", default=name, help="of the report, and what runs begin with")
-    parse.add_argument("--runs", type=Path, default=Path("runs"), help="folder of all runs")
+    add_runs(parse)
 
 
 def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[str]) -> list[str]:
@@ -64,6 +64,37 @@ def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[st
     given = {"config": file, "env": args.env, "total-steps": args.total_steps}
     flags = [f"--{name}={value}" for name, value in given.items() if value is not None]
     return [*flags, *(f"--set={text}" for text in options)]
+
+
+def refuse_options(given: Sequence[str], left: Mapping[str, str]) -> None:
+    """Refuse options that a command decides itself, and would write over without a word.
+
+    Parameters
+    ----------
+    given : sequence of str
+        ``OPTION=VALUE``.
+    left : mapping of str to str
+        What each option, or a section of them, is left to, such as ``--seeds``.
+
+    Raises
+    ------
+    ConfigError
+        Names the first of them.
+    """
+    from training.run.config_files import parse_assignments
+    from training.run.folder import flatten
+    from training.run.options import require
+
+    for option, value in flatten(parse_assignments(given)).items():
+        for name, flag in left.items():
+            require(not f"{option}.".startswith(f"{name}."), option, value, f"left to {flag}")
+
+
+def left_to_flags(args: argparse.Namespace) -> dict[str, str]:
+    """Return the options that flags of a command over seeds decide, and these flags."""
+    given = {"env": "--env"} if args.env is not None else {}
+    given |= {"total_steps": "--total-steps"} if args.total_steps is not None else {}
+    return {"seed": "--seeds", "name": "--name", **given}
 
 
 def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:

@@ -6,7 +6,6 @@ speed of each variant is measured first, in a short training of its own, and its
 
 from __future__ import annotations
 
-import math
 import statistics
 import sys
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
 from training.run.options import require
 
+MOST_SECONDS = 60_000_000  # two years; no training is as long, and its decisions are countable
 ITERATIONS = 9  # of a measurement; the first, which compiles, does not move their median
 
 
@@ -43,8 +43,8 @@ def fit_to_time(trainings: Sequence[Training], seconds: float, root: Path) -> li
     ConfigError
         For seconds that are none, or a trainer whose iterations differ in what they do.
     """
-    allowed = "more than 0 and finite"
-    require(0 < seconds < math.inf, "--core-seconds", seconds, allowed)
+    allowed = f"more than 0 and at most {MOST_SECONDS:,}"
+    require(0 < seconds <= MOST_SECONDS, "--core-seconds", seconds, allowed)
     for each in trainings:
         words = "one whose iterations all do the same with --core-seconds"
         require(each.config.EQUAL_ITERATIONS, "trainer", each.config.trainer, words)

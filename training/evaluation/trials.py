@@ -3,26 +3,28 @@
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError
-from training.evaluation.command import evaluation_of, train_flags
+from fastenv.errors import ConfigError, FastEnvError, UnknownOptionError
+from fastenv.files import open_regular
+from training.evaluation.command import evaluation_of, left_to_flags, refuse_options, train_flags
 from training.evaluation.comparison import find_begun
 from training.evaluation.over_seeds import parse_seeds, train_to_end
 from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trained import AGENT
-from training.run import machine, plain_yaml
+from training.run import files, machine, plain_yaml
 from training.run.config import RunConfig
 from training.run.finite import TrainingError
 from training.run.folder import RunFolder
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
-from training.run.options import canonical_json, require
+from training.run.options import canonical_json, check_value, require
 from training.run.sections import EvaluationConfig
 
 try:
@@ -40,6 +42,10 @@ except ImportError as error:
     raise ImportError("A sweep needs Optuna: pip install '.[sweep]'.") from error
 
 
+LEFT = {"env": "--env", "total_steps": "--total-steps", "seed": "--seeds", "name": "--name"}
+MOST_BYTES = 1 << 30  # of a journal
+
+
 # -- what is varied --------------------------------------------------------------------------------
 
 
@@ -54,7 +60,7 @@ def space(assignments: list[str]) -> dict[str, BaseDistribution]:
     Raises
     ------
     ConfigError
-        For a text that is none of these, or an option that is there twice.
+        For a text that is none of these, or an option that is there twice or left to a flag.
     """
     found: dict[str, BaseDistribution] = {}
     for text in assignments:
@@ -62,6 +68,7 @@ def space(assignments: list[str]) -> dict[str, BaseDistribution]:
         require(name not in found, "--vary", name, "an option of its own")
         found[name] = _between(text, values)
     require(bool(found), "--vary", None, "given once or more")
+    refuse_options(assignments, LEFT)
     return found
 
 
@@ -95,9 +102,13 @@ def _number(text: str) -> int | float | None:
 
 
 def config_of(
-    args: argparse.Namespace, number: int, params: Mapping[str, Any], seed: int
+    args: argparse.Namespace,
+    number: int,
+    params: Mapping[str, Any],
+    seed: int,
+    say: Callable[[str], None] | None = None,
 ) -> RunConfig:
-    """Return the run of a trial with one seed.
+    """Return the run of a trial with one seed; ``say`` as of :func:`merge_layers`.
 
     Raises
     ------
@@ -107,7 +118,38 @@ def config_of(
     options = [*args.set, *(f"{name}={value}" for name, value in params.items())]
     flags = train_flags(args, args.config, options)
     flags += [f"--name={args.name}-{number}-{seed}", f"--seed={seed}"]
-    return merge_layers(train_parser().parse_args(flags), {})
+    return merge_layers(train_parser().parse_args(flags), {}, say)
+
+
+def check_space(
+    args: argparse.Namespace,
+    varied: Mapping[str, BaseDistribution],
+    usual: RunConfig,
+    check: Callable[[RunConfig], None],
+) -> None:
+    """Refuse what is no option, and choices or ends that an option cannot have.
+
+    What does not go together with other options fails in its trials: they may vary too.
+
+    Raises
+    ------
+    ConfigError
+    """
+    for name, between in varied.items():
+        if isinstance(between, CategoricalDistribution):
+            values = [json.loads(str(choice)) for choice in between.choices]
+        else:
+            assert isinstance(between, IntDistribution | FloatDistribution)
+            values = [between.low, between.high]
+        for value in values:
+            check_value(type(usual), name, value)
+        params = {name: canonical_json(values[0])}
+        try:
+            check(config_of(args, 0, params, usual.seed, say=lambda _: None))
+        except UnknownOptionError:
+            raise
+        except ConfigError:
+            continue
 
 
 # -- trials ----------------------------------------------------------------------------------------
@@ -146,16 +188,16 @@ def search(
     KeyboardInterrupt
         If it was told to stop.
     """
+    require(args.trials >= 1, "--trials", args.trials, "at least 1")
     varied, seeds = space(args.vary), parse_seeds(args.seeds)
+    refuse_options(args.set, left_to_flags(args))
     usual = config_of(args, 0, {}, seeds[0])
     require(not usual.members, "trainer", usual.trainer, "one of a single network")
     check(usual)
     options = evaluation_of(args, usual)
-    args.runs.mkdir(parents=True, exist_ok=True)
-    storage = JournalStorage(JournalFileBackend(str(args.runs / f"{args.name}.journal")))
-    study = optuna.create_study(
-        storage=storage, study_name=args.name, direction="maximize", load_if_exists=True
-    )
+    check_space(args, varied, usual, check)
+    files.prepare("--name", args.runs / f"{args.name}.json")
+    study = open_study(args.runs / f"{args.name}.journal", args.name)
     asked = {
         "base": canonical_json({k: v for k, v in usual.to_dict().items() if k != "name"}),
         "vary": sorted(args.vary),
@@ -170,6 +212,31 @@ def search(
     while (trial := _next(study, varied, args.trials)) is not None:
         _make(study, trial, args, options, seeds, say)
     return study
+
+
+def open_study(path: Path, name: str) -> optuna.Study:
+    """Return the study of a journal, which is made if it is not there.
+
+    Raises
+    ------
+    ConfigError, FileError
+        If something else is there, which is left as it is.
+    """
+    damaged = f"{path} is no journal of a sweep, or damaged: choose another --name."
+    try:
+        if path.exists():
+            with open_regular(path, MOST_BYTES) as file:
+                for line in file:  # Optuna does not look at the last one, and writes behind it
+                    if not line.endswith(b"\n") or not isinstance(json.loads(line), dict):
+                        raise ConfigError(damaged)
+        storage = JournalStorage(JournalFileBackend(str(path)))
+    except FastEnvError:
+        raise
+    except (AssertionError, LookupError, TypeError, ValueError) as error:
+        raise ConfigError(damaged) from error
+    return optuna.create_study(
+        storage=storage, study_name=name, direction="maximize", load_if_exists=True
+    )
 
 
 def _next(study: optuna.Study, varied: dict[str, BaseDistribution], trials: int) -> Any:

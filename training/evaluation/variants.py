@@ -8,12 +8,17 @@ import shlex
 from collections.abc import Callable
 
 from fastenv.errors import ConfigError
-from training.evaluation.command import Variant, evaluation_of, train_flags
+from training.evaluation.command import (
+    Variant,
+    evaluation_of,
+    left_to_flags,
+    refuse_options,
+    train_flags,
+)
 from training.evaluation.comparison import EarlierComparison, Training, settings
 from training.evaluation.over_seeds import parse_seeds
 from training.evaluation.protocols import get_protocol
 from training.run.config import RunConfig
-from training.run.config_files import parse_assignments
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import require
@@ -76,9 +81,8 @@ def plan(
 def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training:
     file = variant.file or args.config
     given = (*args.set, *variant.options)
-    for name in ("seed", "name"):
-        free = name not in parse_assignments(given)
-        require(free, name, parse_assignments(given).get(name), "left to --seeds and --name")
+    timed = {} if args.core_seconds is None else {"total_steps": "--core-seconds"}
+    refuse_options(given, {**left_to_flags(args), **timed})
     flags = train_flags(args, file, given)
     flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
     flags.append("--no-evaluation")

@@ -27,10 +27,10 @@ from training.evaluation.tables import format_interval
 from training.policies.contest import Player, load_players, play_group
 from training.policies.guests import Table
 from training.policies.policy import Policy
-from training.run import games
+from training.run import files, games
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
-from training.run.options import require
+from training.run.options import canonical_json, require
 from training.run.seeds import MATCH_SEEDS
 
 SCRATCH, AGENT, SEARCH = "scratch", "agent", "search"
@@ -38,6 +38,10 @@ WAYS = (SCRATCH, AGENT, SEARCH)
 UNTIL, SHARE = 0.25, 0.25  # of a run in which the agent is imitated, and of its decisions
 WORLDS = 64
 RESAMPLES = 2000
+ORIGIN = ("command", "created", "git_rev", "dirty", "host", "versions")  # of a row that is kept
+_ROW = {"wins", "points", "points_gained"}
+_ROWS = {SEARCH: _ROW | {"cpu_ms_per_decision"}}
+_TRAINED = _ROW | {"steps", "core_minutes", "runs"}
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,19 @@ class Measured:
     def deals(self) -> int:
         """Each is played once in every rotation of the seats."""
         return -(-self.games // self.table.seats.count)
+
+    def record(self) -> dict[str, Any]:
+        """Return what is played, as JSON values."""
+        seats = self.table.seats.count
+        return {
+            "agent": self.agent,
+            "env": self.table.env,
+            "options": dict(self.table.options),
+            "seats": seats,
+            "games": self.deals * seats,
+            "first_seed": MATCH_SEEDS + self.seed,
+            "even_share": 1 / seats,
+        }
 
     def play(self, response: Player | None) -> tuple[np.ndarray, float | None]:
         """Return the points of all seats (deals, rotations, seats) and the response's cost.
@@ -239,7 +256,86 @@ def search_name(agent: str, policy: Policy | None, env: str, given: str | None) 
     return f"search:{agent},{given}"
 
 
+def left_to(table: Table, ways: Sequence[str]) -> dict[str, str]:
+    """Return the options that a response does not take from anybody, and what says them.
+
+    Parameters
+    ----------
+    table : Table
+    ways : sequence of str
+    """
+    said = {"env": "--env", "seed": "--seeds", "name": "--name"}
+    said["total_steps"] = "--total-steps or --core-minutes"
+    said[f"env_options.{table.seats.opponents}"] = "AGENT"
+    said |= {f"env_options.{name}": "the table of AGENT" for name in table.options}
+    return said | ({"expert": "--ways agent"} if AGENT in ways else {})
+
+
 # -- all of it -------------------------------------------------------------------------------------
+
+
+def keep_ways(
+    path: Path, measured: Measured, ways: Sequence[str], length: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what stays of the record that is there, if one is: rows of other ways, with origin.
+
+    Parameters
+    ----------
+    path : Path
+        Of the record.
+    measured : Measured
+    ways : sequence of str
+        Those that are measured now.
+    length : mapping
+        ``core_minutes`` and ``total_steps`` of the trainings.
+
+    Returns
+    -------
+    kept : dict
+        Row by way.
+    length : dict
+        That of all trainings in the record.
+
+    Raises
+    ------
+    ConfigError
+        For another file than a record of responses to this agent, or one whose rows do not go
+        together with those that are asked for.
+    """
+    if not path.exists():
+        return {}, dict(length)
+    earlier, ours = _read_record(path, measured), measured.record()
+    origin = {name: earlier[name] for name in ORIGIN if name in earlier}
+    rows = earlier["ways"].items()
+    kept = {way: {"from": origin, **row} for way, row in rows if way not in ways}
+    stays = f"that of {path} with its {' and '.join(kept)}, or --name another"
+    for name, flag in {"games": "--games", "first_seed": "--seed"}.items():
+        as_asked = not kept or earlier.get(name) == ours[name]
+        require(as_asked, flag, getattr(measured, flag.strip("-")), stays)
+    before = {name: earlier.get(name) for name in length}
+    trained = [way for way in kept if way != SEARCH]
+    if not trained:
+        return kept, dict(length)
+    if set(ways) != {SEARCH}:
+        flag = "--core-minutes" if length["total_steps"] is None else "--total-steps"
+        value = next((each for each in length.values() if each is not None), None)
+        require(before == length, flag, value, stays)
+    return kept, before
+
+
+def _read_record(path: Path, measured: Measured) -> dict[str, Any]:
+    """Return a record of responses to the same agent; ConfigError if there is something else."""
+    found, ours = files.read_object(path), measured.record()
+    rows = found.get("ways")
+    known = isinstance(rows, dict) and all(
+        isinstance(row, dict) and way in WAYS and _ROWS.get(way, _TRAINED) <= row.keys()
+        for way, row in rows.items()
+    )
+    table = ("agent", "env", "options")
+    same = all(canonical_json(found.get(name)) == canonical_json(ours[name]) for name in table)
+    allowed = f"another one: {path} is no record of responses to {measured.agent} at this table"
+    require(known and same, "--name", path.stem, allowed)
+    return found
 
 
 def respond(
@@ -248,6 +344,7 @@ def respond(
     search: str | None,
     runs: Path,
     say: Any = lambda _: None,
+    kept: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Train what is to be trained, let all responses play, and return the record.
 
@@ -262,6 +359,8 @@ def respond(
     runs : Path
     say : callable
         Is told of each response.
+    kept : mapping, optional
+        Rows of other ways that stand in the record too; see :func:`keep_ways`.
     """
     ways: dict[str, list[dict[str, Any]]] = {}
     for each in trainings:
@@ -272,24 +371,15 @@ def respond(
         response, _ = measured.measure(player)
         ways.setdefault(each.variant, []).append({**trained, **response.record()})
         say(f"{run.name}: wins {format_interval(response.wins, 1, 100)} %")
-    found = {way: {**_over(runs_of), "runs": runs_of} for way, runs_of in ways.items()}
+    found = dict(kept or {})
+    found |= {way: {**_over(runs_of), "runs": runs_of} for way, runs_of in ways.items()}
     if search is not None:
         (player,) = load_players([search])
         response, cost = measured.measure(player)
         found[SEARCH] = {**response.record(), "name": search, "cpu_ms_per_decision": cost}
     trained_ways = {way: each for way, each in found.items() if way != SEARCH}
     strongest = max(trained_ways, key=lambda way: trained_ways[way]["wins"][0], default=None)
-    return {
-        "agent": measured.agent,
-        "env": measured.table.env,
-        "options": dict(measured.table.options),
-        "seats": measured.table.seats.count,
-        "games": measured.deals * measured.table.seats.count,
-        "first_seed": MATCH_SEEDS + measured.seed,
-        "even_share": 1 / measured.table.seats.count,
-        "strongest": strongest,
-        "ways": found,
-    }
+    return {**measured.record(), "strongest": strongest, "ways": found}
 
 
 def _over(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class Watched:
     thoughts: Thoughts | None = None
 
 
-def trained(path: str, runs: str, options: Mapping[str, Any], think: bool = False) -> Watched:
+def trained(path: str, runs: Path, options: Mapping[str, Any], think: bool = False) -> Watched:
     """Return a trained agent in the environment it was trained for.
 
     Raises
@@ -60,14 +60,14 @@ def trained(path: str, runs: str, options: Mapping[str, Any], think: bool = Fals
     from training.policies.load import load_policy, load_who
 
     if is_search(path):
-        agent = load_who(path, Path(runs))
+        agent = load_who(path, runs)
         assert not isinstance(agent, str | Policy)
         allowed = "search:RUN, or with --env search:BOT"
         require(isinstance(agent.base, Policy), "who", path, allowed)
         assert isinstance(agent.base, Policy)
         return searching(agent, _maker(agent.base, options), think)
     require(not think, "--think", think, "left out: none of them searches")
-    named = Path(path) if Path(path).exists() else Path(runs) / path
+    named = Path(path) if Path(path).exists() else runs / path
     allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
     require(named.exists(), "who", path, allowed)
     policy = load_policy(named)

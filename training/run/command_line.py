@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import textwrap
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from training.run.registry import parts_of
@@ -62,3 +63,15 @@ def new_parser(
         one game, which are registered.
     """
     return argparse.ArgumentParser(**described(command, about, example, usage, parts))
+
+
+def add_runs(parse: argparse.ArgumentParser) -> None:
+    """Add ``--runs``, the folder that runs are in by their names."""
+    parse.add_argument("--runs", type=_folder, default=Path("runs"), help="folder of all runs")
+
+
+def _folder(text: str) -> Path:
+    """Return the path of a folder; an empty one would be the folder that one is in."""
+    if not text:
+        raise argparse.ArgumentTypeError("'' is not possible: it must be the path of a folder")
+    return Path(text)

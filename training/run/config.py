@@ -7,7 +7,6 @@ A trainer derives its options from :class:`RunConfig` and registers them
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
@@ -15,6 +14,7 @@ from pydantic import field_validator, model_validator
 
 from fastenv.backend import named
 from training.run import games, machine, trainers
+from training.run.names import PLAIN, is_plain
 from training.run.options import (
     Options,
     Plain,
@@ -157,8 +157,7 @@ class RunConfig(Options):
     @field_validator("name")
     @classmethod
     def _check_name(cls, name: str | None) -> str | None:
-        plain = name is None or re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
-        require(plain, "name", name, "letters, digits, '.', '_' and '-' alone")
+        require(name is None or is_plain(name), "name", name, PLAIN)
         return name
 
     @model_validator(mode="after")

@@ -16,7 +16,7 @@ from typing import Any
 
 from fastenv.errors import show
 from training.run import games, trainers
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.config_files import load_file, merge, parse_assignments
 from training.run.folder import flatten
@@ -82,7 +82,7 @@ def parser() -> argparse.ArgumentParser:
     )
     parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
     parse.add_argument("--no-evaluation", action="store_true", help="only train")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    add_runs(parse)
     about = "print the options as YAML, and do no more"
     parse.add_argument("--print-config", action="store_true", help=about)
     about = "print the JSON schema of the options, and do no more"

@@ -1,10 +1,18 @@
-"""Names of players: bots, paths of trained agents, and ``search:WHO`` for one that searches."""
+"""Names of runs; and of players: bots, paths of trained agents, ``search:WHO`` for who searches."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 SEARCH = "search:"
+# What a run is called, or a record: a file or folder right where it is looked for.
+PLAIN = "letters, digits, '.', '_' and '-' alone, a letter or digit first"
+
+
+def is_plain(name: str) -> bool:
+    """Tell whether a run or a record can have a name; see ``PLAIN``."""
+    return re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", name) is not None
 
 
 def is_search(name: Any) -> bool:

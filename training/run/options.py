@@ -24,6 +24,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     Strict,
     ValidationError,
+    create_model,
     model_validator,
 )
 from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
@@ -315,6 +316,35 @@ def check_names(model: type[Options], values: Any) -> None:
                 for item in items:
                     if isinstance(item, Mapping):
                         check_names(inner, item)
+
+
+def check_value(model: type[Options], name: str, value: Any) -> None:
+    """Refuse a value that an option cannot have, whatever the others are.
+
+    Parameters
+    ----------
+    model : type of Options
+    name : str
+        With its section, such as ``ppo.n_steps``; what is no option of ``model`` is left alone.
+    value : object
+
+    Raises
+    ------
+    ConfigError
+    """
+    first, _, rest = name.partition(".")
+    field = model.model_fields.get(first)
+    if field is None:
+        return
+    if rest:
+        for kind in (field.annotation, *get_args(field.annotation)):
+            if isinstance(kind, type) and issubclass(kind, Options):
+                check_value(kind, rest, value)
+        return
+    parts: dict[str, Any] = {first: (field.annotation, field)}
+    alone = create_model(model.__name__, __base__=Options, **parts)
+    alone.SECTION = model.SECTION
+    alone(**{first: value})
 
 
 def _has_words(model: type[BaseModel], name: str) -> bool:

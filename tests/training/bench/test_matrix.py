@@ -300,6 +300,7 @@ def test_used_up_budget_is_a_gap(measured):
         (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
         (["--resume"], "--run-id"),
         (["--gate", "nowhere.json"], "nowhere.json"),
+        (["--run-id", "../x"], "--run-id='../x' is not possible"),
     ],
 )
 def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, flags, says):

@@ -30,7 +30,7 @@ REPEAT = {"steps", "wall_s", "cpu_s", "steps_per_s", "steps_per_cpu_s", "rss_mb"
 
 def run(out, *flags, name="one"):
     """Call the command line; return its exit status and the artefact."""
-    status = command.main([*TINY, *flags, "--run-id", name, "--out", str(out)])
+    status = command.main([*TINY, "--run-id", name, *flags, "--out", str(out)])
     path = out / f"{name}.json"
     return status, json.loads(path.read_text()) if path.exists() else None
 
@@ -131,6 +131,7 @@ def test_run_is_named_after_commit_and_time():
         (["--set", "ppo.speed=3"], "ppo.speed"),
         (["--info-columns", "nothing_such"], "nothing_such"),
         (["--pin", "x"], "--pin 'x'"),
+        (["--run-id", "../../x"], "--run-id='../../x' is not possible"),
     ],
 )
 def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, flags, says):

@@ -7,7 +7,7 @@ import pytest
 
 from tests.needs import needs_core
 from training import exploit
-from training.policies.best_response import Measured
+from training.policies.best_response import ORIGIN, Measured
 from training.policies.contest import load_players
 from training.policies.guests import find_table
 
@@ -117,7 +117,16 @@ def test_core_minutes_say_how_long(tmp_path):
         (("--core-minutes", "-1"), {"steps": None}, "--core-minutes=-1"),
         (("--env", "Prospector-v0"), {"agent": "greedy_miner"}, "players do not meet"),
         (("--set", "trainer=sb3"), {}, "it trains against one agent"),
+        (("--core-minutes", "1e300"), {"steps": None}, "more than 0 and at most 1,000,000"),
         (("--search", "worlds=0"), {}, "search.worlds=0"),
+        (("--set", "env=Prospector-v0"), {}, "env must be left to --env."),
+        (("--set", "seed=3"), {}, "seed must be left to --seeds."),
+        (("--set", "name=x"), {}, "name must be left to --name."),
+        (("--set", "total_steps=9"), {}, "must be left to --total-steps or --core-minutes."),
+        (("--set", "env_options.opponents=rule_easy"), {}, "opponents must be left to AGENT."),
+        (("--set", "env_options.deals=random"), {}, "must be left to the table of AGENT."),
+        (("--set", "expert.share=0.5", "--set", "trainer=expert"), {}, "left to --ways agent."),
+        (("--name", "../x"), {"ways": "search"}, "--name='../x' is not possible"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(tmp_path, capsys, words, changed, says):
@@ -126,3 +135,66 @@ def test_what_cannot_be_is_refused_in_a_sentence(tmp_path, capsys, words, change
     assert says in error
     assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+# -- the record that is there ----------------------------------------------------------------------
+
+
+def read(runs, name="exploit-random"):
+    return json.loads((runs / f"{name}.json").read_text())
+
+
+def test_other_ways_join_the_record(tmp_path, capsys):
+    assert run(tmp_path, ways="scratch", seeds="1") == 0
+    first = read(tmp_path)
+    assert run(tmp_path, ways="search", seeds="1", steps=256) == 0
+    both = read(tmp_path)
+    origin = {name: first[name] for name in ORIGIN}
+    assert both["ways"]["scratch"] == {**first["ways"]["scratch"], "from": origin}
+    assert list(both["ways"]) == ["scratch", "search"]
+    assert both["strongest"] == "scratch"
+    assert both["total_steps"] == 512  # of what was trained
+    capsys.readouterr()
+    assert run(tmp_path, ways="search", seeds="1") == 0
+    assert read(tmp_path)["ways"]["scratch"] == both["ways"]["scratch"]
+    assert "scratch" in capsys.readouterr().out
+    for words, changed, says in (
+        (("--games", "16"), {"ways": "search"}, "--games=16 is not possible"),
+        (("--seed", "5"), {"ways": "search"}, "--seed=5 is not possible"),
+        ((), {"ways": "agent", "steps": 256}, "--total-steps=256 is not possible"),
+        ((), {"ways": "search", "agent": "heuristic"}, "no record of responses to heuristic"),
+    ):
+        before = read(tmp_path)
+        named = ("--name", "exploit-random") if "agent" in changed else ()
+        assert run(tmp_path, *words, *named, **changed) == 2
+        error = capsys.readouterr().err
+        assert says in error
+        assert error.count("\n") == 1
+        assert read(tmp_path) == before
+    # All anew: nothing is kept that other games would not go together with.
+    assert run(tmp_path, "--games", "16", ways="scratch,search", seeds="1") == 0
+    assert read(tmp_path)["games"] == 16
+
+
+@pytest.mark.parametrize(
+    "content", ["", "garbage", "[]", '{"ways": {}}', '{"ways": {"search": 3}}', '{"runs": []}']
+)
+def test_another_file_is_not_written_over(tmp_path, capsys, content):
+    path = tmp_path / "t.json"
+    path.write_text(content)
+    assert run(tmp_path, "--name", "t", ways="search") == 2
+    error = capsys.readouterr().err
+    assert "--name='t' is not possible" in error
+    assert error.count("\n") == 1
+    assert [each.name for each in tmp_path.iterdir()] == ["t.json"]
+    assert path.read_text() == content
+
+
+def test_a_record_that_cannot_be_written_is_refused_before_the_work(tmp_path, capsys):
+    (tmp_path / "exploit-random.json").mkdir()
+    assert run(tmp_path) == 2
+    assert "cannot be written: it is a folder, must be a file." in capsys.readouterr().err
+    (tmp_path / "file").touch()
+    assert run(tmp_path / "file") == 2
+    assert "file is no folder" in capsys.readouterr().err
+    assert {each.name for each in tmp_path.iterdir()} == {"exploit-random.json", "file"}

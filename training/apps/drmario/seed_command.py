@@ -10,7 +10,7 @@ from typing import Any
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from training.apps.drmario.seed_plan import Plan
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 
 ABOUT = """\
 Every game of Dr. Mario, by level, speed and seed, is played many times by a bot or by a trained
@@ -50,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
     about = "option of the game with a bot, such as extended_inputs=True"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
     parse.add_argument("--best-times", type=Path, metavar="FILE", help="store for the clears")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    add_runs(parse)
     return parse
 
 

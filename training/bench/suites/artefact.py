@@ -11,6 +11,9 @@ from typing import Any
 from fastenv.errors import ConfigError
 from training.bench import records
 from training.bench.env_modes import medians
+from training.run import machine
+from training.run.names import PLAIN, is_plain
+from training.run.options import require
 
 SCHEMA = 1
 FOLDER = Path("artifacts/throughput")
@@ -21,6 +24,18 @@ FLAGS = ("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512v
 def new_run_id(git_rev: str | None) -> str:
     """Return the name of a run: its commit and the UTC time."""
     return (git_rev or "nocommit")[:7] + datetime.now(UTC).strftime("-%Y%m%dT%H%M%SZ")
+
+
+def choose_run_id(given: str | None) -> str:
+    """Return the name of a run: the one that is given, or a new one.
+
+    Raises
+    ------
+    ConfigError
+        If it is no name of a file.
+    """
+    require(not given or is_plain(str(given)), "--run-id", given, PLAIN)
+    return given or new_run_id(machine.revision()["git_rev"])
 
 
 def new_path(folder: Path, run_id: str) -> Path:

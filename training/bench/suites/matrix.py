@@ -348,7 +348,7 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     fastenv.make_engine(args.env, 1, backend="reference", **options)
     if "env_only" in modes:
         check_workload(args.env, args.workload)
-    run_id = args.run_id or artefact.new_run_id(machine.revision()["git_rev"])
+    run_id = artefact.choose_run_id(args.run_id)
     folder = args.out / run_id
     files.prepare("--out", args.out / f"{run_id}.json")
     if folder.exists() and (not args.resume or (folder / "matrix.json").exists()):

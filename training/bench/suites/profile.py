@@ -22,7 +22,7 @@ from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
 from training.bench.play import check_workload
 from training.bench.suites import artefact
 from training.ppo.options import PPOConfig
-from training.run import files, machine
+from training.run import files
 from training.run.config import RunConfig
 from training.run.config_files import merge, parse_assignments
 from training.run.games import get_game
@@ -246,7 +246,7 @@ def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
     modes = chosen_modes(args.modes)
     config = run_config(args)
     check(args, modes, config)
-    run_id = args.run_id or artefact.new_run_id(machine.revision()["git_rev"])
+    run_id = artefact.choose_run_id(args.run_id)
     files.prepare("--out", args.out / f"{run_id}.json")
     path = artefact.new_path(args.out, run_id)
     if args.pin is not None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
-from training.run.command_line import described, new_parser
+from training.run.command_line import add_runs, described, new_parser
 
 ABOUT = """\
 Evaluators of Dr. Mario. One says how many frames a bottle still takes, with the spread; the player
@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     compared.add_argument("--levels", type=int, nargs="+", default=[5, 10])
     compared.add_argument("--speed", default="medium")
     compared.add_argument("--games", type=int, default=500)
-    compared.add_argument("--runs", type=Path, default=Path("runs"))
+    add_runs(compared)
     for each in (calibrated, compared):
         each.add_argument("--seed", type=int, default=0, help="which games are drawn")
         each.add_argument("--out", type=Path, metavar="FILE", help="JSON to write")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -36,7 +36,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--seed", type=int, default=0, help="of the first environment")
     parse.add_argument("--speed", type=float, default=1.0, help="1 is that of the console")
     parse.add_argument("--best-times", type=Path, metavar="FILE", help="store of best times")
-    parse.add_argument("--runs", default="runs", help="folder of all runs")
+    add_runs(parse)
     return parse
 
 
@@ -59,7 +59,7 @@ def view(args: argparse.Namespace) -> None:
     if args.bot is not None:
         source = sources.make_bot_source(args.env, options, args.bot)
     elif args.policy is not None:
-        named = Path(args.runs) / args.policy
+        named = args.runs / args.policy
         path = named if not Path(args.policy).exists() and named.exists() else Path(args.policy)
         source = sources.make_policy_source(path, options)
     else:
