@@ -29,6 +29,7 @@ from tools.figures.drmario_bots import (  # noqa: E402
     bot_matches,
     every_level,
     fastest,
+    registered_times,
     strongest,
 )
 from tools.figures.games import (  # noqa: E402
@@ -144,6 +145,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "strongest": strongest,
             "bots": every_level,
             "fastest": fastest,
+            "times": registered_times,
             "matches": bot_matches,
             "learnt": beside_bots,
             "heads": lambda: trained_variants("drmario-heads.json", {"clear": "cleared"}),

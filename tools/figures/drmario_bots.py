@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 
 from tools.figures import records
 from tools.figures.records import Record, Row, interval, table
 
+TIMES, SPEEDS = "drmario-times.sqlite", ("low", "medium", "high")
 # The agent that learnt from a bot, beside bots: where it learnt, and at a level that it never saw.
 LEARNT, OTHER = "drmario-network.json", "drmario-network-level5.json"
 
@@ -97,3 +100,23 @@ def fastest() -> str:
     rows = [[*where, *frames] for where, frames in made.items()]
     heads = ("level", "speed", *(f"`S{k:03}`" for k in range(max(map(len, made.values())))))
     return f"{table(heads, rows)}\n\n{record.source}, width {record.head['width']}."
+
+
+def registered_times() -> str:
+    """Return the frames of the best clears of all registered games, by level and speed."""
+    path = records.RECORDS / TIMES
+    query = "SELECT level, speed, seed, MIN(frames) FROM clears GROUP BY level, speed, seed"
+    found: dict[int, dict[str, list[int]]] = {}
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as store:
+        for level, speed, _, frames in store.execute(query):
+            found.setdefault(level, {}).setdefault(speed, []).append(frames)
+    rows = [
+        [str(level), *(_range(found[level].get(speed, [])) for speed in SPEEDS)]
+        for level in sorted(found)
+    ]
+    games = sum(len(times) for speeds in found.values() for times in speeds.values())
+    return f"{table(('level', *SPEEDS), rows)}\n\n`benchmarks/{TIMES}`, {games:,} games."
+
+
+def _range(times: Sequence[int]) -> str:
+    return f"{sum(times) / len(times):,.0f} ({min(times):,} to {max(times):,})" if times else ""

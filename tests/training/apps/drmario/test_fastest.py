@@ -1,21 +1,23 @@
 """The beam over known pills: what it finds replays, by placements and by buttons."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
 
 from fastenv.drmario import make_game
 from fastenv.drmario.seeds import seeds_of
-from fastenv.drmario.tables import CELLS
+from fastenv.drmario.tables import CELLS, LAST_VIRUS_LEVEL, SPEEDS
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.slow import late
 from training.apps.drmario import best_times, fastest_command
-from training.apps.drmario.best_times import BestTimes
+from training.apps.drmario.best_times import MOST, BestTimes
 from training.apps.drmario.fastest import Behind, fastest_clear, replay_of
 from training.evaluation import replays
+from training.run import machine
 
 pytestmark = needs_core
 SEED = seeds_of(0)[0]
@@ -100,3 +102,35 @@ def test_the_command_names_what_it_refuses(tmp_path, capsys):
     for words in (["--levels", "0", "0"], ["--speeds", "low", "low"]):
         assert fastest_command.main(words) == 2
         assert f"{words[0]} must be different from each other" in capsys.readouterr().err
+
+
+# -- the times that are committed ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory):
+    """A copy of the committed store, which opening may write to."""
+    path = tmp_path_factory.mktemp("times") / "times.sqlite"
+    shutil.copyfile(machine.ROOT / "benchmarks" / "drmario-times.sqlite", path)
+    with BestTimes(path) as store:
+        yield store
+
+
+@pytest.mark.parametrize("speed", SPEEDS)
+def test_every_registered_game_has_a_time(committed, speed):
+    for level in range(LAST_VIRUS_LEVEL + 1):
+        cleared = {clear.seed for clear in committed.top(level, speed, MOST)}
+        assert cleared == set(seeds_of(level)), (level, speed)
+
+
+@pytest.mark.parametrize("level", [7, *late(*(n for n in range(LAST_VIRUS_LEVEL + 1) if n != 7))])
+def test_the_times_of_a_level_are_played_again(committed, level):
+    clears = [clear for speed in SPEEDS for clear in committed.top(level, speed, MOST)]
+    assert best_times.replay(clears) == [clear.sequence_sig for clear in clears]
+
+
+def test_no_committed_time_is_slower_than_that_of_the_wider_beam(committed):
+    record = json.loads((machine.ROOT / "benchmarks" / "drmario-fastest.json").read_text())
+    for game in record["games"]:
+        best = committed.best(game["level"], game["speed"], game["seed"])
+        assert best.frames <= game["frames"], game["seed_id"]
