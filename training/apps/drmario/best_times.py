@@ -32,7 +32,6 @@ MOST = 2**31 - 1  # clears that may be asked for
 SEEDS = 2**16
 PATIENCE = 30.0  # seconds to wait for another process that writes
 APPLICATION, VERSION = 0x44724D54, 1
-HEADER = b"SQLite format 3\0"
 T = TypeVar("T")
 
 NAMES = "level, speed, seed, sequence_sig, frames, spawns, updated_at, run_id, trace"
@@ -143,15 +142,16 @@ class BestTimes:
             self._prepare()
 
     def _check_kind(self) -> None:
-        """Refuse a file of something else, of which SQLite takes those of a few bytes for new."""
+        """Refuse what SQLite would take for a new store: a file of one byte.
+
+        The file is not opened for that. When it is closed again, the system takes all locks of
+        this process off it, those of its other connections too.
+        """
         if not self.path.exists():
             return
         reason = "" if self.path.is_file() else "it is no regular file"
-        if not reason:
-            with open(self.path, "rb") as file:
-                head = file.read(len(HEADER))
-            if head not in (b"", HEADER):
-                reason = "it must be empty or a database of SQLite"
+        if not reason and self.path.stat().st_size == 1:
+            reason = "it must be empty or a database of SQLite"
         if reason:
             raise RecordError(
                 f"{show_path(self.path)} cannot be used as a store of times: {reason}."
