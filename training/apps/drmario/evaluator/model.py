@@ -99,7 +99,9 @@ class Evaluator:
 
     def costs(self, seen: np.ndarray, measure: Measure) -> np.ndarray:
         """Return a measure of the frames to the clear, float32 (n,)."""
-        found: np.ndarray = self.quantiles(seen) @ measure.weights(self.head.quantiles)
+        # A product reads whole vectors, and what lies behind the last number may be anything.
+        with np.errstate(invalid="ignore"):
+            found: np.ndarray = self.quantiles(seen) @ measure.weights(self.head.quantiles)
         return found
 
     def check(self, levels: np.ndarray, speeds: np.ndarray) -> None:
