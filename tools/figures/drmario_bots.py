@@ -6,10 +6,11 @@ import sqlite3
 from collections.abc import Sequence
 from contextlib import closing
 
+from fastenv.drmario.tables import SPEEDS
 from tools.figures import records
 from tools.figures.records import Record, Row, interval, table
 
-TIMES, SPEEDS = "drmario-times.sqlite", ("low", "medium", "high")
+TIMES = "drmario-times.sqlite"
 # The agent that learnt from a bot, beside bots: where it learnt, and at a level that it never saw.
 LEARNT, OTHER = "drmario-network.json", "drmario-network-level5.json"
 

@@ -112,7 +112,7 @@ def _players(args: argparse.Namespace, who: Any) -> dict[float | None, Player]:
 def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
     """Return environment, options and player of a command line."""
     bots = fastenv.make_game(ENV).bot_names
-    if is_scripted(args.who, bots, Path(args.runs)):
+    if is_scripted(args.who, bots, args.runs):
         for name, value in args.set:
             flag = PLANNED.get(name)
             require(flag is None, f"--set {name}", value, f"left out: use {flag}")
@@ -123,7 +123,7 @@ def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
     require(not args.set, "--set", args.set, "left out with a trained agent")
     path = Path(args.who)
     if not path.exists():
-        path = Path(args.runs) / args.who
+        path = args.runs / args.who
     allowed = f"a bot ({', '.join(bots)}), a run folder, or the name of one under {args.runs}"
     require(path.exists(), "who", args.who, allowed)
     folder, name = find(path)

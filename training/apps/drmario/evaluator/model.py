@@ -99,7 +99,7 @@ class Evaluator:
 
     def costs(self, seen: np.ndarray, measure: Measure) -> np.ndarray:
         """Return a measure of the frames to the clear, float32 (n,)."""
-        # A product reads whole vectors, and what lies behind the last number may be anything.
+        # numpy has warned of an invalid value here although all numbers are finite.
         with np.errstate(invalid="ignore"):
             found: np.ndarray = self.quantiles(seen) @ measure.weights(self.head.quantiles)
         return found
