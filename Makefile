@@ -13,7 +13,7 @@ EXTENSION := build/extension
 .PHONY: train studio test slow-test rllib rllib-test docs bench gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
 
 train: $(EXTENSION)
-	$(PY) -m training train --config training/configs/main.yaml
+	$(PY) -m training train --config training/configs/skullking.yaml
 
 studio: $(EXTENSION)
 	$(PY) -m training studio

@@ -20,7 +20,7 @@ from training.evaluation.over_seeds import parse_seeds, seconds_of
 from training.run import files, machine
 from training.run.folder import RunFolder
 
-MAIN = "training/configs/main.yaml"
+MAIN = "training/configs/skullking.yaml"
 COMMAND = "python -m training train --config {0} --seed {1} --name s{1}"
 WHAT = (
     "whole games of Skull King that the trained agent wins, and scripted players in its seat on "

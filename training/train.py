@@ -1,4 +1,4 @@
-"""Train an agent: ``python -m training train --config training/configs/main.yaml``.
+"""Train an agent: ``python -m training train --config training/configs/skullking.yaml``.
 
 Options come in layers, each over the one before: defaults, ``--preset``, ``--config``, flags.
 """

@@ -8,10 +8,12 @@ import pytest
 from fastenv import ConfigError
 from tests.needs import needs_core
 from tests.training.conftest import TINY
+from training.expert.options import ExpertConfig
 from training.run.config_files import load_file
 from training.train import merge_layers, parser
 
-MAIN = Path(__file__).resolve().parents[2] / "training" / "configs" / "main.yaml"
+CONFIGS = Path(__file__).resolve().parents[2] / "training" / "configs"
+MAIN = CONFIGS / "skullking.yaml"  # of `make train`
 FULL = load_file(MAIN)
 LESS = FULL.pop("without_core")
 
@@ -31,7 +33,7 @@ def config_of(*flags, file=MAIN, base=None):
 
 def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
     config = config_of()
-    assert config.total_steps == LESS["total_steps"] < FULL["total_steps"] / 5
+    assert config.total_steps == LESS["total_steps"] < FULL["total_steps"]
     (said,) = capsys.readouterr().err.splitlines()
     change = f"total_steps {LESS['total_steps']:,} instead of {FULL['total_steps']:,}"
     assert said.startswith("no compiled core, so on numba and ")
@@ -39,10 +41,18 @@ def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
     assert "install a C compiler" in said
 
 
-def test_environment_alone_does_less_too(no_core):
-    config = merge_layers(parser().parse_args(["--env", FULL["env"]]), {})
-    assert config.total_steps == LESS["total_steps"]
-    assert config.ppo.learning_rate == FULL["ppo"]["learning_rate"]
+@pytest.mark.parametrize(
+    ("trainer", "file"), [("native", "main.yaml"), ("expert", "skullking.yaml")]
+)
+def test_environment_alone_does_less_too(no_core, trainer, file):
+    full = load_file(CONFIGS / file)
+    flags = ["--env", full["env"], "--set", f"trainer={trainer}"]
+    config = merge_layers(parser().parse_args(flags), {})
+    assert config.total_steps == full["without_core"]["total_steps"]
+    assert config.ppo.batch_size == full["ppo"]["batch_size"]
+    assert getattr(config, "expert", None) == (
+        ExpertConfig.model_validate(full["expert"]) if trainer == "expert" else None
+    )
 
 
 @needs_core
