@@ -9,7 +9,7 @@ from training import load_policy
 from training.evaluation.trained import load
 from training.policies.export import export
 from training.policies.value import find_value
-from training.run import checkpoint, machine
+from training.run import checkpoint, files, machine
 from training.run.folder import RunFolder
 from training.train import main
 
@@ -88,6 +88,26 @@ def test_nothing_is_written_over(finished, tmp_path, capsys):
     assert command.main([str(finished), str(tmp_path)]) == 2
     assert "is there already" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("flags", [[], ["--hub"]])
+def test_of_two_exports_into_one_folder_the_slower_one_is_refused(
+    finished, tmp_path, capsys, monkeypatch, flags
+):
+    place = tmp_path / "agent"
+    put, said = files.put_in_place, []
+
+    def after_another(whole, path):
+        monkeypatch.setattr(files, "put_in_place", put)
+        assert command.main([str(finished), *flags, str(place)]) == 0
+        said.append({file.name: file.read_bytes() for file in place.iterdir() if file.is_file()})
+        return put(whole, path)
+
+    monkeypatch.setattr(files, "put_in_place", after_another)
+    assert command.main([str(finished), *flags, str(place)]) == 2
+    assert capsys.readouterr().err == f"error: {place} is there already: name a new folder.\n"
+    assert {file.name: file.read_bytes() for file in place.iterdir() if file.is_file()} == said[0]
+    assert [path.name for path in tmp_path.iterdir()] == ["agent"]
 
 
 def test_both_networks_of_a_pair_are_exported(tmp_path):

@@ -179,6 +179,32 @@ def test_each_name_is_given_to_one_process(tmp_path, request):
     assert not list(tmp_path.glob(".tmp-*"))
 
 
+def test_what_a_killed_process_began_is_removed_by_the_next_and_what_lives_stays(tmp_path):
+    begin = (
+        "import pathlib, sys, time; from training.run.files import temporary_folder\n"
+        "with temporary_folder(pathlib.Path(sys.argv[1])) as made:\n"
+        "    (made / 'run').mkdir(); print(made, flush=True); time.sleep(600)"
+    )
+    processes = [started("-c", begin, tmp_path) for _ in range(2)]
+    try:
+        killed, living = (Path(process.stdout.readline().strip()) for process in processes)
+        processes[0].kill()
+        processes[0].wait()
+        empty, own, full = (tmp_path / f".tmp-{name}" for name in ("a2345678", "mine", "b2345678"))
+        for path in (empty, own, full / "somebody"):
+            path.mkdir(parents=True)  # of a process killed still earlier; and no folders of ours
+        assert RunFolder.create(tmp_path, NativeRun(name="next")).path.is_dir()
+        assert not killed.exists()
+        assert not empty.exists()
+        assert (living / "run").is_dir()
+        assert own.is_dir()
+        assert (full / "somebody").is_dir()
+    finally:
+        for process in processes:
+            process.kill()
+            process.communicate()
+
+
 @pytest.mark.parametrize("name", ["run", None])
 def test_name_that_is_taken_just_now_is_refused_or_made_up_anew(tmp_path, monkeypatch, name):
     record, others = folder._config_record, []

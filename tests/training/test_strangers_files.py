@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from functools import cache
 
@@ -10,18 +11,19 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError, FastEnvError
-from tools.mutate_files.trained import NEWEST, TRAINED, mend_run, read_run
+from tools.mutate_files.trained import NEWEST, TRAINED, make_told, mend_run, read_run
 from tools.mutate_files.worker import Files, judge
+from training import report as report_command
 from training.apps.drmario.evaluator import model
 from training.evaluation import replays
 from training.logs import run_data
 from training.run import files
 from training.run.jsonl import drop_after, read_lines
+from training.studio import report
 
 KINDS = {kind.name: kind for kind in TRAINED}
-CASES = [  # a store of best times is made by playing games
-    pytest.param(name, marks=[pytest.mark.slow] if name == "times" else []) for name in KINDS
-]
+SLOW = ("times", "told")  # games are played for it; pictures are drawn of it
+CASES = [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in KINDS]
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +62,7 @@ def test_pipes_and_devices_are_refused_at_once(originals, tmp_path, name):
             os.mkfifo(folder / path)
         found, why = judge(KINDS[name], folder)
         assert found != "crash", why
-        assert found == "refused" or "run/" in path
+        assert found == "refused" or "run/" in path or name == "told"
         shutil.rmtree(folder)
 
 
@@ -99,6 +101,33 @@ def test_lines_whose_step_is_no_number_are_left_out(run, step):
     drop_after(path, 8)
     assert {line["step"] for line in read_lines(path)} <= {0, 8}
     read_run(run)
+
+
+@pytest.mark.parametrize(
+    ("part", "text", "note"),
+    [
+        ("config.json", '{"config": {"trainer": ["native"]}}', "trainer=['native'] is left out"),
+        ("config.json", '{"config": [1], "created": 5}', "config=[1] is left out"),
+        ("config.json", "9" * 400, "config.json cannot be read"),
+        ("summary.json", '{"steps": "12"}', "steps='12' is left out, for it must be a whole"),
+        ("summary.json", "[" * 2000, "summary.json cannot be read"),
+        ("metrics.jsonl", '{"step": 4, "sps": ' + "9" * 400 + "}\n", "1 line is left out"),
+        ("metrics.jsonl", "[" * 2000 + "\n", "1 line is left out"),
+        ("evaluations.jsonl", "\n\n", "evaluations.jsonl: 2 lines are left out"),
+        ("evaluation.json", '{"matches": "all", "created": 3}', "matches='all' is left out"),
+        ("evaluation.json", '{"matches": {"results": {"a": {"trained": [1]}, "b": 3}}}', ""),
+        ("evaluation.json", '{"compared": {"c": {"trained": {"points": [true, "x"]}}}}', ""),
+    ],
+)
+def test_a_report_leaves_out_what_is_no_value_and_says_so(tmp_path, part, text, note):
+    make_told(tmp_path)
+    (tmp_path / "runs/other" / part).write_text(text)
+    paths = {name: tmp_path / "runs" / name for name in ("own", "other")}
+    page = report.page(paths)
+    shown = json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
+    assert note in " ".join(shown["sections"][0]["notes"])
+    assert [row[0]["text"] for row in shown["sections"][0]["parts"][0]["rows"]] == ["own", "other"]
+    assert report_command.main([*map(str, paths.values()), "--out", str(tmp_path / "x.html")]) == 0
 
 
 def test_leftovers_of_processes_with_impossible_ids_are_removed(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import shutil
 from pathlib import Path
@@ -136,6 +137,93 @@ def read_weights(folder: Path) -> None:
     env.close()
 
 
+# -- what is read of a run of somebody else -----------------------------------------------------
+
+TOLD = tuple(
+    f"runs/other/{name}"
+    for name in (
+        *("config.json", "metrics.jsonl", "evaluations.jsonl", "events.jsonl"),
+        *("summary.json", "evaluation.json"),
+    )
+)
+
+
+def make_told(folder: Path) -> None:
+    """Write all that a run says of itself, as two of them have said it."""
+    from training.run.config import RunConfig
+    from training.run.folder import RunFolder
+
+    interval = [0.5, 0.25, 0.75]
+    measured = {"points": [12.0, 9.5, 14.0], "win_rate": interval, "rank": None}
+    for seed, name in enumerate(("own", "other")):
+        config = RunConfig.from_mapping({**TINY, "name": name, "seed": seed})
+        run = RunFolder.create(folder / "runs", config)
+        (run.checkpoints / "latest").touch()
+        for k in range(1, 5):
+            record = {
+                **{"step": 8 * k, "wall_s": 0.5 * k, "sps": 16.0, "sps_cpu": 20.0},
+                **{"episode": {"return_mean": 0.25 * k}, "rounds": {"hit_rate": 0.5}},
+                **{"train": {"kl": 0.01, "entropy": None}, "phases": {"env": 0.1, "update": 0.4}},
+            }
+            _append(run.metrics, record)
+        results = {"points": measured["points"], "wins": 0.5}
+        _append(run.evaluations, {"step": 16, "results": results, "best": True})
+        gate = {"successes": 3, "failures": 1, "stage": 2, "interval": [0.4, 0.9]}
+        _append(run.events, {"event": "gate", "step": 16, **gate})
+        run.write_summary({"status": "finished", "steps": 32, "precision": "fp32"})
+        players = {"trained": measured, "heuristic": {"points": [8.0, 7.0, 9.0]}}
+        record = {
+            **{"env": config.env, "created": "2024-05-06T07:08:09Z", "policy": "highest legal"},
+            **{"config_sha256": config.sha256(), "intervals": "95 %", "checkpoint": "x"},
+            "matches": {
+                **{"players": 4, "games": 10, "first_seed": 0, "protocol": "all deals"},
+                "results": {"random": players, "3 x rule_hard": players},
+            },
+            "goals": {"rates": {"trained": {"overall": interval, "round_1": interval}}},
+            "episodes": {"policies": {"trained": {"intervals": {"return": interval}}}},
+            "compared": {"episodes": {"trained": {"return": interval}}},
+        }
+        (run.path / "evaluation.json").write_text(json.dumps(record), "utf-8")
+
+
+def _append(path: Path, record: dict[str, Any]) -> None:
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(record) + "\n")
+
+
+def read_told(folder: Path) -> None:
+    """Show a run beside another wherever runs are shown: in reports, curves, lists and pictures."""
+    from rich.console import Console
+
+    from training.apps.drmario.viewer.panels import Training
+    from training.evaluation.over_seeds import seconds_of
+    from training.logs import plots, run_data
+    from training.logs.dashboard import Dashboard
+    from training.run.folder import RunFolder
+    from training.run.jsonl import read_lines
+    from training.studio import forms, messages, report, runs
+    from training.studio.places import Places
+
+    places = Places(folder / "runs", folder / "pretrained")
+    listed = runs.listed(places)
+    messages.dump({"kind": "runs", "runs": listed})
+    assert {entry["name"] for entry in listed} >= {"own"}
+    messages.dump(forms.describe(TINY["env"], places))
+    paths = {name: places.find(name) for name in ("own", "other")}
+    report.page(paths)
+    messages.dump(runs.CurveReader(paths).read_all())
+    found = run_data.read_runs([*paths.values()])
+    for run in found:
+        Training.of(run).rows()
+    for draw in (plots.learning_curves, plots.phases, plots.evaluations):
+        draw(found)
+    Dashboard("other", 64, 32, Console(file=io.StringIO())).history(
+        read_lines(paths["other"] / "metrics.jsonl"),
+        read_lines(paths["other"] / "evaluations.jsonl"),
+    )
+    seconds_of(RunFolder.open(paths["other"]))
+
+
 # -- options of a run ------------------------------------------------------------------------------
 
 OPTIONS = {
@@ -264,6 +352,7 @@ def read_times(folder: Path) -> None:
 TRAINED = (
     Kind("checkpoint", make_run, read_run, changed=RUN, mend=mend_run),
     Kind("weights", make_weights, read_weights, changed=WEIGHTS, mend=mend_weights),
+    Kind("told", make_told, read_told, changed=TOLD),
     Kind("config", make_options, read_options),
     Kind("replay", make_replay, read_replay),
     Kind("evaluator", make_evaluator, read_evaluator),

@@ -107,7 +107,7 @@ class Evaluator:
         """
         saved = checkpoint.newest(self._run.checkpoints)
         until = -1 if saved is None else checkpoint.steps_of(saved)
-        known = {line["step"] for line in read_lines(self._run.evaluations) if line.get("best")}
+        known = {line.get("step") for line in read_lines(self._run.evaluations) if line.get("best")}
         kept = [checkpoint.steps_of(path) for path in checkpoint.list_whole(folder)]
         then = max((steps for steps in kept if steps <= until and steps in known), default=0)
         return sum(steps >= then for steps in kept)

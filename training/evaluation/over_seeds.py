@@ -78,6 +78,10 @@ def seconds_of(run: RunFolder) -> dict[int, dict[str, float]]:
     found: dict[int, dict[str, float]] = {}
     steps, cpu = 0, 0.0
     for record in read_lines(run.metrics):
+        if not all(
+            type(record.get(name)) in (int, float) for name in ("step", "sps_cpu", "wall_s")
+        ):
+            continue
         cpu += (record["step"] - steps) / (record["sps_cpu"] or math.inf)
         steps = record["step"]
         found[steps] = {"wall_s": record["wall_s"], "cpu_s": cpu}

@@ -14,15 +14,38 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import FastEnvError, FileError
+from fastenv.errors import FastEnvError, FileError, show
 from training.logs.run_log import flatten
 from training.run import files
 from training.run.config import RunConfig
-from training.run.jsonl import read_lines
+from training.run.jsonl import scan_lines
 
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
 PLAYERS = 4  # of a table, where a record does not say
 PARTS = ("config.json", "metrics.jsonl", "summary.json", "evaluation.json")  # of a run
+MAX_COLUMNS = 500  # of the metrics
+# What is taken from the parts of a run, and of which type it must be; null stands for nothing.
+_FIELDS: dict[str, dict[str, type]] = {
+    "config.json": {
+        **dict.fromkeys(("created", "sha256", "git_rev"), str),
+        **dict.fromkeys(("config", "versions"), dict),
+        "dirty": bool,
+    },
+    "summary.json": {
+        **dict.fromkeys(("status", "env", "trainer", "git_rev", "ppo_device"), str),
+        **dict.fromkeys(("host", "versions"), dict),
+        "steps": int,
+        "dirty": bool,
+    },
+    "evaluation.json": {
+        **dict.fromkeys(("env", "created", "config_sha256", "git_rev", "policy"), str),
+        **dict.fromkeys(("compared", "matches", "goals", "episodes", "versions"), dict),
+        "intervals": str,
+        "dirty": bool,
+    },
+}
+_OPTIONS = {"env": str, "trainer": str, "total_steps": int}
+_NAMES = {str: "a text", dict: "an object", int: "a whole number", bool: "true or false"}
 AGENT = "trained"  # what an evaluation calls the agent
 _SHARED = "decoded bids"  # a player that is the agent's, though not named after it
 
@@ -115,30 +138,41 @@ def read_run(path: Path, name: str | None = None) -> RunData:
     if not any((path / part).is_file() for part in PARTS):
         raise RunDataError(f"{path} is no run: it has none of {', '.join(PARTS)}.")
     run = read_head(path, name)
-    records = read_lines(path / "metrics.jsonl")
-    missing = [] if records else ["no metrics.jsonl, or an empty one"]
+    found = {name: scan_lines(path / name) for name in ("metrics.jsonl", "evaluations.jsonl")}
+    metrics, evaluations = found.values()
+    missing = [] if metrics.records else ["no metrics.jsonl, or an empty one"]
     return replace(
         run,
-        metrics=_columns(records),
-        evaluations=read_lines(path / "evaluations.jsonl"),
-        notes=[*run.notes, *missing],
+        metrics=_columns(metrics.records),
+        evaluations=evaluations.records,
+        notes=[*run.notes, *missing, *note_left_out({k: x.left_out for k, x in found.items()})],
     )
+
+
+def note_left_out(lines: Mapping[str, int]) -> list[str]:
+    """Return a note for each file of which lines hold no record, by its name."""
+    return [
+        f"{name}: {count:,} line{'s are' if count > 1 else ' is'} left out, for there is no record "
+        "in it"
+        for name, count in lines.items()
+        if count
+    ]
 
 
 def read_head(path: Path, name: str | None = None) -> RunData:
     """Read what there is of a run folder but its curves."""
     notes: list[str] = []
-    head = _read_object(path / "config.json", notes)
-    config = head.pop("config", {})
-    evaluation = _read_object(path / "evaluation.json", notes)
+    head = read_part(path, "config.json", notes)
+    config = head.pop("config", None) or {}
+    evaluation = read_part(path, "evaluation.json", notes)
     if config and evaluation.get("config_sha256") not in (None, *_hashes(head, config)):
         notes.append("evaluation.json was made with another config")
     return RunData(
         name=name or path.name,
         path=path,
-        config=_options(config) if isinstance(config, dict) else {},
+        config=_options(config),
         head=head,
-        summary=_read_object(path / "summary.json", notes),
+        summary=read_part(path, "summary.json", notes),
         evaluation=evaluation,
         notes=notes,
     )
@@ -152,16 +186,45 @@ def _hashes(head: Mapping[str, Any], config: Any) -> list[Any]:
     return hashes
 
 
-def _read_object(path: Path, notes: list[str]) -> dict[str, Any]:
-    if not path.exists():
-        notes.append(f"no {path.name}")
+def read_part(run: Path, part: str, notes: list[str] | None = None) -> dict[str, Any]:
+    """Return what a JSON file of a run folder holds, each known field of its type.
+
+    Parameters
+    ----------
+    run : Path
+    part : str
+        One of ``PARTS`` that is JSON.
+    notes : list of str, optional
+        Takes what is missing, and fields that are left out since they are of another type.
+    """
+    notes = [] if notes is None else notes
+    if not (run / part).exists():
+        notes.append(f"no {part}")
         return {}
     try:
-        found = files.read_json(path)
+        found = files.read_json(run / part)
     except FileError:
-        notes.append(f"{path.name} cannot be read")
+        notes.append(f"{part} cannot be read")
         return {}
-    return found if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        notes.append(f"{part} holds no object")
+        return {}
+    _drop_others(found, _FIELDS[part], part, notes)
+    if part == "config.json":
+        _drop_others(found.get("config") or {}, _OPTIONS, part, notes)
+    return found
+
+
+def _drop_others(
+    record: dict[str, Any], fields: Mapping[str, Any], part: str, notes: list[str]
+) -> None:
+    """Leave out the fields of a record that are of another type, and say so."""
+    for name, kind in fields.items():
+        value = record.get(name)
+        if value is not None and type(value) is not kind:
+            del record[name]
+            what = f"{part}: {name}={show(value)} is left out"
+            notes.append(f"{what}, for it must be {_NAMES[kind]}")
 
 
 def _options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -175,7 +238,7 @@ def _options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
     records = [record for record in records if "step" in record]
     rows = [dict(flatten(dict(record))) for record in records]
-    names = dict.fromkeys(name for row in rows for name in row)
+    names = [*dict.fromkeys(name for row in rows for name in row)][:MAX_COLUMNS]
     columns = {name: np.array([row.get(name, np.nan) for row in rows]) for name in names}
     if "train/entropy_loss" in columns and "train/entropy" not in columns:
         columns["train/entropy"] = -columns["train/entropy_loss"]
@@ -223,19 +286,38 @@ def groups_of(record: Mapping[str, Any]) -> Results:
     for what, players in mapping(record, "compared").items():
         whole = what == "episodes" or what.startswith("against ")
         group = what if whole else f"against {describe_opponents(what)}"
-        found[group] = dict(players)
+        found[group] = _players(players)
     matches = mapping(record, "matches")
     seats = matches.get("players")
     seats = seats if type(seats) is int else PLAYERS
     for opponents, players in mapping(matches, "results").items():
-        found[f"against {describe_opponents(opponents, seats)}"] = dict(players)
+        found[f"against {describe_opponents(opponents, seats)}"] = _players(players)
     goals = mapping(mapping(record, "goals"), "rates")
     if goals:
-        found["goals reached"] = dict(goals)
+        found["goals reached"] = _players(goals)
     played = mapping(mapping(record, "episodes"), "policies")
     if played:
-        found["episodes"] = {name: mapping(each, "intervals") for name, each in played.items()}
+        intervals = {name: mapping(each, "intervals") for name, each in played.items()}
+        found["episodes"] = _players(intervals)
     return found
+
+
+def _players(found: Any) -> dict[str, dict[str, Interval]]:
+    """Return the measures of players that are known; nothing of what is no record of players."""
+    players = found.items() if isinstance(found, dict) else ()
+    return {
+        player: {name: value for name, value in measures.items() if _is_measured(value)}
+        for player, measures in players
+        if isinstance(measures, dict)
+    }
+
+
+def _is_measured(value: Any) -> bool:
+    """Tell whether something is a value, with or without its interval; or nothing."""
+    if value is None:
+        return True
+    numbers = isinstance(value, list | tuple) and 1 <= len(value) <= 3
+    return numbers and all(x is None or type(x) in (int, float) for x in value)
 
 
 def compared(runs: Sequence[RunData]) -> Results:

@@ -56,7 +56,7 @@ def _read(path: Path) -> SeedsData:
     try:
         head = files.read_json(path / FILE)
         levels = head.pop("levels")
-        known = all({"level", "speed", "games", "clear"} <= record.keys() for record in levels)
+        known = all(map(_is_record, levels))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         known = False
     if not known:
@@ -64,6 +64,18 @@ def _read(path: Path) -> SeedsData:
             f"{path / FILE} has no figures by level: python -m training evaluate seeds writes them."
         )
     return SeedsData(path.name, head, levels)
+
+
+def _is_record(record: Any) -> bool:
+    """Tell whether something holds the figures of a level."""
+    whole = {"level", "games"} <= record.keys() and "clear" in record
+    risk_tau = record.get("risk_tau")
+    return (
+        whole
+        and all(type(record[name]) is int for name in ("level", "games"))
+        and isinstance(record.get("speed"), str)
+        and (risk_tau is None or type(risk_tau) in (int, float))
+    )
 
 
 def levels_of(seeds: Sequence[SeedsData]) -> list[tuple[int, str]]:

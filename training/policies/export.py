@@ -6,7 +6,6 @@ hubs of models.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -147,22 +146,22 @@ def _load(run: RunFolder, folder: Path, name: str | None) -> Trained:
 
 def _refuse_taken(folder: Path) -> None:
     if folder.exists():
-        raise RunError(f"{folder} is there already: name a new folder.")
+        raise _taken(folder)
+
+
+def _taken(folder: Path) -> RunError:
+    return RunError(f"{folder} is there already: name a new folder.")
 
 
 @contextmanager
 def _whole(folder: Path) -> Iterator[Path]:
     """Make a folder that appears under its name once all is in it."""
-    unfinished = folder.with_name(f".tmp-{os.getpid()}-{folder.name}")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
+    with files.temporary_folder(folder.parent) as aside:
+        unfinished = aside / folder.name
+        unfinished.mkdir()
         yield unfinished
-        os.rename(unfinished, folder)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
-    files.sync_folder(folder.parent)
+        if not files.put_in_place(unfinished, folder):  # another export was quicker
+            raise _taken(folder)
 
 
 def _identity(run: RunFolder, trained: Trained) -> dict[str, Any]:

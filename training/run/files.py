@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import hashlib
 import json
 import os
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 import psutil
 
@@ -73,6 +78,74 @@ def remove_leftovers(folder: Path) -> None:
             shutil.rmtree(left)
         else:
             left.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(root: Path) -> Iterator[Path]:
+    """Make a folder ``.tmp-XXXXXXXX`` in another, for what appears there once it is whole.
+
+    A lock is held in it, which the kernel lets go of however a process ends. Those of processes
+    that were killed are removed first.
+    """
+    root.mkdir(parents=True, exist_ok=True)
+    for left in root.glob(".tmp-????????"):
+        _remove_abandoned(left)
+    made, file = _make_locked(root)
+    with file:
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+
+_LOCK = ".lock"
+
+
+def _make_locked(root: Path) -> tuple[Path, IO[bytes]]:
+    """Return a new folder and its file that is locked."""
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=".tmp-", dir=root))
+        with suppress(FileNotFoundError):  # others may take it for one that was abandoned
+            file = (made / _LOCK).open("xb")
+            if _lock(file) is not False and made.exists():
+                return made, file
+            file.close()
+
+
+def _lock(file: IO[bytes]) -> bool | None:
+    """Lock a file; return whether it was free, None where files cannot be locked."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove a temporary folder unless a process holds its lock; no folder of another kind."""
+    with suppress(OSError):
+        try:
+            file = (folder / _LOCK).open("rb")
+        except FileNotFoundError:
+            folder.rmdir()  # if it is empty: a process was killed before it could lock it
+            return
+        with file:
+            if _lock(file):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def put_in_place(whole: Path, path: Path) -> bool:
+    """Rename a folder; return False if there is something of that name already."""
+    try:
+        os.rename(whole, path)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+            raise
+        return False
+    sync_folder(path.parent)
+    return True
 
 
 def sync_file(path: Path) -> None:

@@ -24,14 +24,11 @@ read it meanwhile.
 
 from __future__ import annotations
 
-import errno
 import fcntl
 import hashlib
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
@@ -140,25 +137,18 @@ class RunFolder:
         if path.exists():
             raise RunError(taken)
         named = config.replace(name=name)
-        try:
-            root.mkdir(parents=True, exist_ok=True)
-            unfinished = tempfile.TemporaryDirectory(prefix=".tmp-", dir=root)
-        except OSError as error:
-            raise RunError(f"{root} cannot hold a run: {error.strerror}.") from error
-        with unfinished as aside:
-            whole = Path(aside, name)
+        with ExitStack() as unfinished:
+            try:
+                whole = unfinished.enter_context(files.temporary_folder(root)) / name
+            except OSError as error:
+                raise RunError(f"{root} cannot hold a run: {error.strerror}.") from error
             (whole / "checkpoints").mkdir(parents=True)
             files.write_json(whole / "config.json", _config_record(named))
             files.sync_folder(whole)
-            try:
-                os.rename(whole, path)
-            except OSError as error:  # another process was quicker with this name
-                if error.errno not in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
-                    raise
+            if not files.put_in_place(whole, path):  # another process was quicker with this name
                 if config.name is None:
                     return cls.create(root, config)
-                raise RunError(taken) from error
-        files.sync_folder(root)
+                raise RunError(taken)
         return cls(path, named)
 
     @classmethod

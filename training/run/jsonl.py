@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any, NamedTuple, TextIO
 
 from fastenv.errors import FileError
 from fastenv.files import open_regular, parse_json
 from training.run import files
+
+MAX_LINE = 1 << 23  # bytes; of what a training writes, a line has some thousands
 
 
 class JsonLines:
@@ -35,23 +38,55 @@ class JsonLines:
         self._file.close()
 
 
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file of JSON lines; what is not whole is left out.
+class Lines(NamedTuple):
+    """The records of a file of JSON lines, and the number of lines that hold none."""
 
-    So is what has a ``step`` that is no number. A file that is not there has none.
+    records: list[dict[str, Any]]
+    left_out: int
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines; see :func:`parse_line` for what is left out.
+
+    A file that is not there has none.
     """
+    return scan_lines(path).records
+
+
+def scan_lines(path: Path) -> Lines:
+    """Return the objects of a file of JSON lines and the number of whole lines without one."""
     if not path.is_file():
-        return []
-    found = []
+        return Lines([], 0)
+    records, left_out = [], 0
     with open_regular(path, sys.maxsize) as file:
-        for line in file:
-            try:
-                record = parse_json(line, "a line")
-            except FileError:
-                continue
-            if isinstance(record, dict) and type(record.get("step", 0)) in (int, float):
-                found.append(record)
-    return found
+        for line in _split(file):
+            record = parse_line(line)
+            if record is not None:
+                records.append(record)
+            else:
+                left_out += line.endswith(b"\n")  # the last one may still be written
+    return Lines(records, left_out)
+
+
+def parse_line(line: bytes) -> dict[str, Any] | None:
+    """Return the object of a line; None if it has none, or a ``step`` that is no number."""
+    if len(line) > MAX_LINE:
+        return None
+    try:
+        record = parse_json(line, "a line")
+    except FileError:
+        return None
+    known = isinstance(record, dict) and type(record.get("step", 0)) in (int, float)
+    return record if known else None
+
+
+def _split(file: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a file; of one beyond ``MAX_LINE`` a part that is too long and ends it."""
+    while line := file.readline(MAX_LINE + 1):
+        end = line
+        while len(end) > MAX_LINE and not end.endswith(b"\n"):
+            end = file.readline(MAX_LINE + 1)
+        yield line if end is line else line + end[-1:]
 
 
 # Events of the iteration that begins at a boundary, and not of the one that ends there.

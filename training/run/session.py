@@ -232,7 +232,7 @@ class Session:
         if not self.done:
             for file in (run.metrics, run.windows, run.events, run.evaluations):
                 drop_after(file, self.steps)
-            best = {line["step"] for line in read_lines(run.evaluations) if line.get("best")}
+            best = {line.get("step") for line in read_lines(run.evaluations) if line.get("best")}
             checkpoint.keep_only(run.checkpoints / checkpoint.BEST, best)
             if saved is not None:
                 kept = run.config.checkpoints

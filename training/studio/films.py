@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
-
 import numpy as np
 
 from training.logs import film as writer
+from training.run import files
 from training.studio.messages import Film
 from training.studio.places import Places
 from training.studio.refusal import Refusal
@@ -31,9 +29,8 @@ def film(table: Table, timeline: Timeline, asked: Film, places: Places) -> bytes
     if count < 1:
         raise Refusal(f"film from {asked.first} to {last}: there is nothing between them.")
     step = -(-count // MAX_PICTURES)
-    places.kept.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".film-", dir=places.kept) as folder:
-        path = Path(folder, f"film.{asked.format}")
+    with files.temporary_folder(places.kept) as folder:
+        path = folder / f"film.{asked.format}"
         writer.check(path)
         moments = range(asked.first, last + 1, step)
         writer.write(path, (_picture(table, timeline.row(k)) for k in moments), asked.fps)

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import FastEnvError, show
-from training.logs.run_data import mapping
-from training.run import files
+from training.logs.run_data import mapping, read_part
 from training.run.folder import has_agent
 from training.run.names import SEARCH, is_search
 from training.run.registry import WHOLE_GAMES
@@ -70,9 +69,9 @@ class Places:
         """Return name of all agents, and of the environment in which they play."""
         found = []
         for name, path in self.folders():
-            config = mapping(files.read_object(path / "config.json"), "config")
+            config = mapping(read_part(path, "config.json"), "config")
             env, trainer = config.get("env"), config.get("trainer")
-            if isinstance(env, str) and has_agent(path):
+            if env is not None and has_agent(path):
                 found.append({"name": name, "env": _env_played(env.rpartition("/")[2], trainer)})
         return found
 

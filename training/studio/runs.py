@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -12,16 +11,24 @@ from typing import Any
 import numpy as np
 
 from training.evaluation.group_comparison import compare_groups
-from training.logs.run_data import PARTS, RunData, is_interval, mapping, read_head
+from training.logs.run_data import (
+    PARTS,
+    RunData,
+    is_interval,
+    mapping,
+    note_left_out,
+    read_head,
+    read_part,
+)
 from training.logs.run_log import flatten
 from training.logs.sections import make_sections
 from training.logs.seed_groups import GroupComparison
-from training.run import files
 from training.run.folder import has_agent
+from training.run.jsonl import MAX_LINE, parse_line
 from training.studio.places import Places
 
 MAX_POINTS = 600  # of a curve
-MAX_READ = 8 << 20  # bytes of a file at once
+MAX_READ = 2 * MAX_LINE  # bytes of a file at once
 MAX_COLUMNS = 80
 KINDS = ("metrics", "evaluations")
 EVALUATION = "evaluation/"  # before what was measured during a training
@@ -35,12 +42,12 @@ def listed(places: Places) -> list[dict[str, Any]]:
 
 
 def _entry(name: str, path: Path) -> dict[str, Any]:
-    head = files.read_object(path / "config.json")
-    summary = files.read_object(path / "summary.json")
+    head = read_part(path, "config.json")
+    summary = read_part(path, "summary.json")
     config = mapping(head, "config")
     return {
         "name": name,
-        "env": str(config.get("env", "")).rpartition("/")[2],
+        "env": (config.get("env") or "").rpartition("/")[2],
         "trainer": config.get("trainer", "native"),
         "created": head.get("created"),
         "total_steps": config.get("total_steps"),
@@ -63,6 +70,8 @@ class CurveReader:
     def __init__(self, paths: Mapping[str, Path]) -> None:
         self._paths = dict(paths)
         self._read: dict[tuple[str, str], int] = {}
+        self._too_long: set[tuple[str, str]] = set()  # files in whose last line it stands
+        self._left_out: dict[str, dict[str, int]] = {name: {} for name in paths}
         self._points: dict[str, dict[str, list[list[float]]]] = {name: {} for name in paths}
         self._thinning: dict[str, int] = dict.fromkeys(paths, 1)
         self._lines = dict.fromkeys(paths, 0)
@@ -79,7 +88,7 @@ class CurveReader:
                 changed |= self._read_on(name, kind, path / f"{kind}.jsonl")
         if not changed:
             return None
-        runs = [replace(head, metrics=self._columns(head.name)) for head in self._heads]
+        runs = [self._with_curves(head) for head in self._heads]
         return {
             "kind": "curves",
             "runs": [_entry(name, path) for name, path in self._paths.items()],
@@ -105,6 +114,11 @@ class CurveReader:
         self._groups = compare_groups(self._heads)
         return True
 
+    def _with_curves(self, head: RunData) -> RunData:
+        """Return a run with its curves, and a note of lines that were left out."""
+        notes = [*head.notes, *note_left_out(self._left_out[head.name])]
+        return replace(head, metrics=self._columns(head.name), notes=notes)
+
     def _columns(self, name: str) -> dict[str, np.ndarray]:
         """Return the curves that a summary is of, the newest values behind them."""
         newest, points = self._newest[name], self._points[name]
@@ -123,7 +137,8 @@ class CurveReader:
 
     def _read_on(self, name: str, kind: str, path: Path) -> bool:
         """Take in whole lines that are new; return whether there were some."""
-        begun = self._read.get((name, kind), 0)
+        place, left_out = (name, kind), self._left_out[name]
+        begun = self._read.get(place, 0)
         try:
             size = path.stat().st_size
             if size <= begun:
@@ -134,13 +149,20 @@ class CurveReader:
         except OSError:
             return False
         whole = data.rfind(b"\n") + 1
-        self._read[name, kind] = begun + whole
-        for line in data[:whole].splitlines():
-            try:
-                record = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(record, dict):
+        lines = data[:whole].split(b"\n")[:-1]
+        if place in self._too_long and lines:
+            del lines[0]
+            self._too_long.remove(place)
+        if not whole and len(data) > MAX_LINE:  # a line without an end: it is passed over
+            whole = len(data)
+            left_out[path.name] = left_out.get(path.name, 0) + (place not in self._too_long)
+            self._too_long.add(place)
+        self._read[place] = begun + whole
+        for line in lines:
+            record = parse_line(line)
+            if record is None:
+                left_out[path.name] = left_out.get(path.name, 0) + 1
+            else:
                 self._take(name, kind, record)
         return whole > 0
 

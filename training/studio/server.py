@@ -1,7 +1,8 @@
 """Serves the page and its websocket to one person on this machine.
 
-Who comes with another host, another origin or without the token is refused before anything else is
-looked at.
+Who comes with another host or another origin is refused before anything else is looked at. So is
+who has no token, but for the files of the page, which are the same on every machine. The token is
+no cookie: a browser sends those of one port of 127.0.0.1 to the servers of all others.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
-from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.responses import FileResponse, PlainTextResponse, Response
 from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
@@ -26,7 +27,7 @@ from training.run import games
 from training.studio import messages
 from training.studio.outbox import Outbox
 from training.studio.places import Places
-from training.studio.refusal import Refusal
+from training.studio.refusal import Refusal, describe_fault
 from training.studio.worker import Worker
 
 PAGE = Path(__file__).parent / "page"
@@ -46,6 +47,15 @@ MAX_SESSIONS = 32
 MAX_FILMS, MAX_FILM_BYTES = 8, 64 << 20
 VERSION = 1
 CURVES_S = 1.0
+BUSY_S = 1.0  # after which a client is told that something takes longer, and between two words
+# What takes so long, by the kind of message that asked for it.
+BUSY = {
+    **dict.fromkeys(("begin", "open", "load", "pick", "take"), "Preparing the game"),
+    "describe": "Compiling for the first game",
+    "film": "Making a film",
+    "prove": "Stepping all backends",
+    "think": "Thinking",
+}
 
 
 class Studio:
@@ -64,17 +74,23 @@ class Studio:
         self.token = secrets.token_urlsafe(24) if token is None else token
         self.sessions = 0
         self._films: OrderedDict[str, tuple[str, bytes]] = OrderedDict()
-        self._cookie = f"studio-{port}"
 
     @property
     def url(self) -> str:
-        """Where it is, with the token."""
-        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+        """Where it is, with the token behind a ``#``: a browser sends that part nowhere."""
+        return f"http://127.0.0.1:{self.port}/#token={self.token}"
 
     # -- the door --------------------------------------------------------------------------------
 
-    def why_not(self, connection: HTTPConnection) -> str:
-        """Return in a sentence why somebody is refused, nothing if not."""
+    def why_not(self, connection: HTTPConnection, *, public: bool = False) -> str:
+        """Return in a sentence why somebody is refused, nothing if not.
+
+        Parameters
+        ----------
+        connection : HTTPConnection
+        public : bool
+            Whether a file of the page is asked for, which needs no token.
+        """
         hosts = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost")}
         if connection.headers.get("host") not in hosts:
             return "The studio answers on 127.0.0.1 and localhost alone."
@@ -82,29 +98,34 @@ class Studio:
         needed = connection.scope["type"] == "websocket"
         if (origin is not None or needed) and origin not in {f"http://{host}" for host in hosts}:
             return "The studio answers to its own page alone."
-        if not self._knows(connection):
+        if not (public or self._knows(connection)):
             return "The studio wants its token: open the link that it has printed."
         return ""
 
     def _knows(self, connection: HTTPConnection) -> bool:
-        given = (connection.query_params.get("token"), connection.cookies.get(self._cookie))
+        # A page can give its socket an address alone, and a request a header.
+        header = connection.headers.get("authorization", "").removeprefix("Bearer ")
+        given = (connection.query_params.get("token"), header)
         return any(
             hmac.compare_digest(text.encode(), self.token.encode()) for text in given if text
         )
 
     def guard(
-        self, answer: Callable[[Request], Awaitable[Response]]
+        self, answer: Callable[[Request], Awaitable[Response]], *, public: bool
     ) -> Callable[[Request], Awaitable[Response]]:
         """Return an answer for those who may have it."""
 
         async def guarded(request: Request) -> Response:
-            refused = self.why_not(request)
+            refused = self.why_not(request, public=public)
             if refused:
                 return PlainTextResponse(refused + "\n", 403, HEADERS)
             try:
                 response = await answer(request)
-            except (Refusal, FastEnvError, OSError) as error:
+            except (FastEnvError, OSError) as error:
                 response = PlainTextResponse(f"{error}\n", 404)
+            except Exception as error:  # whatever it is, it is answered
+                text = describe_fault(error)
+                response = PlainTextResponse(f"{text[0].upper()}{text[1:]}\n", 500)
             response.headers.update(HEADERS)
             return response
 
@@ -113,13 +134,7 @@ class Studio:
     # -- files -----------------------------------------------------------------------------------
 
     async def index(self, request: Request) -> Response:
-        """Answer with the page; a token becomes a cookie, so that nobody reads it over."""
-        if "token" in request.query_params:
-            response: Response = RedirectResponse("/", 303)
-            response.set_cookie(
-                self._cookie, self.token, httponly=True, samesite="strict", path="/"
-            )
-            return response
+        """Answer with the page, which reads the token in its address."""
         return FileResponse(PAGE / "index.html", media_type="text/html")
 
     async def file(self, request: Request) -> Response:
@@ -180,7 +195,7 @@ class Studio:
 
     def link(self, name: str) -> str:
         """Return the link that opens a moment."""
-        return f"{self.url}#moment={name}"
+        return f"{self.url}&moment={name}"
 
     # -- the websocket ---------------------------------------------------------------------------
 
@@ -197,15 +212,17 @@ class Studio:
         wake, loop = asyncio.Event(), asyncio.get_running_loop()
         outbox = Outbox(lambda: _call(loop, wake.set))
         outbox.put(self._hello())
-        worker = Worker(lambda: self._session(outbox))
+        worker = Worker(lambda: self._session(outbox), lambda text: _refuse(outbox, text))
         sender = asyncio.create_task(_send(socket, outbox, wake))
         receiver = asyncio.create_task(_receive(socket, outbox, worker, self.places))
+        teller = asyncio.create_task(_tell_busy(outbox, worker))
         try:
             await asyncio.wait({sender, receiver}, return_when=asyncio.FIRST_COMPLETED)
         finally:
             sender.cancel()
             receiver.cancel()
-            await asyncio.gather(sender, receiver, return_exceptions=True)
+            teller.cancel()
+            await asyncio.gather(sender, receiver, teller, return_exceptions=True)
             worker.close()
             self.sessions -= 1
 
@@ -223,14 +240,17 @@ class Studio:
     def app(self) -> Starlette:
         """Return the application."""
         pages = [
-            ("/", self.index),
-            ("/page/{name}", self.file),
-            ("/game/{env}/page.js", self.game_page),
-            ("/film/{name}", self.film),
-            ("/moment/{name}", self.moment),
-            ("/report", self.report),
+            ("/", self.index, True),
+            ("/page/{name}", self.file, True),
+            ("/game/{env}/page.js", self.game_page, True),
+            ("/film/{name}", self.film, False),
+            ("/moment/{name}", self.moment, False),
+            ("/report", self.report, False),
         ]
-        routes = [Route(path, self.guard(answer), methods=["GET"]) for path, answer in pages]
+        routes = [
+            Route(path, self.guard(answer, public=public), methods=["GET"])
+            for path, answer, public in pages
+        ]
         return Starlette(routes=[*routes, WebSocketRoute("/session", self.socket)])
 
 
@@ -240,6 +260,24 @@ def _call(loop: asyncio.AbstractEventLoop, do: Callable[[], None]) -> None:
         loop.call_soon_threadsafe(do)
     except RuntimeError:
         return
+
+
+def _refuse(outbox: Outbox, text: str) -> None:
+    """Say in a sentence why something is not done."""
+    outbox.put({"kind": "refused", "text": text})
+
+
+async def _tell_busy(outbox: Outbox, worker: Worker) -> None:
+    """Say once a second what takes longer, such as compiling, and when it is over."""
+    told = False
+    while True:
+        await asyncio.sleep(BUSY_S)
+        seconds, kind = worker.busy()
+        whole = int(seconds) if seconds >= BUSY_S else 0
+        if whole or told:
+            text = BUSY.get(kind, "Going on")
+            outbox.put({"kind": "busy", "seconds": whole, "text": text})
+        told = whole > 0
 
 
 async def _send(socket: WebSocket, outbox: Outbox, wake: asyncio.Event) -> None:
@@ -252,10 +290,14 @@ async def _send(socket: WebSocket, outbox: Outbox, wake: asyncio.Event) -> None:
                 wake.clear()
                 continue
             message, pixels = found
-            if pixels:
-                await socket.send_bytes(messages.pack_picture(message, pixels))
-            else:
-                await socket.send_text(messages.dump(message))
+            try:
+                packed = messages.pack_picture(message, pixels) if pixels else b""
+                text = "" if pixels else messages.dump(message)
+            except Exception as error:  # of a view the client never hears: it need not say so
+                _refuse(outbox, describe_fault(error))
+                outbox.acknowledge(message.get("number", 0))
+                continue
+            await (socket.send_bytes(packed) if pixels else socket.send_text(text))
         await socket.close(4408, "this client takes nothing of what is sent to it.")
     except (WebSocketDisconnect, RuntimeError, OSError):
         return
@@ -267,14 +309,15 @@ async def _follow(message: messages.Curves, outbox: Outbox, places: Places) -> N
 
     try:
         reader = runs.CurveReader({name: places.find(name) for name in message.names})
+        while message.names:
+            found = await asyncio.to_thread(reader.read)
+            if found is not None:
+                outbox.put(found)
+            await asyncio.sleep(CURVES_S)
     except Refusal as error:
-        outbox.put({"kind": "refused", "text": str(error)})
-        return
-    while message.names:
-        found = await asyncio.to_thread(reader.read)
-        if found is not None:
-            outbox.put(found)
-        await asyncio.sleep(CURVES_S)
+        _refuse(outbox, str(error))
+    except Exception as error:
+        _refuse(outbox, describe_fault(error))
 
 
 def _look_up(message: messages.Describe | messages.Runs, places: Places) -> dict[str, Any]:
@@ -287,6 +330,8 @@ def _look_up(message: messages.Describe | messages.Runs, places: Places) -> dict
         return forms.describe(message.env, places)
     except (FastEnvError, OSError) as error:
         return {"kind": "refused", "text": str(error)}
+    except Exception as error:
+        return {"kind": "refused", "text": describe_fault(error)}
 
 
 async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Places) -> None:
@@ -301,7 +346,10 @@ async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Pl
             try:
                 message = messages.parse(data if data is not None else event.get("bytes") or b"")
             except Refusal as error:
-                outbox.put({"kind": "refused", "text": str(error)})
+                _refuse(outbox, str(error))
+                continue
+            except Exception as error:
+                _refuse(outbox, describe_fault(error))
                 continue
             if isinstance(message, messages.Ack):
                 outbox.acknowledge(message.number)
@@ -313,7 +361,7 @@ async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Pl
                 curves.cancel()
                 curves = asyncio.create_task(_follow(message, outbox, places))
             elif not worker.put(message):
-                outbox.put({"kind": "refused", "text": "too many messages wait: slow down."})
+                _refuse(outbox, "too many messages wait: slow down.")
     except (WebSocketDisconnect, RuntimeError, OSError):
         return
     finally:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import queue
-import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
 from typing import Any
+
+from training.studio.refusal import describe_fault
 
 MAX_WAITING = 200  # messages of a client that are not done yet
 PREPARES = "describe"  # a message that is answered elsewhere; here a game is made ready for it
@@ -22,13 +22,16 @@ class Worker:
     make : callable
         Returns the :class:`training.studio.session.Session`; called in the thread, since what it
         imports takes seconds.
+    refuse : callable
+        Takes a sentence that tells the client of a fault before there is a session.
     """
 
-    def __init__(self, make: Callable[[], Any]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], Any], refuse: Callable[[str], None]) -> None:
+        self._make, self._refuse = make, refuse
         self._messages: queue.Queue[Any] = queue.Queue(MAX_WAITING)
         self._thread = threading.Thread(target=self._work, daemon=True, name="studio session")
         self._closed = False
+        self._doing: tuple[float, str] | None = (time.monotonic(), "")
         self._thread.start()
 
     def put(self, message: Any) -> bool:
@@ -39,15 +42,29 @@ class Worker:
             return False
         return True
 
+    def busy(self) -> tuple[float, str]:
+        """Return for how many seconds one thing has been done by now, and what it is.
+
+        It is the kind of a message; nothing where games go on by themselves.
+        """
+        doing = self._doing
+        return (0.0, "") if doing is None else (time.monotonic() - doing[0], doing[1])
+
     def close(self) -> None:
         """End the thread as soon as what it does now is done."""
         self._closed = True
         self.put(None)
 
     def _work(self) -> None:
-        self._session = self._make()
+        try:
+            self._session = self._make()
+        except Exception as error:  # such as a library that is missing
+            self._refuse(describe_fault(error))
+            self._doing = None
+            return
         while not self._closed:
-            due = self._session.due()
+            self._doing = None
+            due = self._due()
             wait = None if due is None else max(0.0, due - time.monotonic())
             try:
                 message = (
@@ -59,7 +76,16 @@ class Worker:
                 return
             if getattr(message, "kind", "") == PREPARES and not self._messages.empty():
                 continue  # somebody looks at another game already, or plays
+            self._doing = time.monotonic(), getattr(message, "kind", "")
             self._try(message)
+
+    def _due(self) -> float | None:
+        try:
+            due: float | None = self._session.due()
+        except Exception as error:
+            self._tell(error)
+            return None
+        return due
 
     def _try(self, message: Any) -> None:
         """Do one thing; a fault of ours is told, and ends nothing."""
@@ -68,6 +94,8 @@ class Worker:
                 self._session.handle(message)
             self._session.tick()
         except Exception as error:  # whatever it is, the other sessions go on
-            traceback.print_exc(file=sys.stderr)
-            self._session.stop()
-            self._session.refuse(f"that went wrong ({type(error).__name__}): begin another game.")
+            self._tell(error)
+
+    def _tell(self, error: Exception) -> None:
+        self._session.stop()
+        self._refuse(describe_fault(error))

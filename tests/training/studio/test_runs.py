@@ -5,6 +5,7 @@ import re
 import shutil
 
 from training.run import machine
+from training.run.jsonl import scan_lines
 from training.studio import runs
 from training.studio.places import Places
 
@@ -34,6 +35,30 @@ def test_what_was_written_since_is_read_on(tmp_path):
     with path.open("a") as file:
         file.write('in": {"kl": 0.25}}\nnonsense\n[1]\n{"step": "x"}\n{"step": 3, "sps": NaN}\n')
     assert reader.read()["curves"]["one"] == {"train/kl": [[1, 0.5], [2, 0.25]]}
+
+
+def test_a_line_without_an_end_stops_no_curve(tmp_path, monkeypatch):
+    monkeypatch.setattr(runs, "MAX_LINE", 100)
+    monkeypatch.setattr(runs, "MAX_READ", 200)
+    monkeypatch.setattr("training.run.jsonl.MAX_LINE", 100)
+    path = tmp_path / "metrics.jsonl"
+    reader = runs.CurveReader({"one": tmp_path})
+
+    def read():
+        found = reader.read_all()
+        return found["curves"]["one"].get("x"), " ".join(found["sections"][0]["notes"])
+
+    path.write_text('{"step": 1, "x": 1}\n' + "y" * 1000)
+    points, notes = read()
+    assert points == [[1, 1]]
+    assert "metrics.jsonl: 1 line is left out" in notes
+    with path.open("a") as file:
+        file.write("y" * 1000 + '}\n{"step": 2, "x": 3}\n' + "[" * 50 + "\n")
+    points, notes = read()
+    assert points == [[1, 1], [2, 3]]
+    assert "metrics.jsonl: 2 lines are left out" in notes
+    assert [line["x"] for line in scan_lines(path).records] == [1, 3]
+    assert scan_lines(path).left_out == 2
 
 
 def test_long_curves_are_thinned(tmp_path):

@@ -5,6 +5,8 @@ import builtins
 import http.client
 import json
 import os
+import shutil
+import threading
 import zlib
 from pathlib import Path
 
@@ -12,8 +14,9 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests.training.studio.conftest import AGENT
 from tests.training.studio.mutating import mutated
-from training.studio import kept, messages
+from training.studio import kept, messages, table
 from training.studio.places import Places, check_options
 from training.studio.refusal import Refusal
 
@@ -22,7 +25,7 @@ def get(studio, path="/", host=None, token=True, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", studio.port, timeout=10)
     headers["Host"] = host or f"127.0.0.1:{studio.port}"
     if token:
-        headers["Cookie"] = f"studio-{studio.port}={studio.token if token is True else token}"
+        headers["Authorization"] = f"Bearer {studio.token if token is True else token}"
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
     text = answer.read().decode(errors="replace")
@@ -31,20 +34,26 @@ def get(studio, path="/", host=None, token=True, **headers):
 
 
 def test_it_listens_on_this_machine_alone_and_says_where(studio):
-    assert studio.url.startswith(f"http://127.0.0.1:{studio.port}/?token=")
+    assert studio.url.startswith(f"http://127.0.0.1:{studio.port}/#token=")
     assert len(studio.token) >= 32
 
 
-@pytest.mark.parametrize("path", ["/", "/page/app.js", "/film/x", "/report?runs=x", "/moment/x"])
+PUBLIC = ["/", "/page/app.js", "/game/SkullKingFlat-v0/page.js"]
+SECRET = ["/film/x", "/report?runs=x", "/moment/x"]
+UNKNOWN = [{"token": False}, {"token": "wrong"}]
+ELSEWHERE = [
+    {"host": "evil.example"},
+    {"host": "127.0.0.1:1"},
+    {"Origin": "http://evil.example"},
+    {"Origin": "null"},
+]
+
+
 @pytest.mark.parametrize(
-    "how",
+    ("path", "how"),
     [
-        {"token": False},
-        {"token": "wrong"},
-        {"host": "evil.example"},
-        {"host": "127.0.0.1:1"},
-        {"Origin": "http://evil.example"},
-        {"Origin": "null"},
+        *((path, how) for path in SECRET for how in (*UNKNOWN, *ELSEWHERE)),
+        *((path, how) for path in PUBLIC for how in ELSEWHERE),
     ],
     ids=str,
 )
@@ -56,12 +65,22 @@ def test_strangers_are_refused_in_a_sentence(studio, path, how):
     assert len(text.splitlines()) == 1
 
 
-def test_the_token_becomes_a_cookie_that_no_script_reads(studio):
-    answer, _ = get(studio, f"/?token={studio.token}", token=False)
-    assert (answer.status, answer.headers["Location"]) == (303, "/")
-    cookie = answer.headers["Set-Cookie"].lower()
-    assert "httponly" in cookie
-    assert "samesite=strict" in cookie
+@pytest.mark.parametrize("path", [*PUBLIC, *SECRET, "/?token={token}"])
+def test_no_other_server_of_this_machine_is_sent_the_token(studio, path):
+    """A cookie would be: browsers tell hosts apart by their names, and not by their ports."""
+    answer, text = get(studio, path.format(token=studio.token))
+    assert "Set-Cookie" not in answer.headers
+    assert studio.token not in text
+    cookie = f"studio-{studio.port}={studio.token}"
+    answer, text = get(studio, path, token=False, Cookie=cookie)
+    assert (answer.status == 403) == (path in SECRET)
+
+
+@pytest.mark.parametrize("path", PUBLIC)
+def test_files_of_the_page_need_no_token_and_hold_none(studio, path):
+    answer, text = get(studio, path, token=False)
+    assert answer.status == 200
+    assert studio.token not in text
 
 
 def test_pages_load_nothing_from_elsewhere(studio):
@@ -136,6 +155,113 @@ def test_a_socket_answers_nonsense_in_a_sentence_and_goes_on(studio):
             assert said["text"].endswith(".")
         socket.send(json.dumps({"kind": "describe", "env": "Prospector-v0"}))
         assert json.loads(socket.recv(60))["env"] == "Prospector-v0"
+
+
+def test_a_run_of_a_stranger_closes_nobodys_session(studio):
+    folder = studio.places.runs / "strange"
+    (folder / "checkpoints").mkdir(parents=True)
+    config = {"env": "SkullKingFlat-v0", "trainer": ["native"], "total_steps": "12"}
+    (folder / "config.json").write_text(json.dumps({"config": config, "created": [1]}))
+    (folder / "summary.json").write_text('{"steps": "12", "status": {}}')
+    (folder / "metrics.jsonl").write_text("[" * 2000 + '\n{"step": ' + "9" * 400 + "}\n")
+    try:
+        with talk(studio) as socket:
+            socket.recv(10)
+            socket.send(json.dumps({"kind": "describe", "env": "SkullKingFlat-v0"}))
+            assert "strange" in json.loads(socket.recv(60))["agents"]
+            socket.send(json.dumps({"kind": "runs"}))
+            entry = {each["name"]: each for each in of_kind(socket, "runs")["runs"]}["strange"]
+            assert (entry["trainer"], entry["steps"], entry["status"]) == ("native", None, None)
+            socket.send(json.dumps({"kind": "curves", "names": ["strange"]}))
+            notes = " ".join(of_kind(socket, "curves")["sections"][0]["notes"])
+            assert "metrics.jsonl: 2 lines are left out" in notes
+            assert "trainer=['native'] is left out" in notes
+        answer, text = get(studio, "/report?runs=strange")
+        assert answer.status == 200
+        assert "summary.json: steps='12' is left out, for it must be a whole number" in text
+    finally:
+        shutil.rmtree(folder)
+
+
+def of_kind(socket, kind):
+    """Return the next message of a kind."""
+    while (said := json.loads(socket.recv(60)))["kind"] != kind:
+        assert said["kind"] != "refused", said
+    return said
+
+
+class Unforeseen(Exception):
+    """A fault of a kind that nobody has thought of."""
+
+
+def fail(*_args, **_options):
+    raise Unforeseen
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        ("training.studio.forms.describe", {"kind": "describe", "env": "SkullKingFlat-v0"}),
+        ("training.studio.runs.listed", {"kind": "runs"}),
+        ("training.studio.runs.CurveReader.read", {"kind": "curves", "names": [AGENT]}),
+        ("training.studio.messages.parse", {"kind": "runs"}),
+        ("training.studio.server.Studio._session", {"kind": "keep"}),
+        ("training.studio.session.Session.due", {"kind": "keep"}),
+        ("training.studio.session.Session.handle", {"kind": "keep"}),
+    ],
+)
+def test_a_fault_that_nobody_foresaw_is_answered(studio, monkeypatch, capfd, broken, message):
+    monkeypatch.setattr(broken, fail)
+    with talk(studio) as socket:
+        socket.recv(10)
+        socket.send(json.dumps(message))
+        said = refusal(socket)
+        assert said == "that went wrong (Unforeseen): the terminal of the studio says more."
+    assert "Unforeseen" in capfd.readouterr().err
+
+
+def refusal(socket):
+    while (said := json.loads(socket.recv(60)))["kind"] != "refused":
+        pass
+    return said["text"]
+
+
+def test_what_cannot_be_sent_is_told(studio, monkeypatch):
+    monkeypatch.setattr("training.studio.runs.listed", lambda _: [object()])
+    with talk(studio) as socket:
+        socket.recv(10)
+        socket.send('{"kind": "runs"}')
+        assert refusal(socket).startswith("that went wrong (TypeError)")
+
+
+def test_a_report_with_a_fault_is_answered_in_a_sentence(studio, monkeypatch):
+    monkeypatch.setattr("training.studio.report.page", fail)
+    answer, text = get(studio, f"/report?runs={AGENT}")
+    assert answer.status == 500
+    assert text.startswith("That went wrong (Unforeseen): ")
+
+
+def test_what_takes_longer_is_told_once_a_second(studio, monkeypatch):
+    """Compiling for a first game takes half a minute: the page must not look as if it were dead."""
+    release, original = threading.Event(), table.make_table
+
+    def slow(*args):
+        assert release.wait(60)
+        return original(*args)
+
+    monkeypatch.setattr("training.studio.session.make_table", slow)
+    with talk(studio) as socket:
+        socket.recv(10)
+        begin = {"kind": "begin", "env": "SkullKingFlat-v0", "players": ["person"], "seed": 1}
+        socket.send(json.dumps(begin))
+        while (said := of_kind(socket, "busy"))["text"] != "Preparing the game":
+            pass
+        assert said["seconds"] >= 1
+        assert of_kind(socket, "busy")["seconds"] >= said["seconds"]
+        release.set()
+        assert of_kind(socket, "table")["env"] == "SkullKingFlat-v0"
+        while of_kind(socket, "busy")["seconds"]:
+            pass
 
 
 def test_sessions_come_to_an_end_with_their_sockets(studio):

@@ -1,6 +1,6 @@
 // The page: tabs, messages, and who gets them.
 
-import { connect, stats } from "./socket.js";
+import { connect, stats, takeToken } from "./socket.js";
 import { Play } from "./play.js";
 import { TableForm } from "./table.js";
 import { Runs } from "./runs.js";
@@ -11,6 +11,13 @@ const at = (id) => document.getElementById(id);
 function say(text, wrong = false) {
   at("status").textContent = text;
   at("status").className = wrong ? "wrong" : "";
+}
+
+// What takes the server longer than a second, told once a second until it is done.
+function busy(message) {
+  if (message.seconds > 0) say(`${message.text} … ${message.seconds} s`);
+  else if (at("status").dataset.busy) say("");
+  at("status").dataset.busy = message.seconds > 0 ? "yes" : "";
 }
 
 export function showTab(name) {
@@ -53,7 +60,10 @@ const handlers = {
     form.game(message);
     play.game = message;
   },
-  table: (message) => play.table(message),
+  table(message) {
+    form.wait(false);
+    play.table(message);
+  },
   view: (message, pixels) => play.view(message, pixels),
   timeline: (message) => play.timeline.show(message),
   thought: (message) => play.thought.show(message),
@@ -62,10 +72,15 @@ const handlers = {
   film: (message) => play.film(message),
   runs: (message) => runs.list(message),
   curves: (message) => runs.curves(message),
-  refused: (message) => say(message.text, true),
+  refused(message) {
+    form.wait(false);
+    say(message.text, true);
+  },
+  busy: (message) => busy(message),
+  closed: () => form.wait(false),
 };
 
-send = connect(handlers, (reason) => say(reason || "The studio is closed: start it again, then load this page.", true));
+send = connect(handlers, say);
 
 for (const tab of TABS) at(`tab-${tab}`).addEventListener("click", () => showTab(tab));
 at("theme").addEventListener("click", theme);
@@ -74,6 +89,7 @@ try {
   if (kept === "dark" || kept === "light") document.documentElement.dataset.theme = kept;
 } catch { /* a browser may keep nothing */ }
 addEventListener("hashchange", () => {
+  takeToken();
   const kept = /moment=([0-9a-f]{64})/.exec(location.hash);
   if (kept) send({ kind: "open", hash: kept[1] });
 });

@@ -2,7 +2,7 @@
 
 import { h, replace } from "./dom.js";
 import { ansi } from "./ansi.js";
-import { stats } from "./socket.js";
+import { fileLink, stats } from "./socket.js";
 import { Timeline } from "./timeline.js";
 import { Thought } from "./thought.js";
 import { Tiles } from "./tiles.js";
@@ -227,8 +227,8 @@ export class Play {
   kept(message) {
     const url = message.link;
     if (navigator.clipboard) navigator.clipboard.writeText(url).catch(() => {});
-    replace(this.more, h("a", { href: `/#moment=${message.hash}`, target: "_blank", rel: "noopener", id: "moment-link" }, "this moment"),
-      h("a", { href: `/moment/${message.hash}`, download: "", id: "moment-file" }, "its row as a file"));
+    replace(this.more, h("a", { href: url, target: "_blank", rel: "noopener", id: "moment-link" }, "this moment"),
+      fileLink({ href: `/moment/${message.hash}`, id: "moment-file" }, "its row as a file"));
     this.say("Kept: the link is copied, and opens exactly this moment.");
   }
 
@@ -249,7 +249,7 @@ export class Play {
   }
 
   film(message) {
-    replace(this.more, h("a", { href: message.url, download: "", id: "film-link" }, `the film, ${(message.bytes / 1e6).toFixed(1)} MB`));
+    replace(this.more, fileLink({ href: message.url, id: "film-link" }, `the film, ${(message.bytes / 1e6).toFixed(1)} MB`));
     this.say("The film is made.");
   }
 

@@ -1,6 +1,7 @@
 // Runs: a list, and those that are chosen side by side, on the page and as one file.
 
 import { h, replace, number } from "./dom.js";
+import { fileLink } from "./socket.js";
 import { Report } from "./report.js";
 
 export class Runs {
@@ -43,6 +44,6 @@ export class Runs {
     if (this.chosen.size === 0) return;
     if (this.report === null) this.report = new Report(this.charts);
     this.report.show(message);
-    replace(this.bar, h("a", { id: "report", class: "button", href: `/report?runs=${encodeURIComponent([...this.chosen].join(","))}`, download: "report.html" }, "Save as one file"));
+    replace(this.bar, fileLink({ id: "report", class: "button", href: `/report?runs=${encodeURIComponent([...this.chosen].join(","))}` }, "Save as one file"));
   }
 }

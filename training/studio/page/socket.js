@@ -1,9 +1,57 @@
-// The websocket: JSON both ways; a view may have pixels behind its JSON.
+// The websocket: JSON both ways; a view may have pixels behind its JSON. Files, and the token for both.
+
+import { h } from "./dom.js";
 
 export const stats = { latencies: [], frames: 0, began: 0, pressed: new Map() };
 
-export function connect(handlers, onclose) {
-  const socket = new WebSocket(`ws://${location.host}/session`);
+const NO_TOKEN = "The studio wants its token: open the link that it has printed.";
+let say = () => {};
+let token = "";
+
+// Take the token out of the address, so that nobody reads it over. It is kept for this tab: a cookie would be sent
+// to the other servers of this machine. What else the address says, such as a moment, stays there.
+export function takeToken() {
+  const given = new URLSearchParams(location.hash.slice(1));
+  const found = given.get("token");
+  if (found) {
+    token = found;
+    given.delete("token");
+    history.replaceState(null, "", `${location.pathname}${given.size > 0 ? `#${given}` : ""}`);
+  }
+  try {
+    if (found) sessionStorage.setItem("token", found);
+    token = token || sessionStorage.getItem("token") || "";
+  } catch { /* a browser may keep nothing */ }
+}
+
+// A link that saves a file of the studio: the request names the token, which no link can.
+export function fileLink(attributes, ...children) {
+  return h("a", { ...attributes, download: "", onclick: save }, ...children);
+}
+
+async function save(event) {
+  event.preventDefault();
+  say("One moment …");
+  const answer = await fetch(event.currentTarget.href, { headers: { Authorization: `Bearer ${token}` } });
+  if (!answer.ok) {
+    say(await answer.text(), true);
+    return;
+  }
+  const name = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition") || "");
+  const url = URL.createObjectURL(await answer.blob());
+  h("a", { href: url, download: name ? name[1] : "" }).click();
+  setTimeout(() => URL.revokeObjectURL(url), 60_000);
+  say("");
+}
+
+export function connect(handlers, tell) {
+  say = tell;
+  takeToken();
+  if (!token) {
+    say(NO_TOKEN, true);
+    return () => {};
+  }
+  const socket = new WebSocket(`ws://${location.host}/session?token=${encodeURIComponent(token)}`);
   socket.binaryType = "arraybuffer";
   const send = (message) => {
     if (socket.readyState === WebSocket.OPEN) socket.send(JSON.stringify(message));
@@ -27,7 +75,10 @@ export function connect(handlers, onclose) {
       }
     }
   };
-  socket.onclose = (event) => onclose(event.reason);
+  socket.onclose = (event) => {
+    say(event.reason || "The studio is closed, or was started again: open the link that it prints.", true);
+    handlers.closed();
+  };
   return send;
 }
 

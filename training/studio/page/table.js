@@ -40,8 +40,15 @@ export class TableForm {
 
   begin(players, lanes = 1) {
     const seed = this.seed === undefined || this.seed === "" ? null : Number(this.seed);
+    this.wait(true);
     this.say("One moment …");
     this.send({ kind: "begin", env: this.env, options: this.options, players, seed, lanes });
+  }
+
+  // Until a game has begun or was refused, no other one can be asked for.
+  wait(on) {
+    this.waits = on;
+    for (const button of this.root.querySelectorAll("#begin, #tiles")) button.disabled = on;
   }
 
   draw() {
@@ -71,14 +78,14 @@ export class TableForm {
               type: "number", min: 0, inputmode: "numeric", placeholder: "random", value: this.seed ?? "",
               "data-key": "seed", oninput: (event) => { this.seed = event.target.value; },
             })),
-            h("button", { type: "button", class: "primary", id: "begin", "data-key": "begin", onclick: () => this.begin(this.players) },
+            h("button", { type: "button", class: "primary", id: "begin", "data-key": "begin", disabled: this.waits, onclick: () => this.begin(this.players) },
               this.players.includes("person") ? "Play" : "Watch")),
           everyone.length > 0 && h("div", { class: "row" },
             h("label", {}, "Many at once ", h("input", {
               type: "number", min: 2, max: 256, value: this.many ?? 100, "data-key": "many",
               oninput: (event) => { this.many = Number(event.target.value); },
             })),
-            h("button", { type: "button", id: "tiles", "data-key": "tiles", onclick: () => this.watch(everyone) }, "Watch as tiles"))),
+            h("button", { type: "button", id: "tiles", "data-key": "tiles", disabled: this.waits, onclick: () => this.watch(everyone) }, "Watch as tiles"))),
         h("div", {}, h("h3", {}, "Options"), this.form())),
     ];
   }

@@ -42,7 +42,8 @@ class Training:
     def of(cls, run: RunData) -> Training:
         """Read the events of a run."""
         events = read_lines(run.path / "events.jsonl")
-        return cls(run, [event for event in events if event.get("event") == "gate"])
+        gates = [event for event in events if event.get("event") == "gate"]
+        return cls(run, [gate for gate in gates if _is_test(gate)])
 
     def rows(self) -> Rows:
         """Return stage, losses, entropy and KL as the training left them."""
@@ -58,6 +59,14 @@ class Training:
         for name in ("loss", "policy_loss", "value_loss", "entropy", "kl"):
             found.append((name.replace("_", " "), number(self.run.last(f"train/{name}"), 4)))
         return found
+
+
+def _is_test(gate: Mapping[str, Any]) -> bool:
+    """Tell whether an event says how a test of the curriculum ended."""
+    counts = all(type(gate.get(name)) is int for name in ("successes", "failures"))
+    interval = gate.get("interval")
+    known = isinstance(interval, list) and interval != []
+    return counts and "stage" in gate and known and all(type(x) in (int, float) for x in interval)
 
 
 def number(value: float | None, digits: int = 2) -> str:
