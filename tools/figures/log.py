@@ -7,6 +7,7 @@ from collections import Counter
 
 from tools.figures import records
 from tools.figures.records import table
+from training.run import machine
 
 
 def measured_speeds() -> str:
@@ -15,7 +16,7 @@ def measured_speeds() -> str:
     rows: Counter[tuple[str, ...]] = Counter()
     busy: Counter[tuple[str, ...]] = Counter()
     for line in map(json.loads, text.splitlines()):
-        key = (line["created"][:10], line["git_rev"][:7], line["record"], line["cpu_model"])
+        key = (line["created"][:10], line["git_rev"][:7], line["record"], machine.describe(line))
         rows[key] += 1
         busy[key] += line["noisy"]
     made = [
@@ -35,7 +36,7 @@ def other_records() -> str:
     for path in records.RECORDS.glob("*.json*"):
         head = {} if path.name in speeds else records.Record(path).head
         if "git_rev" in head:
-            processor = head.get("host", {}).get("cpu_model", "")
+            processor = machine.describe(head.get("host", {}))
             made.append([head.get("created", "")[:10], head["git_rev"][:7], path.name, processor])
     shown = [
         [day, commit, f"`{name}`", processor]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tools.figures import records
 from tools.figures.records import Record, Row, middle, newest, ratio, share, spread, table
+from training.run import machine
 
 OF_STOCK = ": env share of wall time"
 
@@ -177,5 +178,5 @@ def scale() -> str:
         "us of a decision",
     )
     host = record.head["host"]
-    machine = f"{host['cpu_model']}, {host['physical_cores']} cores"
-    return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {machine}."
+    about = f"{machine.describe(host)}, {host['physical_cores']} cores"
+    return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {about}."
