@@ -73,7 +73,6 @@ OTHER_PARTS: dict[str, dict[str, str]] = {
     "champion": {
         "the agent": CHAMPION,
         "32 worlds": search(CHAMPION, worlds=32),
-        "32 worlds, the network": search(CHAMPION, worlds=32, rollouts="policy"),
         "32 worlds, model and bids": search(CHAMPION, worlds=32, rollouts="model", belief="bids"),
     },
 }

@@ -40,9 +40,9 @@ def revision() -> dict[str, Any]:
     ``benchmarks/`` are no changes: nothing that is measured depends on them, and one is taken
     behind the other.
     """
-    status = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks")
+    status = git("status", "--porcelain", "--", ".", ":(exclude)benchmarks")
     dirty = None if status is None else bool(status)
-    return {"git_rev": _git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
+    return {"git_rev": git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
 
 
 def command() -> str:
@@ -65,7 +65,8 @@ def taken_on() -> dict[str, Any]:
     return {**about, "host": host(), "versions": versions()}
 
 
-def _git(*command: str) -> str | None:
+def git(*command: str) -> str | None:
+    """Return what git says in the checkout; None outside of one, and where it refuses."""
     try:
         done = subprocess.run(
             ["git", *command], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
