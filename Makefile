@@ -3,6 +3,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS ?= 2
 PYTEST_ARGS ?=
+RECORDS_ARGS ?=
 
 PY := $(CURDIR)/.venv/bin/python
 VENV := .venv/installed
@@ -10,7 +11,7 @@ RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
 
-.PHONY: train studio test slow-test rllib rllib-test docs bench gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
+.PHONY: train studio test slow-test rllib rllib-test docs bench records gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
 
 train: $(EXTENSION)
 	$(PY) -m training train --config training/configs/skullking.yaml
@@ -36,6 +37,10 @@ docs: $(EXTENSION)
 
 bench: $(EXTENSION)
 	$(PY) -m training benchmark --short
+
+# Every record of speeds again, on a quiet machine: make records RECORDS_ARGS="--only bars --load 0.3"
+records: $(EXTENSION)
+	$(PY) -m tools.records $(RECORDS_ARGS)
 
 # Without a CUDA device it says so, and that is all.
 gpu-check: $(EXTENSION)

@@ -57,7 +57,7 @@ from tools.figures.learning import (  # noqa: E402
     responses,
     trained_variants,
 )
-from tools.figures.log import measured_speeds, other_records  # noqa: E402
+from tools.figures.log import measured_speeds, other_records, to_take  # noqa: E402
 from tools.figures.search import (  # noqa: E402
     last_tricks,
     open_cards,
@@ -139,6 +139,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/explanation/benchmarks.md": {"vectorised": vectorised, "flags": flags_alone},
         "docs/explanation/figures.md": {"figures": own_figures},
         "docs/howto/install.md": {"wheels": wheels, "flags": flags_verdict},
+        "docs/howto/reproduce.md": {"speeds": to_take},
         "docs/howto/dqn.md": {"choice": dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {

@@ -1,31 +1,175 @@
-"""What a record was measured on can be checked out: its commit is in the history."""
+"""Records name what they were taken by, at and on, and ``make records`` takes those of speeds."""
 
+import argparse
+import json
 import re
-import subprocess
-from pathlib import Path
+import shlex
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
-RECORDS = sorted([*ROOT.glob("benchmarks/*.json*"), *ROOT.glob("pretrained/*/*.json")])
-# The pair is of a commit that never landed, and is to be taken again; the history has all.
-OWED = {"pair-5-seeds.json", "history.jsonl"}
+from tests.page_commands import faults
+from tools import records
+from training.bench import runner
+from training.moved import MOVED
+from training.run import files, machine
+
+RECORDS = {path.relative_to(records.RECORDS).as_posix(): path for path in records.committed()}
+AGENT = re.compile(r"pretrained/[\w-]+")
 
 
-def git(*words):
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+def commands_of(head):
+    """Return the commands of a record, as they are typed today."""
+    said = head.get("commands") or [head.get("command", "")]
+    renamed = {name: now[4:] for name, now in MOVED.items() if now.startswith("now ")}
+    renamed["benchmark_v9"] = "python -m training benchmark"
+
+    def now(found):
+        return renamed.get(found[1], f"python -m training {found[1]}")
+
+    return [re.sub(r"python -m training\.(\w+)", now, each) for each in said]
 
 
-@pytest.fixture(scope="module")
-def history():
-    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+def test_every_record_names_command_commit_and_machine():
+    assert records.check() == []
+
+
+def test_what_a_record_does_not_say_is_seen():
+    whole = {"command": "x", "git_rev": "a" * 12, "dirty": False, "host": {"cpu_model": "C"}}
+    assert not [*records.lacks(whole)]
+    for name in whole:
+        assert len([*records.lacks({k: v for k, v in whole.items() if k != name})]) == 1, name
+    assert not [*records.lacks({"old": "no machine was noted"})]
+    assert [*records.lacks({**whole, "old": " "})] == ["a reason in old"]
+    text = '{"git_rev": "abcdef123456"} {"git_rev": "fedcba"}'
+    assert records.unknown_commits(text, {"abcdef1234567"}) == {"fedcba"}
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_command_of_a_record_can_be_typed(name):
+    """One that cannot, since options or configs of it are gone, is of a record marked old."""
+    head = records.head_of(RECORDS[name])
+    said = [fault for each in commands_of(head) for fault in faults(each)]
+    assert "old" in head or said == []
+
+
+def test_records_of_agents_that_were_replaced_are_old():
+    if records.history() is None:
         pytest.skip("this is no checkout with its history")
-    return set(git("rev-list", "HEAD").stdout.split())
+    replaced = {}
+    for name, path in RECORDS.items():
+        head = records.head_of(path)
+        for agent in set(AGENT.findall(" ".join(commands_of(head)))) if "old" not in head else ():
+            weights = (f"{agent}/checkpoints", f"{agent}/*.safetensors")
+            changed = machine.git("diff", "--name-only", head["git_rev"], "HEAD", "--", *weights)
+            renamed = machine.git("ls-tree", head["git_rev"], agent) == ""
+            if changed and not renamed:
+                replaced[name] = changed
+    assert replaced == {}
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_commit_of_a_record_is_in_the_history(path, history):
-    text = path.read_text(encoding="utf-8")
-    commits = set(re.findall(r'"git_rev": "([0-9a-f]{7,40})"', text))
-    unknown = {each for each in commits if not any(known.startswith(each) for known in history)}
-    assert path.name in OWED or not unknown
+# -- make records ----------------------------------------------------------------------------------
+
+
+def test_the_list_has_every_kind_of_record_of_speeds():
+    listed = [speed.name for speed in records.SPEEDS]
+    assert len(set(listed)) == len(listed)
+    assert set(listed) <= set(RECORDS)
+    of_speed = {f"{part}.jsonl" for part in runner.PARTS} | {"bars-gameboy.jsonl", "matrix.json"}
+    of_speed |= {name for name in RECORDS if name.startswith(("throughput/", "vectorised-"))}
+    of_speed |= {name for name in RECORDS if "load" in records.head_of(RECORDS[name])}
+    assert of_speed <= set(listed)
+
+
+@pytest.mark.parametrize("speed", records.SPEEDS, ids=lambda speed: speed.name)
+def test_commands_of_the_list_are_some(speed):
+    assert faults(f"python -m {speed.command}") == []
+    capitals = re.findall(r"\b[A-Z]{3,}\b", speed.command)
+    assert bool(capitals) == bool(speed.needs)
+
+
+def test_record_is_taken_by_the_command_of_the_list():
+    """The parser of the benchmark gives each of its records the name that the list has."""
+    for speed in records.SPEEDS:
+        if " --only " in speed.command:
+            words = shlex.split(speed.command)[2:]
+            args = argparse.Namespace(config=None, set=None, milestones=None, game=None)
+            args.only = words[words.index("--only") + 1]
+            args.game = words[words.index("--game") + 1] if "--game" in words else None
+            assert runner.record_path(args) == speed.name
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder in place of ``benchmarks/``, of a checkout without changes on a quiet machine."""
+    monkeypatch.setattr(records, "RECORDS", tmp_path)
+    monkeypatch.setattr(machine, "revision", lambda: {"git_rev": "abc", "dirty": False})
+    monkeypatch.setattr(machine, "host", lambda: HOST)
+    monkeypatch.setattr(machine, "load", lambda: 0.25)
+    monkeypatch.setattr(machine, "git", lambda *words: CHANGES.get(words[2]))
+    monkeypatch.setattr(records, "SPEEDS", (ONE, TWO, FAR))
+    return tmp_path
+
+
+HOST = {"cpu_model": "C", "cpu_family": "1", "cpu_model_number": "2", "cpu_flags": ["avx2"]}
+CHANGES = {"abc": "", "older": "fastenv/engine.py"}
+ONE, TWO = records.Speed("one.json", "a --x", 1), records.Speed("two.jsonl", "b", 2)
+FAR = records.Speed("far.json", "c FOLDER", 1, "a folder")
+
+
+def written(path, **changes):
+    """Write a record as a command would."""
+    head = {"git_rev": "abc", "dirty": False, "host": HOST, **changes}
+    rows = '{"kind": "bar"}\n' if path.suffix == ".jsonl" else ""
+    files.write_text(path, json.dumps(head) + "\n" + rows)
+
+
+def test_records_are_taken_one_by_one_and_not_twice(folder, monkeypatch, capsys):
+    ran = []
+
+    def run(command, **_):
+        ran.append(command[2:])
+        written(folder / {"a": "one.json", "b": "two.jsonl"}[command[2]], load_after=9.0)
+        return argparse.Namespace(returncode=1)  # a bar was missed
+
+    monkeypatch.setattr(records.subprocess, "run", run)
+    written(folder / "one.json")
+    assert records.main([]) == 0
+    assert ran == [["b"]]
+    head = records.head_of(folder / "two.jsonl")
+    assert (head["load"], head["load_after"]) == (0.25, 9.0)
+    assert (folder / "two.jsonl").read_text().endswith('\n{"kind": "bar"}\n')
+    assert "1 of 1 taken" in capsys.readouterr().out
+    assert records.main(["--only", "one", "--again"]) == 0
+    assert ran == [["b"], ["a", "--x"]]
+    assert records.main(["--list"]) == 0
+    assert "about 0 minutes are left" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"git_rev": "older"},
+        {"dirty": True},
+        {"old": "why"},
+        {"host": {**HOST, "cpu_flags": []}},
+        {"host": {**HOST, "cpu_family": "2"}},
+    ],
+)
+def test_record_of_other_code_or_of_another_machine_is_taken_again(folder, changes):
+    written(folder / "one.json")
+    assert records.is_done(ONE)
+    written(folder / "one.json", **changes)
+    assert not records.is_done(ONE)
+
+
+def test_busy_machine_and_uncommitted_changes_are_refused(folder, monkeypatch, capsys):
+    monkeypatch.setattr(records.subprocess, "run", lambda *_, **__: pytest.fail("it ran"))
+    monkeypatch.setattr(machine, "load", lambda: 2.0)
+    assert records.main(["--load", "0.5", "--wait", "0"]) == 1
+    assert capsys.readouterr().err.count("the load is 2.0, above --load 0.5") == 2
+    monkeypatch.setattr(machine, "revision", lambda: {"git_rev": "abc", "dirty": True})
+    assert records.main([]) == 2
+    assert "uncommitted changes" in capsys.readouterr().err
+    for name, said in (("three", "is no record of speeds"), ("far", "needs a folder")):
+        assert records.main(["--only", name]) == 2
+        assert said in capsys.readouterr().err

@@ -96,10 +96,8 @@ def main() -> None:
     parse.add_argument("--out", type=Path, default=RECORD)
     args = parse.parse_args()
     made = [row for tricks in (2, 3) for row in judge(positions(args.positions, tricks), tricks)]
-    about = {"worlds": WORLDS, "first_seed": SEED, "others": "heuristic", "created": machine.now()}
-    files.write_json(
-        args.out, {**about, **machine.revision(), "host": machine.host(), "rows": made}
-    )
+    about = {"worlds": WORLDS, "first_seed": SEED, "others": "heuristic", **machine.taken_on()}
+    files.write_json(args.out, {**about, "rows": made})
 
 
 if __name__ == "__main__":

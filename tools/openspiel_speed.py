@@ -66,12 +66,11 @@ def main() -> None:
     command = [args.python, __file__, "--hearts"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = {
-        "created": machine.now(),
-        **machine.revision(),
+        **machine.taken_on(),
+        "load": machine.load(),
         "simulations_per_cpu_s": json.loads(done.stdout),
         "plays_of_a_simulation_at_most": PLAYS,
         "plays_per_cpu_s": skull_king(),
-        "host": machine.host(),
     }
     files.write_json(args.out, found)
     print(json.dumps(found, indent=1))

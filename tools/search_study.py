@@ -1,7 +1,8 @@
 """What search is worth in Skull King: ``python -m tools.search_study PART ... --games 400``.
 
 Each row of a part is one seat against three of the same opponent, on duplicate deals in every
-rotation of the seats. ``benchmarks/skullking-search.json`` has the rows; RUNS.md tells them.
+rotation of the seats. ``benchmarks/skullking-search.json`` has the rows; RUNS.md tells them. The
+part ``champion`` is of another agent and has a record of its own, which its card tells.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-search.json")
 AGENT = "pretrained/skullking-ppo"
+CHAMPION = "pretrained/skullking"
 VALUE = "pretrained/skullking-value/value.safetensors"
 STRANGERS = (AGENT, "heuristic", "rule_hard")  # whom nothing here was tuned against
 SEED = 40_000  # of the deals; those of other evaluations have others
 
 
-def search(**options: Any) -> str:
-    """Return the name of the agent that searches with these options."""
-    return f"search:{AGENT}" + "".join(f",{name}={value}" for name, value in options.items())
+def search(agent: str = AGENT, **options: Any) -> str:
+    """Return the name of an agent that searches with these options."""
+    return f"search:{agent}" + "".join(f",{name}={value}" for name, value in options.items())
 
 
 BEST = search(worlds=64, rollouts="model", belief="bids")
@@ -67,12 +69,19 @@ PARTS: dict[str, dict[str, str]] = {
     },
     "bot": {"heuristic that searches": "search:heuristic,worlds=32"},
 }
+OTHER_PARTS: dict[str, dict[str, str]] = {
+    "champion": {
+        "the agent": CHAMPION,
+        "32 worlds": search(CHAMPION, worlds=32),
+        "32 worlds, model and bids": search(CHAMPION, worlds=32, rollouts="model", belief="bids"),
+    },
+}
 
 
 def rows(parts: list[str], games: int, others: list[str]) -> Iterator[dict[str, Any]]:
     """Play the rows of parts, one seat against three of each of the others."""
     for part in parts:
-        for label, who in PARTS[part].items():
+        for label, who in (PARTS | OTHER_PARTS)[part].items():
             for other in others:
                 players = contest.load_players([who, other, other, other])
                 found = contest.contest(players, games, env="SkullKingFlat-v0", seed=SEED)
@@ -92,7 +101,12 @@ def rows(parts: list[str], games: int, others: list[str]) -> Iterator[dict[str, 
 def main() -> None:
     """Play, show and store the rows that were asked for; others of the record stay."""
     parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("parts", nargs="*", choices=[*PARTS, []], help="default all")
+    parse.add_argument(
+        "parts",
+        nargs="*",
+        choices=[*PARTS, *OTHER_PARTS, []],
+        help=f"default all of {', '.join(PARTS)}",
+    )
     parse.add_argument("--against", nargs="+", default=[*STRANGERS], metavar="WHO")
     parse.add_argument("--games", type=int, default=800)
     parse.add_argument("--out", type=Path, default=RECORD)
@@ -103,7 +117,7 @@ def main() -> None:
         same = (row["who"], row["against"])
         stored["rows"] = [r for r in stored["rows"] if (r["who"], r["against"]) != same]
         stored["rows"].append(row)
-        stored |= {"created": machine.now(), **machine.revision(), "host": machine.host()}
+        stored |= machine.taken_on()
         files.write_json(args.out, stored)
         share = row["win_share"]
         print(f"{row['part']:10} {row['label']:26} against {row['against']:22} {share}", flush=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import re
 import shutil
 import statistics
@@ -208,11 +207,8 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as runs:
         record = {
-            "command": f"python -m tools.studio_bars --out {args.out}",
-            "created": machine.now(),
-            **machine.revision(),
-            "host": machine.host(),
-            "load": os.getloadavg()[0],
+            **machine.taken_on(),
+            "load": machine.load(),
             "start": start(runs),
             "first_move_s": first_move(runs),
             "frames": frames(runs),

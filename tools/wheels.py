@@ -27,7 +27,7 @@ from typing import Any
 
 from fastenv.startup import take_interrupts
 from tools.versions import ROOT, clean, interpreter, run
-from training.run.machine import host
+from training.run.machine import taken_on
 
 IMPORT = "import time; s = time.process_time(); import fastenv; print(time.process_time() - s)"
 TOLD = ("numpy", "numba", "llvmlite", "gymnasium")
@@ -134,8 +134,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     others = kept.get("wheels", []) if kept.get("git_rev") == rev else []
     measured_now = {each["python"] for each in results}
     kept |= {
+        **taken_on(),
         "git_rev": rev,
-        **host(),
         "command": f"python -m tools.wheels dist/*.whl --seconds {args.seconds:g} --out FILE",
         "wheels": [each for each in others if each["python"] not in measured_now] + results,
     }

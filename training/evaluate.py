@@ -117,8 +117,7 @@ def play_bots(args: argparse.Namespace) -> None:
         "run_id": args.run_id or f"bots-{machine.now()}",
         "generated_at": machine.now(),
         **found,
-        **machine.revision(),
-        "versions": machine.versions(),
+        **machine.taken_on(),
     }
     files.write_json(args.output_path, report)
 
@@ -138,14 +137,7 @@ def play_table(args: argparse.Namespace) -> None:
     found = contest.contest(players, games, env=args.env, options=options, seed=args.seed or 0)
     contest.show(tables.console(), found)
     if args.output_path is not None:
-        report = {
-            "created": machine.now(),
-            **found.record(),
-            "set": options,
-            **machine.revision(),
-            "host": machine.host(),
-            "versions": machine.versions(),
-        }
+        report = {**machine.taken_on(), **found.record(), "set": options}
         files.write_json(args.output_path, report)
 
 
@@ -162,8 +154,7 @@ def play_beside(args: argparse.Namespace) -> None:
 
     found = beside.compare(tables.console(), run, args.against, root, options, asked)
     if args.output_path is not None:
-        about = {**machine.revision(), "host": machine.host(), "versions": machine.versions()}
-        files.write_json(args.output_path, {"created": machine.now(), **found, **about})
+        files.write_json(args.output_path, {**found, **machine.taken_on()})
 
 
 def meets_nobody(args: argparse.Namespace) -> bool:

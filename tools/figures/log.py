@@ -7,6 +7,8 @@ from collections import Counter
 
 from tools.figures import records
 from tools.figures.records import table
+from tools.records import SPEEDS
+from training.run import machine
 
 
 def measured_speeds() -> str:
@@ -15,7 +17,7 @@ def measured_speeds() -> str:
     rows: Counter[tuple[str, ...]] = Counter()
     busy: Counter[tuple[str, ...]] = Counter()
     for line in map(json.loads, text.splitlines()):
-        key = (line["created"][:10], line["git_rev"][:7], line["record"], line["cpu_model"])
+        key = (line["created"][:10], line["git_rev"][:7], line["record"], machine.describe(line))
         rows[key] += 1
         busy[key] += line["noisy"]
     made = [
@@ -34,11 +36,24 @@ def other_records() -> str:
     made = []
     for path in records.RECORDS.glob("*.json*"):
         head = {} if path.name in speeds else records.Record(path).head
-        if "git_rev" in head:
-            processor = head.get("host", {}).get("cpu_model", "")
-            made.append([head.get("created", "")[:10], head["git_rev"][:7], path.name, processor])
+        if head:
+            processor = machine.describe(head.get("host", {}))
+            day, old = head.get("created", "")[:10], head.get("old", "")
+            made.append([day, head.get("git_rev", "")[:7], path.name, processor, old])
     shown = [
-        [day, commit, f"`{name}`", processor]
-        for day, commit, name, processor in sorted(made, reverse=True)
+        [day, commit, f"`{name}`", processor, old]
+        for day, commit, name, processor, old in sorted(made, reverse=True)
     ]
-    return table(("made", "commit", "record", "processor"), shown)
+    return table(("made", "commit", "record", "processor", "old, because"), shown)
+
+
+def to_take() -> str:
+    """Return the records that ``make records`` takes, with their commands and how long they take.
+
+    Those of speeds alone; the pages have the commands of trainings and evaluations.
+    """
+    made = [
+        [f"`benchmarks/{speed.name}`", f"`python -m {speed.command}`", f"{speed.minutes:g}"]
+        for speed in SPEEDS
+    ]
+    return table(("record", "command", "about, minutes"), made)

@@ -31,8 +31,13 @@ class Record:
 
     @property
     def source(self) -> str:
-        """Return file and commit as the tables name them."""
-        return f"`benchmarks/{self.path.name}` at {self.head['git_rev'][:7]}"
+        """Return file and commit as the tables name them, and whether it is marked old."""
+        return f"`benchmarks/{self.path.name}` at {self.head['git_rev'][:7]}{self.age}"
+
+    @property
+    def age(self) -> str:
+        """Return the mark of a record that is kept although its code or its agent is gone."""
+        return " (old)" if self.head.get("old") else ""
 
     def bar(self, what: str) -> Row:
         """Return the bar of that name."""
@@ -102,7 +107,7 @@ def over_seeds(
 def trained_at(record: Record, runs: Iterable[Row]) -> str:
     """Return a record and the commits that its runs were trained at."""
     commits = dict.fromkeys(run["git_rev"][:7] for run in runs)
-    return f"`benchmarks/{record.path.name}`, trained at {' and '.join(commits)}"
+    return f"`benchmarks/{record.path.name}`{record.age}, trained at {' and '.join(commits)}"
 
 
 def listed(head: Row) -> str:

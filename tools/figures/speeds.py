@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import statistics
+
 from tools.figures import records
 from tools.figures.records import Record, Row, middle, newest, ratio, share, spread, table
+from training.bench.records import history
+from training.run import machine
 
 OF_STOCK = ": env share of wall time"
 
@@ -17,8 +22,39 @@ def bars(pattern: str, of: str = "") -> str:
             shares = OF_STOCK in row["what"] or "env share" in row["what"]
             cell = share(row) if shares else _measured(row)
             made.append((row["what"], row["asked"], cell, "yes" if row["pass"] else "no"))
+    reached = sum(row[-1] == "yes" for row in made)
     load = f"load {record.head['load']} before and {record.head['load_after']} after"
-    return f"{table(('bar', 'asked', 'measured', 'reached'), made)}\n\n{record.source}, {load}."
+    about = f"{load}, on {machine.describe(record.head['host'])}: {reached} of {len(made)} reached"
+    return (
+        f"{table(('bar', 'asked', 'measured', 'reached'), made)}\n\n{record.source}, {about}. "
+        f"{elsewhere(record)}"
+    ).rstrip()
+
+
+def elsewhere(record: Record) -> str:
+    """Return how fast the rows of a record are beside those of other processors, in a sentence.
+
+    That is why a bar may be missed here that was reached there: the newest line of the history of
+    each other processor that is of the same thing.
+    """
+    host, found = record.head["host"], dict[str, list[float]]()
+    lines = [one for one in history() if one.get("steps_per_cpu_s") and not one["dirty"]]
+    for row in (row for row in record.rows if row.get("ran") and row.get("steps_per_cpu_s")):
+        ours = json.dumps(row["ran"], sort_keys=True)
+        last: dict[str, float] = {}
+        for line in lines:
+            elsewhere = machine.processor(line) != machine.processor(host)
+            if elsewhere and json.dumps(line["ran"], sort_keys=True) == ours:
+                last[machine.describe(line)] = line["steps_per_cpu_s"]
+        for name, speed in last.items():
+            found.setdefault(name, []).append(row["steps_per_cpu_s"] / speed)
+    said = [
+        f"{spread(statistics.median(every), every, lambda x: f'{x:.2f}')} of {name} "
+        f"({len(every)} rows)"
+        for name, every in found.items()
+        if len(every) > 1
+    ]
+    return f"Steps a CPU second as a share of those on record: {'; '.join(said)}." if said else ""
 
 
 def _measured(row: Row) -> str:
@@ -177,5 +213,4 @@ def scale() -> str:
         "us of a decision",
     )
     host = record.head["host"]
-    machine = f"{host['cpu_model']}, {host['physical_cores']} cores"
-    return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {machine}."
+    return f"{table(heads, made)}\n\n{bars('scale.jsonl')} {host['physical_cores']} cores."

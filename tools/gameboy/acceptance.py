@@ -34,6 +34,8 @@ from fastenv.gameboy.config import BY_LINE, BY_PIXEL
 from tools.gameboy.subjects import OurMachine, PyBoyMachine, Subject
 from tools.gameboy.verdicts import MINUTE, PASSED, Way, is_of_another_model, way_of
 
+COMMAND = "python -m tools.gameboy.acceptance FOLDER --pyboy --out FILE"
+
 EXPECTED = Path(__file__).with_suffix(".txt")
 _COLOUR = 0x143  # in the header
 _NOT_COUNTED = ("other model", "no verdict", "unsupported")
@@ -250,8 +252,10 @@ def _record(results: Mapping[str, Result]) -> str:
         name: {"result": r.here, "pyboy": r.pyboy, "way": r.way, "sha256": r.sha256}
         for name, r in results.items()
     }
-    head = {"fastenv": __version__, "pyboy": _pyboy_version()}
-    return _json({**head, "suites": suites_of(results), "roms": roms})
+    from training.run import machine
+
+    head = {**machine.taken_on(), "command": COMMAND, "pyboy": _pyboy_version()}
+    return _json({**head, "fastenv": __version__, "suites": suites_of(results), "roms": roms})
 
 
 def _with_column(path: Path, results: Mapping[str, Result]) -> str:

@@ -117,8 +117,7 @@ def _run(args: argparse.Namespace) -> None:
     """Measure ROMs, print a line for each, and write a record if it is asked for."""
     from training.run import files, machine
 
-    about = {"created": machine.now(), **machine.revision(), "command": COMMAND}
-    about |= {"host": machine.host(), "load": machine.load()}
+    about = {**machine.taken_on(), "command": COMMAND, "load": machine.load()}
     folder, found = Path(str(shipped("roms"))), []
     for rom in args.roms or [folder / f"{name}.gb" for name in ROMS]:
         found.append(measure(rom, args.windows, args.seconds))

@@ -111,7 +111,7 @@ def run(folder: Path, names: Sequence[str], program: Path, accuracy: str, out: P
     from training.run import files, machine
 
     games, keys = manifest()
-    about = {"created": machine.now(), **machine.revision(), "command": COMMAND}
+    about = {**machine.taken_on(), "command": COMMAND}
     found = []
     for game in (game for game in games if not names or game.name in names):
         found.append(compare(folder, game, keys, program, FRAMES, accuracy))

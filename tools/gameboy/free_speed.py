@@ -156,8 +156,7 @@ def run(folder: Path, names: Sequence[str], turns: int, out: Path | None) -> Non
 
     if turns < 1:
         raise ConfigError(f"--turns {turns}: must be at least 1")
-    about = {"created": machine.now(), **machine.revision(), "command": COMMAND}
-    about |= {"host": machine.host(), "load": machine.load()}
+    about = {**machine.taken_on(), "command": COMMAND, "load": machine.load()}
     found, keys = [], manifest()[1]
     for game in timed_games(names):
         found.append(measure(folder, game, keys, turns))

@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from tools.site.pages import ROOT
+from training.run import machine
 
 HISTORY = ROOT / "benchmarks" / "history.jsonl"
 TIMED = ("step_many", "env")  # the engine alone, by its newer and its older name
@@ -61,7 +62,7 @@ def by_environment(path: Path) -> dict[str, Series]:
 
 def draw(series: Series, path: Path) -> None:
     """Draw the series of an environment into a file."""
-    processors = sorted({row["cpu_model"] for rows in series.values() for row in rows})
+    processors = sorted({machine.describe(row) for rows in series.values() for row in rows})
     with plt.rc_context({"svg.hashsalt": path.name, "font.size": 9}):
         figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
         for number, rows in enumerate(series.values()):
@@ -70,7 +71,7 @@ def draw(series: Series, path: Path) -> None:
             speeds = np.array([row["steps_per_cpu_s"] for row in rows])
             axes.plot(days, speeds, color=colour, linewidth=1)
             for i, row in enumerate(rows):
-                mark = MARKS[processors.index(row["cpu_model"]) % len(MARKS)]
+                mark = MARKS[processors.index(machine.describe(row)) % len(MARKS)]
                 fill = "none" if row["noisy"] else colour
                 (drawn,) = axes.plot(days[i : i + 1], speeds[i : i + 1], mark, color=colour)
                 drawn.set(markerfacecolor=fill, markersize=5)

@@ -1,8 +1,8 @@
 """Calibrated floors: a share of what the history says of the same thing, in steps per CPU second.
 
-A floor is that of the processor its record was taken on. On another one it is held all the same,
-and what is said of a row below it names that processor: take a record there. It is not the target:
-that is an aspiration in steps per second of wall time.
+A floor is that of the processor its record was taken on, known by name, family, model and flags. On
+another one it is held all the same, and what is said of a row below it says so: take a record
+there. It is not the target: that is an aspiration in steps per second of wall time.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Floor:
     source : str
         Record and commit.
     same_machine : bool
-        The record was taken on a processor of this model.
+        The record was taken on such a processor: of this name, family, model and these flags.
     """
 
     steps_per_cpu_s: float
@@ -60,7 +60,7 @@ def find(
 ) -> Floor | None:
     """Return the floor of a measured row: a share of the newest line of the history that is equal.
 
-    One of a processor of this model goes before one of another; None without any.
+    One of the same processor goes before one of another; None without any.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def find(
     every : sequence of dict, optional
         Lines of a history; default that of the repository.
     """
-    wanted, here = key(row), machine.host()["cpu_model"]
+    wanted, here = key(row), machine.processor(machine.host())
     same = [
         line
         for line in (records.history() if every is None else every)
@@ -81,10 +81,10 @@ def find(
     ]
     if not same:
         return None
-    last = max(same, key=lambda line: (line["cpu_model"] == here, line["created"]))
+    last = max(same, key=lambda line: (machine.processor(line) == here, line["created"]))
     recorded = last["steps_per_cpu_s"]
     source = f"{last['record']}, commit {last['git_rev']}"
-    return Floor(share * recorded, recorded, source, last["cpu_model"] == here)
+    return Floor(share * recorded, recorded, source, machine.processor(last) == here)
 
 
 def judge(rows: Iterable[Mapping[str, Any]], share: float = SHARE) -> list[dict[str, Any]]:

@@ -27,20 +27,10 @@ FIGURES = (
 Line = dict[str, Any]
 
 
-def taken_on() -> dict[str, Any]:
-    """Return what figures are taken on: time, revision, machine, versions."""
-    return {
-        "created": machine.now(),
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
-    }
-
-
 def head() -> dict[str, Any]:
     """Return the first line of a record: what the figures were taken on."""
-    about = {"kind": "head", "schema": SCHEMA, "command": machine.command()}
-    return {**about, **taken_on(), "load": machine.load()}
+    about = {"kind": "head", "schema": SCHEMA}
+    return {**about, **machine.taken_on(), "load": machine.load()}
 
 
 def write(path: Path, found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
@@ -109,7 +99,7 @@ def lines(head: Mapping[str, Any], rows: Iterable[Mapping[str, Any]], record: st
         "created": head["created"],
         "git_rev": head["git_rev"],
         "dirty": head["dirty"],
-        "cpu_model": head["host"]["cpu_model"],
+        **machine.processor(head["host"]),
         "record": record,
     }
     return [
@@ -149,14 +139,14 @@ def trend(every: Iterable[Line]) -> list[Line]:
     -------
     list of dict
         Lines with ``what`` in words and ``ratio``: of steps per CPU second, to the newest line
-        before it that is of the same thing and was taken on a processor of the same model, without
-        uncommitted changes; None without one.
+        before it that is of the same thing and was taken on the same processor (name, family,
+        model and flags), without uncommitted changes; None without one.
     """
     found = [{**line, "what": label(line["ran"])} for line in every if line.get("steps_per_cpu_s")]
     found.sort(key=lambda line: (line["what"], line["created"]))
     before: dict[tuple[str | None, str], float] = {}
     for line in found:
-        same = key(line), line["cpu_model"]
+        same = key(line), json.dumps(machine.processor(line))
         last = before.get(same)
         line["ratio"] = None if last is None else line["steps_per_cpu_s"] / last
         if not line["dirty"]:

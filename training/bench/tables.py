@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.table import Table
 
 from training.bench.targets import Row
+from training.run import machine
 
 
 def machine_line(record: Row) -> str:
@@ -18,7 +19,8 @@ def machine_line(record: Row) -> str:
     host, rev = record["host"], record["git_rev"] or "no commit"
     dirty = ", uncommitted changes" if record["dirty"] else ""
     return (
-        f"{host['cpu_model']}, {host['physical_cores']} cores, load {record['load']}, {rev}{dirty}"
+        f"{machine.describe(host)}, {host['physical_cores']} cores, load {record['load']}, "
+        f"{rev}{dirty}"
     )
 
 
@@ -224,7 +226,7 @@ def config_table(rows: list[Row]) -> Table:
 def mode_table(found: Row) -> Table:
     """Return the figures of an artefact as a table."""
     dirty = ", uncommitted changes" if found["dirty"] else ""
-    title = f"{found['host']['cpu_model']}, {found['git_rev'] or 'no commit'}{dirty}"
+    title = f"{machine.describe(found['host'])}, {found['git_rev'] or 'no commit'}{dirty}"
     heads = "mode, workload, backend, lanes, threads, steps/s (min..max), per CPU-s, ticks/s, env %"
     table = table_of(title, heads, 3, "; ".join(found["notes"]) or None)
     for entry in found["modes"]:

@@ -58,13 +58,7 @@ def check(runs: Sequence[RunFolder], out: Path | None) -> None:
 
 
 def _head() -> dict[str, Any]:
-    return {
-        "created": machine.now(),
-        "command": machine.command(),
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
-    }
+    return machine.taken_on()
 
 
 def main(argv: list[str] | None = None) -> int:

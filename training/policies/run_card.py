@@ -9,7 +9,7 @@ from training.evaluation.protocols import get_protocol
 from training.evaluation.trained import AGENT, Trained, provenance
 from training.logs.run_data import groups_of, is_interval
 from training.policies.card import Result, front_matter, metadata, table
-from training.run import files
+from training.run import files, machine
 from training.run.folder import RunFolder
 
 _GOALS = "goals reached"  # a group of results whose measure is not one of the protocol
@@ -61,7 +61,7 @@ def _training(run: RunFolder, trained: Trained) -> str:
         "config_sha256": run.config.sha256(),
     }
     host = known.pop("host") or {}
-    known["processor"] = host.get("cpu_model")
+    known["processor"] = machine.describe(host) or None
     known["GPU"] = host.get("gpu")
     known["dirty"] = {True: "yes", False: "no"}.get(known["dirty"])
     names = {"git_rev": "commit", "dirty": "with uncommitted changes"}

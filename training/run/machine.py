@@ -7,6 +7,7 @@ import platform
 import shlex
 import subprocess
 import sys
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -16,6 +17,15 @@ import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("numpy", "numba", "gymnasium", "torch", "stable-baselines3", "sb3-contrib", "ray")
+CPUINFO = Path("/proc/cpuinfo")
+# Instruction sets that decide how fast loops and products of matrices are; the full list is a
+# screenful.
+FLAGS = (
+    *("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx_vnni"),
+    *("avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "asimd", "sve", "bf16"),
+)
+# What tells one processor from another: names such as "AMD EPYC" are those of several.
+PROCESSOR = ("cpu_model", "cpu_family", "cpu_model_number", "cpu_flags")
 
 
 def now() -> str:
@@ -30,19 +40,33 @@ def revision() -> dict[str, Any]:
     ``benchmarks/`` are no changes: nothing that is measured depends on them, and one is taken
     behind the other.
     """
-    status = _git("status", "--porcelain", "--", ".", ":(exclude)benchmarks")
+    status = git("status", "--porcelain", "--", ".", ":(exclude)benchmarks")
     dirty = None if status is None else bool(status)
-    return {"git_rev": _git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
+    return {"git_rev": git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
 
 
 def command() -> str:
     """Return the command line of this process as one would type it."""
     path = Path(sys.argv[0])
-    module = path.parent.name if path.stem == "__main__" else f"training.{path.stem}"
+    if path.is_relative_to(ROOT):
+        parts = [*path.relative_to(ROOT).with_suffix("").parts]
+        module = ".".join(parts[:-1] if parts[-1] == "__main__" else parts)
+    else:
+        module = path.parent.name if path.stem == "__main__" else f"training.{path.stem}"
     return shlex.join(["python", "-m", module, *sys.argv[1:]])
 
 
-def _git(*command: str) -> str | None:
+def taken_on() -> dict[str, Any]:
+    """Return what figures are taken on: time, command, revision, machine, versions.
+
+    The beginning of every record.
+    """
+    about = {"created": now(), "command": command(), **revision()}
+    return {**about, "host": host(), "versions": versions()}
+
+
+def git(*command: str) -> str | None:
+    """Return what git says in the checkout; None outside of one, and where it refuses."""
     try:
         done = subprocess.run(
             ["git", *command], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
@@ -68,7 +92,7 @@ def versions() -> dict[str, str]:
 def host() -> dict[str, Any]:
     """Return what machine this is."""
     return {
-        "cpu_model": _cpu_model(),
+        **_cpu(),
         "physical_cores": physical_cores(),
         "logical_cores": len(os.sched_getaffinity(0)) if _linux() else os.cpu_count(),
         "ram_gb": round(psutil.virtual_memory().total / 2**30, 1),
@@ -99,10 +123,36 @@ def _linux() -> bool:
     return hasattr(os, "sched_getaffinity")
 
 
-def _cpu_model() -> str:
+def _cpu() -> dict[str, Any]:
+    """Return the name, family, model and flags of the processor, as far as they are known."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        first, _, _ = CPUINFO.read_text(encoding="utf-8").strip().partition("\n\n")
     except OSError:
-        return platform.processor()
-    found = (line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
-    return next(found, platform.processor())
+        first = ""
+    pairs = (line.partition(":") for line in first.splitlines())
+    said = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    every = said.get("flags", said.get("features", "")).split()  # the second on ARM
+    return {
+        "cpu_model": said.get("model name", platform.processor()),
+        "cpu_family": said.get("cpu family", said.get("cpu architecture")),
+        "cpu_model_number": said.get("model", said.get("cpu part")),
+        "cpu_flags": [flag for flag in FLAGS if flag in every],
+    }
+
+
+def processor(known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a host, or a line of the history, says of its processor."""
+    return {name: known.get(name) for name in PROCESSOR}
+
+
+def describe(known: Mapping[str, Any]) -> str:
+    """Return a processor in words: its name and, where it is known, family and model.
+
+    Parameters
+    ----------
+    known : mapping
+        A host, or a line of the history.
+    """
+    if known.get("cpu_family") is None:
+        return str(known.get("cpu_model", ""))
+    return f"{known['cpu_model']} (family {known['cpu_family']}, model {known['cpu_model_number']})"

@@ -50,7 +50,7 @@ def artefact(tmp_path_factory):
 def test_artefact_has_the_schema(artefact):
     assert set(artefact) >= HEAD | {"modes", "target", "notes"}
     assert artefact["schema"] == 1
-    host = {"cpu_model", "physical_cores", "logical_cores", "flags", "gpu", "ram_gb", "os"}
+    host = {"cpu_model", "physical_cores", "logical_cores", "cpu_flags", "gpu", "ram_gb", "os"}
     assert host <= set(artefact["host"])
     for entry in artefact["modes"]:
         assert set(entry) >= ENTRY | {"alloc", "warmup_s", "noisy", "method"}

@@ -171,11 +171,12 @@ def test_trend_compares_the_same_thing_on_the_same_processor():
             line("2026-01-02", 150.0),
             line("2026-01-03", 10.0, lanes=4),
             line("2026-01-04", 600.0, cpu_model="another"),
+            line("2026-01-04", 700.0, cpu_flags=["avx2"]),
             line("2026-01-05", 900.0, dirty=True),
             line("2026-01-06", 300.0),
         ]
     )
-    ratios = {one["created"][-2:]: one["ratio"] for one in found}
+    ratios = {one["created"][-2:]: one["ratio"] for one in found if "avx2" not in str(one)}
     assert ratios == {"01": None, "02": 1.5, "03": None, "04": None, "05": 6.0, "06": 2.0}
 
 
@@ -187,6 +188,7 @@ def test_floor_is_the_newest_of_the_same_thing_on_this_processor(monkeypatch):
         line("2026-01-01", 1000.0),
         line("2026-01-03", 9000.0, lanes=4),
         line("2026-01-03", 9000.0, dirty=True),
+        line("2026-01-05", 9000.0, cpu_flags=["avx512_bf16"]),
         line("2026-01-03", 9000.0, cpu_model="another"),
     ]
     floor = floors.find(row, every=every)
@@ -204,6 +206,29 @@ def test_floor_is_the_newest_of_the_same_thing_on_this_processor(monkeypatch):
     assert said.endswith("0.7 times the record")
     assert floors.find({"ran": of(num_players=3)}, every=every) is None
     assert floors.find({"steps_per_cpu_s": 1.0}, every=every) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "flags"),
+    [
+        (
+            "model name\t: AMD EPYC\ncpu family\t: 25\nmodel\t\t: 1\nflags\t\t: sse4_2 avx2 x\n"
+            "\nmodel name\t: AMD EPYC\ncpu family\t: 99\n",
+            "AMD EPYC (family 25, model 1)",
+            ["sse4_2", "avx2"],
+        ),
+        ("Features\t: asimd sve\nCPU architecture: 8\nCPU part\t: 0xd40\n", "model 0xd40)", None),
+        ("", "", []),
+    ],
+)
+def test_processor_is_known_by_family_model_and_flags(text, said, flags, tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "CPUINFO", tmp_path / "cpuinfo")
+    (tmp_path / "cpuinfo").write_text(text)
+    host = machine.host()
+    assert machine.describe(host).endswith(said)
+    assert host["cpu_flags"] == (["asimd", "sve"] if flags is None else flags)
+    found = line("2026-01-01", 1.0, **machine.processor(host))
+    assert set(machine.PROCESSOR) <= set(found)
 
 
 @pytest.fixture

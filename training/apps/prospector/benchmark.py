@@ -205,7 +205,7 @@ def run(
         "comparison": comparison(contenders, POLICY),
     }
     report["summary"] = verdict(report, plan.count, enforce)
-    return report | machine.revision() | {"host": machine.host(), "versions": machine.versions()}
+    return report | machine.taken_on()
 
 
 def _play(

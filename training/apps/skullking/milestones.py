@@ -171,15 +171,12 @@ def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
         "run": run.name,
         "env": run.config.env,
         "config_sha256": run.config.sha256(),
-        "created": machine.now(),
         "trained": provenance(run),
         **asked,
         "first_seed": MATCH_SEEDS + asked["seed"],
         "policy": "highest legal logit",
         "intervals": f"95 %, percentile bootstrap over deals, {asked['bootstrap']} resamples",
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
+        **machine.taken_on(),
     }
 
 

@@ -17,8 +17,6 @@ from training.run.options import require
 
 SCHEMA = 1
 FOLDER = Path("artifacts/throughput")
-# Instruction sets that decide how fast the loops are; the full list is a screenful.
-FLAGS = ("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512vl", "neon", "sve")
 
 
 def new_run_id(git_rev: str | None) -> str:
@@ -54,8 +52,7 @@ def new_path(folder: Path, run_id: str) -> Path:
 
 def head(run_id: str, config: dict[str, Any]) -> dict[str, Any]:
     """Return an artefact without its figures: what they are taken on."""
-    found = {"schema": SCHEMA, "run_id": run_id, **records.taken_on(), "config": config}
-    return found | {"host": {**found["host"], "flags": cpu_flags()}}
+    return {"schema": SCHEMA, "run_id": run_id, **machine.taken_on(), "config": config}
 
 
 def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
@@ -94,16 +91,6 @@ def artefacts(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
         except (OSError, ValueError, KeyError, TypeError):
             skipped.append(str(path))
     return found, skipped
-
-
-def cpu_flags() -> list[str]:
-    """Return those of ``FLAGS`` that the processor has."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return []
-    every = next((line for line in lines if line.lower().startswith(("flags", "features"))), "")
-    return [flag for flag in FLAGS if flag in every.split()]
 
 
 # -- the target ------------------------------------------------------------------------------------
