@@ -12,6 +12,9 @@ from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
+import os
+import warnings
+
 import numpy as np
 
 from fastenv._rng cimport rng_seed
@@ -40,6 +43,37 @@ cdef enum:
     # the game has looked at reads and writes.
     ROWS_AHEAD = 2
     LOOK_AHEAD = 1
+
+
+# A forked process has the pool of OpenMP, but none of its threads: GNU's waits for them for ever.
+# Another library may have made that pool, so a child never begins a parallel region.
+cdef bint forked = False  # since an environment was made: that imports this module
+cdef bint fork_is_told = False
+
+
+def _after_fork_in_child():
+    global forked, fork_is_told
+    forked, fork_is_told = True, False
+
+
+if hasattr(os, "register_at_fork"):  # not on Windows
+    os.register_at_fork(after_in_child=_after_fork_in_child)
+
+
+cdef int team(int threads) except -1:
+    """Return how many threads a call may use: one in a forked process, which says so once."""
+    global fork_is_told
+    if not forked or threads == 1:
+        return threads
+    if not fork_is_told:
+        fork_is_told = True
+        warnings.warn(
+            f"num_threads={threads} is 1 in this process: it was forked from one that "
+            "had made environments, and has no threads of OpenMP. Start it with 'spawn' to use them.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+    return 1
 
 
 def is_debug():
@@ -196,7 +230,7 @@ cdef class BatchLoop:
     states, knobs, derived, shared : ndarray
         Of the spec's dtypes, shapes (n,), (n,), (n,) or None, (1,); kept, not copied.
     num_threads : int
-        OpenMP threads; 1 is a plain loop.
+        OpenMP threads; 1 is a plain loop, as is any number in a forked process.
 
     Notes
     -----
@@ -589,7 +623,7 @@ cdef class BatchLoop:
         In rows that are not selected, reward, terms and flags become 0.
         """
         cdef Py_ssize_t n = self.num_envs, chunk = self.t.chunk, k, parts
-        cdef int threads = self.num_threads
+        cdef int threads = team(self.num_threads)
         if actions is None:
             raise TypeError("actions must be an array, not None")
         # To look at four arrays takes longer than to step one lane, and a lane's are always the same.
@@ -708,7 +742,7 @@ cdef class BatchLoop:
         out : ndarray, shape (m,)
         """
         cdef Py_ssize_t i, m = len(of), part, first
-        cdef int threads = self.num_threads
+        cdef int threads = team(self.num_threads)
         cdef const char* row = memory("rows", rows, len(rows) * self.row_size, False)
         cdef const int64_t* source = <const int64_t*>memory("of", of, 8 * m, False)
         cdef const int32_t* agent = <const int32_t*>memory("agents", agents, 4 * m, False)
@@ -769,7 +803,7 @@ cdef class BatchLoop:
         """
         cdef Py_ssize_t i, m = len(of), part
         cdef Py_ssize_t n = self.num_agents
-        cdef int threads = self.num_threads
+        cdef int threads = team(self.num_threads)
         cdef Roll r
         r.rows = memory("rows", rows, len(rows) * self.row_size, False)
         r.of = <const int64_t*>memory("of", of, 8 * m, False)

@@ -74,7 +74,8 @@ class BatchEngine(BatchState):
         ``reference``, ``numba``, ``cython``, ``fast`` or ``auto``. All give the same bits.
     num_threads : int, optional
         Threads of the compiled path, at most one a lane and 256; default ``FASTENV_NUM_THREADS``
-        (as far as there are lanes) or 1. Results do not depend on it.
+        (as far as there are lanes) or 1. Results do not depend on it. A process that is forked
+        after an environment was made uses one thread and warns of it once.
     info_columns : sequence of str, optional
         Columns to write, in this order: fields of the game's ``info_dtype`` and ``terms_dtype``;
         default its ``default_info``. Fewer are faster.

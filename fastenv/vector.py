@@ -99,7 +99,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         See :func:`fastenv.backend.resolve`; ``vec.backend`` names the one in use.
     num_threads : int, optional
         Threads of the compiled path, at most one a lane and 256; default ``FASTENV_NUM_THREADS``
-        or 1.
+        or 1. A process that is forked after an environment was made uses one and warns of it once.
     autoreset_mode : str or AutoresetMode
         ``"NextStep"`` (Gymnasium's default), ``"SameStep"`` or ``"Disabled"``, also spelt
         ``next_step``, ``same_step`` and ``disabled``.

@@ -338,7 +338,7 @@ def make_sb3_vec_env(
         ``"reference"`` returns SB3's own ``DummyVecEnv`` over monitored single environments, to
         compare with; everything else a :class:`BatchVecEnv`.
     num_threads : int, optional
-        Threads of the engine.
+        Threads of the engine; see :class:`fastenv.BatchEngine`.
     seed : int, optional
         Seed of the first reset.
     vec_env_kwargs : dict, optional
