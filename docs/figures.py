@@ -35,6 +35,7 @@ from tools.figures.drmario_bots import (  # noqa: E402
 from tools.figures.games import (  # noqa: E402
     QUEST,
     free_games,
+    free_memory,
     free_pictures,
     game_boy_agents,
     game_boy_differences,
@@ -165,6 +166,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "speeds": game_boy,
             "free-games": free_games,
             "free-pictures": free_pictures,
+            "free-memory": free_memory,
             "link": two_game_boys,
         },
         "docs/howto/train_skullking.md": {"players": lambda: pretrained("skullking")},

@@ -283,13 +283,12 @@ cdef inline uint64_t fill(uint8_t* memory, int count, uint64_t x) noexcept nogil
 
 
 cdef inline void fill_memory(Lane* lane) noexcept nogil:
-    # Fill all memory, as it may be when a console is turned on.
+    # Fill the memory that the boot program has not cleared (docs/gameboy.md, 18).
     cdef State* s = lane.s
     cdef uint64_t x = rng_next(lane.e.rng)
     cdef int k
     x = fill(s.oam, sizeof(s.oam), x if x else 1)
     x = fill(s.high + 0x80, 0x7F, x)
-    x = fill(s.vram, sizeof(s.vram), x)
     x = fill(s.wram, sizeof(s.wram), x)
     fill(lane.cart, lane.r.cart_bytes, x)
     if (<const Shared*>lane.shared).mbc == MBC2:

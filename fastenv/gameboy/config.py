@@ -108,7 +108,7 @@ class GameBoyConfig(GameConfig):
         masked, and press nothing.
     ram_fill : {"zero", "seeded"}
         What memory holds when the machine is turned on: 0, or bytes from the lane's stream, other
-        ones in each episode (docs/gameboy.md, 18).
+        ones in each episode. VRAM is as the boot program leaves it (docs/gameboy.md, 18).
     frame_policy : {"lcd", "fixed"}
         When a frame ends: with the display's, and where that is turned on or off; or every
         70,224 T (docs/gameboy.md, 13).

@@ -97,3 +97,38 @@ def test_a_game_that_is_not_in_the_manifest_is_named():
 
     with pytest.raises(ConfigError, match="no-such-game"):
         free_speed.timed_games(["no-such-game"])
+
+
+# Clear VRAM with the display off, and turn it on: no other byte of VRAM is shown after this.
+CLEARS = bytes.fromhex("af e0 40 21 00 80 22 cb 6c 28 fb 3e 91 e0 40 18 fe")
+
+
+def test_video_memory_that_nobody_wrote_is_seen_where_it_is_shown(tmp_path, monkeypatch):
+    from tools.gameboy import free_memory
+
+    roms = {"clears": build(CLEARS).rom, "idle": ROM}
+    games = []
+    for name, rom in roms.items():
+        games.append(free_games.Game(name, "", hashlib.sha256(rom).hexdigest(), "MIT"))
+        (tmp_path / f"{name}.gb").write_bytes(rom)
+    monkeypatch.setattr(free_memory, "manifest", lambda: (games, free_games.KEYS))
+    monkeypatch.setattr(free_memory, "FRAMES", 8)
+
+    def shown(key):
+        free_memory.run(tmp_path, (), tmp_path / "record.json")
+        record = json.loads((tmp_path / "record.json").read_text())
+        assert record["games_shown"] == sum(game["frames_shown"] > 0 for game in record["games"])
+        return [game[key] for game in record["games"]]
+
+    assert shown("frames_shown") == [0, 0]
+    first, always = shown("frames_shown_if_filled")
+    assert (first <= 2, always) == (True, 8)
+    start_of = free_memory.start_of
+
+    def filled(*where):
+        row = start_of(*where)
+        row["vram"] = 0x55
+        return row
+
+    monkeypatch.setattr(free_memory, "start_of", filled)  # as if a reset filled VRAM
+    assert shown("frames_shown")[1] == 8

@@ -261,3 +261,14 @@ def free_pictures() -> str:
     )
     heads = ("game", "pictures equal", "first frame that differs")
     return f"{bar}\n\n{table(heads, made)}\n\n{record.source}."
+
+
+def free_memory() -> str:
+    """Return in how many free games the picture shows video memory that nobody wrote."""
+    record = newest("gameboy-free-memory.json")
+    head = record.head
+    return (
+        f"In {head['games_shown']} of {head['of']} free games a picture of {head['frames']:,} "
+        f"frames shows such memory; asked are {head['asked']}. With other bytes in VRAM at the "
+        f"start, {head['games_shown_if_filled']} would show it.\n\n{record.source}."
+    )

@@ -9,8 +9,10 @@ REPOSITORY FOLDER`` writes their ROMs into a folder outside this repository, whi
 them. ``speed FOLDER`` measures steps of the environment beside PyBoy's in turns, and with ``--out
 FILE`` writes a record. ``pictures FOLDER --gambatte PROGRAM`` says in how many frames of 1,000 the
 picture is that of Gambatte, with the program that ``gambatte_pictures.cpp`` beside this file is the
-source of. All games are played with the same buttons, those of the manifest: each is
-held for 8 frames of 24, and after the last one the first comes again.
+source of. ``memory FOLDER`` says how many games show video memory that nobody wrote, with
+``ram_fill="seeded"`` (``free_memory.py`` beside this file). All games are played with the same
+buttons, those of the manifest: each is held for 8 frames of 24, and after the last one the first
+comes again.
 """
 
 from __future__ import annotations
@@ -193,6 +195,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     seen.add_argument("--games", nargs="+", default=(), help="names; default: all")
     seen.add_argument("--accuracy", choices=(BY_LINE, BY_PIXEL), default=BY_PIXEL)
     seen.add_argument("--out", type=Path, help="write a record")
+    memory = commands.add_parser("memory", help="look for video memory that nobody wrote")
+    memory.add_argument("folder", type=Path, help="of the ROMs")
+    memory.add_argument("--games", nargs="+", default=(), help="names; default: all")
+    memory.add_argument("--out", type=Path, help="write a record")
     args = parse.parse_args(argv)
     try:
         _run(args)
@@ -213,6 +219,10 @@ def _run(args: argparse.Namespace) -> None:
         from tools.gameboy import free_speed
 
         free_speed.run(args.folder, args.games, args.turns, args.out)
+    elif args.command == "memory":
+        from tools.gameboy import free_memory
+
+        free_memory.run(args.folder, args.games, args.out)
     else:
         from tools.gameboy import free_pictures
 

@@ -39,7 +39,13 @@ def pressed(keys: Sequence[str], frame: int) -> int:
     return 1 << Key[keys[step % len(keys)].upper()] if at < HELD else 0
 
 
-def ours(cartridge: Cartridge, keys: Sequence[str], frames: int, **options: Any) -> list[Any]:
+def ours(
+    cartridge: Cartridge,
+    keys: Sequence[str],
+    frames: int,
+    start: Array | None = None,
+    **options: Any,
+) -> list[Any]:
     """Run a game; return for each frame when it ended, its keys, its picture, and if it has one.
 
     Parameters
@@ -47,10 +53,13 @@ def ours(cartridge: Cartridge, keys: Sequence[str], frames: int, **options: Any)
     cartridge : Cartridge
     keys : sequence of str
     frames : int
+    start : ndarray of ``state_dtype``, shape (1,), optional
+        The machine that begins; default one that was just turned on.
     **options
         Of the console.
     """
-    console = Console(cartridge, power_up_row(cartridge), **options)
+    row = power_up_row(cartridge) if start is None else start
+    console = Console(cartridge, row, **options)
     found: list[Any] = []
     before = 0
     for frame in range(frames):

@@ -100,7 +100,9 @@ class Machine:
         vram[_SECOND_LINE : _SECOND_LINE + _LOGO_WIDTH] = bytes(tiles[_LOGO_WIDTH:-1])
 
     def fill_memory(self, seed: int) -> None:
-        """Fill all memory with bytes: those of a console that was just turned on are any.
+        """Fill all memory but VRAM, which the boot program has cleared (docs/gameboy.md, 18).
+
+        The bytes of a console that was just turned on are any.
 
         Parameters
         ----------
@@ -108,7 +110,7 @@ class Machine:
             Of Marsaglia's xorshift of 64 bits, whose numbers are taken low bytes first.
         """
         bus, state = self.bus, seed or 1
-        for memory in (self.ppu.oam, bus.hram, self.ppu.vram, bus.wram, bus.cart.ram):
+        for memory in (self.ppu.oam, bus.hram, bus.wram, bus.cart.ram):
             for at in range(0, len(memory), 8):
                 state ^= state << 13 & WORD
                 state ^= state >> 7
