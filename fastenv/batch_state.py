@@ -166,6 +166,17 @@ class BatchState:
         needs: npt.NDArray[np.bool_] = self._path.needs_action()  # type: ignore[union-attr]
         return needs
 
+    def awaits(self) -> npt.NDArray[np.bool_]:
+        """Return which agents must still answer from outside, shape (n, K).
+
+        Unlike in :meth:`needs_action`, an agent whose answer is pending, one that a scripted player
+        plays and one whose episode is over are not among them.
+        """
+        if isinstance(self._path, OneSeatPath):
+            return self._path.asked()
+        waits: npt.NDArray[np.bool_] = self.needs_action() & ~self.ended[:, None]
+        return waits
+
     @property
     def completes_rows(self) -> bool:
         """Whether rows are completed when they are read out: later steps may then be cheaper."""
@@ -402,6 +413,12 @@ class BatchState:
         """Observations of all seats, shape (n, K, *obs_shape), in a game of K agents."""
         self._check_agents("seat_obs")
         return self._path.seats.obs if isinstance(self._path, OneSeatPath) else self.obs
+
+    @property
+    def seat_mask(self) -> Array:
+        """Legal actions of all seats, shape (n, K, A), in a game of K agents."""
+        self._check_agents("seat_mask")
+        return self._path.seats.mask if isinstance(self._path, OneSeatPath) else self.mask
 
     @property
     def seat_reward(self) -> Array:

@@ -69,6 +69,18 @@ def check_render_mode(game: Game, mode: str | None) -> str | None:
     return mode
 
 
+def check_drawable(engine: BatchEngine, lanes: npt.ArrayLike | None = None) -> None:
+    """Raise :class:`fastenv.ResetNeededError` if one of the lanes (default: all) has no state yet.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    lanes : int, sequence of int or bool mask, optional
+    """
+    if engine.never_reset()[engine.lanes(lanes)].any():
+        raise ResetNeededError("there is nothing to render before the first reset()")
+
+
 def check_info_mode(mode: str, info_columns: Sequence[str] | None) -> Sequence[str] | None:
     """Return the columns that an engine must write for a mode of infos.
 
@@ -525,8 +537,7 @@ class FastEnv(gymnasium.Env[Any, int]):
                 "render() needs a mode: make the environment with render_mode='ansi' or 'rgb_array'"
             )
             return None
-        if not self._seeded:
-            raise ResetNeededError("there is nothing to render before the first reset()")
+        check_drawable(self.engine)
         return self.game.render(self.get_state(), self.render_mode)
 
     def close(self) -> None:

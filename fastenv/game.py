@@ -359,6 +359,18 @@ class Game(Reference):
         found: npt.NDArray[np.float64] = rows["ep_return"].astype(np.float64)
         return found.reshape(len(rows), self.spec.num_agents)
 
+    def decisions(self, rows: Array) -> npt.NDArray[np.int32]:
+        """Return how many decisions each agent of an episode has made, int32, shape (k, K).
+
+        An engine with an ``opponent`` counts on from there in rows that are loaded. Default: all
+        act in every step, so each has made as many as the row counts. In a game of another order
+        the default is 0, and the count begins with the load; its rows can say more.
+        """
+        found = np.zeros((len(rows), self.spec.num_agents), np.int32)
+        if self.spec.order == "together" or self.spec.num_agents == 1:
+            found += rows["ep_length"][:, None]
+        return found
+
     # -- the rest --------------------------------------------------------------------------------
 
     def default_knobs(self, n: int) -> Array:

@@ -120,7 +120,7 @@ class OneSeatPath:
     Attributes
     ----------
     decisions : ndarray of int32, shape (n,)
-        Of the learner, since the episode began or the row was loaded.
+        Of the learner in its episode.
     agent, actor : ndarray of int32, shape (n,)
         The learner's seat, and the seat that is shown: the learner's where no decision is due.
     players : ndarray of int32, shape (n, K)
@@ -146,6 +146,7 @@ class OneSeatPath:
         self.inner: Composed | Fused = inner
         self.seats: Buffers = seats
         self.out: Buffers = out
+        self._game, self._states = game, states
         self._done, self._paid = states["done"], paid
         self._strict = game.spec.illegal_actions == "raise"
         self.pack: OfLanes = inner.pack
@@ -285,10 +286,11 @@ class OneSeatPath:
         self._give_turn(select != 0)
 
     def load(self, select: Select) -> None:
-        """Take over the selected rows; decisions are counted from here on."""
+        """Take over the selected rows; the learner's decisions go on from those of its seat."""
         rows = select != 0
         self.inner.load(select)
-        self.decisions[rows] = 0
+        made = self._game.decisions(self._states[rows])
+        self.decisions[rows] = made[np.arange(len(made)), self.agent[rows]]
         self._answered[rows] = False
         self._over[rows] = self._done[rows] != 0  # other rows are not looked at
         self._give_turn(rows)
@@ -298,6 +300,11 @@ class OneSeatPath:
         needs = self.inner.needs_action(select)
         asked: Array = needs & (self.players < 0) & ~self._answered
         return asked
+
+    def asked(self) -> Array:
+        """Return which seats from outside must still answer, bool (n, K): none without a game."""
+        running = (~self._over).view(np.uint8)
+        return self._asked(running) & ~self._over[:, None]
 
     def _ready(self, select: Select) -> Select:
         """Return the selected lanes in which no decision from outside is due."""

@@ -17,6 +17,7 @@ from fastenv.backend import Backend
 from fastenv.env import (
     action_space,
     as_seated,
+    check_drawable,
     check_info_mode,
     check_render_mode,
     engine_for,
@@ -105,8 +106,9 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         ``next_step``, ``same_step`` and ``disabled``.
     copy : bool, default True
         Return fresh arrays, rewards as float64 and flags as bool, exactly as ``SyncVectorEnv`` over
-        single environments does. False returns the engine's own memory, which the next call
-        overwrites, and rewards in the game's float dtype.
+        single environments does; they are the caller's. False lends the engine's own memory, with
+        rewards in the game's float dtype: it is valid until the next ``step`` or ``reset``, which
+        overwrites it, and must not be written.
     render_mode : {None, "ansi", "rgb_array"}
         What :meth:`render` returns for each lane.
     info_columns : sequence of str, optional
@@ -277,7 +279,8 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         out : StepBuffers or dict
             Names the buffers to write. Observations and masks are encoded straight into them;
             without a buffer they go to ``engine.obs`` and ``engine.mask``. Episode sums, final
-            observations and info columns stay in the engine's buffers.
+            observations and info columns stay in the engine's buffers, which are valid until the
+            next call.
 
         Raises
         ------
@@ -303,8 +306,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         """Return the states of all lanes as texts (``ansi``) or pictures (``rgb_array``)."""
         if self.render_mode is None:
             return None
-        if self.engine.never_reset().any():
-            raise ResetNeededError("there is nothing to render before the first reset()")
+        check_drawable(self.engine)
         return tuple(self.game.render(row, self.render_mode) for row in self.get_states())
 
     # -- more than Gymnasium ---------------------------------------------------------------------
@@ -385,7 +387,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         if name in ("render_mode", "backend"):
             return (getattr(self, name),) * self.num_envs
         if name in self.engine.info:
-            return tuple(self.engine.info[name])
+            return tuple(self.engine.info[name].copy())
         return tuple(self.engine.get_knob(name))
 
     def get_attr(self, name: str) -> tuple[Any, ...]:

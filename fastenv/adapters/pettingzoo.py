@@ -6,7 +6,6 @@ games have them.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,7 +17,15 @@ from gymnasium import spaces
 from fastenv import checks
 from fastenv.backend import Backend
 from fastenv.engine import BatchEngine
-from fastenv.env import as_game, as_int, check_render_mode, engine_for, observation_space, shown_obs
+from fastenv.env import (
+    as_game,
+    as_int,
+    check_drawable,
+    check_render_mode,
+    engine_for,
+    observation_space,
+    shown_obs,
+)
 from fastenv.errors import (
     ConfigError,
     InvalidActionError,
@@ -85,8 +92,8 @@ class _View:
             name: spaces.Discrete(spec.num_actions) for name in self.possible_agents
         }
         self._strict = spec.illegal_actions == "raise"
-        self._nothing = shown_obs(np.zeros(spec.obs_shape, spec.obs_dtype))
-        self._seen: dict[str, Any] = {}
+        self._nothing = np.zeros((1, *spec.obs_shape), spec.obs_dtype)
+        self._seen: dict[str, Array] = {}  # of one lane, as the engine's
         self._scores: list[int] = []
 
     @property
@@ -106,8 +113,7 @@ class _View:
         """Return the state as text (``ansi``) or as a picture (``rgb_array``)."""
         if self.render_mode is None:
             return None
-        if self.engine.never_reset().any():
-            raise ResetNeededError("there is nothing to render before the first reset()")
+        check_drawable(self.engine)
         return self.game.render(self.engine.get_states()[0], self.render_mode)
 
     def close(self) -> None:
@@ -124,8 +130,12 @@ class _View:
     def _see(self, fields: SeatFields) -> str:
         """Return the agent on turn, which keeps what it sees."""
         agent: str = self._names[self.engine.info[fields.actor][0]]
-        self._seen[agent] = shown_obs(self.engine.obs[0])
+        self._seen[agent] = self.engine.obs.copy()
         return agent
+
+    def _last_seen(self, agent: str) -> Any:
+        """Return a copy of what an agent saw at its last decision, zeros before its first."""
+        return shown_obs(self._seen.get(agent, self._nothing)[0])
 
     def _paid(self, fields: SeatFields) -> list[float] | None:
         """Return what the score of each agent has changed by, None where no score has."""
@@ -135,10 +145,16 @@ class _View:
         before, self._scores = self._scores, scores
         return [(scores[seat] - before[seat]) * fields.unit for seat in self.seats.outside]
 
-    def _check_running(self) -> None:
+    def _check_running(self, call: str = "step") -> None:
         if not self.agents:
             raise ResetNeededError(
-                "this environment has no running episode: call reset() before step()"
+                f"this environment has no running episode: call reset() before {call}()"
+            )
+
+    def _check_begun(self, call: str) -> None:
+        if self.engine.never_reset().any():
+            raise ResetNeededError(
+                f"this environment was never reset: call reset() before {call}()"
             )
 
     def _as_action(self, action: Any, agent: str) -> int:
@@ -186,10 +202,15 @@ class GameAECEnv(_View, AECEnv[str, Observation, "int | None"]):  # type: ignore
     Notes
     -----
     Agents are ``player_0``, ``player_1``, ... by their seats. Those that act together are asked in
-    this order, and the game moves when all of them have answered. :meth:`observe` of the agent on
-    turn is what its seat may see, and its legal actions. That of another one has no legal action;
-    it is what that agent would see now or, in a game whose row shows one seat at a time, what it
-    saw at its own last decision (zeros before its first). The episode ends for all at once.
+    this order, and the game moves when all of them have answered. :meth:`observe` returns what an
+    agent sees now and, as long as its answer is due in this round, its legal actions; without a
+    decision that is due, no action is legal. In a game whose row shows one seat at a time, an agent
+    that is not on turn sees what it saw at its own last decision (zeros before its first). The
+    episode ends for all at once.
+
+    What :meth:`observe`, :meth:`last` and :meth:`render` return belongs to the caller. The dicts
+    ``rewards``, ``terminations``, ``truncations`` and ``infos`` are the environment's own, as in
+    all of PettingZoo: the next step writes into them.
     """
 
     rewards: dict[str, float]
@@ -237,13 +258,47 @@ class GameAECEnv(_View, AECEnv[str, Observation, "int | None"]):  # type: ignore
             self.agent_selection = self._names[self.engine.get_actors()[0]]
 
     def observe(self, agent: str) -> Observation:
-        """Return what a seat sees; see the class."""
-        on_turn = agent == self.agent_selection and not self.engine.ended[0]
-        mask = self.engine.mask[0].astype(np.int8) if on_turn else self._no_actions.copy()
+        """Return what an agent sees; see the class.
+
+        Raises
+        ------
+        ResetNeededError
+            Before the first ``reset``.
+        ValueError
+            There is no such agent.
+        """
+        self._check_begun("observe")
+        if agent not in self.possible_agents:
+            allowed = ", ".join(self.possible_agents)
+            raise ValueError(f"agent={show(agent)}: must be one of {allowed}")
+        engine, seat = self.engine, self.possible_agents.index(agent)
         if self._fields is not None:
-            return {"observation": self._seen.get(agent, self._nothing), "action_mask": mask}
-        seen = self.engine.seat_obs[0, self.possible_agents.index(agent)]
-        return {"observation": shown_obs(seen), "action_mask": mask}
+            due, legal = agent == self.agent_selection and not engine.ended[0], engine.mask[0]
+            seen = self._last_seen(agent)
+        else:
+            due, legal = engine.awaits()[0, seat], engine.seat_mask[0, seat]
+            seen = shown_obs(engine.seat_obs[0, seat])
+        mask = legal.astype(np.int8) if due else self._no_actions.copy()
+        return {"observation": seen, "action_mask": mask}
+
+    def last(
+        self, observe: bool = True
+    ) -> tuple[Observation | None, float, bool, bool, dict[str, Any]]:
+        """Return observation, reward, flags and info of the agent on turn.
+
+        Parameters
+        ----------
+        observe : bool, default True
+            False: None instead of the observation.
+
+        Raises
+        ------
+        ResetNeededError
+            Before the first ``reset``, and after every agent has had its last step.
+        """
+        self._check_running("last")
+        seen, reward, terminated, truncated, info = super().last(observe)
+        return seen, reward, terminated, truncated, {**info}
 
     def step(self, action: int | None) -> None:
         """Take the decision of ``agent_selection``; None, and only None, if its episode is over.
@@ -402,12 +457,11 @@ class GameParallelEnv(_View, ParallelEnv[str, Observation, int]):  # type: ignor
 
     def _waits(self) -> list[bool]:
         """Return for which agents the game waits."""
-        if self.engine.ended[0]:
-            return [False] * len(self.possible_agents)
         if self._fields is None:
-            waits: list[bool] = self.engine.needs_action()[0].tolist()
+            waits: list[bool] = self.engine.awaits()[0].tolist()
             return waits
-        return [k == self._turn for k in range(len(self.possible_agents))]
+        over = bool(self.engine.ended[0])
+        return [k == self._turn and not over for k in range(len(self.possible_agents))]
 
     def _take_actions(self, actions: Mapping[str, int]) -> list[int]:
         """Return an action of each agent, 0 of one that does not act, after checking them."""
@@ -439,7 +493,7 @@ class GameParallelEnv(_View, ParallelEnv[str, Observation, int]):  # type: ignor
             masks = np.zeros((len(agents), engine.num_actions), np.int8)
             masks[:, 0] = 1
             masks[slice(None) if engine.ended[0] else self._turn] = engine.mask[0]
-            seen = [copy.deepcopy(self._seen.get(name, self._nothing)) for name in agents]
+            seen = [self._last_seen(name) for name in agents]
         return {
             name: {"observation": seen[k], "action_mask": masks[k]} for k, name in enumerate(agents)
         }

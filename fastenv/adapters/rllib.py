@@ -110,7 +110,7 @@ class RLlibVectorEnv(VectorEnv[dict[str, Any], Array, Array]):
         return self.vec.single_observation_space
 
     def shown(self, obs: Array) -> Any:
-        """Return the observations of an engine as they are shown, over the same memory."""
+        """Return the observations of an engine as they are shown: arrays of their own."""
         return shown_obs(obs)
 
     def lane_seeds(self, seed: int) -> list[int]:

@@ -16,6 +16,7 @@ from fastenv.engine import BatchEngine
 from fastenv.env import (
     FastEnv,
     as_seated,
+    check_drawable,
     check_render_mode,
     engine_for,
     observation_space,
@@ -46,7 +47,7 @@ class _NoInfo(dict[str, Any]):
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError(
             "the infos of running episodes are one shared read-only dict; "
-            "make the BatchVecEnv with infos='fresh' to write into them"
+            "make the BatchVecEnv with infos='fresh', the default, to write into them"
         )
 
     __setitem__ = __delitem__ = __ior__ = _refuse
@@ -74,12 +75,15 @@ class BatchVecEnv(VecEnv):
         What ``env_method("action_masks")`` returns: one row a lane, or a list with a single
         (n, A) array. sb3-contrib takes both; "block" saves it a copy of each row from about a
         thousand lanes on, but its i-th entry is not lane i.
-    obs_buffers : {"pingpong", "copy"}
-        "pingpong": two buffers in turn, so an observation is valid until the call after the next,
-        which is as long as on-policy algorithms need it. "copy": a fresh array each step, for
-        callbacks and replay buffers that keep references.
-    infos : {"shared", "fresh"}
-        Infos of running episodes: one shared read-only empty dict, or ``n`` new ones.
+    mask_buffers : {"copy", "engine"}
+        "copy": the masks of each call are the caller's. "engine": they are the engine's memory,
+        which the next step or reset overwrites, and must not be written. sb3-contrib copies them.
+    obs_buffers : {"copy", "pingpong"}
+        "copy": the observations of each call are the caller's. "pingpong": two buffers in turn, so
+        an observation is valid until the call after the next, which is as long as on-policy
+        algorithms need it. Replay buffers and callbacks that keep references need copies.
+    infos : {"fresh", "shared"}
+        Infos of running episodes: ``n`` new dicts, or one shared read-only empty one.
     monitor : bool
         Report episodes as SB3's ``Monitor`` does, and say that it is there.
     info_columns : sequence of str
@@ -94,16 +98,18 @@ class BatchVecEnv(VecEnv):
         engine: BatchEngine,
         *,
         masks: Literal["rows", "block"] = "rows",
-        obs_buffers: Literal["pingpong", "copy"] = "pingpong",
-        infos: Literal["shared", "fresh"] = "shared",
+        mask_buffers: Literal["copy", "engine"] = "copy",
+        obs_buffers: Literal["copy", "pingpong"] = "copy",
+        infos: Literal["fresh", "shared"] = "fresh",
         monitor: bool = True,
         info_columns: Sequence[str] = (),
         success_column: str | None = None,
         render_mode: str | None = None,
     ) -> None:
         _choose("masks", masks, ("rows", "block"))
-        _choose("obs_buffers", obs_buffers, ("pingpong", "copy"))
-        _choose("infos", infos, ("shared", "fresh"))
+        _choose("mask_buffers", mask_buffers, ("copy", "engine"))
+        _choose("obs_buffers", obs_buffers, ("copy", "pingpong"))
+        _choose("infos", infos, ("fresh", "shared"))
         for name in (*info_columns, *([success_column] if success_column else [])):
             _choose("info_columns", name, tuple(engine.final_info))
         if engine.num_agents > 1:
@@ -116,7 +122,8 @@ class BatchVecEnv(VecEnv):
         self.monitor = monitor
         self._render_mode = check_render_mode(engine.game, render_mode)
         self._one_block = masks == "block"
-        self._show_masks()
+        self._lends_masks = mask_buffers == "engine"
+        self._lend_masks()
         shape, dtype = engine.obs.shape, engine.obs.dtype
         self._fresh_obs = obs_buffers == "copy"
         self._obs = [aligned(shape, dtype) for _ in range(1 if self._fresh_obs else 2)]
@@ -133,19 +140,23 @@ class BatchVecEnv(VecEnv):
             "render_fps": 2,
         }
 
-    def _show_masks(self) -> None:
-        """Make what ``env_method("action_masks")`` returns over the engine's memory."""
-        legal = self.engine.mask.view(np.bool_)
-        self._masks = [legal] if self._one_block else list(legal)
+    def _lend_masks(self) -> None:
+        """Note what is lent of the engine's masks, which are always at the same place."""
+        self._lent = self._as_masks(self.engine.mask) if self._lends_masks else None
+
+    def _as_masks(self, mask: Array) -> list[Array]:
+        """Return masks as ``env_method("action_masks")`` does, over the same memory."""
+        legal = mask.view(np.bool_)
+        return [legal] if self._one_block else list(legal)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy needs: all but what lies over the engine's memory."""
-        return {name: value for name, value in vars(self).items() if name != "_masks"}
+        return {name: value for name, value in vars(self).items() if name != "_lent"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Go on where the original stood."""
         self.__dict__.update(state)
-        self._show_masks()
+        self._lend_masks()
 
     def _next_obs(self) -> Array:
         return np.empty_like(self._obs[0]) if self._fresh_obs else self._obs[self._turn]
@@ -236,7 +247,9 @@ class BatchVecEnv(VecEnv):
     def _frames(self, lanes: Iterable[int]) -> list[Any]:
         if self._render_mode is None:
             return [None for _ in lanes]
-        rows = self.engine.get_states(list(lanes))
+        lanes = list(lanes)
+        check_drawable(self.engine, lanes)
+        rows = self.engine.get_states(lanes)
         return [self.engine.game.render(row, self._render_mode) for row in rows]
 
     def _get_indices(self, indices: Indices) -> Iterable[int]:
@@ -262,7 +275,7 @@ class BatchVecEnv(VecEnv):
         if attr_name == "action_masks":
             return [self.engine.mask[i].view(np.bool_).copy for i in lanes]  # a bound method
         if attr_name in self.engine.info:
-            column = self.engine.info[attr_name]
+            column = self.engine.info[attr_name].copy()
             return [self.engine.game.shown(attr_name, column[i]) for i in lanes]
         return self.engine.get_knob(attr_name, lanes)
 
@@ -282,9 +295,10 @@ class BatchVecEnv(VecEnv):
         """
         checks.check_name("method", method_name)
         if method_name == "action_masks":
+            masks = self._as_masks(self.engine.mask.copy()) if self._lent is None else self._lent
             if indices is None or self._one_block:
-                return [*self._masks]
-            return [self._masks[i] for i in self._get_indices(indices)]
+                return [*masks]
+            return [masks[i] for i in self._get_indices(indices)]
         lanes = list(self._get_indices(indices))
         if method_name == "render":
             return self._frames(lanes)

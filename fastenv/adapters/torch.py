@@ -60,8 +60,9 @@ class TorchVecEnv:
 
     Notes
     -----
-    The tensors are always the same objects, and every call overwrites them: ``clone`` or copy what
-    is to outlive the next step. On a CUDA device they are valid on the stream that was current in
+    The tensors are lent, and so is the dict of infos: they are always the same objects, valid until
+    the next ``step`` or ``reset``, which overwrites them, and must not be written. ``clone`` or
+    copy what is to outlive it. On a CUDA device they are valid on the stream that was current in
     the call.
 
     >>> import fastenv

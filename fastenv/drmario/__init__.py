@@ -195,6 +195,10 @@ class DrMarioGame(ConfiguredGame):
         found: npt.NDArray[np.float64] = np.where((rows["done"] == 1)[:, None], ahead, 0.0)
         return found
 
+    def decisions(self, rows: Array) -> npt.NDArray[np.int32]:
+        counted: npt.NDArray[np.int32] = rows["players"]["decisions"]
+        return counted if self.spec.order == "mixed" else super().decisions(rows)
+
     def successors(
         self,
         rows: Array,

@@ -129,6 +129,8 @@ cdef inline bint step_placement(
     for i in range(agents):
         clear_events(p + i)
         p[i].ev_invalid = costs[i].known and costs[i].costs[actions[i]] == INFEASIBLE
+        if agents > 1 and costs[i].known:
+            p[i].decisions += 1
         refused = refused or p[i].ev_invalid
     for i in range(agents):
         if refused:

@@ -151,7 +151,7 @@ typedef struct Player {
     int32_t locks;
     int32_t matches;
     int32_t score;
-    uint8_t unused_end[4];
+    int32_t decisions;
 } Player;
 FASTENV_SIZE(Player, 232);
 FASTENV_AT(Player, board, 0);
@@ -220,7 +220,7 @@ FASTENV_AT(Player, ev_volley_frame, 212);
 FASTENV_AT(Player, locks, 216);
 FASTENV_AT(Player, matches, 220);
 FASTENV_AT(Player, score, 224);
-FASTENV_AT(Player, unused_end, 228);
+FASTENV_AT(Player, decisions, 228);
 
 typedef struct One {
     uint64_t rng[4];

@@ -201,7 +201,7 @@ cdef extern from "_state.h":
         int32_t locks
         int32_t matches
         int32_t score
-        uint8_t unused_end[4]
+        int32_t decisions
 
     ctypedef struct One:
         uint64_t rng[4]

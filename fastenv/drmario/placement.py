@@ -87,6 +87,7 @@ class Placements(DrMario):
         for player, known, action in zip(self.players, costs, actions, strict=True):
             player.clear_events()
             player.ev_invalid = int(known is not None and known[action] == t.INFEASIBLE)
+            player.decisions += int(self.versus and known is not None)
         if any(player.ev_invalid for player in self.players):
             self.refuse()
             return

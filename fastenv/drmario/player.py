@@ -91,6 +91,7 @@ class Player:
     locks: int
     matches: int
     score: int
+    decisions: int
     ev_locks: int
     ev_lock_row: int
     ev_lock_col: int
@@ -132,7 +133,7 @@ class Player:
         self.level = self.initial_viruses = self.latches = self.clearing = self.height = 0
         self.decided, self.decided_frame = t.NO_SPAWN, 0
         self.plan_left, self.plan_action = 0, t.NO_ACTION
-        self.locks = self.matches = self.score = 0
+        self.locks = self.matches = self.score = self.decisions = 0
         self.clear_events()
 
     def clear_events(self) -> None:

@@ -83,7 +83,7 @@ UNSEEN_OF_HEAD = ("rng", "reserve")
 UNSEEN_OF_PLAYER = (
     *("hor_velocity", "throw_frame", "pill_count_lo", "pill_count_hi", "match_flag"),
     *("chain_length", "buttons_prev", "buttons_held", "intro_wait", "scored", "latches"),
-    *("clearing", "plan_left", "plan_action", "ev_action", "decided_frame"),
+    *("clearing", "plan_left", "plan_action", "ev_action", "decided_frame", "decisions"),
 )
 _seen = Record(HEAD_DTYPE, UNSEEN_OF_HEAD), Record(PLAYER_DTYPE, UNSEEN_OF_PLAYER)
 _view = RowFormat(VIEW_DTYPE, ["board"])

@@ -123,7 +123,7 @@ PLAYER: Fields = [
     ("locks", "i4"),  # of the episode, as what follows
     ("matches", "i4"),
     ("score", "i4"),
-    ("unused_end", "u1", (4,)),
+    ("decisions", "i4"),  # of the episode, in games of two whose decisions are placements
 ]
 
 HEAD_DTYPE = np.dtype(HEAD, align=True)

@@ -167,7 +167,7 @@ def _counters(players: Array, config: DrMarioConfig) -> Iterator[Check]:
         yield field, ~BCD[players[field]], "it must be two decimal digits"
     lowest = t.LOWEST_LEVEL if config.agents == 1 else 0
     yield _between(players, "level", lowest, t.HIGHEST_LEVEL)
-    for field in ("locks", "matches", "score"):
+    for field in ("locks", "matches", "score", "decisions"):
         yield _between(players, field, 0, t.MOST)
     for field in ("plan_action", "ev_action"):
         yield _between(players, field, t.NO_ACTION, t.NUM_PLACEMENTS - 1)
@@ -175,13 +175,12 @@ def _counters(players: Array, config: DrMarioConfig) -> Iterator[Check]:
     bad = (decided >= t.RESERVE) & (decided != t.NO_SPAWN)
     yield "decided", bad, "it must be below 128, or 255"
     if config.agents == 1:
-        for field in ("attack_size", "attack_colors"):
+        for field in ("attack_size", "attack_colors", "decisions"):
             yield field, _any(players[field] != 0, 2), "it must be 0 in a game of one"
     else:
         for field in ("scored", "score"):
             yield field, players[field] != 0, "it must be 0 in a game of two"
     yield "unused", _any(players["unused"] != 0, 2), "it must be 0"
-    yield "unused_end", _any(players["unused_end"] != 0, 2), "it must be 0"
 
 
 def _states(players: Array, config: DrMarioConfig) -> Iterator[Check]:
@@ -241,6 +240,7 @@ def _no_plans(players: Array) -> Iterator[Check]:
         ("plan_action", t.NO_ACTION),
         ("decided", t.NO_SPAWN),
         ("decided_frame", 0),
+        ("decisions", 0),
     ):
         bad = players[field] != nothing
         yield field, bad, f"it must be {nothing} where decisions are frames"
@@ -269,6 +269,8 @@ def _decisions(rows: Array, players: Array, config: DrMarioConfig) -> Iterator[C
     running = rows["done"] == 0
     yield "done", running & ~due.any(axis=1), "a running episode waits for a decision"
     if config.agents == 2:
+        bad = players["decisions"] > rows["ep_length"][:, None]
+        yield "decisions", bad, "it must be at most ep_length"
         bad = (rows["needs_action"] != due).any(axis=1)
         yield "needs_action", bad, "it must be 1 for those whose decision is due"
 

@@ -242,7 +242,12 @@ class ForRLlib(Driver):
 
 
 MODES = ("next_step", "same_step", "disabled")
-BLOCK = {"masks": "block", "obs_buffers": "copy", "infos": "fresh"}
+BLOCK = {
+    "masks": "block",
+    "mask_buffers": "engine",
+    "obs_buffers": "pingpong",
+    "infos": "shared",
+}
 QUICK = {
     "engine": (Engine, {}),
     "single": (Single, {}),
@@ -379,3 +384,51 @@ def test_attributes_that_a_user_has_set_are_copied(how):
     assert copied.note == {"seen": [1, 2]}
     assert copied.note is not env.note
     assert vars(copied).keys() == vars(env).keys()
+
+
+# -- a state alone ---------------------------------------------------------------------------------
+
+# Episodes in which both players decide several times, and not together.
+BOTH_DECIDE = {"DrMarioVersus-v0": {"level": 15, "speed": "high", "task_max_spawns": 6}}
+
+
+def told_at_the_end(env):
+    """Play an episode out; return what single environments tell, the actions and the states."""
+    rng, rows, actions, told, over = rng_of(0), [], [], [], False
+    env.reset(seed=3)
+    while not over:
+        rows.append(env.get_state())
+        actions.append(int(fastenv.sample_legal(env.action_masks()[None], rng)[0]))
+        told.append(env.step(actions[-1]))
+        over = any(told[-1][2:4])
+    return told, actions, rows
+
+
+def assert_a_state_is_enough(env_id, **options):
+    """Load the state of half an episode into other environments: they end it as the original."""
+    options = options_of(env_id) | BOTH_DECIDE.get(env_id, {}) | options
+    told, actions, rows = told_at_the_end(fastenv.make(env_id, **options))
+    at = len(rows) // 2
+    other = fastenv.make(env_id, **options)
+    other.reset(seed=8)
+    other.set_state(rows[at])
+    assert [frozen(other.step(action)) for action in actions[at:]] == [*map(frozen, told[at:])]
+    lanes = fastenv.make_vec(env_id, 2, autoreset_mode="disabled", **options)
+    lanes.reset(seed=8)
+    lanes.set_states(np.array([rows[at]] * 2))
+    for action in actions[at:]:
+        infos = lanes.step(np.full(2, action))[-1]
+    for name in ("episode_return", "episode_length", "episode_frames"):
+        assert (name in infos) == (name in told[-1][-1])
+        if name in infos:
+            assert infos[name].tolist() == [told[-1][-1][name]] * 2
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_state_in_another_environment_ends_the_same_episode(env_id):
+    assert_a_state_is_enough(env_id)
+
+
+@pytest.mark.parametrize("backend", ["reference", "numba", "cython"])
+def test_a_state_in_another_environment_ends_the_same_episode_on_every_backend(backend):
+    assert_a_state_is_enough("DrMarioVersus-v0", backend=backend)

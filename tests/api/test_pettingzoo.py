@@ -158,7 +158,10 @@ def test_an_episode_of_either_kind_is_that_of_the_other(env_id, seed):
                 assert all(
                     alike(x["observation"], seen[n]["observation"]) for n, x in others.items()
                 )
-                assert not any(x["action_mask"].any() for x in others.values())
+                due = [*given][k + 1 :]
+                assert all(alike(others[n], seen[n]) for n in due)
+                idle = [x["action_mask"] for n, x in others.items() if n not in due]
+                assert not any(mask.any() for mask in idle)
             if k:  # the answers before are pending
                 assert turns.rewards == dict.fromkeys(agents, 0.0)
             turns.step(action)
@@ -208,6 +211,8 @@ def test_games_whose_agents_act_together_can_be_made_parallel_by_petting_zoo(env
         given = answers_to(seen, infos, rng, 0)
         seen, *results, infos = ours.step(given)
         shown, *others = theirs.step(given)
+        if ours.agents:
+            assert alike(shown, seen)
         assert all(alike(shown[n]["observation"], seen[n]["observation"]) for n in shown)
         assert [dict(part) for part in others[:3]] == results
         if not ours.agents:
@@ -377,6 +382,22 @@ def test_the_end_is_told_to_everybody_once():
     env.close()
     with pytest.raises(fastenv.ResetNeededError):
         env.step(None)
+
+
+@pytest.mark.parametrize("name", ["flat", "race"])
+def test_there_is_nothing_to_see_before_the_first_reset(name):
+    env = table_of(name)
+    for call in (env.last, lambda: env.observe("player_0")):
+        with pytest.raises(fastenv.ResetNeededError, match=r"call reset\(\) before (last|observe)"):
+            call()
+    env.reset(seed=1)
+    with pytest.raises(ValueError, match="agent='player_9': must be one of player_0, player_1"):
+        env.observe("player_9")
+    for _ in play(env, np.random.default_rng(0)):
+        pass
+    assert not env.observe("player_0")["action_mask"].any()
+    with pytest.raises(fastenv.ResetNeededError, match=r"call reset\(\) before last"):
+        env.last()
 
 
 def test_pictures_are_those_of_the_game():

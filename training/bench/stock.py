@@ -16,7 +16,7 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.engine import BatchEngine
 from training.bench import ran
 from training.run import machine
-from training.sb3.vec import TimedVecEnv
+from training.sb3.vec import LENT, TimedVecEnv
 
 # `loss` is the forward pass of the update and everything up to the loss; clipping of the gradient
 # belongs to `backward`.
@@ -235,7 +235,7 @@ def time_stock(
         Iterations that are timed.
     """
     torch.set_num_threads(1)
-    vec = TimedVecEnv(BatchVecEnv(engine))
+    vec = TimedVecEnv(BatchVecEnv(engine, **LENT))
     model = learner(vec, device="cpu", seed=0, **sizes)
     model.set_logger(Logger(None, []))
     watch, load = Stopwatch(vec, lambda seen: len(seen) == repeats), machine.load()

@@ -26,7 +26,7 @@ from training.ppo.options import PPOConfig
 from training.run import machine
 from training.run.envs import make_engine, with_seating
 from training.sb3.policy import check, logits_of, policy_kwargs
-from training.sb3.vec import TimedVecEnv
+from training.sb3.vec import LENT, TimedVecEnv
 
 ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
 
@@ -123,7 +123,7 @@ def make_vec_env(flags: Flags) -> VecEnv:
             flags.env, flags.n_envs, flags.options, backend=flags.backend, num_threads=flags.threads
         )
         check(engine)
-        return BatchVecEnv(engine)
+        return BatchVecEnv(engine, **LENT)
 
     def one() -> Monitor:
         return Monitor(FastEnv(flags.env, backend=flags.backend, **flags.options))

@@ -37,7 +37,7 @@ from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.loop import LoopCallback
 from training.sb3.options import SB3Run
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
-from training.sb3.vec import DelayedActionVecEnv, StepHookVecEnv, TimedVecEnv
+from training.sb3.vec import LENT, DelayedActionVecEnv, StepHookVecEnv, TimedVecEnv
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
 BLOCK_MASKS_FROM = 1024
@@ -72,7 +72,7 @@ class SB3Learner:
         batch = config.ppo.algorithm == "batch"  # which counts episodes itself
         block = batch or config.num_envs >= BLOCK_MASKS_FROM
         masks: Literal["rows", "block"] = "block" if block else "rows"
-        vec = BatchVecEnv(engine, masks=masks, monitor=not batch)
+        vec = BatchVecEnv(engine, masks=masks, monitor=not batch, **LENT)
         rules = config.mask_schedule
         self._delayed_actions = DelayedActionVecEnv(vec, rules) if rules else None
         self.timed = TimedVecEnv(self._delayed_actions or vec)

@@ -16,6 +16,10 @@ from training.run import delayed_actions
 from training.run.loop import Loop
 from training.run.sections import DelayedAction
 
+# On-policy trainers copy masks and observations before the call that overwrites them, and write
+# into no info: a `BatchVecEnv` of theirs need not copy too.
+LENT: dict[str, Any] = {"mask_buffers": "engine", "obs_buffers": "pingpong", "infos": "shared"}
+
 
 class DelayedActionVecEnv(VecEnvWrapper):
     """Delays actions at the start of episodes: removes them from the masks that the trainer sees.
