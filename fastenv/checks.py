@@ -206,27 +206,36 @@ def as_seeds(
     return np.array([s is not None for s in given], np.bool_), values
 
 
-def check_seed(seed: object, n: int = 1) -> None:
-    """Refuse seeds of a view of ``n`` lanes beyond 0 to 2**64 - 1; an engine takes them modulo.
+def check_seed(seed: object, n: int | None = None) -> None:
+    """Refuse seeds of a view beyond 0 to 2**64 - 1; an engine takes them modulo.
 
-    What is neither an integer nor ``n`` of them is left to who takes the seed.
+    Parameters
+    ----------
+    seed : int, sequence of int or None
+        What was given, as the message shows it.
+    n : int, optional
+        Lanes of a vector view. There, only a bool is refused of what is neither an integer nor
+        ``n`` of them: the engine refuses the rest.
 
     Raises
     ------
     ConfigError
     """
     given = as_array("seed", seed).tolist() if isinstance(seed, np.ndarray) else seed
+    alone = n is None and given is not None and not _is_whole(given)
+    if alone or isinstance(given, (bool, np.bool_)):
+        raise ConfigError(f"seed={show(seed)} is not possible: it must be an integer.")
     numbers: list[Any] = []
     if whole := _is_whole(given):
         numbers = [given]
     elif isinstance(given, Sequence):
-        numbers = list(islice(given, n + 1))
-    most = n if whole else 1
+        numbers = list(islice(given, (n or 1) + 1))
+    most = n or 1 if whole else 1
     wrong = [s for s in numbers if _is_whole(s) and not 0 <= int(s) <= 2**64 - most]
     if wrong and (whole or len(numbers) == n):
         raise ConfigError(
             f"seed={show(seed)} is not possible: it must be from 0 to 2**64 - {most}"
-            + (f" in {n} lanes." if n > 1 else ".")
+            + (f" in {n} lanes." if n is not None and n > 1 else ".")
         )
 
 

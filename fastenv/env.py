@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
+from enum import Enum
 from functools import partial
+from pathlib import PurePath
 from typing import Any
 
 import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 
 from fastenv import checks
 from fastenv.backend import Backend, resolve
@@ -31,6 +34,34 @@ from fastenv.seats import Opponent
 
 Array = npt.NDArray[Any]
 INFO_MODES = ("full", "stats", "none")
+
+
+def plain_spec(spec: EnvSpec | None) -> EnvSpec | None:
+    """Return Gymnasium's spec with options that JSON has, wherever an option has such a form.
+
+    A member of an enumeration becomes its value, a backend its name, a path its text.
+    """
+    if spec is None:
+        return None
+    copied = copy(spec)
+    copied.kwargs = {name: _plain(value) for name, value in spec.kwargs.items()}
+    return copied
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Backend):
+        return value.name
+    if isinstance(value, PurePath):
+        return str(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, dict):
+        return {name: _plain(part) for name, part in value.items()}
+    if type(value) in (list, tuple):
+        return type(value)(map(_plain, value))
+    return value
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:
@@ -324,6 +355,7 @@ class FastEnv(gymnasium.Env[Any, int]):
     """
 
     backend: str
+    _spec: EnvSpec | None = None
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
 
@@ -353,6 +385,15 @@ class FastEnv(gymnasium.Env[Any, int]):
         self.action_space: spaces.Space[Any] = action_space(configured)
         self._running = self._seeded = False
         self._adopt(engine)
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """Gymnasium's spec, which ``gymnasium.make`` writes; its ``to_json`` can be called."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = plain_spec(spec)
 
     @property
     def game(self) -> Game:

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
+from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
@@ -23,9 +24,10 @@ from fastenv.env import (
     engine_for,
     observation_space,
     opponent_of,
+    plain_spec,
     shown_obs,
 )
-from fastenv.errors import ConfigError, ResetNeededError, show
+from fastenv.errors import ConfigError, ResetNeededError, UnknownOptionError, show
 from fastenv.game import Game
 from fastenv.memory import StepBuffers, aligned
 from fastenv.rollouts import Rollouts
@@ -140,6 +142,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
+    _spec: EnvSpec | None = None
 
     @checks.refuse_too_many
     def __init__(
@@ -160,6 +163,12 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         opponent: Opponent | None = None,
         **options: Any,
     ) -> None:
+        if "max_episode_steps" in options:  # given by gymnasium.make_vec, and its wrapper's option
+            raise UnknownOptionError(
+                "unexpected keyword argument 'max_episode_steps': a batch has no time limit of "
+                "Gymnasium's; take gymnasium.make_vec(..., vectorization_mode='sync'), which puts "
+                "TimeLimit around each environment"
+            )
         configured, seating = as_seated(game, opponent, options)
         self.autoreset_mode: AutoresetMode = _as_mode(autoreset_mode)
         spec = configured.spec
@@ -193,6 +202,15 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         )
         self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, self.num_envs)
         self._lane_seeds: Sequence[int | None] = [None] * self.num_envs
+
+    @property
+    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+        """Gymnasium's spec, which ``gymnasium.make_vec`` writes; its ``to_json`` can be called."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = plain_spec(spec)
 
     @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]

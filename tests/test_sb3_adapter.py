@@ -112,6 +112,24 @@ def test_a_refused_call_leaves_the_observation_that_is_held(call):
     assert np.array_equal(kept, value)
 
 
+def test_actions_are_given_for_one_step():
+    venv = batch()
+    venv.seed(0)
+    venv.reset()
+    before = venv.engine.get_states().tobytes()
+    missing = "call step_async.* before step_wait"
+    with pytest.raises(fastenv.InvalidActionError, match=missing):
+        venv.step_wait()
+    with pytest.raises(fastenv.InvalidActionError, match="out of range"):
+        venv.step(np.full(N, 3))
+    with pytest.raises(fastenv.InvalidActionError, match=missing):
+        venv.step_wait()  # a refused step takes its actions with it
+    assert venv.engine.get_states().tobytes() == before
+    venv.step(np.ones(N, np.int64))
+    with pytest.raises(fastenv.InvalidActionError, match=missing):
+        venv.step_wait()
+
+
 def test_a_single_buffer_would_be_overwritten():
     venv = batch(obs_buffers="pingpong")
     venv._obs = [venv._obs[0]] * 2

@@ -9,7 +9,9 @@ who imports whom.
 from __future__ import annotations
 
 import os
+import random
 import sys
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -26,6 +28,13 @@ __all__ = ["load_policy"]
 if "OMP_WAIT_POLICY" not in os.environ:
     os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")
+
+# The import of rich draws from Python's global generator. A program that has seeded it gets the
+# same numbers with and without the modules here. Where rich is missing, its user says so.
+_drawn = random.getstate()
+with suppress(ImportError):
+    import rich.style  # noqa: F401
+random.setstate(_drawn)
 
 
 def _say_interrupted(

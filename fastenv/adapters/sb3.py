@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Iterable, Sequence
 from typing import Any, Literal, NoReturn
@@ -27,6 +28,7 @@ from fastenv.errors import InvalidActionError, ResetNeededError, show
 from fastenv.memory import aligned
 from fastenv.seats import Opponent
 
+_drawn = random.getstate()  # by rich, which Stable-Baselines3 imports, as it is imported
 try:
     from stable_baselines3.common.monitor import Monitor
     from stable_baselines3.common.vec_env import DummyVecEnv, VecEnv
@@ -34,6 +36,7 @@ except ImportError as _error:
     raise ImportError(
         "fastenv.adapters.sb3 needs Stable-Baselines3: pip install 'fastenv-rl[sb3]'"
     ) from _error
+random.setstate(_drawn)
 
 __all__ = ["BatchVecEnv", "make_sb3_vec_env"]
 
@@ -129,7 +132,7 @@ class BatchVecEnv(VecEnv):
         self._obs = [aligned(shape, dtype) for _ in range(1 if self._fresh_obs else 2)]
         self._turn = 0
         self._template = [_NoInfo()] * engine.num_envs if infos == "shared" else None
-        self._actions: Array = np.zeros(engine.num_envs, np.int64)
+        self._actions: Array | None = None  # between step_async() and step_wait()
         self._started = time.time()
         self._closed = False
         super().__init__(
@@ -201,12 +204,23 @@ class BatchVecEnv(VecEnv):
         infos : list of n dicts
             Lanes that ended have ``terminal_observation``, ``TimeLimit.truncated`` and, with
             ``monitor``, ``episode``; all have ``tau`` in games whose decisions last.
+
+        Raises
+        ------
+        InvalidActionError
+            Without a ``step_async`` since the last step; see also
+            :meth:`fastenv.BatchEngine.step_many`.
+        ResetNeededError
+            After ``close``, until the next ``reset``.
         """
-        engine = self.engine
+        engine, actions = self.engine, self._actions
+        self._actions = None
         if self._closed:
             raise ResetNeededError("this environment is closed: call reset() before step()")
+        if actions is None:
+            raise InvalidActionError("there are no actions: call step_async() before step_wait()")
         obs = self._next_obs()
-        engine.step_many(self._actions, obs_out=obs, mask_out=engine.mask)
+        engine.step_many(actions, obs_out=obs, mask_out=engine.mask)
         dones = (engine.terminated | engine.truncated).view(np.bool_)
         infos = self._infos()
         ended = np.flatnonzero(dones)

@@ -1,6 +1,7 @@
 """Gymnasium's own suites over every id: none of them was written with our environments in mind."""
 
 import pickle
+import re
 
 import gymnasium
 import numpy as np
@@ -168,6 +169,42 @@ def test_specs_survive_json_and_pickle(env_id):
     assert configured(again.unwrapped) == configured(env.unwrapped)
     ours = fastenv.make(env_id, **options)
     assert configured(gymnasium.make(ours.spec).unwrapped) == configured(ours)
+
+
+def test_specs_of_batches_survive_json():
+    """Gymnasium writes the options as they were given; JSON has no members of enumerations."""
+    options = {"autoreset_mode": AutoresetMode.SAME_STEP, "num_players": np.int64(3)}
+    options |= {"backend": fastenv.Backend(False, False), "opponents": ("random", "rule_hard")}
+    made = gymnasium.make_vec(IDS[2], num_envs=2, **options)
+    again = gymnasium.make_vec(EnvSpec.from_json(made.spec.to_json()))
+    assert (again.num_envs, again.backend) == (2, "reference")
+    assert again.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    assert configured(again) == configured(made)
+    assert fastenv.make_vec(IDS[2], 2, **options).spec.to_json()
+    del options["autoreset_mode"]
+    single = gymnasium.make(IDS[2], **options)
+    assert single.unwrapped.spec.kwargs["backend"] == "reference"
+    assert configured(single.spec.make().unwrapped) == configured(made)
+
+
+def test_a_batch_says_how_to_get_a_time_limit():
+    asked = {"num_envs": 2, "max_episode_steps": 3}
+    with pytest.raises(fastenv.UnknownOptionError, match=r"take .*vectorization_mode='sync'"):
+        gymnasium.make_vec(IDS[2], **asked)
+    vec = gymnasium.make_vec(IDS[2], vectorization_mode="sync", **asked)
+    vec.reset(seed=0)
+    truncated = [vec.step(np.zeros(2, np.int64))[3].tolist() for _ in range(3)]
+    assert truncated == [[False] * 2, [False] * 2, [True] * 2]
+
+
+@pytest.mark.parametrize("seed", [True, np.False_, 1.5, "1", [1]], ids=repr)
+def test_seeds_are_shown_as_they_were_given(seed):
+    shown = re.escape(f"seed={seed!r} is not possible: it must be an integer")
+    with pytest.raises(fastenv.ConfigError, match=shown):
+        fastenv.make(IDS[2]).reset(seed=seed)
+    if isinstance(seed, (bool, np.bool_)):
+        with pytest.raises(fastenv.ConfigError, match=shown):
+            fastenv.make_vec(IDS[2], 2).reset(seed=seed)
 
 
 @every_id

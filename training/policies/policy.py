@@ -205,7 +205,7 @@ class Policy:
             )
             return self._array("obs", obs, self.obs_dtype, self.obs_shape)
         if isinstance(obs, np.ndarray) and obs.dtype == self.obs_dtype:
-            return np.atleast_1d(obs), obs.ndim == 0
+            return _writable(np.atleast_1d(obs)), obs.ndim == 0
         fits = isinstance(obs, Mapping) and set(obs) == set(names)
         given = f"{type(obs).__name__} of {', '.join(obs)}" if isinstance(obs, Mapping) else "array"
         allowed = f"a dict of {', '.join(names)}, as make() and make_vec() show it"
@@ -235,7 +235,7 @@ class Policy:
         fits = array.dtype == dtype or (dtype.kind == "f" and array.dtype.kind == "f")
         fits |= dtype.kind in "iu" and array.dtype.kind in "iu" and np.can_cast(array.dtype, dtype)
         refuse_unless(fits, f"{name} of {array.dtype}", f"of {dtype}")
-        array = np.ascontiguousarray(array, dtype)
+        array = _writable(np.ascontiguousarray(array, dtype))
         return (array[None] if single else array), single
 
     def _legal(self, mask: Any, n: int, single: bool) -> np.ndarray:
@@ -259,7 +259,7 @@ class Policy:
         shape = (self.state_size,) if single else (n, self.state_size)
         allowed = f"None or of shape {shape}"
         refuse_unless(memory.shape == shape, f"state of shape {memory.shape}", allowed)
-        return np.ascontiguousarray(memory.reshape(n, self.state_size))
+        return _writable(np.ascontiguousarray(memory.reshape(n, self.state_size)))
 
     # -- where it plays --------------------------------------------------------------------------
 
@@ -352,6 +352,11 @@ class Agent(Protocol):
 
 
 Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
+
+
+def _writable(array: np.ndarray) -> np.ndarray:
+    """Return an array, copied if it is read-only: torch has no such tensors, and would warn."""
+    return array if array.flags.writeable else array.copy()
 
 
 def refuse_unless(fits: bool, given: str, allowed: str) -> None:

@@ -70,6 +70,40 @@ def test_single_environment_to_the_end(trained, kind):
     assert steps > 0
 
 
+# In a process of its own: a module is imported once, and torch warns once.
+LEAVES_ALONE = """
+import random, warnings
+import numpy as np, torch
+def drawn():
+    return random.getstate(), repr(np.random.get_state()), torch.get_rng_state().tolist()
+before = drawn()
+import fastenv.adapters.pettingzoo, fastenv.adapters.sb3, fastenv.adapters.torch, training
+assert drawn() == before, "imports draw"
+policy = training.load_policy({path!r})
+vec = policy.make_vec(3)
+obs, infos = vec.reset(seed=1)
+given = [obs, infos["action_mask"]]
+if policy.state_size:
+    given.append(np.zeros((3, policy.state_size), np.float32))
+wanted = policy.act(*given)
+for array in [*(obs.values() if isinstance(obs, dict) else [obs]), *given[1:]]:
+    array.flags.writeable = False
+with warnings.catch_warnings():
+    warnings.simplefilter("error")
+    found = policy.act(*given)
+    policy.act(*given, deterministic=False, rng=0)
+assert repr(found) == repr(wanted)
+assert drawn() == before, "a policy draws"
+"""
+
+
+@pytest.mark.parametrize("kind", ["shipped", "recurrent"])
+def test_generators_and_arrays_of_others_are_left_alone(trained, kind):
+    path = PRETRAINED if kind == "shipped" else trained(kind)
+    code = LEAVES_ALONE.format(path=str(path))
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
 def test_attributes(trained):
     policy = training.load_policy(trained("native"))
     assert policy.env == "SkullKingWorker-v0"
