@@ -13,7 +13,7 @@ from fastenv.gameboy._ppu cimport (
 )
 from fastenv.gameboy._sound cimport before_clearing_div, read_sound, write_sound
 from fastenv.gameboy._state cimport (
-    FRAME, INT_JOYPAD, INT_TIMER, M_CYCLE, MBC2, MBC5, NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF,
+    FRAME, INT_JOYPAD, INT_TIMER, M_CYCLE, MBC2, MBC30, MBC5, NO_MBC, R_BGP, R_DIV, R_DMA, R_IE, R_IF,
     R_LCDC, R_LY, R_LYC, R_NR10, R_NR52, R_P1, R_SB, R_SC, R_SCX, R_SCY, R_STAT, R_TAC, R_TIMA,
     R_TMA, R_WX, R_WY, SCAN_END, State,
 )
@@ -300,14 +300,14 @@ cdef inline void write_bank(
         elif region == 2:
             s.ram_bank = value & 0x0F
     elif region == 1:
-        s.rom_bank = value & (0x1F if mbc1_bits(m) else 0x7F)
+        s.rom_bank = value & (0x1F if mbc1_bits(m) else 0xFF if m.c.mbc == MBC30 else 0x7F)
         s.rom_bank += s.rom_bank == 0
     elif region == 2:
         s.ram_bank = value & (3 if mbc1_bits(m) else 0x0F)
     elif mbc1_bits(m):
         s.bank_mode = value & 1
     elif m.c.has_clock:
-        latch_clock(m, value, time)
+        latch_clock(m, time)
     map_rom(m)
     map_ram(m)
     m.stop = 0  # the program may be in another bank

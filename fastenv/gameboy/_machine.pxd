@@ -4,7 +4,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t, uintptr_t
 from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._state cimport (
-    DRAW_END, FRAME, LINE, LINE_BYTES, LINE_COUNT, LINE_WRITES, LINES, M_CYCLE, MBC1, MBC1M, MBC3, NEXT_LY, NO_MBC, R_DMA, R_IF, R_LCDC,
+    DRAW_END, FRAME, LINE, LINE_BYTES, LINE_COUNT, LINE_WRITES, LINES, M_CYCLE, MBC1, MBC1M, MBC3, MBC30, NEXT_LY, NO_MBC, R_DMA, R_IF, R_LCDC,
     R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SAMPLES, SCAN_END, VISIBLE, Shared, Sound, State,
 )
 from fastenv.gameboy._times cimport Watch
@@ -136,6 +136,13 @@ cdef inline int mbc1_bits(const Machine* m) noexcept nogil:
     return 5 if m.c.mbc == MBC1 else 4 if m.c.mbc == MBC1M else 0
 
 
+cdef inline unsigned int last_ram_bank(const Machine* m) noexcept nogil:
+    # The last bank that shows RAM; those behind it show none.
+    if m.c.mbc == MBC3 and m.c.has_clock:
+        return 3
+    return 7 if m.c.mbc == MBC3 or m.c.mbc == MBC30 else 15
+
+
 cdef inline uint8_t* open_ram(const Machine* m, unsigned int address) noexcept nogil:
     # The byte of RAM at $A000 to $BFFF, NULL if none is seen there (docs/gameboy.md, 11). RAM below
     # 8 KiB is seen repeatedly.
@@ -145,7 +152,7 @@ cdef inline uint8_t* open_ram(const Machine* m, unsigned int address) noexcept n
         return NULL
     if m.c.mbc == NO_MBC:
         bank = 0
-    elif not s.ram_enable or (m.c.mbc == MBC3 and bank > 7):
+    elif not s.ram_enable or bank > last_ram_bank(m):
         return NULL
     elif mbc1_bits(m) and not s.bank_mode:
         bank = 0
@@ -365,6 +372,7 @@ cdef inline void save_machine(Machine* m) noexcept nogil:
     s.serial_left = <int>(m.serial_end - m.now) if m.serial_end else 0
     s.dma_left = <int>(m.dma_end - m.now) if m.dma_end else 0
     s.dma_blocks, s.dma_byte = m.dma_byte >= 0, m.dma_byte if m.dma_byte >= 0 else 0
+    s.clock_armed = 0
 
 
 cdef inline bint stat_line(const Machine* m, unsigned int enabled) noexcept nogil:

@@ -95,6 +95,7 @@ cdef enum Mbc:
     MBC3 = 3
     MBC5 = 5
     MBC1M = 11
+    MBC30 = 30
 
 cdef enum Reload:
     RELOAD_NO = 0

@@ -183,12 +183,10 @@ cdef inline void write_clock(Machine* m, int which, uint8_t value, int64_t time)
         s.clock_part = 0
 
 
-cdef inline void latch_clock(Machine* m, uint8_t value, int64_t time) noexcept nogil:
-    # A 1 after a 0 copies the registers.
+cdef inline void latch_clock(Machine* m, int64_t time) noexcept nogil:
+    # Copy the registers.
     run_clock(m, time)
-    if m.s.clock_armed and value == 1:
-        memcpy(m.s.clock_latched, m.s.clock, 5)
-    m.s.clock_armed = value == 0
+    memcpy(m.s.clock_latched, m.s.clock, 5)
 
 
 cdef inline uint8_t plain_byte(const Machine* m, unsigned int address) noexcept nogil:

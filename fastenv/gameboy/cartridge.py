@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fastenv.errors import ConfigError
 from fastenv.files import read_regular, show_path
-from fastenv.gameboy.tables import ROM_BANK, Mbc
+from fastenv.gameboy.tables import RAM_BANK, ROM_BANK, Mbc
 
 _HEADER_END = 0x150
 _TITLE, _COLOUR, _TYPE = slice(0x134, 0x143), 0x143, 0x147
@@ -29,6 +29,11 @@ _COLOUR_ALONE = 0xC0  # $80 is for both machines
 _MOST_ROM = 512 * ROM_BANK
 LOGO = slice(0x104, 0x134)
 _MULTICART, _NEXT_GAME = 64, 16  # banks of a cartridge of several games, of each
+# Banks of ROM and of RAM that a controller reaches. An MBC3 that reaches more is an MBC30.
+_REACH = {
+    Mbc.NONE: (2, 1), Mbc.MBC1: (128, 4), Mbc.MBC1M: (64, 4), Mbc.MBC2: (16, 1),
+    Mbc.MBC3: (128, 4), Mbc.MBC30: (256, 8), Mbc.MBC5: (512, 16),
+}  # fmt: skip
 
 
 class UnsupportedCartridgeError(ConfigError):
@@ -107,7 +112,8 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
     -----
     UserWarning
         If the header's checksum is wrong: a console would not start it. If there are fewer bytes
-        than the header says: the rest is $FF.
+        than the header says: the rest is $FF. If there is ROM or RAM that no program can reach
+        with this type of cartridge.
     """
     if not _HEADER_END <= len(rom) <= _MOST_ROM:
         raise ConfigError(
@@ -115,14 +121,15 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
             f"at most {_MOST_ROM}"
         )
     _check(rom, name)
-    _warn(rom, name)
     banks = max(2, -(-len(rom) // ROM_BANK))
     banks = 1 << (banks - 1).bit_length()
     padded = rom.ljust(banks * ROM_BANK, b"\xff")
+    mbc, ram_size = _controller(padded), _ram_size(rom)
+    _warn(rom, name, mbc, ram_size)
     return Cartridge(
         rom=padded,
-        mbc=_controller(padded),
-        ram_size=_ram_size(rom),
+        mbc=mbc,
+        ram_size=ram_size,
         title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],
@@ -146,8 +153,8 @@ def _check(rom: bytes, name: str) -> None:
         )
 
 
-def _warn(rom: bytes, name: str) -> None:
-    """Warn of what a console would not start, and of what is missing."""
+def _warn(rom: bytes, name: str, mbc: Mbc, ram_size: int) -> None:
+    """Warn of what a console would not start, of what is missing and of what is out of reach."""
     checksum = sum(0xFF - byte for byte in rom[0x134:_CHECKSUM]) & 0xFF
     if checksum != rom[_CHECKSUM]:
         warnings.warn(
@@ -161,6 +168,15 @@ def _warn(rom: bytes, name: str) -> None:
             f"{name}: {len(rom)} bytes, its header at $0148 says {size}: it is cut short",
             stacklevel=3,
         )
+    for what, length, bank, banks in zip(
+        ("ROM", "RAM"), (len(rom), ram_size), (ROM_BANK, RAM_BANK), _REACH[mbc], strict=True
+    ):
+        if length > bank * banks:
+            warnings.warn(
+                f"{name}: {length:,} bytes of {what}, of which type ${rom[_TYPE]:02X} at $0147 "
+                f"reaches the first {bank * banks:,}: programs never see the rest",
+                stacklevel=3,
+            )
 
 
 def _controller(rom: bytes) -> Mbc:
@@ -168,9 +184,14 @@ def _controller(rom: bytes) -> Mbc:
 
     The header does not tell how an MBC1 is wired. A cartridge of several games has 1 MiB, and
     begins its second game as the first: with the logo, which a console looks for. A logo that is
-    one byte again and again is none.
+    one byte again and again is none. Nor does it tell an MBC30 from an MBC3: one that has more ROM
+    or RAM than an MBC3 reaches is one.
     """
     mbc = SUPPORTED[rom[_TYPE]]
+    if mbc == Mbc.MBC3:
+        banks, ram_banks = _REACH[mbc]
+        more = len(rom) > banks * ROM_BANK or _ram_size(rom) > ram_banks * RAM_BANK
+        return Mbc.MBC30 if more else mbc
     logo, again = rom[LOGO], rom[_NEXT_GAME * ROM_BANK :][LOGO]
     several = len(rom) == _MULTICART * ROM_BANK and logo == again and len(set(logo)) > 1
     return Mbc.MBC1M if mbc == Mbc.MBC1 and several else mbc

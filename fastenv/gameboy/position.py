@@ -118,7 +118,7 @@ def pack(machine: Machine) -> Array:
     clock = bus.cart.clock
     if clock is not None:
         record["clock"], record["clock_latched"] = list(clock.registers), list(clock.latched)
-        record["clock_armed"], record["clock_part"] = clock.armed, clock.part
+        record["clock_part"] = clock.part
     for name, memory in _memories(machine).items():
         record[name] = np.frombuffer(memory, np.uint8)
     return row
@@ -178,7 +178,7 @@ def unpack(
         clock.registers[:], clock.latched[:] = (
             record[name].tobytes() for name in ("clock", "clock_latched")
         )
-        clock.armed, clock.part = bool(record["clock_armed"]), int(record["clock_part"])
+        clock.part = int(record["clock_part"])
     _unpack_high(record["high"].tolist(), machine)
     _settle(machine)
     return machine

@@ -69,7 +69,7 @@ _HEAD = [
     ("clock", "u1", (5,)),
     ("clock_latched", "u1", (5,)),  # the copy that is read
     ("clock_part", "i4"),  # T of the second that has begun
-    ("clock_armed", "u1"),  # 0 was written last, a 1 makes the copy
+    ("clock_armed", "u1"),  # means nothing: 0, or 1 in rows of before any write made the copy
     ("dma_byte", "u1"),  # which one; 0 if none is
     ("window_at", "u2"),  # T of this line at which the window begins, in mode 3; 0: not
     ("late", "u1"),  # bits of IF that HALT does not see yet (docs/gameboy.md, 6)

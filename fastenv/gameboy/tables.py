@@ -139,6 +139,7 @@ class Mbc(IntEnum):
     MBC3 = 3
     MBC5 = 5
     MBC1M = 11  # an MBC1 among several games, wired otherwise
+    MBC30 = 30  # an MBC3 that reaches twice as much
 
 
 class Reload(IntEnum):

@@ -63,8 +63,9 @@ _LONGEST = 2**62
 _FLAGS = ("ime", "ime_delay", "halted", "halt_bug", "stopped", "locked", "dma_blocks",
           "first_frame", "lyc_match", "wy_seen", "bank_mode", "ram_enable")  # fmt: skip
 _ROM_BANKS = {Mbc.NONE: (0, 0), Mbc.MBC1: (1, 31), Mbc.MBC2: (1, 15), Mbc.MBC3: (1, 127),
-              Mbc.MBC5: (0, 511), Mbc.MBC1M: (1, 31)}  # fmt: skip
-_RAM_BANKS = {Mbc.NONE: 0, Mbc.MBC1: 3, Mbc.MBC2: 0, Mbc.MBC3: 15, Mbc.MBC5: 15, Mbc.MBC1M: 3}
+              Mbc.MBC30: (1, 255), Mbc.MBC5: (0, 511), Mbc.MBC1M: (1, 31)}  # fmt: skip
+_RAM_BANKS = {Mbc.NONE: 0, Mbc.MBC1: 3, Mbc.MBC2: 0, Mbc.MBC3: 15, Mbc.MBC30: 15, Mbc.MBC5: 15,
+              Mbc.MBC1M: 3}  # fmt: skip
 
 
 def _high_bits() -> Array:

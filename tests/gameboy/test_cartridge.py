@@ -96,7 +96,7 @@ def test_a_rom_that_is_cut_short_is_told():
 def test_odd_sizes_are_filled_up():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        cartridge = read_cartridge(build(b"", banks=5).rom[: 5 * 0x4000 + 7])
+        cartridge = read_cartridge(build(b"", kind=0x01, banks=5).rom[: 5 * 0x4000 + 7])
     assert cartridge.rom_banks == 8
     assert cartridge.rom[5 * 0x4000 + 7] == 0xFF
     assert shared_record(cartridge)["rom"].shape == (1, 8 * 0x4000)
@@ -177,6 +177,58 @@ def test_mbc3_banks(value, bank):
     cart = numbered(0x11, 128)
     cart.write_rom(0x3FFF, value)
     assert bank_at(cart, 0x4000) == bank
+
+
+@pytest.mark.parametrize(
+    ("ram", "banks", "mbc"),
+    [(3, 128, Mbc.MBC3), (0, 256, Mbc.MBC30), (3, 129, Mbc.MBC30), (5, 2, Mbc.MBC30)],
+)
+def test_an_mbc30_is_an_mbc3_with_more_than_that_reaches(ram, banks, mbc):
+    """The header does not tell: 2 MiB of ROM and 32 KiB of RAM are what an MBC3 reaches."""
+    for kind in (0x10, 0x13):
+        assert build(b"", kind=kind, ram=ram, banks=banks).mbc == mbc
+
+
+def test_mbc30_banks():
+    """Eight bits choose the bank of ROM, and eight banks of RAM are there, beside the clock."""
+    cart = numbered(0x10, 256, ram=5)
+    for value in range(256):
+        cart.write_rom(0x3FFF, value)
+        assert bank_at(cart, 0x4000) == (value or 1)
+    cart.write_rom(0x0000, 0x0A)
+    for bank in range(16):
+        cart.write_rom(0x4000, bank)
+        cart.write_ram(0xA000, 0x30 + bank)
+    assert [cart.ram[0x2000 * bank] for bank in range(8)] == list(range(0x30, 0x38))
+    assert list(cart.clock.registers) == [0x38, 0x39, 0x1A, 0x3B, 0x00]
+    for bank in range(16):
+        cart.write_rom(0x4000, bank)
+        seen = 0x30 + bank if bank < 8 else 0 if bank < 13 else 0xFF  # no copy was made
+        assert cart.read_ram(0xA000) == seen
+
+
+@pytest.mark.parametrize(
+    ("kind", "ram", "banks", "message"),
+    [
+        (0x00, 0, 8, "131,072 bytes of ROM, of which type $00 at $0147 reaches the first 32,768"),
+        (0x09, 3, 2, "32,768 bytes of RAM, of which type $09 at $0147 reaches the first 8,192"),
+        (0x01, 0, 256, "4,194,304 bytes of ROM, of which type $01 at $0147 reaches the first 2,0"),
+        (0x06, 0, 32, "524,288 bytes of ROM, of which type $06 at $0147 reaches the first 262,144"),
+        (0x11, 0, 512, "8,388,608 bytes of ROM, of which type $11 at $0147 reaches the first 4,1"),
+        (0x13, 4, 2, "131,072 bytes of RAM, of which type $13 at $0147 reaches the first 65,536"),
+        (0x03, 3, 128, None),
+        (0x10, 5, 256, None),
+        (0x1B, 4, 512, None),
+    ],
+)
+def test_what_no_program_can_reach_is_named(kind, ram, banks, message):
+    rom = build(b"", kind=kind, ram=ram, banks=banks).rom
+    if message is None:
+        read_cartridge(rom, "game")  # warnings are errors
+        return
+    with pytest.warns(UserWarning, match=re.escape(f"game: {message}")) as caught:
+        read_cartridge(rom, "game")
+    assert len(caught) == 1
 
 
 # -- MBC2: the cases of mooneye's mbc2/, which were checked on the chip --

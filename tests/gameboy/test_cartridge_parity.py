@@ -24,6 +24,8 @@ KINDS = {
     "MBC2, 64 KiB": {"kind": 0x05, "ram": 3, "banks": 4},
     "MBC3, 2 KiB": {"kind": 0x13, "ram": 1, "banks": 8},
     "MBC3, clock": {"kind": 0x10, "ram": 3, "banks": 128},
+    "MBC30": {"kind": 0x13, "ram": 5, "banks": 8},
+    "MBC30, clock": {"kind": 0x10, "ram": 5, "banks": 256},
     "MBC5, 2 KiB": {"kind": 0x1B, "ram": 1, "banks": 8},
     "MBC5, 128 KiB": {"kind": 0x1B, "ram": 4, "banks": 128},
 }

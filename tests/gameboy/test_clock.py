@@ -9,8 +9,10 @@ from fastenv.errors import StateError
 from fastenv.gameboy.position import pack, unpack
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.reference.clock import Clock
+from fastenv.gameboy.savestate import save_state
 from fastenv.gameboy.tables import CLOCK, CLOCK_MASKS
 from fastenv.gameboy.validate_machine import validate_rows
+from tests.gameboy.lanes import BACKENDS, engine_of
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
@@ -66,14 +68,11 @@ def test_what_is_read_is_the_copy(machine):
     machine.bus.write(0xA000, 30)
     assert machine.bus.read(0xA000) == 0
     assert latch(machine) == 30
-    machine.bus.cart.clock.registers[0] = 31
-    machine.bus.write(0x6000, 1)  # not behind a 0
-    assert machine.bus.read(0xA000) == 30
-    machine.bus.write(0x6000, 0)
-    machine.bus.write(0x6000, 2)
-    machine.bus.write(0x6000, 1)
-    assert machine.bus.read(0xA000) == 30
-    assert latch(machine) == 31
+    for address, value in ((0x6000, 1), (0x7FFF, 1), (0x6000, 0), (0x6000, 0xFF)):
+        seconds = machine.bus.cart.clock.registers[0] = machine.bus.read(0xA000) + 1
+        assert machine.bus.read(0xA000) == seconds - 1
+        machine.bus.write(address, value)  # whatever it is, and whatever was written before
+        assert machine.bus.read(0xA000) == seconds
 
 
 def test_bits_that_a_register_does_not_have(machine):
@@ -84,12 +83,23 @@ def test_bits_that_a_register_does_not_have(machine):
         assert machine.bus.read(0xBFFF) == mask
 
 
-@pytest.mark.parametrize("bank", [0, 7, 13, 15])
+@pytest.mark.parametrize("bank", [0, 3, 4, 7, 13, 15, 0x10, 0xF7])
 def test_other_banks_are_not_the_clock(machine, bank):
+    """With a clock all four bits count, and those that choose neither RAM nor clock show $FF."""
     machine.bus.write(0x4000, bank)
     machine.bus.write(0xA000, 5)
     assert not any(machine.bus.cart.clock.registers)
-    assert machine.bus.read(0xA000) == (5 if bank < 8 else 0xFF)
+    shows_ram = bank & 0x0F < 4
+    assert machine.bus.read(0xA000) == (5 if shows_ram else 0xFF)
+    assert machine.bus.cart.ram.count(5) == shows_ram
+
+
+def test_without_a_clock_a_fifth_bank_is_the_first_one():
+    machine = Machine(build(b"\x18\xfe", kind=0x13, ram=3))
+    machine.bus.write(0x0000, 0x0A)
+    machine.bus.write(0x4000, 4)
+    machine.bus.write(0xA000, 5)
+    assert machine.bus.cart.ram[0] == 5
 
 
 def test_closed_it_is_not_seen(machine):
@@ -110,7 +120,7 @@ def random_program(rng):
     """Write and read the clock, latch it, and wait, with all that is read kept from $D000 on."""
     program = bytearray.fromhex("11 00 d0 3e 0a ea 00 00")
     for _ in range(24):
-        bank = rng.choice([8, 9, 10, 11, 12, 12, 0, 13])
+        bank = rng.choice([8, 9, 10, 11, 12, 12, 0, 13, 3, 5])
         program += bytes((0x3E, bank, 0xEA, 0x00, 0x40))
         match rng.randrange(4):
             case 0:
@@ -142,6 +152,23 @@ def test_reference_and_core_agree(seed):
         console.run_frame(draw=False)
         assert_same(machine, console, drawn=False)
         machine = unpack(pack(machine), cartridge)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_rows_of_before_any_write_made_the_copy_are_loaded(backend, tmp_path):
+    """They may have a bit that said whether a 1 would; a step leaves it out."""
+    cartridge = build(b"\x3e\x01\xea\x00\x60\x18\xfe", **WITH_RAM)
+    row = pack(Machine(cartridge))
+    row["clock"], row["clock_armed"] = (5, 4, 3, 2, 1), 1
+    save_state(tmp_path / "old.state", row, cartridge)
+    (tmp_path / "game.gb").write_bytes(cartridge.rom)
+    short = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
+    engine = engine_of(1, backend, rom=tmp_path / "game.gb", states=tmp_path / "old.state", **short)
+    engine.set_states(engine.get_states())
+    engine.step_many(np.zeros(1, np.int32))
+    row = engine.get_states()[0]
+    assert row["clock_latched"].tolist() == [5, 4, 3, 2, 1]
+    assert row["clock_armed"] == 0
 
 
 @needs_core

@@ -6,6 +6,8 @@ from fastenv.gameboy.tables import CLOCK_MASKS, FIRST_CLOCK_BANK, RAM_BANK, ROM_
 
 # How many bits of an MBC1's first register count, below the two of the second one.
 MBC1_BITS = {Mbc.MBC1: 5, Mbc.MBC1M: 4}
+# Which bits of the bank of ROM an MBC3 has.
+MBC3_BITS = {Mbc.MBC3: 0x7F, Mbc.MBC30: 0xFF}
 BATTERY_KEY = 0x0A  # in the low half of a byte, it opens the RAM
 
 
@@ -44,6 +46,13 @@ class Cart:
             return self.ram_bank << bits | self.rom_bank % (1 << bits)
         return self.rom_bank
 
+    @property
+    def last_ram_bank(self) -> int:
+        """The last bank that shows RAM; those behind it show none."""
+        if self.mbc not in MBC3_BITS:
+            return 15
+        return 3 if self.mbc == Mbc.MBC3 and self.clock is not None else 7
+
     def place_in_ram(self, address: int) -> int | None:
         """Where in the RAM an address of $A000 to $BFFF is, or None if no RAM is seen there."""
         size, bank = self.cartridge.ram_size, self.ram_bank
@@ -51,7 +60,7 @@ class Cart:
             return None
         if self.mbc == Mbc.NONE:
             bank = 0
-        elif not self.ram_enable or (self.mbc == Mbc.MBC3 and bank > 7):
+        elif not self.ram_enable or bank > self.last_ram_bank:
             return None
         elif self.mbc in MBC1_BITS and not self.bank_mode:
             bank = 0
@@ -93,7 +102,7 @@ class Cart:
             self._write_mbc1(address >> 13, value)
         elif self.mbc == Mbc.MBC2:
             self._write_mbc2(address, value)
-        elif self.mbc == Mbc.MBC3:
+        elif self.mbc in MBC3_BITS:
             self._write_mbc3(address >> 13, value)
         elif self.mbc == Mbc.MBC5:
             self._write_mbc5(address >> 12, value)
@@ -121,11 +130,11 @@ class Cart:
         if register == 0:
             self._enable(value)
         elif register == 1:
-            self.rom_bank = value & 0x7F or 1
+            self.rom_bank = value & MBC3_BITS[self.mbc] or 1
         elif register == 2:
             self.ram_bank = value & 0x0F
         elif self.clock is not None:
-            self.clock.write_latch(value)
+            self.clock.latch()
 
     def _write_mbc5(self, register: int, value: int) -> None:
         if register in (0, 1):

@@ -15,7 +15,6 @@ class Clock:
     def __init__(self) -> None:
         self.registers, self.latched = bytearray(5), bytearray(5)
         self.part: int = 0  # T of the second that has begun
-        self.armed: bool = False  # a 1 is what makes the copy
 
     def tick(self) -> None:
         """Let a machine cycle pass."""
@@ -45,8 +44,6 @@ class Clock:
         if which == SECONDS:
             self.part = 0
 
-    def write_latch(self, value: int) -> None:
-        """Copy the registers, where 1 is written after 0."""
-        if self.armed and value == 1:
-            self.latched[:] = self.registers
-        self.armed = value == 0
+    def latch(self) -> None:
+        """Copy the registers."""
+        self.latched[:] = self.registers

@@ -16,7 +16,7 @@ _BANKS = {
     Mbc.NONE: (2,),
     Mbc.MBC1: (2, 8, 32, 64, 128),
     Mbc.MBC2: (2, 4, 16),
-    Mbc.MBC3: (2, 8, 128),
+    Mbc.MBC3: (2, 8, 128, 256),
     Mbc.MBC5: (2, 8, 128, 512),
 }
 _MANY_GAMES = 64  # banks
