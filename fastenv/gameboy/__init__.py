@@ -212,7 +212,7 @@ def random_options(rng: np.random.Generator, kind: str = "pixels", **fixed: Any)
         "states": pick("power_up", "lantern_walk", "lantern_walk"),
         "start_state": pick(0, None),
         "frames_per_step": frames,
-        "release_after_frames": int(rng.integers(frames + 1)),
+        "release_after_frames": 1 + int(rng.integers(frames)),
         "stack_k": pick(1, 2, 4),
         "pixels": pick("72x80", "84x84", "160x144", "packed72x20"),
         "actions": pick(None, None, "multi_binary", (("b",), ("a", "left"), (), ("down", "start"))),

@@ -57,7 +57,7 @@ typedef struct Field {
     int32_t big;
     int32_t info_at;
     int32_t info_size;
-    int32_t unused;
+    int32_t source;
 } Field;
 FASTENV_SIZE(Field, 48);
 FASTENV_AT(Field, mask, 0);
@@ -70,7 +70,7 @@ FASTENV_AT(Field, form, 28);
 FASTENV_AT(Field, big, 32);
 FASTENV_AT(Field, info_at, 36);
 FASTENV_AT(Field, info_size, 40);
-FASTENV_AT(Field, unused, 44);
+FASTENV_AT(Field, source, 44);
 
 typedef struct Load {
     int32_t field;

@@ -149,6 +149,11 @@ cdef enum Form:
     FORM_DIGITS = 3
     FORM_BIT = 4
 
+cdef enum Source:
+    SOURCE_ROW = 0
+    SOURCE_ROM = 1
+    SOURCE_REGISTERS = 2
+
 cdef extern from "_state.h":
     ctypedef struct Knobs:
         int32_t start_state
@@ -176,7 +181,7 @@ cdef extern from "_state.h":
         int32_t big
         int32_t info_at
         int32_t info_size
-        int32_t unused
+        int32_t source
 
     ctypedef struct Load:
         int32_t field

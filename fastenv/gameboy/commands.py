@@ -27,11 +27,12 @@ from fastenv.gameboy.ram_program import read_program
 from fastenv.gameboy.ram_search import CHANGES, TYPES, RamSearch
 from fastenv.gameboy.retro_import import import_retro
 from fastenv.gameboy.savestate import load_state
-from fastenv.gameboy.starts import BANKS, load_starts, save_bank
+from fastenv.gameboy.starts import BANKS, join_starts, load_starts, save_bank
 
 _LARGEST = 1 << 20  # bytes of a file of stable-retro
 BANK = """Play a ROM with random buttons, from power-up again for each state, and write the states
-in which it stopped (docs/gameboy.md, 18). In Lantern Walk its solver presses some of them."""
+in which it stopped (docs/gameboy.md, 18). In Lantern Walk its solver presses some of them. With
+--join nothing is played: the states of some files become one bank, in their order."""
 GOAL = """Capture a goal template, or replay the actions that led to one (docs/gameboy.md, 19).
 A file of actions has one line of JSON a step, a list of one number: [5]."""
 CAPTURE = """Take the actions of a file from a start state; the picture behind them is the goal.
@@ -60,9 +61,11 @@ def add_bank(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, help="where to write, .npz")
     add("--rom", metavar="FILE", default=OURS, help="a ROM file; default: Lantern Walk")
-    add("--states", metavar="N", type=int, default=64, help="how many; default 64")
-    add("--max-steps", metavar="N", type=int, default=250, help="to a state; default 250")
-    add("--seed", metavar="N", type=int, default=0, help="of the random buttons; default 0")
+    about = "save states, battery files and banks that are joined; nothing is played"
+    add("--join", metavar="FILE", nargs="+", default=[], help=about)
+    add("--states", metavar="N", type=int, help="how many; default 64")
+    add("--max-steps", metavar="N", type=int, help="to a state; default 250")
+    add("--seed", metavar="N", type=int, help="of the random buttons; default 0")
     add("--wander", action="store_true", help="of Lantern Walk: walk to random cells")
     about = "banks whose states are left out"
     add("--but-not", metavar="FILE", nargs="+", default=[], help=about)
@@ -74,23 +77,33 @@ def write_bank(args: argparse.Namespace) -> int:
     Raises
     ------
     ConfigError
-        Numbers that are too small, or ``--wander`` with another ROM than Lantern Walk.
+        Numbers that are too small, ``--wander`` with another ROM than Lantern Walk, or options of
+        playing with ``--join``.
     """
-    for option, value, lowest in (
-        ("--states", args.states, 1),
-        ("--max-steps", args.max_steps, 1),
-        ("--seed", args.seed, 0),
-    ):
-        if value < lowest:
+    numbers = {"--states": (args.states, 1), "--max-steps": (args.max_steps, 1)}
+    numbers["--seed"] = (args.seed, 0)
+    for option, (value, lowest) in numbers.items():
+        if value is not None and value < lowest:
             raise ConfigError(f"{option} {value}: must be at least {lowest}")
     prepare("file", args.file)
     cartridge = read_rom(args.rom)
+    if args.join:
+        given = [option for option, (value, _) in numbers.items() if value is not None]
+        given += ["--wander"] * args.wander + ["--but-not"] * bool(args.but_not)
+        if given:
+            raise ConfigError(f"{given[0]}: nothing is played with --join: leave it out.")
+        bank = join_starts(args.join, cartridge)
+        save_bank(args.file, bank, cartridge)
+        print(f"{args.file}: {len(bank.rows)} states")
+        return 0
+    states = 64 if args.states is None else args.states
+    steps = 250 if args.max_steps is None else args.max_steps
     if args.wander and cartridge.sha256 != read_rom(OURS).sha256:
         raise ConfigError("--wander: only Lantern Walk can be walked through")
     others = [load_starts(name, cartridge) for name in args.but_not]
-    bank = make_bank(cartridge, args.states, args.seed, args.max_steps, others, wander=args.wander)
+    bank = make_bank(cartridge, states, args.seed or 0, steps, others, wander=args.wander)
     save_bank(args.file, bank, cartridge)
-    print(f"{args.file}: {args.states} states")
+    print(f"{args.file}: {states} states")
     return 0
 
 

@@ -27,7 +27,7 @@ from fastenv.gameboy.config import (
 from fastenv.gameboy.goal_template import GoalTemplate, goal_of
 from fastenv.gameboy.layout import AUDIO, INFO, TERMS, audio_shape, with_audio
 from fastenv.gameboy.position import unpack
-from fastenv.gameboy.ram_fields import CARTRIDGE
+from fastenv.gameboy.ram_fields import CARTRIDGE, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
 from fastenv.gameboy.ram_program import ENDS, Program, load_program
 from fastenv.gameboy.reference import Machine
@@ -36,12 +36,14 @@ from fastenv.gameboy.starts import Starts, load_starts
 from fastenv.gameboy.state import (
     MAX_EVENT_BYTES,
     RULES_DTYPE,
+    SHARED_DTYPE,
     SOUND_DTYPE,
+    Source,
     fitted,
     lane_dtype,
     shared_record,
 )
-from fastenv.gameboy.tables import LINE_BYTES
+from fastenv.gameboy.tables import HIGH, LINE_BYTES
 
 _FRACTIONS = (
     *("sticky", "repeat_action_probability", "step_cost", "alpha", "goal_bonus"),
@@ -198,12 +200,17 @@ class Common:
         row["num_terms"], row["num_rewards"] = len(program.expressions), len(program.rewards)
         row["terminates"], row["truncates"] = map(program.end, ENDS)
 
-    def place_offset(self, place: int) -> int:
-        """Return where in a row the byte at a place of a field is."""
-        if place < CARTRIDGE:
-            return row_offset(place)
+    def offset_of(self, field: RamField) -> int:
+        """Return where in its source the first byte of a field is."""
+        place = field.place
+        if field.source == Source.ROM:
+            return SHARED_DTYPE.itemsize + place - IN_ROM
+        if field.source == Source.REGISTERS:
+            return place - HIGH
         fields: Any = self.dtype.fields
-        return int(fields["cart"][1]) + place - CARTRIDGE
+        if place >= CARTRIDGE:
+            return int(fields["cart"][1]) + place - CARTRIDGE
+        return row_offset(place)
 
     def shared(self) -> np.ndarray:
         """Return what all lanes of an engine read, shape (1,)."""
@@ -211,7 +218,7 @@ class Common:
         parts = self.rules, self.goal_planes, records
         tables = {}
         if self.program is not None:
-            tables = self.program.tables(self.config.kind, self.place_offset)
+            tables = self.program.tables(self.config.kind, self.offset_of)
         return shared_record(self.cartridge, *parts, *self.machine_options, tables)
 
     @property
@@ -311,9 +318,12 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
             f"{shown}: fields.{AUDIO} has the name of the column of audio=True: it needs another."
         )
     for field in found.fields:
-        if field.end > CARTRIDGE + cartridge.ram_size and field.place >= CARTRIDGE:
+        memory, begin, size = "cartridge's RAM", CARTRIDGE, cartridge.ram_size
+        if field.source == Source.ROM:
+            memory, begin, size = "ROM", IN_ROM, len(cartridge.rom)
+        if begin <= field.place and field.end > begin + size:
             raise ConfigError(
-                f"{shown}: fields.{field.name} ends at byte {field.end - CARTRIDGE:,} of the "
-                f"cartridge's RAM, which has {cartridge.ram_size:,}."
+                f"{shown}: fields.{field.name} ends at byte {field.end - begin:,} of the {memory}, "
+                f"which has {size:,}."
             )
     return found

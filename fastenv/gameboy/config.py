@@ -90,7 +90,7 @@ class GameBoyConfig(GameConfig):
     start_state : int, optional
         Number of the start state; None draws one for each episode.
     frames_per_step, release_after_frames : int
-        Frames of a step, and of those before which the button is released again.
+        Frames of a step, and how many of them the button is held, from 1 on.
     stack_k : int
         Frames that an observation shows, the newest last.
     pixels : {"72x80", "84x84", "160x144", "packed72x20"}
@@ -199,7 +199,13 @@ class GameBoyConfig(GameConfig):
         if self.start_state is not None:
             check_integer("start_state", self.start_state, 0, MAX_COUNT, ", or None")
         frames = check_integer("frames_per_step", self.frames_per_step, 1, MAX_FRAMES)
-        check_integer("release_after_frames", self.release_after_frames, 0, frames)
+        if self.release_after_frames == 0 and not isinstance(self.release_after_frames, bool):
+            raise refusal(
+                "release_after_frames",
+                0,
+                f"from 1 to {frames}: a button released before the first frame is never seen",
+            )
+        check_integer("release_after_frames", self.release_after_frames, 1, frames)
         check_integer("stack_k", self.stack_k, 1, MAX_STACK)
         check_choice("pixels", self.pixels, FORMATS)
         check_choice("pixel_mode", self.pixel_mode, MODES)

@@ -7,10 +7,11 @@ import numpy as np
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.config import SEEDED, GameBoyConfig
 from fastenv.gameboy.frames import difference
-from fastenv.gameboy.ram_fields import CARTRIDGE, PLACES
+from fastenv.gameboy.ram_fields import CARTRIDGE, IN_ROM, PLACES
 from fastenv.gameboy.ram_program import ENDS, Values
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import Place
+from fastenv.gameboy.tables import HIGH, OAM, VRAM, WRAM
 from fastenv.rng import Rng
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
@@ -230,11 +231,17 @@ class Environment:
     # -- a world (docs/gameboy.md, 20) --
 
     def read(self, address: int) -> int:
-        """Return a byte of WRAM or HRAM, or of the cartridge's RAM, behind ``CARTRIDGE``."""
+        """Return a byte at a place, whatever a transfer or the display closes at this moment."""
         bus = self.machine.bus
+        if address >= IN_ROM:
+            return self.common.cartridge.rom[address - IN_ROM]
         if address >= CARTRIDGE:
             return bus.cart.ram[address - CARTRIDGE]
-        return bus.hram[address - 0xFF80] if address >= 0xFF80 else bus.wram[address & 0x1FFF]
+        if address >= HIGH:
+            return bus.read_between(address & 0xFF)
+        if address >= OAM:
+            return bus.ppu.oam[address - OAM]
+        return bus.wram[address - WRAM] if address >= WRAM else bus.ppu.vram[address - VRAM]
 
     def place(self, name: str) -> int:
         """Return what the RAM map has under a name, 0 for nothing; numbers begin with low bytes."""

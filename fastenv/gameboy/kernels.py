@@ -37,6 +37,10 @@ GOAL, OVERWORLD = 1, 2  # Kind
 TERMINATED = 1
 MAP, X, Y, FACING, DIALOGUE, ITEMS, STEPS_LOW, STEPS_HIGH, STAGE, DONE = range(10)  # of Place
 UNSIGNED, SIGNED, BCD, DIGITS, BIT = range(5)  # Form
+FROM_ROW, FROM_ROM, FROM_REGISTERS = range(3)  # Source
+P1, DIV, LCDC, STAT, LY = 0x00, 0x04, 0x40, 0x41, 0x44  # of IO
+M_CYCLE, LINE, LINES, VISIBLE = 4, 456, 154, 144
+SCAN_END, DRAW_END, NEXT_LY = 80, 249, 452
 STATE = state_dtype(0).itemsize
 STRUCT = STATE + EPISODE_DTYPE.itemsize
 FIELD, TERM = FIELD_DTYPE.itemsize, TERM_DTYPE.itemsize
@@ -194,20 +198,81 @@ def _info_overworld(row, rules, out):
 
 
 @njit(**_HELPER)
-def _element(row, field, k):
+def _video_register(row, low):
+    """Return LY, or STAT without its highest bit; see ``video_register`` of the core."""
+    machine = _read_machine(row, 0)
+    stat, match = np.int64(machine.high[STAT]), machine.lyc_match != 0
+    ly, mode = np.int64(0), np.int64(0)
+    if machine.high[LCDC] & 0x80:
+        dot = np.int64(machine.dot)
+        line = dot // LINE
+        at = dot - line * LINE
+        last = line < 0 or line == LINES - 1
+        if not last:
+            ly = line + (1 if at >= NEXT_LY else 0)
+        if last:
+            mode = np.int64(0 if at >= NEXT_LY else 1)
+        elif line >= VISIBLE:
+            mode = np.int64(1)
+        elif at < SCAN_END:
+            mode = np.int64(0 if machine.first_frame and line == 0 else 2)
+        elif at < DRAW_END + np.int64(machine.delay):
+            mode = np.int64(3)
+        if line < 0:
+            match = False
+        elif line == LINES - 1:
+            match = match and (at < M_CYCLE or at >= 2 * M_CYCLE)
+        else:
+            match = match and at < NEXT_LY
+    return ly if low == LY else stat | (4 if match else 0) | mode
+
+
+@njit(**_HELPER)
+def _register(row, shared, low):
+    """Return a byte of page $FF; see ``read_between`` of the reference."""
+    machine = _read_machine(row, 0)
+    value = np.int64(machine.high[low])
+    if low >= 0x80:
+        return value
+    if low == P1:
+        keys, down = np.int64(machine.keys), np.int64(0)
+        if value & 0x10 == 0:
+            down |= keys & 0x0F
+        if value & 0x20 == 0:
+            down |= keys >> 4
+        value |= ~down & 0x0F
+    elif low == DIV:
+        value = np.int64(machine.div) >> 8
+    elif low in (LY, STAT):
+        value = _video_register(row, low)
+    return value | np.int64(_read_shared(shared, 0).read_ones[low])
+
+
+@njit(**_HELPER)
+def _byte(row, shared, field, k):
+    """Return the byte that is so many behind the first one of a field."""
+    at = np.int64(field.at) + k
+    if field.source == FROM_ROM:
+        return np.int64(_read_bytes(shared, at).at[0])
+    if field.source == FROM_REGISTERS:
+        return _register(row, shared, at)
+    return np.int64(_read_bytes(row, at).at[0])
+
+
+@njit(**_HELPER)
+def _element(row, shared, field, k):
     """Return a number of a field of a RAM map, 64 bits."""
     if field.form == BIT:
         bit = np.int64(field.bit) + k * np.int64(field.stride)
-        byte = np.int64(_read_bytes(row, np.int64(field.at) + (bit >> 3)).at[0])
-        return byte >> (bit & 7) & 1
-    begin, size = np.int64(field.at) + k * np.int64(field.stride), np.int64(field.size)
+        return _byte(row, shared, field, bit >> 3) >> (bit & 7) & 1
+    begin, size = k * np.int64(field.stride), np.int64(field.size)
     number = np.int64(0)
     for i in range(size):
-        byte = np.int64(_read_bytes(row, begin + (i if field.big else size - 1 - i)).at[0])
+        byte = _byte(row, shared, field, begin + (i if field.big else size - 1 - i))
         if field.form == BCD:
-            number = number * 100 + 10 * (byte >> 4) + (byte & 15)
+            number = number * 100 + 10 * ((byte >> 4) % 10) + (byte & 15) % 10
         elif field.form == DIGITS:
-            number = number * 10 + (byte & 15)
+            number = number * 10 + (byte & 15) % 10
         elif i == 0 and field.form == SIGNED:
             number = byte - ((byte & 0x80) << 1)
         else:
@@ -224,7 +289,7 @@ def _info_fields(row, shared, rules, out):
         if at < 0:
             continue
         for k in range(np.int64(field.count)):
-            number, column = _element(row, field, k), _read_bytes(out, at + k * size)
+            number, column = _element(row, shared, field, k), _read_bytes(out, at + k * size)
             for i in range(size):
                 column.at[i] = (number >> (8 * i)) & 0xFF
 

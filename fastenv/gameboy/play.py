@@ -27,7 +27,7 @@ from fastenv.gameboy.cartridge import Cartridge, load_cartridge
 from fastenv.gameboy.render import text_of
 from fastenv.gameboy.savestate import save_state
 from fastenv.gameboy.shipped import shipped
-from fastenv.gameboy.starts import POWER_UP, SAV, load_starts
+from fastenv.gameboy.starts import BATTERY, POWER_UP, load_starts
 from fastenv.gameboy.tables import CLOCK, FRAME, HEIGHT, WIDTH, Key
 from fastenv.startup import take_interrupts
 
@@ -298,14 +298,14 @@ def play_rom(
         check_battery_of(save, machine.cartridge)
     run(machine, Window(machine.cartridge.title, scale) if window else Terminal())
     if save is not None:
-        write = save_sav if save.suffix.lower() == SAV else save_state
+        write = save_sav if save.suffix.lower() in BATTERY else save_state
         write(save, machine.row, machine.cartridge)
     return 0
 
 
 def check_battery_of(save: Path, cartridge: Cartridge) -> None:
-    """Refuse a ``.sav`` file of a cartridge that keeps nothing, before an hour of play is lost."""
-    if save.suffix.lower() == SAV:
+    """Refuse a battery's file of a cartridge that keeps nothing, before an hour of play is lost."""
+    if save.suffix.lower() in BATTERY:
         check_battery(save, cartridge)
 
 

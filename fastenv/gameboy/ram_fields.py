@@ -11,13 +11,25 @@ import numpy as np
 
 from fastenv.errors import ConfigError, show
 from fastenv.gameboy.expressions import COUNT, SUM, WORDS, wrap
-from fastenv.gameboy.state import Form, Place
-from fastenv.gameboy.tables import CART_RAM, ECHO, HRAM, RAM_BANK, WRAM
+from fastenv.gameboy.state import Form, Place, Source
+from fastenv.gameboy.tables import (
+    CART_RAM,
+    ECHO,
+    HIGH,
+    HRAM,
+    OAM,
+    RAM_BANK,
+    ROM_BANK,
+    UNUSABLE,
+    VRAM,
+    WRAM,
+)
 
 TYPES = re.compile(r"(?P<order>[<>|]?)(?P<form>[uidn])(?P<size>[1-8])")
 FORMS = {"u": Form.UNSIGNED, "i": Form.SIGNED, "d": Form.BCD, "n": Form.DIGITS}
 BIT = "bit"
 BANKS = 16  # of RAM, the most that a cartridge has
+ROM_BANKS = 512  # the most that a cartridge has
 MAX_COUNT = 1 << 16
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 # Name in the memory of a RAM map -> its bytes.
@@ -34,14 +46,22 @@ PLACES = {
 }
 _KNOWN = ("address", "type", "bank", "bit", "count", "stride", "mask", "info")
 _ADDRESSES = (
-    "an address of WRAM, $C000 to $DFFF, of HRAM, $FF80 to $FFFE, or of the cartridge's RAM, "
-    "$A000 to $BFFF, such as '$C0A0'"
+    "an address of ROM, $0000 to $7FFF, of VRAM, $8000 to $9FFF, of the cartridge's RAM, $A000 to "
+    "$BFFF, of WRAM, $C000 to $DFFF, of OAM, $FE00 to $FE9F, or of page $FF, such as '$C0A0'"
 )
 
 ReadByte = Callable[[int], int]
-"""Returns the byte at a place: an address, or, behind ``CARTRIDGE``, one of the cartridge's RAM."""
+"""Returns the byte at a place: an address, or, behind ``CARTRIDGE``, one of the cartridge's RAM,
+or, behind ``IN_ROM``, one of the ROM."""
 
 CARTRIDGE = 1 << 16
+IN_ROM = 1 << 20
+# Memories that a field stays in, from the first place of each to the one behind its last.
+_MEMORIES = (
+    *((VRAM, CART_RAM), (WRAM, ECHO), (OAM, UNUSABLE), (HIGH, HIGH + 0x100)),
+    (CARTRIDGE, CARTRIDGE + BANKS * RAM_BANK),
+    (IN_ROM, IN_ROM + ROM_BANKS * ROM_BANK),
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +73,7 @@ class RamField:
     name : str
     place : int
         The address of the first byte; of the cartridge's RAM ``CARTRIDGE`` and where it is there,
-        bank by bank.
+        bank by bank; of the ROM the same with ``IN_ROM``.
     form : Form
     size : int
         Bytes of a number.
@@ -91,6 +111,13 @@ class RamField:
         return self.place + steps * self.stride + self.size
 
     @property
+    def source(self) -> Source:
+        """Where its bytes are."""
+        if self.place >= IN_ROM:
+            return Source.ROM
+        return Source.REGISTERS if HIGH <= self.place < HRAM else Source.ROW
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """The type of its column: the smallest that holds all of its numbers."""
         low, high = self._bounds()
@@ -105,11 +132,13 @@ class RamField:
         low, high = {
             Form.UNSIGNED: (0, 2**bits - 1),
             Form.SIGNED: (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1),
-            Form.BCD: (0, 165 * (100**self.size - 1) // 99),  # digits may be A to F
-            Form.DIGITS: (0, 15 * (10**self.size - 1) // 9),
+            Form.BCD: (0, 100**self.size - 1),
+            Form.DIGITS: (0, 10**self.size - 1),
             Form.BIT: (0, 1),
         }[self.form]
-        return (low, high) if self.mask < 0 else (0, self.mask)
+        if self.mask < 0:
+            return low, high
+        return 0, self.mask if low < 0 else min(self.mask, high)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -131,16 +160,16 @@ class RamField:
     def _number(self, parts: list[int]) -> int:
         """Return the number of some bytes, the high one first."""
         if self.form == Form.BCD:
-            return _joined([10 * (byte >> 4) + (byte & 15) for byte in parts], 100)
+            return _joined([10 * ((byte >> 4) % 10) + (byte & 15) % 10 for byte in parts], 100)
         if self.form == Form.DIGITS:
-            return _joined([byte & 15 for byte in parts], 10)
+            return _joined([(byte & 15) % 10 for byte in parts], 10)
         return int.from_bytes(bytes(parts), "big", signed=self.form == Form.SIGNED)
 
     def record(self, offset: int, info_at: int) -> tuple[int, ...]:
-        """Return it as ``FIELD_DTYPE``, from where it is in the row and in the columns."""
+        """Return it as ``FIELD_DTYPE``, from where it is in its source and in the columns."""
         count, size = max(self.count, 1), self.dtype.itemsize
         head = (self.mask, offset, count, self.stride, self.bit, self.size)
-        return (*head, self.form, self.big, info_at, size, 0)
+        return (*head, self.form, self.big, info_at, size, self.source)
 
 
 def _joined(digits: list[int], base: int) -> int:
@@ -242,9 +271,8 @@ def read_address(value: Any) -> int | None:
 
 
 def largest_mask(form: Form, size: int) -> int:
-    """Return the largest mask of a number: all its bits, without the sign of 64."""
-    _, high = RamField("", 0, Form.UNSIGNED if form == Form.SIGNED else form, size)._bounds()
-    return int(min(2 ** high.bit_length() - 1, 2**63 - 1))
+    """Return the largest mask of a number: all bits of its bytes, without the sign of 64."""
+    return int(min(2 ** (8 * size) - 1, 2**63 - 1))
 
 
 def _place(entry: dict[str, Any], where: str) -> int:
@@ -253,16 +281,21 @@ def _place(entry: dict[str, Any], where: str) -> int:
         if CART_RAM <= address < WRAM:
             bank = _integer(entry, "bank", where, 0, BANKS - 1, 0)
             return CARTRIDGE + bank * RAM_BANK + address - CART_RAM
-        if WRAM <= address < ECHO or HRAM <= address < 0xFFFF:
+        if ROM_BANK <= address < VRAM:
+            bank = _integer(entry, "bank", where, 0, ROM_BANKS - 1, 1)
+            return IN_ROM + bank * ROM_BANK + address - ROM_BANK
+        if 0 <= address < ROM_BANK or any(begin <= address < end for begin, end in _MEMORIES[:4]):
             if "bank" in entry:
-                raise ConfigError(f"{where}.bank: only the RAM of the cartridge has banks.")
-            return address
+                raise ConfigError(
+                    f"{where}.bank: only $A000 to $BFFF and $4000 to $7FFF have banks."
+                )
+            return IN_ROM + address if address < ROM_BANK else address
     raise ConfigError(f"{where}.address={show(entry['address'])} must be {_ADDRESSES}.")
 
 
 def _check_end(field: RamField, where: str) -> None:
     """Refuse what goes on behind the memory in which it begins; see Common for cartridges."""
-    for begin, end in ((WRAM, ECHO), (HRAM, 0xFFFF), (CARTRIDGE, CARTRIDGE + BANKS * RAM_BANK)):
+    for begin, end in _MEMORIES:
         if begin <= field.place < end < field.end:
             more = field.end - end
             raise ConfigError(f"{where} ends {more:,} bytes behind the memory in which it begins.")

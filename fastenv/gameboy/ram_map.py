@@ -13,7 +13,7 @@ from fastenv.errors import ConfigError, show
 from fastenv.gameboy.ram_fields import PLACES, read_address
 from fastenv.gameboy.ram_program import read_map
 from fastenv.gameboy.state import MAX_EVENT_BYTES, Place, state_dtype
-from fastenv.gameboy.tables import ECHO, HRAM, WRAM
+from fastenv.gameboy.tables import CART_RAM, ECHO, HIGH, HRAM, OAM, UNUSABLE, VRAM, WRAM
 
 NOWHERE = -1
 _NEEDED = ("map", "x", "y")
@@ -57,11 +57,12 @@ class RamMap:
 
 
 def row_offset(address: int) -> int:
-    """Return where in a row the byte at an address of WRAM or HRAM is."""
+    """Return where in a row the byte at an address of VRAM, WRAM, OAM or page $FF is."""
     fields: Any = state_dtype(0).fields
-    if WRAM <= address < ECHO:
-        return int(fields["wram"][1]) + address - WRAM
-    return int(fields["high"][1]) + (address & 0xFF)
+    for name, begin in (("high", HIGH), ("oam", OAM), ("wram", WRAM)):
+        if address >= begin:
+            return int(fields[name][1]) + address - begin
+    return int(fields["vram"][1]) + address - VRAM
 
 
 def load_ram_map(path: str | Path) -> RamMap:
@@ -123,9 +124,10 @@ def _address(where: str, name: str, value: Any, size: int) -> int:
     number = read_address(value)
     if number is not None:
         last = number + size - 1
-        if WRAM <= number <= last < ECHO or HRAM <= number <= last < 0xFFFF:
-            return number
+        for begin, end in ((VRAM, CART_RAM), (WRAM, ECHO), (OAM, UNUSABLE), (HRAM, 0xFFFF)):
+            if begin <= number <= last < end:
+                return number
     raise ConfigError(
-        f"{where}: {name}={show(value)} must be an address of WRAM, $C000 to $DFFF, or of "
-        "HRAM, $FF80 to $FFFE."
+        f"{where}: {name}={show(value)} must be an address of VRAM, $8000 to $9FFF, of WRAM, $C000 "
+        "to $DFFF, of OAM, $FE00 to $FE9F, or of HRAM, $FF80 to $FFFE."
     )

@@ -136,19 +136,19 @@ class Program:
         own = [(name, "f8") for name in TERMS[kind].names or ()]
         return np.dtype([*own, *((f"reward_{name}", "f8") for name, _, _ in self.rewards)])
 
-    def tables(self, kind: str, row_offset: Callable[[int], int]) -> dict[str, Array]:
+    def tables(self, kind: str, offset_of: Callable[[RamField], int]) -> dict[str, Array]:
         """Return fields, loads, steps and terms as records.
 
         Parameters
         ----------
         kind : str
             Of the environment.
-        row_offset : callable
-            Gives where in a row a place of memory is.
+        offset_of : callable
+            Gives where in its source a field begins.
         """
         columns: Any = self.info_dtype(kind).fields
         fields = [
-            field.record(row_offset(field.place), columns[field.name][1] if field.info else -1)
+            field.record(offset_of(field), columns[field.name][1] if field.info else -1)
             for field in self.fields
         ]
         numbers = {field.name: k for k, field in enumerate(self.fields)}

@@ -158,9 +158,9 @@ def decode(memory: npt.NDArray[np.uint8], form: Form, size: int, big: bool) -> N
         at = k if big else size - 1 - k
         byte = padded[at : at + len(memory)]
         if form == Form.BCD:
-            found = found * 100 + 10 * (byte >> 4) + (byte & 15)
+            found = found * 100 + 10 * ((byte >> 4) % 10) + (byte & 15) % 10
         elif form == Form.DIGITS:
-            found = found * 10 + (byte & 15)
+            found = found * 10 + (byte & 15) % 10
         elif form == Form.SIGNED and k == 0:
             found = byte - ((byte & 0x80) << 1)
         else:

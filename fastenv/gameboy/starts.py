@@ -6,6 +6,7 @@ A bank is a file of rows and of the pictures that were on the screen (docs/gameb
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +24,14 @@ from fastenv.gameboy.pyboy_state import is_pyboy_state, load_pyboy_state
 from fastenv.gameboy.reference.render import render_line
 from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.shipped import shipped
-from fastenv.gameboy.state import sizes_of_rows, state_dtype
+from fastenv.gameboy.state import fitted, sizes_of_rows, state_dtype
 from fastenv.gameboy.tables import HEIGHT, WIDTH
 from fastenv.gameboy.validate_machine import validate_rows
 
 Array = npt.NDArray[Any]
 POWER_UP = "power_up"
-SAV = ".sav"
+BATTERY = (".sav", ".srm", ".ram")  # names of what a battery kept
+_GZIP = b"\x1f\x8b"
 BANKS = (
     *("lantern_walk", "lantern_walk_held_out"),
     *("lantern_walk_dark", "lantern_walk_dark_held_out"),  # before the flame
@@ -69,7 +71,8 @@ def load_starts(states: str | Path, cartridge: Cartridge, audio: bool = False) -
     ----------
     states : str or Path
         ``"power_up"``, the name of one of ``BANKS``, a bank, a save state, also one of
-        PyBoy, or a file ``.sav``: a machine that is turned on with what its battery kept.
+        PyBoy, or a file ``.sav``, ``.srm`` or ``.ram``: a machine that is turned on with what its
+        battery kept.
     cartridge : Cartridge
     audio : bool
         Whether a machine that is turned on has samples of its sound; others may.
@@ -87,17 +90,43 @@ def load_starts(states: str | Path, cartridge: Cartridge, audio: bool = False) -
     if states in BANKS:
         path = shipped("data", f"{states}.npz")
     try:
-        if states not in BANKS and Path(states).suffix.lower() == SAV:
+        if states not in BANKS and Path(states).suffix.lower() in BATTERY:
             return single(load_sav(states, cartridge, audio), cartridge)
         with open_regular(path, LARGEST) as file:
             head = file.read(6)
         if head[:2] == b"PK":  # as all .npz files begin
             return load_bank(path, cartridge)
+        if head[:2] == _GZIP:
+            raise StateError(
+                f"{show_path(Path(states))}: a gzipped state, as stable-retro writes them: it is "
+                "one of its core Gambatte, which is not read. Take the battery's file of the game "
+                "(.srm), or play to the place and save it with python -m fastenv play --save"
+            )
         if is_pyboy_state(head):
             return single(load_pyboy_state(path, cartridge), cartridge)
         return single(load_state(path, cartridge), cartridge)
     except FileError as error:
         raise ConfigError(f"states: {error}") from error
+
+
+def join_starts(names: Sequence[str | Path], cartridge: Cartridge) -> Starts:
+    """Return the start states that several options name, in their order, as one.
+
+    Parameters
+    ----------
+    names : sequence of str or Path
+        Each as in :func:`load_starts`.
+    cartridge : Cartridge
+
+    Raises
+    ------
+    ConfigError, StateError
+        See :func:`load_starts`.
+    """
+    found = [load_starts(name, cartridge) for name in names]
+    fields = {field for each in found for field in each.rows.dtype.names or ()}
+    rows = [fitted(each.rows, "line" in fields, "sound" in fields) for each in found]
+    return Starts(np.concatenate(rows), np.concatenate([each.frames for each in found]))
 
 
 def single(row: Array, cartridge: Cartridge) -> Starts:

@@ -343,13 +343,21 @@ class Form(IntEnum):
     BIT = 4
 
 
+class Source(IntEnum):
+    """Where the bytes of a field are."""
+
+    ROW = 0
+    ROM = 1  # of the shared record
+    REGISTERS = 2  # page $FF as a program reads it: not all of it is in the row
+
+
 MAX_ACTIONS, MAX_EVENT_BYTES = 256, 8192
 MAX_LOADS, MAX_EXPRESSION_STACK = 1024, 64
 # A field of a RAM map (docs/gameboy.md, 20.1).
 FIELD_DTYPE = np.dtype(
     [
         ("mask", "i8"),  # of what was read; -1: all of it
-        ("at", "i4"),  # in the row
+        ("at", "i4"),  # in the row, or in the shared record, or in page $FF
         ("count", "i4"),  # elements
         ("stride", "i4"),  # from one to the next, in bytes, or in bits where they are bits
         ("bit", "i4"),  # of the first, where they are bits
@@ -358,7 +366,7 @@ FIELD_DTYPE = np.dtype(
         ("big", "i4"),  # the high byte comes first
         ("info_at", "i4"),  # in the columns of a state; -1: not there
         ("info_size", "i4"),  # bytes of one
-        ("unused", "i4"),
+        ("source", "i4"),  # a Source
     ],
     align=True,
 )
@@ -578,5 +586,6 @@ ENUMS: dict[type[IntEnum], str] = {
     Place: "PLACE_",
     Op: "OP_",
     Form: "FORM_",
+    Source: "SOURCE_",
 }
 RENAMED = {"NO_MBC": t.Mbc.NONE}

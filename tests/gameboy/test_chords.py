@@ -159,7 +159,7 @@ steps = st.integers(1, 3).flatmap(
     lambda frames: st.fixed_dictionaries(
         {
             "frames_per_step": st.just(frames),
-            "release_after_frames": st.integers(0, frames),
+            "release_after_frames": st.integers(1, frames),
             "max_pool": st.booleans() if frames > 1 else st.just(False),
         }
     )

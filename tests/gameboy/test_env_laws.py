@@ -452,6 +452,7 @@ REFUSED = [
     ({"states": "no/where"}, "states: no/where cannot be read"),
     ({"start_state": 1}, "start_state=1"), ({"start_state": True}, "start_state"),
     ({"frames_per_step": 0}, "frames_per_step=0"), ({"release_after_frames": 25}, "release_after"),
+    ({"release_after_frames": 0}, "must be from 1 to 24: a button released before the first fr"),
     ({"stack_k": 0}, "stack_k=0"), ({"pixels": "64x64"}, "'72x80', '84x84'"),
     ({"pixel_mode": "rgb"}, "pixel_mode"), ({"sticky": 1.5}, "sticky=1.5"),
     ({"pixels": "packed72x20", "pixel_mode": "gray"}, "pixel_mode='gray'"),
@@ -479,7 +480,7 @@ def test_bad_options_are_refused_by_name(options, says):
 
 BAD_MAPS = [
     ("[]", "memory must be"), ('{"memory": {"map": 1}}', "must have map, x, y"),
-    ('{"memory": {"map": "$C100", "x": "$C101", "y": "$8000"}}', r"memory\.y='\$8000'"),
+    ('{"memory": {"map": "$C100", "x": "$C101", "y": "$E000"}}', r"memory\.y='\$E000'"),
     ('{"memory": {"map": 49408, "x": 49409, "y": 49410}}', "size=None"),
     ('{"memory": {"map": 49408, "x": 49409, "y": 49410}, "size": [1, 2]}', "three numbers"),
     ('{"memory": {"map": 49408, "x": 49409, "y": 49410}, "size": [1, 2, 3], "events": '

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, StateError
-from fastenv.gameboy import environment, kernels, make_game, state
+from fastenv.gameboy import environment, kernels, make_game, state, tables
 from fastenv.gameboy.common import load_common
 from fastenv.gameboy.config import GameBoyConfig
 from fastenv.gameboy.environment import Environment
@@ -108,7 +108,7 @@ def test_hand_made_goals_go_on_alike(tmp_path):
 
 @pytest.mark.parametrize(("rom", "size"), together([("mbc5", 0x8000), ("mbc2", 0x200)], 2))
 def test_ram_of_the_cartridge_is_in_the_row(rom, size):
-    one = {"frames_per_step": 1, "release_after_frames": 0, "stack_k": 1}
+    one = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
     game = make_game(rom=f"fastenv/gameboy/roms/micro/{rom}.gb", **one)
     engines = [BatchEngine(game, 3, backend) for backend in BACKENDS]
     for engine in engines:
@@ -158,6 +158,12 @@ def test_kernels_are_found_in_the_cache_by_another_process(kind):
 def test_kernels_repeat_constants_of_the_state():
     for each in (*state.Place, *state.Form):
         assert getattr(kernels, each.name) == each
+    for each in state.Source:
+        assert getattr(kernels, f"FROM_{each.name}") == each
+    for name in ("M_CYCLE", "LINE", "LINES", "VISIBLE", "SCAN_END", "DRAW_END", "NEXT_LY"):
+        assert getattr(kernels, name) == getattr(tables, name)
+    for name in ("P1", "DIV", "LCDC", "STAT", "LY"):
+        assert getattr(kernels, name) == tables.IO[name]
     assert (state.Kind.GOAL, state.Kind.OVERWORLD) == (kernels.GOAL, kernels.OVERWORLD)
     assert environment.TERMINATED == kernels.TERMINATED
     fields = state.lane_dtype(0, (1, 4), 0).fields

@@ -114,6 +114,11 @@ def test_a_battery_is_read_and_written(cartridge, tmp_path):
     assert play.main(["game.gb", "--states", "a.sav", "--save", "b.SAV"]) == 0
     assert (tmp_path / "b.SAV").read_bytes() == kept
     assert make_game(rom="game.gb", states="a.sav").common.starts.rows["cart"][0].tobytes() == kept
+    for name in ("b.srm", "b.gb.ram"):
+        assert play.main(["game.gb", "--states", "a.sav", "--save", name]) == 0
+        assert (tmp_path / name).read_bytes() == kept
+        rows = make_game(rom="game.gb", states=name).common.starts.rows
+        assert rows["cart"][0].tobytes() == kept
 
 
 @needs_core

@@ -6,8 +6,10 @@ import pytest
 from fastenv.errors import ConfigError, StateError
 from fastenv.gameboy import make_game
 from fastenv.gameboy.cartridge import load_cartridge
+from fastenv.gameboy.position import pack, power_up_row, unpack
 from fastenv.gameboy.pyboy_state import is_pyboy_state, load_pyboy_state
 from fastenv.gameboy.starts import load_starts
+from fastenv.gameboy.tables import IO
 from tests.gameboy.pyboy import shades, start
 from tests.needs import needs_core
 from tests.slow import late
@@ -85,7 +87,7 @@ def test_other_states_are_refused_by_name(boy, tmp_path):
     path = saved(machine, tmp_path)
     content = path.read_bytes()
     for at, value, says in (
-        (0, 9, "a state of PyBoy of version 9: only 29, of PyBoy 2.8.1, is known"),
+        (0, 13, "of version 13: 7 to 12, of PyBoy 1.4 to 2.4, and 29, of PyBoy 2.8.1, are known; "),
         (1, 1, "amid its boot program"),
         (5, 1, "the colour machine"),
         (21, 1, "that waits in STOP"),
@@ -124,6 +126,105 @@ def test_damaged_states_are_refused_or_possible(boy, tmp_path, count):
             refused.append(str(error))
     assert len(refused) > count / 3
     assert not any("\n" in each for each in refused)
+
+
+def old_state(row, version):
+    """Return a row in line 144 as PyBoy 1.4 to 2.4 save it, from their layouts."""
+    record, high, part = row[0], row["high"][0].tolist(), bytearray([version, 0])
+    part += bytes(3) if version >= 8 else b""
+    part += bytes(int(record[name]) for name in ("a", "f", "b", "c", "d", "e", "l", "h"))
+    pc = int(record["pc"]) - int(record["halted"])
+    for pair in (int(record["sp"]), pc):
+        part += pair.to_bytes(2, "little")
+    part += bytes([record["ime"], record["halted"], 0, high[IO.IE]])
+    part += bytes([0, high[IO.IF]]) if version >= 8 else b""
+    clock = int(record["dot"]).to_bytes(8, "little")
+    cycles = int(record["cyc"]).to_bytes(8, "little") if version >= 12 else b""
+    part += cycles + record["vram"].tobytes() + record["oam"].tobytes()
+    stat = high[IO.STAT] | int(record["lyc_match"]) << 2 | 1
+    part += bytes(high[each] for each in (IO.LCDC, IO.BGP, IO.OBP0, IO.OBP1))
+    part += bytes([stat, 144, *(high[each] for each in (IO.LYC, IO.SCY, IO.SCX, IO.WY, IO.WX))])
+    lines = bytes(range(240)) * 3
+    part += lines if version >= 11 else b""
+    part += bytes(2) + cycles + clock + clock + b"\1" if version >= 8 else b""
+    part += lines if version < 11 else b""
+    part += bytes(144 * 160 * (5 if version >= 10 else 4))
+    ports = bytearray(b"\xff" * 0x4C)
+    ports[IO.P1], ports[IO.DMA] = high[IO.P1] | 0x0F, high[IO.DMA]
+    part += record["wram"].tobytes() + bytes(0x60) + ports + bytes(high[0x80:0xFF]) + bytes(0x34)
+    div = int(record["div"])
+    part += bytes([div >> 8, high[IO.TIMA], div & 255, 0, 0, 0, high[IO.TMA], high[IO.TAC]])
+    part += cycles
+    bank, banked = int(record["rom_bank"]), int(record["ram_bank"])
+    part += bytes([bank, banked, record["ram_enable"], record["bank_mode"]])
+    part += record["cart"].tobytes() or bytes(0x2000)
+    return part
+
+
+def in_line_144(cartridge):
+    """Return the row of a machine that has drawn its picture."""
+    from fastenv.gameboy.console import Console
+
+    console = Console(cartridge, power_up_row(cartridge))
+    console.run_frames(40)
+    machine = unpack(console.row, cartridge)
+    while machine.ppu.dot < 144 * 456 + 8:
+        machine.cpu.step()
+    return pack(machine)
+
+
+@needs_core
+@pytest.mark.parametrize("name", ["lantern_walk", "micro/mbc1", "mbc3"])
+def test_states_of_old_versions_go_on_as_their_machine(tmp_path, name):
+    from fastenv.gameboy.console import Console
+
+    if name == "mbc3":  # loop: inc a; ld ($C000),a; jr loop
+        cartridge = build(b"\x3c\xea\x00\xc0\x18\xfa", kind=0x13, ram=3, banks=64)
+    else:
+        cartridge = load_cartridge(f"fastenv/gameboy/roms/{name}.gb")
+    row, path = in_line_144(cartridge), tmp_path / "old.state"
+    row["cart"] = np.random.default_rng(1).integers(0, 256, row["cart"].shape)
+    row["keys"] = 0x21
+    for version in range(7, 13):
+        content = old_state(row, version)
+        if cartridge.mbc == 1:
+            content += bytes([row["rom_bank"][0], row["ram_bank"][0]])
+        content += bytes([0x0F & ~1, 0x0F & ~2])
+        path.write_bytes(content)
+        taken = load_starts(path, cartridge).rows
+        unknown = {"instr", "serial_count", "serial", "window_line", "wy_seen", "window_at", "high"}
+        unknown |= {"sound_step", "lengths", "wave_left", "sweep_period"}
+        unknown |= {"cyc"} if version < 12 else set()
+        unknown |= {"dot"} if version < 8 else set()
+        for field in set(row.dtype.names) - unknown:
+            assert (taken[field] == row[field]).all(), (version, field)
+        video = [*range(0x40, 0x4C), *range(0x80, 0x100), IO.TIMA, IO.TMA, IO.TAC]
+        assert (taken["high"][0, video] == row["high"][0, video]).all()
+        assert taken["high"][0, IO.IF] == (1 if version < 8 else row["high"][0, IO.IF])
+        assert 144 * 456 <= taken["dot"][0] < 145 * 456
+        consoles = [Console(cartridge, each.copy()) for each in (row, taken)]
+        for console in consoles:
+            console.run_frames(5)
+        if version >= 8:
+            assert (consoles[0].row["vram"] == consoles[1].row["vram"]).all()
+            assert (consoles[0].row["wram"] == consoles[1].row["wram"]).all()
+            assert np.array_equal(consoles[0].picture, consoles[1].picture)
+        for cut in (content[:-1], content + b"1"):
+            path.write_bytes(cut)
+            with pytest.raises(StateError, match="of another ROM"):
+                load_starts(path, cartridge)
+
+
+@needs_core
+def test_old_states_amid_a_frame_are_refused(tmp_path):
+    cartridge = load_cartridge("fastenv/gameboy/roms/lantern_walk.gb")
+    content, path = old_state(in_line_144(cartridge), 9) + b"\x0f\x0f", tmp_path / "old.state"
+    for at, value, says in ((8380, 80, "amid a frame, in line 80"), (19, 1, "STOP"), (4, 1, "col")):
+        changed = content.copy()
+        changed[at] = value
+        path.write_bytes(changed)
+        with pytest.raises(StateError, match=says):
+            load_starts(path, cartridge)
 
 
 def test_ours_are_not_taken_for_theirs():

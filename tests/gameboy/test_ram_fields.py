@@ -28,7 +28,8 @@ from fastenv.gameboy.ram_fields import CARTRIDGE, largest_mask, read_field, read
 from fastenv.gameboy.ram_map import load_ram_map
 from fastenv.gameboy.ram_program import MAPS, load_program
 from fastenv.gameboy.ram_search import decode
-from fastenv.gameboy.state import Form, Op
+from fastenv.gameboy.state import Form, Op, machine_of
+from fastenv.gameboy.tables import IO
 from tests.gameboy.lanes import BACKENDS, SHORT
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
@@ -36,7 +37,7 @@ from tests.slow import late
 from tools.gameboy.machines import build
 
 MBC5 = "fastenv/gameboy/roms/micro/mbc5.gb"
-ONE = {"frames_per_step": 1, "release_after_frames": 0, "stack_k": 1}
+ONE = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
 COUNTS = {"lives": 0, "score": 0, "flags": 10, "party": 6}
 WHERE = "rewards.x"
 
@@ -239,9 +240,10 @@ def field(**entry):
         ({"type": "u1"}, "fe", 254), ({"type": "i1"}, "fe", -2), ({"type": "<u2"}, "0102", 0x201),
         ({"type": ">u2"}, "0102", 0x102), ({"type": ">i2"}, "fffe", -2),
         ({"type": "<i3"}, "feffff", -2), ({"type": "<d2"}, "3412", 1234),
-        ({"type": "d1"}, "1f", 25),
+        ({"type": "d1"}, "1f", 15), ({"type": "d1"}, "ff", 55), ({"type": "<d2"}, "cba9", 921),
         ({"type": ">d3"}, "123456", 123456), ({"type": ">n4"}, "0102f304", 1234),
-        ({"type": "|n1"}, "37", 7), ({"type": "bit", "bit": 3}, "08", 1),
+        ({"type": "|n1"}, "37", 7), ({"type": ">n2"}, "ba5f", 5), ({"type": "n1"}, "ba", 0),
+        ({"type": "bit", "bit": 3}, "08", 1),
         ({"type": ">u8"}, "ff" * 8, -1), ({"type": "<u2", "mask": "$0FF0"}, "bcda", 0xAB0),
         ({"type": "i1", "mask": 15}, "fe", 14),
     ],
@@ -256,12 +258,17 @@ def test_numbers_of_all_types(entry, content, value):
 BAD_FIELDS = [
     ({"type": "u2"}, "type='u2' must be 'bit', or u, i, d or n"), ({"type": "u9"}, "type='u9'"),
     ({"type": "<f4"}, "type='<f4'"), ({"type": 3}, "type=3"), ({}, "with address and type"),
-    ({"type": "u1", "address": "$8000"}, r"address='\$8000' must be an address of WRAM"),
-    ({"type": "u1", "address": 0xFFFF}, "address=65535"), ({"type": "u1", "address": "C0"}, "'C0'"),
-    ({"type": "u1", "address": "$FF44"}, "address="), ({"type": "u1", "address": None}, "None"),
+    ({"type": "u1", "address": "$E000"}, r"address='\$E000' must be an address of ROM"),
+    ({"type": "u1", "address": 65536}, "address=65536"), ({"type": "u1", "address": "C0"}, "'C0'"),
+    ({"type": "u1", "address": "$FEA0"}, "address="), ({"type": "u1", "address": None}, "None"),
+    ({"type": "u1", "address": -1}, "address=-1 must be"),
+    ({"type": "<u2", "address": "$9FFF"}, "ends 1 bytes behind the memory"),
+    ({"type": "u1", "address": "$FE90", "count": 17}, "ends 1 bytes behind the memory"),
+    ({"type": "u1", "address": "$4000", "bank": 512}, "bank=512 must be an integer from 0 to 511"),
+    ({"type": "u1", "address": "$3FFF", "bank": 0}, "only .A000 to .BFFF and .4000 to .7FFF have"),
     ({"type": "<u2", "address": "$DFFF"}, "ends 1 bytes behind the memory"),
-    ({"type": "u1", "count": 9, "address": "$FFFC"}, "ends 6 bytes behind"),
-    ({"type": "u1", "bank": 1}, "only the RAM of the cartridge has banks"),
+    ({"type": "u1", "count": 9, "address": "$FFFC"}, "ends 5 bytes behind"),
+    ({"type": "u1", "bank": 1}, "only .A000 to .BFFF and .4000 to .7FFF have banks"),
     ({"type": "u1", "address": "$A000", "bank": 16}, "bank=16 must be an integer from 0 to 15"),
     ({"type": "u1", "bit": 3}, "only bits have one"), ({"type": "bit", "mask": 3}, "only numbers"),
     ({"type": "u1", "stride": 3}, "only tables"), ({"type": "bit", "bit": 8}, "bit=8"),
@@ -270,7 +277,7 @@ BAD_FIELDS = [
     ({"type": "u1", "mask": 0}, r"mask=0 must be an integer from 1 to 255\."),
     ({"type": "u1", "mask": "$1FF"}, r"mask='\$1FF' must be an integer from 1 to 255\."),
     ({"type": "i1", "mask": 256}, r"from 1 to 255\."),
-    ({"type": "<n2", "mask": 256}, r"from 1 to 255\."),  # twice 15, a ten and a one: 165
+    ({"type": "<n2", "mask": 65536}, r"from 1 to 65535\."),
     ({"type": "d1", "mask": 256}, r"from 1 to 255\."),
     ({"type": ">u8", "mask": -1}, rf"from 1 to {2**63 - 1}\."),
     ({"type": "u1", "size": 3}, "'size' is not known"), ({"type": "u1", "info": 1}, "info=1"),
@@ -317,6 +324,8 @@ BAD_MAPS = [
     (GOOD | {"rom_sha256": "12"}, "64 hexadecimal digits"),
     (GOOD | {"rom_sha256": "0" * 64}, "of another ROM than this one"),
     ({"fields": {"save": {"address": "$A000", "type": "u1"}}}, "the cartridge's RAM, which has 0"),
+    ({"fields": {"far": {"address": "$4000", "bank": 2, "type": "u1"}}},
+     "byte 32,769 of the ROM, which has 32,768"),
 ]  # fmt: skip
 
 
@@ -423,7 +432,10 @@ CHANGES_ALL = bytes.fromhex(
 NAMES = ("lives", "score", "flags", "party")
 places = st.one_of(
     st.builds(lambda at: {"address": f"${at:04X}"}, st.integers(0xC000, 0xC3F8)),
-    st.builds(lambda at: {"address": at}, st.integers(0xFF80, 0xFFB0)),
+    st.builds(lambda at: {"address": at}, st.integers(0xFF00, 0xFFB0)),
+    st.builds(lambda at: {"address": at}, st.integers(0x8000, 0x9F00)),
+    st.builds(lambda at: {"address": at}, st.integers(0xFE00, 0xFE40)),
+    st.builds(lambda at: {"address": at}, st.integers(0x0000, 0x7F00)),
     st.builds(lambda at: {"address": f"${at:04X}"}, st.integers(0xA000, 0xA0F0)),
     st.builds(
         lambda at, bank: {"address": f"${at:04X}", "bank": bank},
@@ -498,6 +510,55 @@ OPERATIONS = (
 )  # fmt: skip
 
 
+# A program that turns the display off and on, counts LYC on and plays the wave: loop: display off;
+# dec b until 0; display on; LYC = b = DIV; STAT = $48; NR30, NR34 = $80; 1,024 times dec hl.
+BUSY = bytes.fromhex(
+    "3E11E040 0520FD 3E91E040 F004E045 47 3E48E041 3E80E01AE01E 210004 2B7CB520FB 18DC"
+)
+
+
+def test_every_memory_is_read_alike(tmp_path):
+    """And as the program would read it where nothing is closed to it; the wave shows its bytes."""
+    rom = tmp_path / "busy.gb"
+    rom.write_bytes(build(BUSY, kind=0x1B, ram=3, banks=8, fill=bytes(range(251))).rom)
+    sizes = {0x0000: 512, 0x4000: 16, 0x8000: 512, 0xFE00: 160, 0xFF00: 256}
+    fields = {f"at_{at:04X}": {"address": at, "type": "u1", "count": n} for at, n in sizes.items()}
+    fields["banked"] = {"address": "$7FFE", "bank": 6, "type": ">u2", "count": 500}
+    fields["bits"] = {"address": "$FF41", "type": "bit", "bit": 0, "count": 8}
+    value = {"fields": fields, "rewards": {name: f"sum({name})" for name in fields}}
+    options = ONE | {"frame_policy": "fixed"}
+    game = make_game(rom=rom, ram_map=write_map(tmp_path, value), **options)
+    engines = [BatchEngine(game, 1, backend) for backend in BACKENDS]
+    for engine in engines:
+        engine.reset_many(seeds=0)
+    modes, lines = set(), set()
+    for step in range(6):
+        for engine in engines:
+            engine.step_many([step], autoreset=False)
+        all_agree(engines)
+        info, rows = engines[-1].info, engines[-1].get_states()
+        content = np.frombuffer(rom.read_bytes(), np.uint8)
+        assert (info["at_0000"] == content[:512]).all()
+        assert (info["at_4000"] == content[0x4000:0x4010]).all()
+        begin = 6 * 0x4000 + 0x3FFE
+        assert (info["banked"] == content[begin : begin + 1000].view(">u2")).all()
+        assert (info["at_8000"] == rows["vram"][:, :512]).all()
+        assert (info["at_FE00"] == rows["oam"]).all()
+        page = info["at_FF00"][0]
+        bus = game.common.machine(machine_of(rows[0], 0x8000)).bus
+        read = [bus.read_between(low) for low in range(256)]
+        assert page.tolist() == read
+        seen = [low for low in range(256) if not IO.WAVE <= low < IO.LCDC]
+        assert [read[low] for low in seen] == [bus._read_high(low) for low in seen]
+        assert info["bits"][0].tolist() == [page[IO.STAT] >> k & 1 for k in range(8)]
+        modes.add(int(page[IO.STAT]) & 7)
+        lines.add(int(page[IO.LY]))
+        paid = np.stack([info[name].sum(1, np.int64) for name in fields], axis=1)
+        assert (rows["values"].view("<i8") == paid).all()
+    assert len(modes) >= 2, modes
+    assert len(lines) >= 4, lines
+
+
 @needs_core
 def test_every_operation_is_taken_alike(tmp_path):
     """At the edges of 64 bits, and by 0."""
@@ -525,10 +586,8 @@ def decoded(part, form):
     if form in "ui":
         number = int.from_bytes(part, "big", signed=form == "i")
         return number - 2**64 if number >= 2**63 else number
-    digits = (
-        [byte & 15 for byte in part] if form == "n" else [10 * (b >> 4) + (b & 15) for b in part]
-    )
-    return sum(digit * (10 if form == "n" else 100) ** k for k, digit in enumerate(digits[::-1]))
+    halves = [(byte >> 4) % 10 * (form == "d") * 10 + (byte & 15) % 10 for byte in part]
+    return sum(digits * (10 if form == "n" else 100) ** k for k, digits in enumerate(halves[::-1]))
 
 
 @settings(max_examples=15, deadline=None)
@@ -577,7 +636,7 @@ def compare_on_random_memory(game, seed):
     for engine in engines:
         engine.reset_many(seeds=seed % 1000)
     rows, rng = engines[0].get_states(), np.random.default_rng(seed)
-    for name in ("wram", "cart", "values"):
+    for name in ("wram", "cart", "values", "vram", "oam"):
         rows[name] = rng.integers(0, 256, rows[name].shape)
     rows["high"][:, 0x80:0xC0] = rng.integers(0, 256, (2, 64))
     for engine in engines:

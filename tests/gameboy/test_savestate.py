@@ -1,15 +1,20 @@
 """Save states: what was saved is what is loaded, and anything else is refused by name."""
 
+import gzip
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import fastenv
+from fastenv.__main__ import main
 from fastenv.errors import StateError
+from fastenv.gameboy import make_game
 from fastenv.gameboy.position import pack, power_up_row
 from fastenv.gameboy.savestate import load_state, save_state
+from fastenv.gameboy.starts import load_starts
 from tools.gameboy.machines import build, machine_with_memory
 
 CARTRIDGE = build(b"\x3c\x18\xfd", kind=0x1B, ram=3)
@@ -120,3 +125,43 @@ def test_other_rows_are_not_saved(tmp_path, row):
     with pytest.raises(StateError, match=r"must be one row of state_dtype\(32768\)"):
         save_state(tmp_path / "a.state", row, CARTRIDGE)
     assert not (tmp_path / "a.state").exists()
+
+
+# -- several states as a bank ----------------------------------------------------------------------
+
+
+def test_states_are_joined_to_a_bank(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    cartridge = build(b"\x18\xfe", kind=0x03, ram=2)
+    Path("game.gb").write_bytes(cartridge.rom)
+    for k, audio in enumerate((False, True, False)):
+        row = power_up_row(cartridge, audio)
+        row["wram"][0, 0] = k
+        save_state(f"{k}.state", row, cartridge)
+    Path("kept.srm").write_bytes(bytes([7] * 0x2000))
+    one = ["bank", "one.npz", "--rom", "game.gb", "--join"]
+    assert main([*one, "2.state", "kept.srm", "0.state"]) == 0
+    assert main(["bank", "two.npz", "--rom", "game.gb", "--join", "one.npz", "1.state"]) == 0
+    assert "two.npz: 4 states" in capsys.readouterr().out
+    starts = load_starts("two.npz", cartridge)
+    assert starts.rows["wram"][:, 0].tolist() == [2, 0, 0, 1]
+    assert starts.rows["cart"][:, 0].tolist() == [0, 7, 0, 0]
+    game = make_game(rom="game.gb", states="two.npz", start_state=3)
+    assert game.common.starts.rows["wram"][3, 0] == 1
+    assert (starts.frames[3] == load_starts("1.state", cartridge).frames[0]).all()
+    for more, says in (
+        (["--seed", "1"], "--seed: nothing is played with --join"),
+        (["--wander"], "--wander: nothing is played with --join"),
+        (["--but-not", "one.npz"], "--but-not: nothing is played with --join"),
+    ):
+        assert main([*one, "0.state", *more]) == 2
+        assert says in capsys.readouterr().err
+    assert main([*one, "none.state"]) == 2
+    assert "states: none.state cannot be read" in capsys.readouterr().err
+
+
+def test_a_gzipped_state_is_named(tmp_path):
+    path = tmp_path / "Level1.state"
+    path.write_bytes(gzip.compress(bytes(100)))
+    with pytest.raises(StateError, match=r"a gzipped state, .* core Gambatte"):
+        load_starts(path, build(b""))

@@ -188,7 +188,7 @@ def random_options(rng: np.random.Generator) -> dict[str, Any]:
     options: dict[str, Any] = {
         "roms": pick("duel", "duel", ("duel", "lantern_walk")),
         "frames_per_step": frames,
-        "release_after_frames": int(rng.integers(frames + 1)),
+        "release_after_frames": 1 + int(rng.integers(frames)),
         "stack_k": pick(1, 2, 4),
         "pixels": pick("72x80", "84x84", "160x144", "packed72x20"),
         "actions": pick(None, (("b",), ("a", "left"), (), ("down", "start"))),
