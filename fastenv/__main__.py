@@ -8,7 +8,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -23,6 +23,7 @@ from fastenv.play import play
 from fastenv.registry import make_game, short_id
 from fastenv.scaffold import new_game
 from fastenv.startup import take_interrupts
+from fastenv.ticker import print_dots
 from fastenv.vector import sample_legal
 from fastenv.verify import BACKENDS, Tally, available, verify
 
@@ -354,4 +355,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    command = next(iter(sys.argv[1:]), "")
+    with nullcontext() if command == "play" else print_dots(command):
+        status = main()
+    raise SystemExit(status)

@@ -14,6 +14,7 @@ from typing import Literal
 
 import numpy as np
 
+from fastenv import notices
 from fastenv.errors import BackendUnavailableError, ConfigError, show
 
 BackendName = Literal["auto", "reference", "numba", "cython", "fast"]
@@ -171,7 +172,11 @@ def resolve(
     wanted = named(backend, use_numba, use_cython)
     if wanted is None:
         chosen = (Backend(*_FLAGS[candidate]) for candidate in FASTEST_FIRST)
-        return next(b for b in chosen if missing(b, kernel_module, core_module) is None)
+        taken = next(b for b in chosen if missing(b, kernel_module, core_module) is None)
+        lack = missing(Backend(*_FLAGS["cython"]), kernel_module, core_module)
+        if core_module is not None and not taken.use_cython and lack is not None:
+            notices.note_fallback(taken.name, lack)
+        return taken
     reason = missing(wanted, kernel_module, core_module)
     if reason is not None:
         raise BackendUnavailableError(f"backend {wanted.name!r} is not available: {reason}")

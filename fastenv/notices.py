@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SLOW_S = 0.5  # seconds that bots take before anybody looks at their share
 SLOW_SHARE = 0.1  # of the time that has passed meanwhile, from which on it is told
 
-_reported: set[str] = set()  # games whose bots have been reported in this process
+_reported: set[str] = set()  # what has been reported in this process, such as bots of a game
 
 
 def print_notice(text: str) -> None:
@@ -48,6 +48,21 @@ def note_rollouts(game: Game, seconds: float, decisions: int) -> None:
         "compiled `bot`, and `stop` for a stop condition, make them fast "
         "(docs/reference/game_interface.md)"
     )
+
+
+def note_fallback(backend: str, reason: str) -> None:
+    """Print, once in a process, that the compiled core is missing and another backend was taken.
+
+    Parameters
+    ----------
+    backend : str
+        The one that was taken.
+    reason : str
+        What is missing, and what to do about it.
+    """
+    if "core" not in _reported:
+        _reported.add("core")
+        print_notice(f"backend {backend!r}, many times slower than 'fast': {reason}")
 
 
 class TimedBots:

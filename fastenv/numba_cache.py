@@ -8,14 +8,16 @@ that.
 from __future__ import annotations
 
 import hashlib
+import multiprocessing
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 from fastenv.errors import show_reason
 from fastenv.notices import print_notice
+from fastenv.ticker import print_dots
 
 _reported_no_cache = False
 
@@ -137,7 +139,9 @@ class _ForgivingCache:
 
 @contextmanager
 def compile_notice(name: str) -> Iterator[None]:
-    """Print a line when Numba compiles something within the block; its cache is read silently.
+    """Print a line when Numba compiles something within the block, and dots until that is done.
+
+    Its cache is read silently.
 
     Parameters
     ----------
@@ -154,15 +158,20 @@ def compile_notice(name: str) -> Iterator[None]:
         has_reported = False
 
         def on_start(self, event: Any) -> None:
-            if not (self.has_reported or _reported_no_cache):
+            if self.has_reported:
+                return
+            self.has_reported = True
+            if not _reported_no_cache:
                 print_notice(
                     f"compiling the kernels of {name} with Numba, some seconds, once: they are "
                     "cached"
                 )
-            self.has_reported = True
+            if multiprocessing.parent_process() is None:  # that one says how long it takes
+                going_on.enter_context(print_dots("compiling"))
 
         def on_end(self, event: Any) -> None:
             pass
 
-    with event.install_listener("numba:run_pass", Reporter()):  # passes run for new code alone
+    # Passes run for new code alone.
+    with ExitStack() as going_on, event.install_listener("numba:run_pass", Reporter()):
         yield

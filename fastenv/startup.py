@@ -1,13 +1,19 @@
-"""What is done before anything else is imported: Ctrl-C ends a command that is only starting.
+"""What is done before anything else is imported, for commands and for no program of others.
+
+Ctrl-C ends a command that is only starting.
 
 While Python imports this package for ``python -m fastenv`` or ``python -m fastenv.gameboy.play``,
 which takes a good part of a second, ``sys.argv[0]`` is ``-m``. An interrupt would then show where
 in the imports of the libraries it came. Commands that tidy up call :func:`take_interrupts` when
 they begin. Programs of others that import this package keep their interrupts.
+
+Where the encoding of the terminal lacks a character, such as a frame in ASCII, a command prints a
+question mark in its place and goes on.
 """
 
 from __future__ import annotations
 
+import io
 import signal
 import sys
 from itertools import pairwise
@@ -18,6 +24,14 @@ def end_by_interrupts() -> None:
     starting = sys.argv[:1] == ["-m"] and _module().split(".")[0] == "fastenv"
     if starting and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def replace_unprintable() -> None:
+    """Let the standard streams print a question mark for what their encoding lacks."""
+    for stream in (sys.stdout, sys.stderr):
+        encoding = getattr(stream, "encoding", None) or ""
+        if isinstance(stream, io.TextIOWrapper) and not encoding.lower().startswith("utf"):
+            stream.reconfigure(errors="replace")
 
 
 def _module() -> str:
@@ -35,3 +49,5 @@ def take_interrupts() -> None:
 
 
 end_by_interrupts()
+if sys.argv[:1] == ["-m"] and _module().split(".")[0] in ("fastenv", "training"):
+    replace_unprintable()

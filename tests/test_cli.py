@@ -1,13 +1,17 @@
 """The command line: ``python -m fastenv``."""
 
 import ctypes
+import io
+import os
 import re
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
 
 import fastenv
-from fastenv import numba_cache, skullking
+from fastenv import numba_cache, skullking, startup
 from fastenv.__main__ import main
 from fastenv.paths import as_compiled, callable_at
 from fastenv.skullking.state import STATE_DTYPE
@@ -198,3 +202,24 @@ def test_play_begins_with_the_goal_and_names_what_can_be_done(env_id, capsys, mo
     assert max(map(len, shown.split("\n"))) <= 80
     assert shown.split("\n\n")[0].split() == fastenv.make_game(env_id).goal.split()
     assert ("1 (bid 1)" if "Skull" in env_id else "6 (hold)") in shown
+
+
+def test_a_game_is_played_where_the_terminal_knows_ascii_alone():
+    words = [sys.executable, "-m", "fastenv", "play", "--env", "SkullKingFlat-v0"]
+    environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(words, env=environment, input=b"q\n", capture_output=True, check=False)
+    assert b"Traceback" not in done.stderr, done.stderr.decode()
+    assert b"How many tricks will you win?" in done.stdout
+    assert b" ? " in done.stdout  # where a dot stands in other terminals
+
+
+def test_what_an_encoding_lacks_is_a_question_mark(monkeypatch):
+    written = {}
+    for name, encoding in (("stdout", "ascii"), ("stderr", "utf-8")):
+        written[name] = io.BytesIO()
+        monkeypatch.setattr(sys, name, io.TextIOWrapper(written[name], encoding))
+    startup.replace_unprintable()
+    for name in written:
+        print("a \u00b7 b", file=getattr(sys, name), flush=True)
+    assert written["stdout"].getvalue() == b"a ? b\n"
+    assert written["stderr"].getvalue().decode() == "a \u00b7 b\n"

@@ -6,7 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-from fastenv import notices
+import fastenv
+from fastenv import backend, notices
 from fastenv.__main__ import main
 from fastenv.engine import BatchEngine
 from fastenv.notices import TimedBots
@@ -33,6 +34,20 @@ def play(game, backend="fast"):
     for _ in range(5):
         engine.step_many(np.zeros(3, np.int64))
     return engine
+
+
+def test_who_gets_a_slower_backend_is_told_so_once_with_what_to_install(monkeypatch, capfd):
+    def failure(module):
+        return "ModuleNotFoundError: never built" if module.endswith("._core") else None
+
+    monkeypatch.setattr(backend, "_import_failure", failure)
+    for _ in range(2):
+        assert fastenv.make_vec("SkullKingWorker-v0", 2).backend == "numba"
+    (said,) = [line for line in capfd.readouterr().err.splitlines() if "backend" in line]
+    assert said.startswith("fastenv: backend 'numba', many times slower than 'fast': ")
+    assert "install a C compiler" in said
+    fastenv.make_vec("SkullKingWorker-v0", 2, backend="reference")
+    assert capfd.readouterr().err == ""
 
 
 def test_a_bot_in_python_alone_says_what_it_costs_once(monkeypatch, capfd):

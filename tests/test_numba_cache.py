@@ -17,7 +17,7 @@ pytest.importorskip("numba")
 import numba
 from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
 
-from fastenv import notices, numba_cache
+from fastenv import notices, numba_cache, ticker
 from fastenv.numba_cache import compile_notice
 from tests.slow import diagonal
 
@@ -44,6 +44,7 @@ LINE = "fastenv: compiling the kernels of Some-v0 with Numba, some seconds, once
 def notices_are_printed(monkeypatch):
     """Tests of training silence them for a whole process."""
     monkeypatch.setattr(numba_cache, "print_notice", notices.print_notice)
+    monkeypatch.setattr(ticker, "FIRST_S", 1e6)  # of dots that come with it
 
 
 @pytest.fixture
@@ -67,6 +68,18 @@ def test_a_first_compilation_is_one_line_and_a_cached_one_none(compile_kernels, 
         with compile_notice("Some-v0"):
             compile_kernels()
         assert capsys.readouterr() == ("", expected)
+
+
+def test_compiling_is_heard_of_until_it_is_done(compile_kernels, capsys, monkeypatch):
+    monkeypatch.setattr(ticker, "FIRST_S", 0.0)
+    monkeypatch.setattr(ticker, "EVERY_S", 0.001)
+    with compile_notice("Some-v0"):
+        compile_kernels()
+    dots = capsys.readouterr().err.removeprefix(LINE)
+    assert set(dots.replace("compiling ", "")) == {".", "\n"}
+    with compile_notice("Some-v0"):
+        compile_kernels()
+    assert capsys.readouterr().err == ""
 
 
 def test_processes_of_multiprocessing_are_silent(compile_kernels, capsys, monkeypatch):

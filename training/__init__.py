@@ -48,6 +48,8 @@ def _say_interrupted(
 
 
 if sys.argv[:1] == ["-m"]:  # until the command itself is found; it says so afterwards
+    import fastenv.startup  # noqa: F401  now, while it can see that a command starts
+
     sys.excepthook = _say_interrupted
     moved.end_if_moved(sys.orig_argv)
 

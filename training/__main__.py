@@ -10,7 +10,9 @@ import argparse
 import gc
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 
+from fastenv.ticker import print_dots
 from training.run import registry
 from training.run.registry import Command
 
@@ -205,7 +207,18 @@ def main(argv: list[str] | None = None) -> int:
     return {**COMMANDS, **applications()}[name].load()(words[1:])
 
 
+# A person looks at these, who would be disturbed.
+INTERACTIVE = ("play", "watch", "studio")
+
+
+def talk_and_run() -> int:
+    """Run the command line, heard of at least once a second unless it draws on the terminal."""
+    name = next(iter(sys.argv[1:]), "")
+    with nullcontext() if name in INTERACTIVE else print_dots(name):
+        return main()
+
+
 if __name__ == "__main__":
-    ended = main()
+    ended = talk_and_run()
     gc.freeze()  # or Python looks through all of torch before it ends, seconds without a word
     sys.exit(ended)

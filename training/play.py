@@ -7,6 +7,7 @@ import sys
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from fastenv.ticker import print_dots
 from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
@@ -38,18 +39,21 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    import numpy as np
-    from rich.console import Console
+    with print_dots("loading"):
+        import numpy as np
+        from rich.console import Console
 
-    from training.policies.person import LeaveGame
-    from training.policies.seating import session
+        from training.policies.person import LeaveGame
+        from training.policies.seating import session
 
     console = Console(highlight=False)
     try:
         if args.seed is None:
             args.seed = int(np.random.default_rng().integers(2**31))
         require(0 <= args.seed < 2**40, "--seed", args.seed, "from 0 to 2**40 - 1")
-        session(console, args).play(args.seed)
+        with print_dots("loading"):
+            begun = session(console, args)
+        begun.play(args.seed)
     except (LeaveGame, KeyboardInterrupt):
         console.print("\nGoodbye.")
     except (FastEnvError, ImportError) as error:

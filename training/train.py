@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 import yaml
 
 from fastenv.errors import ConfigError, FastEnvError
+from fastenv.ticker import print_dots
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import BusyError, RunError, RunFolder
 from training.run.layers import merge_layers, parser
-from training.run.ticker import print_dots
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from fastenv.ticker import print_dots
 from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
@@ -61,15 +62,17 @@ def _watch(args: argparse.Namespace) -> None:
     if args.think:
         require(args.out is None, "--think", True, "left out with --out: a film shows no thoughts")
 
-    from rich.console import Console
+    with print_dots("loading"):
+        from rich.console import Console
 
-    from training.policies import watched
+        from training.policies import watched
 
-    episode = _begin(args, "ansi" if args.out is None else "rgb_array")
+        episode = _begin(args, "ansi" if args.out is None else "rgb_array")
     if args.out is None:
         watched.show(Console(highlight=False), episode, args)
         return
-    count = watched.film(episode, args)
+    with print_dots("filming"):
+        count = watched.film(episode, args)
     print(f"{args.out}: {count} decisions, {args.out.stat().st_size / 1e6:.1f} MB")
 
 

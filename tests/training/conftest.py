@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from fastenv import backend, numba_cache
+from fastenv import backend, notices, numba_cache, ticker
 from training.nets import precision
-from training.run import ticker
 from training.train import main
 
 TINY = {
@@ -41,6 +40,7 @@ def nobody_ticks():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ticker, "FIRST_S", 1e6)
         patch.setattr(numba_cache, "print_notice", lambda _text: None)
+        patch.setattr(notices, "note_fallback", lambda _backend, _reason: None)
         yield
 
 

@@ -4,8 +4,9 @@ import threading
 
 import pytest
 
+from fastenv import ticker
+from fastenv.ticker import EVERY_S, FIRST_S, print_dots, tell_progress
 from training.run.folder import RunFolder
-from training.run.ticker import EVERY_S, FIRST_S, print_dots
 
 
 class Heard(io.StringIO):
@@ -53,6 +54,42 @@ def test_error_ends_the_line():
     with pytest.raises(KeyError):
         fail()
     assert out.getvalue().endswith(".\n")
+
+
+def test_it_says_how_far_it_is(monkeypatch):
+    monkeypatch.setattr(ticker, "PROGRESS_S", 0.0)
+    out = Heard(3)
+    tell_progress(1, 2, "games")  # to nobody
+    with print_dots("evaluate", 0.001, out):
+        assert out.enough.wait(60)
+        tell_progress(1_000, 2_000, "games")
+        while "1,000 of 2,000 games" not in out.getvalue():
+            out.enough.clear()
+            out.enough.wait(0.01)
+    assert out.getvalue().count("1,000 of 2,000 games") == 1
+    assert all(line.startswith("evaluate ") for line in out.getvalue().splitlines())
+    assert max(map(len, out.getvalue().splitlines())) <= ticker.WIDTH + len("evaluate ")
+
+
+def test_who_is_heard_needs_no_dots(monkeypatch):
+    out, said = Heard(1), io.StringIO()
+    monkeypatch.setattr(sys, "stderr", out)
+    monkeypatch.setattr(sys, "stdout", said)
+    with print_dots("loading", 3600.0):
+        print("a line")
+        line = ticker._open[-1]
+        line.tick("loading", 3600.0)
+        assert out.getvalue() == ""
+        line.written = -1e9
+        line.tick("loading", 3600.0)
+        assert out.getvalue() == "loading ."
+        print("another", end="")
+        assert out.getvalue() == "loading .\n"
+        line.written = -1e9
+        line.tick("loading", 3600.0)  # nothing within the line of somebody else
+    assert out.getvalue() == "loading .\n"
+    assert said.getvalue() == "a line\nanother"
+    assert sys.stdout is said
 
 
 def test_file_that_is_gone_disturbs_nobody():

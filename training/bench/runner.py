@@ -16,7 +16,7 @@ from pathlib import Path
 from rich.console import Console
 
 from fastenv.errors import ConfigError
-from training.bench import floors, records, tables
+from training.bench import floors, progress, records, tables
 from training.bench.suite import Options, Suite
 from training.bench.targets import Row
 from training.evaluation.protocol import MILESTONES
@@ -85,8 +85,15 @@ def check(args: argparse.Namespace) -> None:
         raise ConfigError(f"--seconds {args.seconds:g}: must be a finite number above 0.")
 
 
-def measure(args: argparse.Namespace, console: Console) -> list[Row]:
+def measure(args: argparse.Namespace, console: Console, head: Row | None = None) -> list[Row]:
     """Run what the command line asks for, print it, and return the rows, the head first.
+
+    Parameters
+    ----------
+    args : Namespace
+    console : Console
+    head : dict, optional
+        The first row; default a new one.
 
     Raises
     ------
@@ -99,7 +106,7 @@ def measure(args: argparse.Namespace, console: Console) -> list[Row]:
     configs.chosen(args)
     reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
     begin = time.perf_counter()
-    rows = [records.head()]
+    rows = [records.head() if head is None else head]
     console.print(tables.machine_line(rows[0]))
     for milestone in reached:
         console.print(get_protocol(milestone["env"]).milestone_table(milestone))
@@ -155,7 +162,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """Measure what a command line asks for, write and record it; return the exit status."""
     out = args.out or Path("runs") / datetime.now(UTC).strftime("bench-%Y%m%d-%H%M%S.jsonl")
     files.prepare("--out", out)
-    rows = measure(args, console)
+    check(args)
+    head = records.head()
+    with progress.written_to(out, head):
+        rows = measure(args, console, head)
     records.write(out, rows)
     console.print(f"rows in {out}")
     judged = floors.judge(rows, args.floor_share) if args.enforce_floor else []

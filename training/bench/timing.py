@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import psutil
 
+from training.bench import progress
 from training.run import machine
 
 NOISE = 0.10
@@ -112,9 +113,10 @@ def interleaved(
         if warmup_s is not None:
             warmup_s[name] = first[0]
     samples: dict[str, list[Sample]] = {name: [] for name in works}
-    for _ in range(repeats):
+    for repeat in range(1, repeats + 1):
         for name, work in works.items():
             samples[name].append(_repeat(work, seconds))
+            progress.tell(repeat, repeats, name, samples[name][-1].per_s)
     return samples
 
 
@@ -137,7 +139,7 @@ def in_turns(
         _once(work)
     samples: dict[str, list[Sample]] = {name: [] for name in works}
     first = next(iter(works))
-    for _ in range(repeats):
+    for repeat in range(1, repeats + 1):
         before = machine.load()
         pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in works}
         while len(pieces[first]) < turns or sum(wall for _, wall, _ in pieces[first]) < seconds:
@@ -145,13 +147,17 @@ def in_turns(
                 pieces[name].append((work.steps, *_once(work)))
         for name, done in pieces.items():
             samples[name].append(sample(done, before))
+            progress.tell(repeat, repeats, name, samples[name][-1].per_s)
     return samples
 
 
 def rows(works: Mapping[str, Work], repeats: int, seconds: float) -> list[dict[str, Any]]:
     """Time several works in turns; return a row each: what it says of itself, and the figures."""
     found = interleaved(works, repeats, seconds)
-    return [work.row() | summary(found[name], work.threads) for name, work in works.items()]
+    every = [work.row() | summary(found[name], work.threads) for name, work in works.items()]
+    for row in every:
+        progress.keep(row)
+    return every
 
 
 def _once(work: Work) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from fastenv.ticker import print_dots
 from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.protocol import Headline
@@ -22,7 +23,6 @@ from training.logs.run_data import groups_of, is_interval
 from training.run import files
 from training.run.folder import RunFolder
 from training.run.session import Outcome
-from training.run.ticker import print_dots
 
 FILE = "evaluation.txt"
 WIDTH = 80  # of the tables

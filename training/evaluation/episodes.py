@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from fastenv import BatchEngine
+from fastenv.ticker import tell_progress
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.policies import Policy
 from training.run import games
@@ -119,7 +120,7 @@ def play(
     keep_actions : bool
     """
     blocks = [
-        _block(engine, player, first_seed + start, count - start, max_steps, keep_actions)
+        _block(engine, player, first_seed, start, count, max_steps, keep_actions)
         for start in range(0, count, engine.num_envs)
     ]
     columns = {
@@ -131,10 +132,16 @@ def play(
 
 
 def _block(
-    engine: BatchEngine, player: Player, seed: int, wanted: int, max_steps: int, keep_actions: bool
+    engine: BatchEngine,
+    player: Player,
+    first_seed: int,
+    begun: int,
+    total: int,
+    max_steps: int,
+    keep_actions: bool,
 ) -> Episodes:
-    """Play the episodes ``seed``, ``seed + 1``, ... of the engine's lanes, at most ``wanted``."""
-    n, lanes = min(engine.num_envs, wanted), engine.num_envs
+    """Play the episodes behind those that have ``begun``, one in each of the engine's lanes."""
+    n, lanes, seed = min(engine.num_envs, total - begun), engine.num_envs, first_seed + begun
     kinds = games.get_engine_game(engine).episode_columns
     kinds = {name: kind for name, kind in kinds.items() if name in engine.info}
     meeting = {name: kind for name, kind in _meeting(engine).items() if name not in kinds}
@@ -167,6 +174,7 @@ def _block(
             over = np.concatenate([over, np.flatnonzero(running)])
         if over.size:
             running[over] = False
+            tell_progress(begun + n - np.count_nonzero(running), total, "episodes")
             for name in kinds:
                 final[name][over] = _own(engine.info[name])[over]
             if meeting:

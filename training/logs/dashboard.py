@@ -19,9 +19,9 @@ from typing import Any
 from rich.console import Console
 from rich.live import Live
 
+from fastenv.ticker import print_dots
 from training.logs.picture import Picture, format_value
 from training.logs.status import Status, section
-from training.run.ticker import print_dots
 
 LINE_EVERY_S = 30.0
 DRAW_EVERY_S = 1.0

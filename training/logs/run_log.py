@@ -10,11 +10,11 @@ from typing import Any
 
 from rich.console import Console
 
+from fastenv.ticker import print_dots
 from training.logs.boards import boards_of
 from training.logs.dashboard import Dashboard
 from training.run import machine
 from training.run.jsonl import JsonLines, read_lines
-from training.run.ticker import print_dots
 
 
 class RunLog:

@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
+from fastenv.ticker import tell_progress
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.statistics import table_statistics
 from training.evaluation.tables import format_interval
@@ -281,6 +282,7 @@ def play_table(
                 actions[own] = guest.act(engine, own)
         engine.step_many(actions, select=running, autoreset=False)
         running &= ~engine.ended
+        tell_progress(n - np.count_nonzero(running), n, "games")
         if not running.any():
             break
     outcomes: np.ndarray = engine.get_outcomes()

@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 from fastenv.errors import show_reason
+from fastenv.ticker import print_dots
 from training.run import checkpoint, envs, machine
 from training.run.backend import ChosenBackend
 from training.run.checkpoint import Checkpoint, CheckpointError
@@ -24,7 +25,6 @@ from training.run.folder import RunError, RunFolder
 from training.run.jsonl import drop_after, read_lines, replace_nonfinite
 from training.run.loop import Callback, Log, Loop, Stop
 from training.run.sizes import whole_rollouts
-from training.run.ticker import print_dots
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from training import benchmark_v9
 from training.apps.drmario import benchmark_rows as drmario
 from training.apps.gameboy import benchmark_rows as gameboy
 from training.apps.prospector import benchmark_rows as prospector
-from training.bench import floors, games, ran, records, runner, timing
+from training.bench import floors, games, progress, ran, records, runner, timing
 from training.bench.suite import Suite
 from training.bench.suites import artefact, flags, throughput, trainers, views
 from training.commands import profile
@@ -400,3 +400,19 @@ def test_every_record_is_shown_or_named_on_a_page():
     for path in (ROOT / "benchmarks").glob("*.json*"):
         if path.name not in speeds:
             assert f"benchmarks/{path.name}" in text, path.name
+
+
+def test_what_was_measured_is_on_the_disk_and_told_before_the_end(tmp_path, capsys):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("an older file")
+    works = {"fill": timing.Work(lambda: sum(range(100)), 10, row=lambda: {"kind": "env"})}
+    with progress.written_to(path, {"kind": "head"}):
+        assert path.read_text() == "an older file"
+        timing.rows(works, 2, 1e-6)
+        kinds = [json.loads(line)["kind"] for line in path.read_text().splitlines()]
+        assert kinds == ["head", "env"]
+    told = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in told] == [f"fill, repeat {k} of 2" for k in (1, 2)]
+    timing.rows(works, 1, 1e-6)  # beside a measurement nothing is told or written
+    assert len(path.read_text().splitlines()) == 2
+    assert capsys.readouterr().err == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from training.bench import targets
+from training.bench import progress, targets
 from training.bench.env_modes import EnvPlan, prepare
 from training.bench.game import GameBenchmark, Searching, Throughput
 from training.bench.targets import Row, env_share, ratio, target
@@ -83,9 +83,12 @@ def tier_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
             "step_over_fill": statistics.median(over),
             "step_over_fill_all": over,
         }
-        found.append(works["step"].row() | step | beside)
+        step_row = works["step"].row() | step | beside
+        found.append(step_row)
         if tier == "worker":
             found.append(works["reference"].row() | summary(samples["reference"]))
+            progress.keep(found[-1])
+        progress.keep(step_row)
     return found
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from rich.console import Group
 
 from fastenv.errors import ConfigError
-from training.bench import games, ran, timing
+from training.bench import games, progress, ran, timing
 from training.bench.env_modes import EnvPlan, prepare
 from training.bench.suite import Options, Suite
 from training.bench.tables import config_table
@@ -72,7 +72,10 @@ def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[
     seeded = [replace(flags, seed=flags.seed + k) for k in range(repeats)]
     try:
         two_tiers = games.of(flags.env).two_tiers if flags.use_hierarchical else None
-        runs = [(two_tiers or measure)(each, steps, played) for each in seeded]
+        runs = []
+        for repeat, each in enumerate(seeded, 1):
+            runs.append((two_tiers or measure)(each, steps, played))
+            progress.tell(repeat, repeats, f"{name} of {flags.env}", runs[-1]["steps_per_s"] or 0)
         # Two environments in turns: there is no such thing as the one alone.
         alone = None if two_tiers else env_only(flags, repeats)
     except ConfigError as error:
@@ -103,8 +106,10 @@ def env_only(flags: Flags, repeats: int) -> float:
         flags.backend,
         batches=max(1, rollout // (2 * flags.n_envs)) if slow else 256,
     )
-    (found,) = timing.rows({"env": prepare(plan).work}, repeats, 0.2)
-    return float(found["steps_per_s"])
+    work = prepare(plan).work
+    found = timing.interleaved({"the environment alone": work}, repeats, 0.2)
+    (samples,) = found.values()
+    return float(timing.summary(samples, work.threads)["steps_per_s"])
 
 
 def _median(values: list[Any]) -> Any:
@@ -180,16 +185,12 @@ class Configs(Suite):
         """Return the rows that a command line asks for."""
         args, rollouts = options.args, SHORT_ROLLOUTS if options.short else ROLLOUTS
         played = args.games if args.games is not None else (40 if options.short else 200)
-        return [
-            row(
-                name,
-                each,
-                args.steps or rollouts * each.n_envs * each.n_steps,
-                args.repeats,
-                played,
-            )
-            for name, each in chosen(args)
-        ]
+        found = []
+        for name, each in chosen(args):
+            steps = args.steps or rollouts * each.n_envs * each.n_steps
+            found.append(row(name, each, steps, args.repeats, played))
+            progress.keep(found[-1])
+        return found
 
 
 SUITE = Configs(name="configs", tables=(tables,))

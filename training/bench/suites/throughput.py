@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Mapping
 from typing import Any
 
-from training.bench import games
+from training.bench import games, progress
 from training.bench.game import Throughput
 from training.bench.suite import Options, Suite
 from training.bench.tables import env_table
@@ -36,7 +36,10 @@ def title(options: Options) -> str:
 def stock_row(given: Mapping[str, Any], repeats: int) -> Row:
     """Return stock MaskablePPO as flags say, with the environment's share of its wall time."""
     flags = Flags(**given)
-    runs = [measure(flags, STOCK_STEPS, 0) for _ in range(repeats)]
+    runs = []
+    for repeat in range(1, repeats + 1):
+        runs.append(measure(flags, STOCK_STEPS, 0))
+        progress.tell(repeat, repeats, "stock MaskablePPO", runs[-1]["steps_per_s"])
     names = ("share_env", "steps_per_s", "steps_per_cpu_s")
     widths = "x".join(map(str, flags.net_arch))
     return {
@@ -65,6 +68,7 @@ class Games(Suite):
             rows = throughput.rows(*given)
             if throughput.stock is not None:
                 rows.append(stock_row(throughput.stock, options.repeats))
+                progress.keep(rows[-1])
             found += [row | {"game": title} for row in rows]
         return found
 
