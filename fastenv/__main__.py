@@ -120,7 +120,7 @@ def verify_command(args: argparse.Namespace) -> int:
     def report(tally: Tally) -> None:
         if time.monotonic() - last[0] > 5:
             last[0] = time.monotonic()
-            print(f"  {tally.cases} configurations, {tally.steps} steps, no difference", flush=True)
+            print(f"  {_count(tally.cases)}, {tally.steps} steps, no difference", flush=True)
 
     print(f"{args.env}: comparing {', '.join(backends)} for {args.seconds:g} s, seed {args.seed}")
     tally = verify(
@@ -133,15 +133,24 @@ def verify_command(args: argparse.Namespace) -> int:
         **given,
     )
     if tally.difference is None:
-        print(f"equal: {tally.cases} configurations, {tally.steps} steps, every bit")
+        print(f"equal: {_count(tally.cases)}, {tally.steps} steps, every bit")
+        last = args.seed + tally.cases - 1
+        print(
+            f"a sample and no proof: seeds {args.seed} to {last}, of which {tally.cut} had no time "
+            f"for all their steps; --seed {last + 1} goes on, --seconds takes more"
+        )
         return 0
     print(tally.difference)
     extra = f" --players {args.players}" if args.players else ""
     print(
-        f"replay: python -m fastenv verify --env {args.env} --seconds 1 "
+        f"replay: python -m fastenv verify --env {args.env} --seconds {args.seconds:g} "
         f"--seed {tally.difference.seed} --num-envs {args.num_envs}{extra}"
     )
     return 1
+
+
+def _count(configurations: int) -> str:
+    return f"{configurations} configuration{'s' * (configurations != 1)}"
 
 
 def bench(args: argparse.Namespace) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import multiprocessing
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache, partial
@@ -175,3 +176,33 @@ def compile_notice(name: str) -> Iterator[None]:
     # Passes run for new code alone.
     with ExitStack() as going_on, event.install_listener("numba:run_pass", Reporter()):
         yield
+
+
+@contextmanager
+def compile_clock() -> Iterator[Callable[[], float]]:
+    """Yield a function that returns the seconds within the block in which Numba compiled.
+
+    What is read from its cache counts as well.
+    """
+    try:
+        from numba.core import event
+    except ImportError:
+        yield lambda: 0.0
+        return
+
+    class Clock(event.Listener):
+        depth, begun, seconds = 0, 0.0, 0.0
+
+        def on_start(self, event: Any) -> None:
+            self.depth += 1
+            if self.depth == 1:
+                self.begun = time.monotonic()
+
+        def on_end(self, event: Any) -> None:
+            self.depth -= 1
+            if self.depth == 0:
+                self.seconds += time.monotonic() - self.begun
+
+    clock = Clock()
+    with event.install_listener("numba:compiler_lock", clock):
+        yield lambda: clock.seconds

@@ -8,7 +8,6 @@ that the game says. Worlds and rollouts from the rows are compared too.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from fastenv.backend import Backend, missing
 from fastenv.engine import BatchEngine
 from fastenv.errors import StateError
 from fastenv.game import Game
+from fastenv.numba_cache import compile_clock
 from fastenv.registry import entry_of, make_game
 from fastenv.rollouts import Rollouts, knows_resample
 from fastenv.seats import EXTERNAL, ROTATE, Opponent
@@ -508,11 +508,39 @@ def draw_seat(game: Game, seed: int) -> int | str:
 
 @dataclass
 class Tally:
-    """What a verification has covered."""
+    """What a verification has covered.
+
+    Parameters
+    ----------
+    cases : int
+        Configurations.
+    steps : int
+        Of all lanes.
+    cut : int
+        Cases that the time ended before their last step.
+    difference : Difference or None
+    """
 
     cases: int = 0
     steps: int = 0
+    cut: int = 0
     difference: Difference | None = None
+
+
+def _run(case: Case, steps: int, seconds: float, tally: Tally) -> float:
+    """Lead a case through its steps, or as many as there is time for; return the seconds of it."""
+    with compile_clock() as compiled:
+        begun = time.monotonic()
+        tally.difference = case.check()
+        for step in range(steps):
+            if tally.difference is not None:
+                break
+            if step and time.monotonic() - begun - compiled() > seconds:
+                tally.cut += 1
+                break
+            tally.difference = case.advance()
+            tally.steps += len(case.history)
+        return time.monotonic() - begun - compiled()
 
 
 def verify(
@@ -529,13 +557,14 @@ def verify(
 ) -> Tally:
     """Compare backends on random options until the time is over or they differ.
 
+    No case takes more than a third of the time, so that short verifications see several.
+
     Parameters
     ----------
     env_id : str
         An id of the registry.
     seconds : float
-        When to stop, counted from when the first case can begin: what is compiled before takes
-        its own time. At least one case is run.
+        When to stop. Setting up and compiling are not counted; each case takes one step at least.
     seed : int
         Seed of the first case; each next one adds 1.
     num_envs, steps : int
@@ -554,19 +583,13 @@ def verify(
         for name in backends
         for k in (threads if name == "fast" else (1,))
     }
-    tally, stop = Tally(), math.inf
-    while tally.difference is None and (tally.cases == 0 or time.monotonic() < stop):
+    tally, left = Tally(), seconds
+    while tally.difference is None and (tally.cases == 0 or left > 0):
         number = seed + tally.cases
         options = draw_options(env_id, number, **given)
         game = make_game(env_id, **options)
         case = Case(game, number, num_envs, engines, options, draw_opponent(game, number))
-        stop = min(stop, time.monotonic() + seconds)
-        tally.difference = case.check()
-        for _ in range(steps):
-            if tally.difference is not None or (tally.steps and time.monotonic() > stop):
-                break
-            tally.difference = case.advance()
-            tally.steps += num_envs
+        left -= _run(case, steps, min(left, seconds / 3), tally)
         tally.cases += 1
         report(tally)
     return tally

@@ -6,12 +6,13 @@ import os
 import re
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pytest
 
 import fastenv
-from fastenv import numba_cache, skullking, startup
+from fastenv import numba_cache, skullking, startup, verify
 from fastenv.__main__ import main
 from fastenv.paths import as_compiled, callable_at
 from fastenv.skullking.state import STATE_DTYPE
@@ -49,7 +50,33 @@ def test_numbers_that_cannot_be_are_refused(capsys, command, refused):
 def test_verify_says_that_all_is_equal(capsys):
     args = ["verify", "--env", "SkullKingWorker-v0", "--seconds", "0.2", "--players", "3"]
     assert main(args) == 0
-    assert "equal: 1 configurations" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert re.search(r"^equal: \d+ configurations?, \d+ steps, every bit$", shown, re.MULTILINE)
+    assert "a sample and no proof: seeds 0 to " in shown
+
+
+def test_verify_counts_what_it_had_no_time_for_and_no_compiling(monkeypatch):
+    tally = verify.verify("Prospector-v0", 1e-9, steps=5, backends=["reference", "numba"])
+    assert (tally.cases, tally.cut, tally.steps) == (1, 1, 3)  # a step of three lanes
+
+    @contextmanager
+    def compiling_all_the_time():
+        yield lambda: 1e9
+
+    class EnoughError(Exception):
+        pass
+
+    def report(tally):
+        if tally.cases == 2:
+            raise EnoughError(tally)
+
+    monkeypatch.setattr(verify, "compile_clock", compiling_all_the_time)
+    with pytest.raises(EnoughError) as stopped:
+        verify.verify(
+            "Prospector-v0", 1e-9, steps=5, backends=["reference", "numba"], report=report
+        )
+    (tally,) = stopped.value.args
+    assert (tally.cut, tally.steps) == (0, 30)
 
 
 class Forgetful(skullking.SkullKingGame):
@@ -75,7 +102,7 @@ class Forgetful(skullking.SkullKingGame):
 @needs_core
 def test_verify_prints_seed_and_actions_of_the_first_difference(capsys, monkeypatch):
     monkeypatch.setattr(skullking, "SkullKingGame", Forgetful)
-    args = ["verify", "--env", "SkullKingWorker-v0", "--seconds", "5", "--seed", "12"]
+    args = ["verify", "--env", "SkullKingWorker-v0", "--seconds", "600", "--seed", "12"]
     assert main(args) == 1
     shown = capsys.readouterr().out
     for part in ("reference and", "state.seen_strength", "seed of the case: 12", "options: {"):

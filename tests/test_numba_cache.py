@@ -18,7 +18,7 @@ import numba
 from numba.core.caching import CompileResultCacheImpl, IndexDataCacheFile
 
 from fastenv import notices, numba_cache, ticker
-from fastenv.numba_cache import compile_notice
+from fastenv.numba_cache import compile_clock, compile_notice
 from tests.slow import diagonal
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -220,3 +220,12 @@ def test_what_cannot_be_compiled_is_no_matter_of_the_cache(capsys):
     with pytest.raises(numba.errors.NumbaError):
         numba_cache.cached_cfunc("int64(int64)")(lambda x: nothing)  # noqa: F821
     assert capsys.readouterr() == ("", "")
+
+
+def test_the_clock_of_the_compiler_runs_while_it_compiles() -> None:
+    with compile_clock() as seconds:
+        assert seconds() == 0
+        assert numba.njit(lambda x: x + 1)(1) == 2
+        spent = seconds()
+    assert spent > 0
+    assert seconds() == spent

@@ -97,7 +97,7 @@ def measured(uv: str, wheel: Path, folder: Path, seconds: float) -> dict[str, An
         "verified": {
             env_id.removeprefix("fastenv/"): int(steps)
             for env_id, steps in re.findall(
-                r"^(\S+): comparing(?s:.*?)^equal: \d+ configurations, (\d+) steps",
+                r"^(\S+): comparing(?s:.*?)^equal: \d+ configurations?, (\d+) steps",
                 done.stdout,
                 re.MULTILINE,
             )

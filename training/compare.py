@@ -6,11 +6,18 @@ import argparse
 import shlex
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError
-from training.evaluation.command import Variant, add_flags, evaluation_of, exit_status
+from training.evaluation.command import (
+    Variant,
+    add_flags,
+    evaluation_of,
+    exit_status,
+    prepare_report,
+)
 from training.run.command_line import new_parser
 
 ABOUT = """\
@@ -62,7 +69,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="REPORT",
         help="an earlier comparison with these seeds, whose baseline is theirs too",
     )
-    parse.add_argument("--seeds", required=True, help="training seeds, such as 1,2,3")
+    parse.add_argument("agents", nargs="*", help=argparse.SUPPRESS)  # to say where they belong
+    parse.add_argument("--seeds", help="training seeds, such as 1,2,3")
     parse.add_argument(
         "--core-seconds",
         type=float,
@@ -87,15 +95,24 @@ def main(argv: list[str] | None = None) -> int:
 
 def _compare(words: list[str]) -> None:
     args = parser().parse_args(words)
+    if args.agents:
+        one, *others = args.agents
+        against = f" --against {shlex.join(others)}" if others else ""
+        raise ConfigError(
+            f"{' '.join(args.agents)}: compare trains variants anew, and takes no agents; trained "
+            f"ones meet by python -m training evaluate {shlex.quote(one)}{against}"
+        )
 
     from training.callbacks.run_callbacks import check_config
     from training.evaluation import paired, tables
-    from training.evaluation.comparison import EarlierComparison, run_comparison
+    from training.evaluation.comparison import EarlierComparison, is_earlier, run_comparison
     from training.evaluation.equal_time import fit_to_time
     from training.evaluation.protocols import get_protocol
     from training.evaluation.variants import plan
-    from training.run import files
+    from training.run.options import require
 
+    allowed = "given: training seeds, such as --seeds 1,2,3"
+    require(args.seeds is not None, "--seeds", None, allowed)
     onto = None if args.onto is None else EarlierComparison.read(args.onto)
     trainings = plan(args, check_config, onto)
     config = trainings[0].config
@@ -103,7 +120,11 @@ def _compare(words: list[str]) -> None:
     command = shlex.join(["python", "-m", "training", "compare", *words])
     about: dict[str, Any] = {"name": args.name, "command": command}
     options = evaluation_of(args, config)
-    files.prepare("--name", target)
+    prepare_report(
+        target,
+        partial(is_earlier, configs={each.variant: each.config for each in trainings}),
+        "report of this comparison",
+    )
     if args.core_seconds is not None:
         trainings = fit_to_time(trainings, args.core_seconds, args.runs)
         about["core_seconds"] = args.core_seconds

@@ -37,6 +37,7 @@ _OF_BOTS = ("bot", "run_id", "output_path")
 _OF_RUNS = ("checkpoint", "member", "replays")
 _OF_TABLES = ("set",)
 _AT_TABLES = ("games",)
+_IN_ITS_PLACE = {"episodes": "games", "games": "episodes"}  # what says how much is played
 _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_steps", "replays")
 
 
@@ -85,12 +86,15 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
     ConfigError
         Names the first of them.
     """
-    for name in names:
+    unused = tuple(names)
+    for name in unused:
         value = getattr(args, name)
         if value is not None:
             flag = "--" + name.replace("_", "-")
+            other = _IN_ITS_PLACE.get(name)
+            instead = f"; use --{other} {value}" if other and other not in unused else ""
             raise ConfigError(
-                f"{flag} {value}: must be left out with {what}: it is not used there."
+                f"{flag} {value}: must be left out with {what}: it is not used there{instead}."
             )
 
 

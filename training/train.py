@@ -75,6 +75,22 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
     return run, lanes
 
 
+def going_on(run: RunFolder) -> str:
+    """Return in words how a run goes on."""
+    root = str(run.path.parent)
+    runs = "" if root == "runs" else f" --runs {shlex.quote(root)}"
+    return f"go on with --name {run.name} --resume{runs}"
+
+
+def what_is_left(run: RunFolder | None) -> str:
+    """Return the end of the line that says that a training was interrupted at once."""
+    if run is None or not run.path.is_dir():
+        return " before the training began: nothing was written"
+    if not any(run.checkpoints.glob("ckpt_*")):
+        return f" before the first checkpoint: {run.path} holds no agent yet; {going_on(run)}"
+    return f": the checkpoints in {run.path} are whole; {going_on(run)}"
+
+
 def serve_first_rank(args: argparse.Namespace) -> int:
     """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
@@ -96,6 +112,7 @@ def main(argv: list[str] | None = None) -> int:
     prints = args.print_schema or args.print_config
     if int(os.environ.get("RANK", 0)) > 0:
         return 0 if prints else serve_first_rank(args)
+    run: RunFolder | None = None
     try:
         if prints:
             return print_schema() if args.print_schema else print_config(args)
@@ -113,11 +130,8 @@ def main(argv: list[str] | None = None) -> int:
             raise
         console = tables.console()
         if not outcome.finished:
-            root = str(args.runs)
-            runs = "" if root == "runs" else f" --runs {shlex.quote(root)}"
             console.print(
-                f"stopped at {outcome.steps:,} decisions; go on with "
-                f"--name {run.name} --resume{runs}",
+                f"stopped at {outcome.steps:,} decisions; {going_on(run)}",
                 soft_wrap=True,
                 markup=False,
             )
@@ -135,7 +149,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: what there is of checkpoints is whole", file=sys.stderr)
+        print(f"interrupted{what_is_left(run)}", file=sys.stderr)
         return 130
     return 0
 

@@ -22,7 +22,7 @@ from fastenv.gameboy.goal_capture import (
     read_actions,
     replay,
 )
-from fastenv.gameboy.goal_template import load_goal, save_goal
+from fastenv.gameboy.goal_template import check_folder, load_goal, save_goal
 from fastenv.gameboy.ram_program import read_program
 from fastenv.gameboy.ram_search import CHANGES, TYPES, RamSearch
 from fastenv.gameboy.retro_import import import_retro
@@ -135,6 +135,7 @@ def run_goal(args: argparse.Namespace) -> int:
 
 def capture_goal(args: argparse.Namespace) -> int:
     """Write the template of the picture behind some actions, in place of one that is there."""
+    check_folder(args.folder)
     prepare("folder", Path(args.folder) / "goal.npy")
     names = ("rom", "states", "start_state", "pixels", "action_codec", "frames_per_step")
     options = {name: getattr(args, name) for name in (*names, "release_after_frames")}

@@ -78,13 +78,29 @@ _TYPES: dict[str, type] = {
 
 
 def save_goal(folder: str | Path, goal: GoalTemplate) -> None:
-    """Write a template to a folder, as ``goal.npy`` and ``goal.json``."""
+    """Write a template to a folder, as ``goal.npy`` and ``goal.json``.
+
+    Raises
+    ------
+    ConfigError
+        If :func:`load_goal` takes the name of the folder for that of a template of ours.
+    """
+    check_folder(folder)
     place = Path(folder)
     place.mkdir(parents=True, exist_ok=True)
     np.save(place / "goal.npy", goal.shades, allow_pickle=False)
     values = asdict(goal)
     text = json.dumps({name: values[name] for name in _TYPES}, indent=1)
     (place / "goal.json").write_text(text + "\n", encoding="utf-8")
+
+
+def check_folder(folder: str | Path) -> None:
+    """Refuse a folder whose name means a template of ours; see :func:`save_goal`."""
+    if str(folder) in OURS:
+        raise ConfigError(
+            f"folder {show(str(folder))}: must be another, such as ./{folder}: that name means the "
+            "goal that comes with fastenv"
+        )
 
 
 def load_goal(goal: str | Path) -> GoalTemplate:

@@ -378,6 +378,11 @@ def test_a_goal_that_nothing_could_load_is_not_written(tmp_path, capsys, options
     assert main(["goal", "capture", str(trace), "--actions", str(trace)]) == 2
     assert "folder " in (said := capsys.readouterr().err)
     assert "cannot be written" in said
+    # `goal replay` would take that name for the goal of ours.
+    assert main(["goal", "capture", "lantern_walk", "--actions", str(trace)]) == 2
+    assert "folder 'lantern_walk': must be another, such as ./lantern_walk" in (
+        capsys.readouterr().err
+    )
 
 
 @needs_core

@@ -464,7 +464,8 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
 @pytest.mark.parametrize(
     ("variants", "flags", "says"),
     [
-        ([], [], "--variant='' is not possible"),
+        ([], [], "--variant must be given at least twice, such as --variant base --variant"),
+        (["a", "b", "c"], [], "python -m training evaluate a --against b c"),
         (["--variant", "a"], [], "given at least twice"),
         (["--variant", "a", "--variant", "a"], [], "a name of its own"),
         (["--variant", "a", "--variant", "b/c"], [], "'b/c'"),
@@ -505,6 +506,21 @@ def test_nonsense_is_refused_with_nothing_written(compare, tmp_path, capsys, var
     assert compare(tmp_path, *flags, variants=variants) == 2
     assert says in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+def test_a_report_of_something_else_is_not_replaced(compare, compared, tmp_path, capsys):
+    _, report = compared
+    other = {"base": {**report["configs"]["base"], "num_envs": 64}}
+    for there in (
+        {"trials": []},
+        {**report, "configs": {"c": other["base"]}},
+        {**report, "configs": other},
+    ):
+        (tmp_path / "t.json").write_text(json.dumps(there))
+        assert compare(tmp_path) == 2
+        assert "t.json is there, and is no report of this comparison" in capsys.readouterr().err
+        assert json.loads((tmp_path / "t.json").read_text()) == there
+        assert [path.name for path in tmp_path.iterdir()] == ["t.json"]
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_the_work(compare, tmp_path, capsys):

@@ -63,6 +63,7 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
         ({"num_envs": "many"}, "num_envs='many'"),
         ({"num_envs": True}, "num_envs=True"),
         ({"total_steps": 2.5}, "total_steps=2.5"),
+        ({"total_steps": "abc"}, "must be an integer, such as 500, 2e6 or 2M"),
         ({"trainer": "a2c"}, "trainer='a2c'"),
         ({"backend": "rust"}, "backend='rust'"),
         ({"backend": []}, "backend=[]"),

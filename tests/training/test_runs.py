@@ -210,6 +210,32 @@ def test_lost_checkpoint_is_said_whatever_ends_the_run(train, tmp_path, monkeypa
     assert "warning: the checkpoint at 128 decisions could not be written" in said
     assert status == (2 if fails else 130)
     assert ("error: the game is over" in said) == fails
+    again = f"go on with --name run --resume --runs {tmp_path}"
+    where = tmp_path / "run"
+    left = f"interrupted before the first checkpoint: {where} holds no agent yet; {again}\n"
+    assert (left in said) != fails
+
+
+@pytest.mark.parametrize("steps", [0, 256])
+def test_an_interrupt_says_what_is_left(train, tmp_path, monkeypatch, capsys, steps):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    if steps:
+        assert train(tmp_path, "run", "--total-steps", steps) == 0
+    monkeypatch.setattr(session, "_begin", interrupt)
+    capsys.readouterr()
+    flags = ("--resume", "--total-steps", 2 * steps) if steps else ()
+    assert train(tmp_path, "run", *flags) == 130
+    said = capsys.readouterr().err
+    run = tmp_path / "run"
+    assert run.exists() == bool(steps)
+    assert said.endswith(
+        f"interrupted: the checkpoints in {run} are whole; go on with --name run --resume --runs "
+        f"{tmp_path}\n"
+        if steps
+        else "interrupted before the training began: nothing was written\n"
+    )
 
 
 def test_schedule_reaches_the_environment(train, tmp_path):

@@ -16,6 +16,7 @@ from training.evaluation.trained import load
 from training.evaluation.trials import space
 from training.logs.run_data import compared, read_runs
 from training.report import main as report_main
+from training.run import files
 from training.run.folder import RunFolder
 from training.sweep import main
 
@@ -111,6 +112,49 @@ def test_trial_that_was_interrupted_goes_on(sweep, tmp_path, monkeypatch):
     assert trial["value"] == 2.5
 
 
+def worth(config, options, root):
+    """Judge a trial without training it."""
+    return 1 / config.ppo.n_epochs - abs(math.log10(config.ppo.learning_rate) + 3)
+
+
+def made(folder):
+    return sorted(json.loads((folder / "s.json").read_text())["trials"], key=lambda t: t["trial"])
+
+
+def test_a_sweep_that_is_resumed_makes_the_trials_of_one_that_was_not(sweep, tmp_path, monkeypatch):
+    """Those that are guided by earlier ones too; writers that are killed cost no trial."""
+    monkeypatch.setattr(trials, "value_of", worth)
+    assert sweep(tmp_path / "whole", "--trials", 13) == 0
+    assert sweep(tmp_path / "parts", "--trials", 3) == 0
+    journal = tmp_path / "parts" / "s.journal"
+    with journal.open("ab") as file:
+        file.write(b'{"op_code":6,"worker_id":"x')  # killed in the middle of a line
+    (tmp_path / "parts" / "s.journal.lock").symlink_to(journal)  # and while it had the lock
+    assert sweep(tmp_path / "parts", "--trials", 12) == 0
+    assert sweep(tmp_path / "parts", "--trials", 13) == 0
+    assert made(tmp_path / "parts") == made(tmp_path / "whole")
+    options = [each["options"] for each in made(tmp_path / "whole")]
+    assert len({each["ppo.learning_rate"] for each in options}) == 13
+    assert sweep(tmp_path / "other", "--trials", 3, "--sampler-seed", 1) == 0
+    assert [each["options"] for each in made(tmp_path / "other")] != options[:3]
+
+
+def test_nothing_else_is_replaced_or_shared(sweep, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(trials, "value_of", worth)
+    report = tmp_path / "s.json"
+    report.write_text('{"trials": "of somebody else"}')
+    assert sweep(tmp_path, "--trials", 1) == 2
+    assert f"{report} is there, and is no report of this sweep" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+    assert report.read_text() == '{"trials": "of somebody else"}'
+    report.unlink()
+    assert sweep(tmp_path, "--trials", 1) == 0
+    with files.hold(tmp_path / "s.journal"):
+        assert sweep(tmp_path, "--trials", 2) == 2
+    assert "s.journal is used by another process" in capsys.readouterr().err
+    assert len(made(tmp_path)) == 1
+
+
 @pytest.mark.parametrize(
     ("varied", "flags", "says"),
     [
@@ -126,6 +170,8 @@ def test_trial_that_was_interrupted_goes_on(sweep, tmp_path, monkeypatch):
         (["ppo.learning_rate=-1e-3..1e-3"], [], "ppo.learning_rate=-0.001 is not possible"),
         (["torch_threads=1..2000"], [], "torch_threads=2000 is not possible"),
         (["ppo.n_epochs=1..2"], ["--trials", "0"], "--trials=0 is not possible"),
+        (["ppo.n_epochs=1..2"], ["--sampler-seed", "-1"], "--sampler-seed=-1 is not possible"),
+        ([], [], "--vary must be given at least once, such as --vary ppo.n_epochs=2..8."),
         (["ppo.n_epochs=1..2"], ["--set", "seed=4"], "seed must be left to --seeds."),
         (["ppo.n_epochs=1..2"], ["--name", "../x"], "name='../x-0-3' is not possible"),
     ],

@@ -6,7 +6,8 @@ import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fastenv.errors import FastEnvError
 from training.run.command_line import add_runs
@@ -95,6 +96,30 @@ def left_to_flags(args: argparse.Namespace) -> dict[str, str]:
     given = {"env": "--env"} if args.env is not None else {}
     given |= {"total_steps": "--total-steps"} if args.total_steps is not None else {}
     return {"seed": "--seeds", "name": "--name", **given}
+
+
+def prepare_report(path: Path, is_ours: Callable[[Mapping[str, Any]], bool], what: str) -> None:
+    """Make the folder of a report, and refuse to replace another file than an earlier one.
+
+    Parameters
+    ----------
+    path : Path
+        Of the report, which ``--name`` names.
+    is_ours : callable
+        Tells whether an object is an earlier report that this one replaces.
+    what : str
+        What an earlier one is, such as "report of this sweep".
+
+    Raises
+    ------
+    ConfigError
+    """
+    from training.run import files
+    from training.run.options import require
+
+    files.prepare("--name", path)
+    ours = not path.exists() or is_ours(files.read_object(path))
+    require(ours, "--name", path.stem, f"another one: {path} is there, and is no {what}")
 
 
 def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:

@@ -15,8 +15,8 @@ from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trained import provenance
 from training.run import files, machine
 from training.run.config import RunConfig
-from training.run.folder import RunFolder
-from training.run.options import require
+from training.run.folder import MAY_CHANGE, RunFolder
+from training.run.options import canonical_json, require
 from training.run.sections import EvaluationConfig
 
 
@@ -107,6 +107,30 @@ class EarlierComparison:
 def settings(config: RunConfig) -> dict[str, Any]:
     """Return the options that a variant has with every seed."""
     return {k: value for k, value in config.to_dict().items() if k not in ("name", "seed")}
+
+
+def is_earlier(report: Mapping[str, Any], configs: Mapping[str, RunConfig]) -> bool:
+    """Tell whether an object is the report of a comparison that goes on with these variants.
+
+    Some of its variants are among them, and have the same options.
+
+    Parameters
+    ----------
+    report : mapping
+    configs : mapping of str to RunConfig
+    """
+    before = report.get("configs")
+    if not isinstance(before, dict) or "runs" not in report:
+        return False
+    shared = configs.keys() & before.keys()
+    pairs = ((configs[name].to_dict(), before[name]) for name in shared)
+    return bool(shared) and all(_fixed(ours) == _fixed(theirs) for ours, theirs in pairs)
+
+
+def _fixed(values: Any) -> str:
+    """Return the options of a run that may not change when it goes on, to compare them."""
+    kept = values.items() if isinstance(values, dict) else ()
+    return canonical_json({k: v for k, v in kept if k not in (*MAY_CHANGE, "seed")})
 
 
 def find_begun(root: Path, config: RunConfig) -> RunFolder | None:

@@ -5,14 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, FastEnvError, UnknownOptionError
+import numpy as np
+
+from fastenv.errors import ConfigError, UnknownOptionError
 from fastenv.files import open_regular
-from training.evaluation.command import evaluation_of, left_to_flags, refuse_options, train_flags
+from training.evaluation.command import (
+    evaluation_of,
+    left_to_flags,
+    prepare_report,
+    refuse_options,
+    train_flags,
+)
 from training.evaluation.comparison import find_begun
 from training.evaluation.over_seeds import parse_seeds, train_to_end
 from training.evaluation.protocols import get_protocol
@@ -21,7 +31,7 @@ from training.evaluation.trained import AGENT
 from training.run import files, machine, plain_yaml
 from training.run.config import RunConfig
 from training.run.finite import TrainingError
-from training.run.folder import RunFolder
+from training.run.folder import BusyError, RunFolder
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, check_value, require
@@ -37,13 +47,14 @@ try:
     )
     from optuna.storages import JournalStorage
     from optuna.storages.journal import JournalFileBackend
-    from optuna.trial import TrialState
+    from optuna.trial import FrozenTrial, TrialState, create_trial
 except ImportError as error:
     raise ImportError("A sweep needs Optuna: pip install '.[sweep]'.") from error
 
 
 LEFT = {"env": "--env", "total_steps": "--total-steps", "seed": "--seeds", "name": "--name"}
 MOST_BYTES = 1 << 30  # of a journal
+BEGINS = b'{"op_code":'  # each of its lines
 
 
 # -- what is varied --------------------------------------------------------------------------------
@@ -67,7 +78,7 @@ def space(assignments: list[str]) -> dict[str, BaseDistribution]:
         name, _, values = text.partition("=")
         require(name not in found, "--vary", name, "an option of its own")
         found[name] = _between(text, values)
-    require(bool(found), "--vary", None, "given once or more")
+    require(bool(found), "--vary", None, "given at least once, such as --vary ppo.n_epochs=2..8")
     refuse_options(assignments, LEFT)
     return found
 
@@ -189,6 +200,8 @@ def search(
         If it was told to stop.
     """
     require(args.trials >= 1, "--trials", args.trials, "at least 1")
+    allowed = "from 0 to 2**40 - 1"
+    require(0 <= args.sampler_seed < 2**40, "--sampler-seed", args.sampler_seed, allowed)
     varied, seeds = space(args.vary), parse_seeds(args.seeds)
     refuse_options(args.set, left_to_flags(args))
     usual = config_of(args, 0, {}, seeds[0])
@@ -196,60 +209,135 @@ def search(
     check(usual)
     options = evaluation_of(args, usual)
     check_space(args, varied, usual, check)
-    files.prepare("--name", args.runs / f"{args.name}.json")
-    study = open_study(args.runs / f"{args.name}.journal", args.name)
     asked = {
         "base": canonical_json({k: v for k, v in usual.to_dict().items() if k != "name"}),
         "vary": sorted(args.vary),
         "seeds": args.seeds,
         "evaluation": canonical_json(options.to_dict()),
     }
-    same = study.user_attrs.get("asked", asked) == asked
-    require(same, "--name", args.name, "of a sweep with the same options, or a new one")
-    study.set_user_attr("asked", asked)
-    # Its generator begins anew in every process, so it may not begin where it has been.
-    study.sampler = optuna.samplers.TPESampler(seed=args.sampler_seed + len(study.trials))
-    while (trial := _next(study, varied, args.trials)) is not None:
-        _make(study, trial, args, options, seeds, say)
-    return study
+    journal = args.runs / f"{args.name}.journal"
+    there = journal.exists()  # and says itself below whether it is of the same options
+
+    def is_ours(found: Mapping[str, Any]) -> bool:
+        return asked.keys() <= found.keys() and (there or asked.items() <= found.items())
+
+    prepare_report(args.runs / f"{args.name}.json", is_ours, "report of this sweep")
+    with open_study(journal, args.name) as study:
+        same = study.user_attrs.get("asked", asked) == asked
+        require(same, "--name", args.name, "of a sweep with the same options, or a new one")
+        study.set_user_attr("asked", asked)
+        while (trial := _next(study, varied, args)) is not None:
+            _make(study, trial, args, options, seeds, say)
+        return study
 
 
-def open_study(path: Path, name: str) -> optuna.Study:
-    """Return the study of a journal, which is made if it is not there.
+@contextmanager
+def open_study(path: Path, name: str) -> Iterator[optuna.Study]:
+    """Be the one process that has the study of a journal, which is made if it is not there.
+
+    A last line that is not whole is removed: its writer was killed, and Optuna would write behind
+    it.
 
     Raises
     ------
     ConfigError, FileError
         If something else is there, which is left as it is.
+    BusyError
+        If another process has it.
     """
-    damaged = f"{path} is no journal of a sweep, or damaged: choose another --name."
+    if path.exists():
+        _check_journal(path)
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(files.hold(path))
+        except BlockingIOError as error:
+            raise BusyError(
+                f"{path} is used by another process: wait for it or stop it, or choose another "
+                "--name."
+            ) from error
+        os.truncate(path, _check_journal(path))
+        # Optuna's own lock, of a writer that was killed: it would be waited for half a minute.
+        path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+        yield _load(path, name)
+
+
+def _load(path: Path, name: str) -> optuna.Study:
     try:
-        if path.exists():
-            with open_regular(path, MOST_BYTES) as file:
-                for line in file:  # Optuna does not look at the last one, and writes behind it
-                    if not line.endswith(b"\n") or not isinstance(json.loads(line), dict):
-                        raise ConfigError(damaged)
         storage = JournalStorage(JournalFileBackend(str(path)))
-    except FastEnvError:
-        raise
     except (AssertionError, LookupError, TypeError, ValueError) as error:
-        raise ConfigError(damaged) from error
+        raise _damaged(path) from error
     return optuna.create_study(
         storage=storage, study_name=name, direction="maximize", load_if_exists=True
     )
 
 
-def _next(study: optuna.Study, varied: dict[str, BaseDistribution], trials: int) -> Any:
+def _check_journal(path: Path) -> int:
+    """Return how many bytes the whole lines of a journal have; ConfigError if it is none."""
+    whole = 0
+    with open_regular(path, MOST_BYTES) as file:
+        for line in file:
+            if not line.endswith(b"\n"):  # the last one
+                if line[: len(BEGINS)] != BEGINS[: len(line)]:
+                    raise _damaged(path)
+                break
+            try:
+                record = json.loads(line)
+            except ValueError as error:
+                raise _damaged(path) from error
+            if not isinstance(record, dict) or "op_code" not in record:
+                raise _damaged(path)
+            whole += len(line)
+    return whole
+
+
+def _damaged(path: Path) -> ConfigError:
+    return ConfigError(f"{path} is no journal of a sweep, or damaged: choose another --name.")
+
+
+def _next(
+    study: optuna.Study, varied: dict[str, BaseDistribution], args: argparse.Namespace
+) -> FrozenTrial | None:
     """Return the trial to go on with or a new one, None if there are enough."""
-    open_trial = next((t for t in study.trials if t.state == TrialState.RUNNING), None)
-    if open_trial is not None:
-        return open_trial
-    return study.ask(varied) if len(study.trials) < trials else None
+    trials = study.trials
+    for trial in trials:
+        if trial.state == TrialState.RUNNING:
+            if trial.params.keys() == varied.keys():
+                return trial
+            study.tell(trial.number, state=TrialState.FAIL)  # killed while it was proposed
+    if len(trials) >= args.trials:
+        return None
+    params = propose(trials, varied, args.sampler_seed)
+    # With its options at once: a trial is in the journal whole or not at all.
+    study.add_trial(create_trial(state=TrialState.RUNNING, params=params, distributions=varied))
+    return study.trials[-1]
+
+
+def propose(
+    trials: Sequence[FrozenTrial], varied: dict[str, BaseDistribution], seed: int
+) -> dict[str, Any]:
+    """Return the options of the trial after some others.
+
+    They depend on these trials and the seed alone: a sweep that is resumed makes the trials of one
+    that was never interrupted.
+
+    Parameters
+    ----------
+    trials : sequence of FrozenTrial
+    varied : dict of str to BaseDistribution
+    seed : int
+        Of the search.
+    """
+    own = np.random.SeedSequence([seed, len(trials)]).generate_state(1)[0]
+    aside = optuna.create_study(
+        direction="maximize", sampler=optuna.samplers.TPESampler(seed=int(own))
+    )
+    aside.add_trials(trials)
+    return aside.ask(varied).params
 
 
 def _make(
     study: optuna.Study,
-    trial: Any,
+    trial: FrozenTrial,
     args: argparse.Namespace,
     options: EvaluationConfig,
     seeds: tuple[int, ...],

@@ -53,7 +53,8 @@ def plan(
         own = [*configs, *names].count(name) == 1
         require(own, "--variant", name, "a name of its own")
     least, words = (2, "at least twice") if onto is None else (1, "at least once")
-    require(len(names) >= least, "--variant", ", ".join(names), f"given {words}")
+    allowed = f"given {words}, such as --variant base --variant other --with ppo.n_epochs=2"
+    require(len(names) >= least, "--variant", ", ".join(names) or None, allowed)
     equal_time = args.core_seconds is not None
     alone = args.total_steps is None or not equal_time
     require(alone, "--total-steps", args.total_steps, "left out with --core-seconds")

@@ -24,7 +24,7 @@ from training.policies.policy import Policy, Who
 from training.policies.thought import Thought
 from training.run import games
 from training.run.options import require
-from training.run.seating import SEATING, env_of_table, without_seating
+from training.run.seating import SEATING, check_bot, env_of_table, without_seating
 
 
 class Guest(Protocol):
@@ -168,7 +168,7 @@ class BotGuest:
     takes_all = True
 
     def __init__(self, name: str, engine: BatchEngine, seed: int) -> None:
-        engine.game.bot(name)
+        check_bot(engine.game, name)
         self._name, self._streams = name, rng_streams(seed, engine.num_envs)
         self.listener: Callable[[int, Thought], None] | None = None
 

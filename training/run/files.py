@@ -62,6 +62,34 @@ def read_object(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+@contextmanager
+def hold(path: Path, *, wait: bool = False) -> Iterator[None]:
+    """Be the one process that holds a lock file; the kernel lets go of it however that ends.
+
+    Parameters
+    ----------
+    path : Path
+        Made if it is not there; it stays, empty.
+    wait : bool
+        For another process that holds it, in the place of being refused.
+
+    Raises
+    ------
+    BlockingIOError
+        If another process holds it.
+    OSError
+        If there is no telling.
+    """
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+        yield
+
+
+def lock_of(path: Path) -> Path:
+    """Return the lock file of a file that commands write."""
+    return path.with_name(f".lock-{path.name}")
+
+
 def remove_leftovers(folder: Path) -> None:
     """Remove the temporary files and folders of processes that were killed, ``.tmp-<pid>-...``.
 

@@ -52,6 +52,8 @@ def require(ok: bool, name: str, value: object, allowed: str) -> None:
 
 def _refusal(name: str, value: object, allowed: str) -> ConfigError:
     name = name if len(name) <= MAX_NAME and name.isprintable() else show(name)
+    if value is None and name.startswith("--"):  # a flag that nobody has given
+        return ConfigError(f"{name} must be {allowed}.")
     return ConfigError(f"{name}={show(value)} is not possible: {name} must be {allowed}.")
 
 
@@ -135,6 +137,8 @@ def whole_number(value: Any) -> Any:
 
 def _whole(value: Any) -> int:
     number = whole_number(value)
+    if isinstance(number, str):
+        raise refused("an integer, such as 500, 2e6 or 2M")
     if not isinstance(number, int) or isinstance(number, bool) or abs(number) >= 2**63:
         raise refused("an integer of 64 bits")
     return int(number)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.errors import ConfigError
 from fastenv.game import Game
 from fastenv.registry import short_id
 from training.run import games
@@ -44,3 +45,20 @@ def name_all_seats(game: Game, row: np.void, names: Sequence[str], seat: int) ->
     found = [f"seat {k}" for k in range(game.num_seats)]
     found[int(row[fields.actor])] = names[seat]
     return found
+
+
+def check_bot(game: Game, name: str) -> None:
+    """Refuse who is neither a bot of a game nor anybody else that was found.
+
+    Raises
+    ------
+    ConfigError
+        Says how bots and trained agents are named.
+    """
+    try:
+        game.bot(name)
+    except ConfigError as error:
+        raise ConfigError(
+            f"{error}; or a trained agent: the name of a run in the folder --runs, or a path such "
+            "as runs/first"
+        ) from error

@@ -128,6 +128,10 @@ def test_command(capsys, tmp_path):
     ("flags", "refused"),
     [
         (["--games", "0"], "--games must be from 1 to 100,000"),
+        (
+            ["--episodes", "20"],
+            "--episodes 20: must be left out with --against: it is not used there; use --games 20",
+        ),
         (["--only", "goals"], "--only goals: must be left out with --against"),
         (["--opponents", "mixed"], "--opponents mixed: must be left out with --against"),
         (["--seed", "-1"], "seed must be from 0"),

@@ -97,7 +97,8 @@ def test_every_environment_asks(monkeypatch, capsys, env):
     [
         (("--env", "Prospector-v0", "--against", "random"), "here players do not meet"),
         (("--env", "SkullKingWorker-v0", "--against", "random"), "must be SkullKingFlat-v0 with"),
-        (("--against", "nobody"), "bot 'nobody': must be one of"),
+        (("--against", "nobody"), "bot 'nobody': must be one of 'random', 'rule_easy'"),
+        (("--against", "nobody"), "; or a trained agent: the name of a run in the folder --runs"),
         (("--against", "no/where"), "must be a run folder"),
         (("--against", *["random"] * 4), "1 to 3 players"),
         (("--against", "random", "--seat", "4"), "--seat must be from 0 to 3"),
