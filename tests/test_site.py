@@ -150,7 +150,7 @@ def test_every_command_and_option_has_its_place() -> None:
         page = pages[f"training-{command}"]
         for words in (command, *(f"{command} {part}" for part in training.parts_of(command))):
             assert f".. program:: python -m training {words}\n" in page
-    assert "   * - .. option:: --total-steps N\n\n     - " in pages["training-train"]
+    assert "   * - .. option:: --total-steps N\n\n     -" in pages["training-train"]
     assert ".. option:: --env ENV\n" in pages["fastenv-bench"]
     assert [name for name, page in pages.items() if str(ROOT) in page or "  \n" in page] == []
 
