@@ -32,6 +32,7 @@ from tools.figures.drmario_bots import (  # noqa: E402
     registered_times,
     strongest,
 )
+from tools.figures.environments import environments  # noqa: E402
 from tools.figures.games import (  # noqa: E402
     QUEST,
     free_games,
@@ -101,7 +102,7 @@ def card_tables(agent: str) -> dict[str, Callable[[], str]]:
 def pages() -> dict[str, dict[str, Callable[[], str]]]:
     """Return page to mark to what makes its table."""
     return {
-        "README.md": {"first": first_figure, "figures": headlines},
+        "README.md": {"first": first_figure, "figures": headlines, "environments": environments},
         "RUNS.md": {
             "milestones": milestones,
             "champion": champion,

@@ -6,6 +6,7 @@ Run ``python docs/generate.py`` after a change of a layout. A test compares.
 from __future__ import annotations
 
 import json
+import math
 import re
 import sys
 from pathlib import Path
@@ -13,10 +14,21 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER.parent))  # of `python docs/generate.py` the first is docs/
 
+import fastenv  # noqa: E402
+from fastenv.checks import MAX_THREADS  # noqa: E402
 from fastenv.drmario.layout import AUX, AUX_VERSUS, PLANES  # noqa: E402
+from fastenv.game import Game  # noqa: E402
+from fastenv.gameboy.buttons import MAX_CHORDS  # noqa: E402
+from fastenv.gameboy.cartridge import _MOST_ROM, RAM_SIZES  # noqa: E402
+from fastenv.gameboy.config import MAX_AUDIO_FRAMES, MAX_FRAMES, MAX_STACK  # noqa: E402
+from fastenv.gameboy.expressions import MAX_LENGTH  # noqa: E402
+from fastenv.gameboy.ram_map import MAX_EVENT_BYTES  # noqa: E402
+from fastenv.gameboy.ram_program import MAX_REWARDS  # noqa: E402
 from fastenv.prospector.layout import OBS_LAYOUT  # noqa: E402
+from fastenv.prospector.tables import MAX_ASTEROIDS, MAX_NODES  # noqa: E402
+from fastenv.registry import short_id  # noqa: E402
 from fastenv.skullking.layout import layout_table  # noqa: E402
-from fastenv.skullking.tables import Tier  # noqa: E402
+from fastenv.skullking.tables import MAX_CARDS, MAX_ROUNDS, Tier  # noqa: E402
 from training.studio.messages import message_rows  # noqa: E402
 
 
@@ -80,6 +92,53 @@ def studio_bars() -> str:
     return "\n".join(lines)
 
 
+def counts() -> str:
+    """Return the largest counts that the code takes as a Markdown table."""
+    players = max(n for n in range(2, 17) if _is_taken("SkullKingFlat-v0", num_players=n))
+    rows = (
+        ("`num_threads`", f"{MAX_THREADS}, and at most one a lane"),
+        ("seed", f"{2**64 - 1:,}"),
+        ("agents of a row", f"{max(game.spec.num_agents for _, game in games())}"),
+        ("players of Skull King", f"{players}"),
+        ("rounds of Skull King, cards of a hand", f"{MAX_ROUNDS}, {MAX_CARDS}"),
+        ("nodes of a belt in Prospector, asteroids of a node", f"{MAX_NODES}, {MAX_ASTEROIDS}"),
+        ("ROM of a cartridge", f"{_MOST_ROM // 2**20} MiB"),
+        ("RAM of a cartridge", f"{max(RAM_SIZES.values()) // 1024} KiB"),
+        ("frames of a step, Game Boy", f"{MAX_FRAMES:,}; with `audio=True` {MAX_AUDIO_FRAMES}"),
+        ("frames of an observation (`stack_k`)", f"{MAX_STACK}"),
+        ("actions, Game Boy", f"{MAX_CHORDS}: every set of the eight buttons"),
+        ("reward terms of a RAM map", f"{MAX_REWARDS}"),
+        ("events of a RAM map", f"{8 * MAX_EVENT_BYTES:,}"),
+        ("characters of an expression", f"{MAX_LENGTH:,}"),
+    )
+    return "\n".join(["| what | at most |", "|---|---|", *(f"| {a} | {b} |" for a, b in rows)])
+
+
+def lanes() -> str:
+    """Return the bytes of a lane of every id as a Markdown table."""
+    lines = ["| id | state, bytes | observation, bytes | 4,096 lanes |", "|---|---|---|---|"]
+    for name, game in games():
+        spec = game.spec
+        state = spec.state_dtype.itemsize
+        obs = spec.num_agents * spec.obs_dtype.itemsize * math.prod(spec.obs_shape)
+        whole = 4096 * (state + obs) / 2**20
+        lines.append(f"| `{name}` | {state:,} | {obs:,} | {whole:,.0f} MiB |")
+    return "\n".join(lines)
+
+
+def games() -> list[tuple[str, Game]]:
+    """Return every id with its game by default."""
+    return [(short_id(name), fastenv.make_game(name)) for name in fastenv.list_envs()]
+
+
+def _is_taken(env_id: str, **options: int) -> bool:
+    try:
+        fastenv.make_game(env_id, **options)
+    except fastenv.ConfigError:
+        return False
+    return True
+
+
 def tables() -> dict[str, dict[str, str]]:
     """Return page -> mark -> table."""
     skullking = {f"layout_table({tier.name})": layout_table(tier) for tier in Tier}
@@ -88,6 +147,7 @@ def tables() -> dict[str, dict[str, str]]:
         "skullking.md": skullking,
         "prospector.md": {"layout_table": prospector_table()},
         "drmario.md": drmario,
+        "explanation/limits.md": {"counts": counts(), "lanes": lanes()},
         "reference/studio.md": {"messages": studio_messages(), "bars": studio_bars()},
     }
 

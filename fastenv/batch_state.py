@@ -229,6 +229,15 @@ class BatchState:
         ------
         StateError
             Wrong dtype or count, or a row that no game can be in. Nothing has changed.
+
+        Examples
+        --------
+        >>> import fastenv
+        >>> engine = fastenv.make_engine("Prospector-v0", 2)
+        >>> engine.reset_many(seeds=0)
+        >>> engine.set_states(engine.get_states(1), idx=0)  # lane 0 is a copy of lane 1
+        >>> bool((engine.obs[0] == engine.obs[1]).all())
+        True
         """
         trusted = checks.as_bool("trusted", trusted)
         lanes = self.lanes(idx)
@@ -279,6 +288,14 @@ class BatchState:
             Its new value, the same for all given lanes.
         idx : int, sequence of int or bool mask, optional
             Which lanes; default all.
+
+        Examples
+        --------
+        >>> import fastenv
+        >>> engine = fastenv.make_engine("SkullKingWorker-v0", 2)
+        >>> engine.configure("opponents", "rule_hard", idx=1)
+        >>> engine.get_knob("opponents", idx=1)
+        [['rule_hard', 'rule_hard', 'rule_hard']]
         """
         checks.check_name("knob", name)
         lanes = self.lanes(idx)

@@ -19,6 +19,8 @@ from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
+from tests import prose
+from tests.needs import HAS_CORE
 from tools.figures import cards, records, speeds
 from tools.figures.headlines import headlines, own_figures
 from tools.figures.records import newest
@@ -36,6 +38,10 @@ GAMES = {
     name: (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("skullking.md", "prospector.md")
 }
+AGREED = [
+    *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
+    *("End of an episode", "Illegal actions", "Arguments"),
+]
 PRETRAINED = [f"pretrained/{name}/README.md" for name in cards.AGENTS]
 ENVS = [name.rpartition("/")[2] for name in fastenv.list_envs()]
 SKULL_KING = GAMES["skullking.md"]
@@ -68,11 +74,15 @@ def test_observation_tables_are_those_of_the_layout(page: str) -> None:
 @pytest.mark.parametrize("page", GAMES)
 def test_sections_of_the_environments_come_in_the_agreed_order(page: str) -> None:
     headings = re.findall(r"^## (\D.*)$", GAMES[page], flags=re.MULTILINE)
-    agreed = [
-        *("Description", "Action space", "Observation space", "Rewards", "Starting state"),
-        *("End of an episode", "Illegal actions", "Arguments", "Version history"),
-    ]
+    agreed = [*AGREED, "Version history"]
     assert [heading for heading in headings if heading in agreed] == agreed
+
+
+@pytest.mark.parametrize("page", ["drmario.md", "gameboy.md"])
+def test_rule_books_begin_with_what_an_agent_sees_and_does(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8").partition("\n## 1 ")[0]
+    headings = re.findall(r"^###? (.*)$", text, flags=re.MULTILINE)
+    assert [heading for heading in headings if heading in AGREED] == AGREED
 
 
 def test_every_option_is_documented_with_its_default() -> None:
@@ -170,7 +180,7 @@ def test_lines_of_the_readme_run(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_readme_is_read_in_a_minute() -> None:
     """The first figure and the first code stand on the first screen, and the whole on a few."""
-    assert len(README.split()) <= 900
+    assert len(prose.words(README)) <= 900
     begin = " ".join(README.split()[:150])
     assert "<!-- first:end -->" in begin
     assert "```python import fastenv" in begin
@@ -181,10 +191,11 @@ def test_readme_shows_a_film_that_is_small() -> None:
     assert (ROOT / film).stat().st_size < 3_000_000
 
 
-def test_pictures_of_the_readme_are_there() -> None:
-    found = re.findall(r'<img src="([^"]+)"', README)
-    assert len(found) == 4
-    assert [name for name in found if not (ROOT / name).exists()] == []
+def test_readme_lists_every_environment_with_its_sizes() -> None:
+    listed = [row[0] for row in rows(README) if row[0].startswith("[`")]
+    assert [re.findall(r"`([\w-]+)`", cell)[0] for cell in listed] == ENVS
+    assert "| [`SkullKingFlat-v0`](docs/skullking.md) | 2\u20138 | float32 190 | 11 |" in README
+    assert "| [`DrMarioVersus-v0`](docs/drmario.md) | 2 | planes: float32 20\u00d7" in README
 
 
 def test_readme_names_the_two_commands_and_the_place_of_the_figures() -> None:

@@ -15,7 +15,10 @@ pytest.importorskip("pettingzoo")
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "howto"
 # Page -> how many examples it has.
-ADAPTERS = {"gymnasium": 2, "sb3": 2, "pettingzoo": 2, "torch": 2, "cleanrl": 2}
+ADAPTERS = {
+    **{"gymnasium": 2, "sb3": 2, "pettingzoo": 2, "torch": 2, "cleanrl": 2},
+    **{"migration": 5, "performance": 2},
+}
 GAMES = {"drmario_reader": 1, "train_gameboy": 1}
 # Tested where agents and RAM maps are, and below.
 ELSEWHERE = {"agents": 3, "torchrl": 4, "own_game_ram": 7}

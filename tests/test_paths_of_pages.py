@@ -104,7 +104,7 @@ def tree_of(text: str) -> list[str]:
 
 
 DESIGN = (ROOT / "docs" / "explanation" / "design.md").read_text(encoding="utf-8")
-TREE = tree_of(DESIGN.split("\n## Where things are\n")[1].split("```")[1])
+TREE = tree_of(DESIGN.split("\n## Repository layout\n")[1].split("```")[1])
 
 
 def test_the_tree_names_what_there_is_and_each_once() -> None:

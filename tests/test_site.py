@@ -1,5 +1,6 @@
 """The site: its links, its pages of the command line, its gallery and its list of public names."""
 
+import argparse
 import json
 import re
 from pathlib import Path, PurePosixPath
@@ -9,7 +10,7 @@ import pytest
 import fastenv
 from fastenv.registry import short_id
 from tools.site import commands, history, outside
-from tools.site.pages import CODE, FRONT_MATTER, ROOT, Site, with_one_title
+from tools.site.pages import CODE, CUT, FRONT_MATTER, ROOT, Site, sections, with_one_title
 from training import __main__ as training
 
 SITE = Site()
@@ -78,6 +79,41 @@ def test_links_hold_on_the_site(written: str, read: str) -> None:
     assert SITE.linked(written, PAGE) == read
 
 
+@pytest.mark.parametrize(
+    ("page", "written", "read"),
+    [
+        ("docs/howto/sb3.md", "../gameboy.md#84-writes-within-a-line", "../{8-display}"),
+        ("docs/howto/sb3.md", "../gameboy.md", "../gameboy.md"),
+        ("docs/gameboy.md", "#84-writes-within-a-line", "{8-display}"),
+        ("docs/gameboy.md", "#none", "#none"),
+        ("docs/lantern_walk.md", "gameboy.md#none", "gameboy.md#none"),  # the build says so
+    ],
+)
+def test_links_find_the_section_of_a_page_that_is_cut(page: str, written: str, read: str) -> None:
+    read = read.format(**{"8-display": "gameboy-8-display.md#84-writes-within-a-line"})
+    assert SITE.linked(f"[a]({written})", PurePosixPath(page)) == f"[a]({read})"
+
+
+@pytest.mark.parametrize("page", CUT, ids=str)
+def test_a_page_that_is_cut_keeps_all_its_text(page: PurePosixPath) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    parts = SITE.cut(text, page)
+    first = parts.pop(page.relative_to("docs") if page.parts[0] == "docs" else page)
+    assert len(parts) == len(re.findall(r"^## ", CODE.sub("", text), re.MULTILINE)) >= 5
+    assert all(part.startswith("# ") for part in parts.values())
+    assert re.findall(r"^[\w.-]+$", first.partition("{toctree}")[2], re.MULTILINE) == [
+        part.stem for part in parts
+    ]
+    whole = first.partition("```{toctree}")[0] + "".join(parts.values())
+    assert re.sub("^#+", "#", whole, flags=re.M) == re.sub("^#+", "#", text, flags=re.M)
+
+
+def test_code_of_a_page_that_is_cut_is_no_heading() -> None:
+    text = "# A\n\n## B `c`\n\n```\n## code\n```\n\n### C\n"
+    read = "# B `c`\n\n```\n## code\n```\n\n## C\n"
+    assert sections(text) == ("# A\n\n", {"b-c": read})
+
+
 def test_links_of_the_readme_hold_on_the_site() -> None:
     readme = PurePosixPath("README.md")
     written = '[a](docs/gallery.md) [b](RUNS.md) <img alt="" src="docs/games.png">'
@@ -114,9 +150,27 @@ def test_every_command_and_option_has_its_place() -> None:
         page = pages[f"training-{command}"]
         for words in (command, *(f"{command} {part}" for part in training.parts_of(command))):
             assert f".. program:: python -m training {words}\n" in page
-    assert ".. option:: --total-steps N\n" in pages["training-train"]
+    assert "   * - .. option:: --total-steps N\n\n     -" in pages["training-train"]
     assert ".. option:: --env ENV\n" in pages["fastenv-bench"]
     assert [name for name, page in pages.items() if str(ROOT) in page or "  \n" in page] == []
+
+
+def test_options_stand_in_tables_with_default_and_meaning() -> None:
+    parser = argparse.ArgumentParser(prog="python -m x", description="Do it.")
+    parser.add_argument("file", help="to read")
+    parser.add_argument("--count", type=int, default=3, metavar="N", help="how many")
+    parser.add_argument("--secret", help=argparse.SUPPRESS)
+    text = "".join(commands.section(parser, 0))
+    rows = re.findall(r"^   \* - \.\. option:: (.*)\n\n     -(.*)\n     -(.*)$", text, re.MULTILINE)
+    assert rows == [("file", "", " To read."), ("--count N", " 3", " How many.")]
+
+
+def test_the_page_of_the_command_line_lists_every_command() -> None:
+    text = (ROOT / "docs" / "reference" / "cli.md").read_text(encoding="utf-8")
+    linked = re.findall(
+        r"^\| \[`[\w-]+`\]\(cli/([\w-]+)\.rst\) \| \S", commands.contents(text), re.M
+    )
+    assert sorted(linked) == sorted(commands.pages())
 
 
 def test_every_id_is_in_the_gallery_with_its_picture() -> None:

@@ -52,15 +52,14 @@ def skull_king() -> list[float]:
 def main() -> None:
     """Measure both and write the record; with ``--hearts`` print one of them."""
     parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("--python", help="of an environment with open_spiel")
-    parse.add_argument("--hearts", action="store_true", help="print that part alone")
+    part = parse.add_mutually_exclusive_group(required=True)
+    part.add_argument("--python", help="of an environment with open_spiel==2.0.2")
+    part.add_argument("--hearts", action="store_true", help="print that part alone")
     parse.add_argument("--out", type=Path, default=RECORD)
     args = parse.parse_args()
     if args.hearts:
         print(json.dumps(hearts()))
         return
-    if args.python is None:
-        parse.error("--python is needed: an environment with open_spiel==2.0.2")
     from training.run import files, machine
 
     command = [args.python, __file__, "--hearts"]

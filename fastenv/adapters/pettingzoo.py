@@ -538,6 +538,17 @@ def aec_env(
     ------
     ConfigError
         A game for one player, an unknown option or a value that is not allowed.
+
+    Examples
+    --------
+    >>> env = aec_env("SkullKingFlat-v0", num_players=3, schedule=(1,))
+    >>> env.reset(seed=0)
+    >>> for agent in env.agent_iter():
+    ...     seen, reward, terminated, truncated, info = env.last()
+    ...     over = terminated or truncated
+    ...     env.step(None if over else int(seen["action_mask"].argmax()))
+    >>> env.agents
+    []
     """
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
     return GameAECEnv(_made(game, config), render_mode=render_mode, **flags)
@@ -563,6 +574,15 @@ def parallel_env(
     ------
     ConfigError
         See :func:`aec_env`.
+
+    Examples
+    --------
+    >>> env = parallel_env("DrMarioVersus-v0", level=0)
+    >>> seen, infos = env.reset(seed=0)
+    >>> actions = {agent: int(seen[agent]["action_mask"].argmax()) for agent in env.agents}
+    >>> seen, rewards, terminated, truncated, infos = env.step(actions)
+    >>> rewards
+    {'player_0': 0.0, 'player_1': 0.0}
     """
     flags: dict[str, Any] = {"backend": backend, "use_numba": use_numba, "use_cython": use_cython}
     return GameParallelEnv(_made(game, config), render_mode=render_mode, **flags)

@@ -377,6 +377,16 @@ def make_sb3_vec_env(
     **config
         Options of the game, and in one of several agents ``agent_seat``: the seat that is shown,
         0 unless another is named, or ``"rotate"``.
+
+    Examples
+    --------
+    >>> venv = make_sb3_vec_env("SkullKingWorker-v0", num_envs=4, seed=0)
+    >>> venv.reset().shape
+    (4, 203)
+    >>> masks = venv.env_method("action_masks")
+    >>> obs, rewards, dones, infos = venv.step([int(mask.argmax()) for mask in masks])
+    >>> obs.shape, dones.tolist()
+    ((4, 203), [False, False, False, False])
     """
     venv: VecEnv
     if str(backend) == "reference":

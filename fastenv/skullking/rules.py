@@ -55,6 +55,7 @@ class Captures(NamedTuple):
 
 
 CAPTURE_POINTS = Captures(fourteens=10, trump_fourteen=20, mermaids=20, pirates=30, king=40)
+ALLIANCE_POINTS = 20  # to each of the two
 
 
 class Trick(NamedTuple):
@@ -320,7 +321,7 @@ def score_round(
         With ``Scoring.RASCAL_CANNON``: the player chose the cannonball.
     """
     points, paid = score_bid(bid, won, cards, bonus, scoring, cannonball)
-    return RoundScore(points + 20 * alliances + (bet if won == bid else -bet), paid)
+    return RoundScore(points + ALLIANCE_POINTS * alliances + (bet if won == bid else -bet), paid)
 
 
 # -- estimate of a hand (docs/skullking.md, 10.2) -----------------------------------------------

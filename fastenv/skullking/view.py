@@ -14,6 +14,7 @@ import numpy as np
 
 from fastenv.skullking import tables as t
 from fastenv.skullking.rules import (
+    ALLIANCE_POINTS,
     FREE,
     OPEN,
     Play,
@@ -298,11 +299,10 @@ def _news(row: Any, rules: Any) -> list[str]:
     elif row["ev_trick"]:
         news.append("You won the trick." if row["ev_trick"] == 1 else "You did not win the trick.")
     if row["ev_round"]:
-        extras = [
-            f"{text} {row[field]}"
-            for field, text in (("ev_bonus", "bonus"), ("ev_alliances", "alliances"))
-            if row[field]
-        ]
+        extras = [f"bonus {row['ev_bonus']}"] if row["ev_bonus"] else []
+        if allied := int(row["ev_alliances"]):
+            points = ALLIANCE_POINTS * allied
+            extras.append(f"alliance {points}" if allied == 1 else f"{allied} alliances {points}")
         extras += [f"bet {row['ev_bet']}"] if row["ev_bet"] else []
         news.append(
             f"Round {row['ev_round']}: bid {row['ev_bid']}, won {row['ev_won']}, "

@@ -13,7 +13,7 @@ import fastenv.skullking
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.render import card_name, render_ansi, render_rgb
-from fastenv.skullking.rules import Play
+from fastenv.skullking.rules import Play, score_round
 from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import table_view
 from tests.skullking.states import rows_of
@@ -178,6 +178,26 @@ def test_text_reports_a_round_and_an_illegal_action() -> None:
         game.step(game.legal_actions()[0])
     text = render_ansi(rows_of(game)[0], rules)
     assert f"Round 1: bid {game.ev_bid}, won {game.ev_won}, {game.ev_points:+d} points" in text
+
+
+@pytest.mark.parametrize(
+    ("alliances", "bonus", "said"),
+    [(0, 0, "+20 points."), (1, 30, "(bonus 30, alliance 20)"), (2, 0, "(2 alliances 40)")],
+)
+def test_text_of_a_round_has_the_points_of_its_alliances(
+    alliances: int, bonus: int, said: str
+) -> None:
+    """The extras that are named and the points of the bid are the points of the round."""
+    game, _, rules = first(Phase.BID, tier="flat")
+    row = rows_of(game)[0]
+    points = score_round(1, 1, 1, bonus, alliances).points
+    event = {"round": 1, "bid": 1, "won": 1, "bonus": bonus, "points": points}
+    for name, value in (event | {"alliances": alliances}).items():
+        row[f"ev_{name}"] = value
+    (line,) = (line for line in render_ansi(row, rules).splitlines() if "Round 1:" in line)
+    assert said in line
+    named = sum(map(int, re.findall(r"(?:bonus|alliances?) (\d+)", line)))
+    assert f"{20 + named:+d} points" in line
 
 
 def test_color_can_be_left_out() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.figures.drmario import played_through
 from tools.figures.drmario_bots import LEARNT, OTHER
 from tools.figures.records import RECORDS, ROOT, Record, newest
 from training.policies import card
@@ -91,10 +92,11 @@ def _reader() -> Iterator[Result]:
     record = newest("drmario-reader-frames.json")
     read = {f"{name} right": part["share"] for name, part in record.head["read"].items()}
     yield _result("DrMarioPlacement-v0", "frames of random cameras", read, record)
-    for who in ("greedy", "agent"):
-        record = newest(f"drmario-reader-play-{who}.json")
+    for name in ("greedy", "agent"):
+        record = newest(f"drmario-reader-play-{name}.json")
         values = _chosen(record.head["players"]["pixels"], ("clear", "frames_to_clear"))
-        where = f"level {record.head['level']}, {record.head['who']} plays through it"
+        who = played_through(record.head).replace("`", "")
+        where = f"level {record.head['level']}, {who} plays through it"
         yield _result("DrMarioPlacement-v0", where, values, record)
 
 

@@ -138,7 +138,7 @@ def through_frames() -> str:
         record = Record(path)
         sources.append(record.source)
         name = [
-            f"`{record.head['who']}`, level {record.head['level']}",
+            f"{played_through(record.head)}, level {record.head['level']}",
             f"{record.head['episodes']:,}",
         ]
         for sees, found in record.head["players"].items():
@@ -148,6 +148,17 @@ def through_frames() -> str:
             name = ["", ""]
     heads = ("who plays", "episodes", "sees", "cleared", "frames to clear", "refused")
     return f"{table(heads, made)}\n\n{', '.join(sources)}."
+
+
+def played_through(head: Row) -> str:
+    """Return who played through the camera; of a network that was replaced, which one it was."""
+    who = str(head["who"])
+    if who == "pretrained/drmario" and head["git_rev"].startswith(_OF_PPO):
+        return f"the PPO agent level5-1 (`{who}` at {_OF_PPO})"
+    return f"`{who}`"
+
+
+_OF_PPO = "8badc06"  # the commit of the record of that agent
 
 
 def look_ahead(name: str = "drmario-lookahead.json") -> str:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from tools.figures.records import (
     RECORDS,
     Record,
+    Row,
     clock,
     interval,
     newest,
@@ -29,7 +30,7 @@ def game_boy_agents(runs: str, where: str = "") -> str:
         Part of their evaluations: ``beginning``, or empty for states that no training has seen.
     """
     record, made, shares = newest("gameboy-learning.json"), [], ["reached"]
-    revisions: set[str] = set()
+    used: list[Row] = []
     for name, run in record.head["runs"].items():
         if not name.startswith(runs):
             continue
@@ -41,10 +42,11 @@ def game_boy_agents(runs: str, where: str = "") -> str:
             cells += [player, *(interval(means[x], 1, 100, " %") for x in shares)]
             cells += [interval(means["items"], 1)] if "items" in means else []
             made.append([*cells, interval(means["steps"], 0)])
-        revisions.add(run["git_rev"][:7])
+        used.append(run)
     heads = ("run", "decisions", "of a core", "who plays", *(_SHARES[x] for x in shares))
     more = ("candles",) if len(shares) > 1 else ()
-    source = f"`benchmarks/{record.path.name}` at {', '.join(sorted(revisions))}"
+    evaluated = dict.fromkeys(run["evaluation"]["git_rev"][:7] for run in used)
+    source = f"{trained_at(record, used)}, evaluated at {' and '.join(evaluated)}"
     return f"{table((*heads, *more, 'steps'), made)}\n\n{source}."
 
 

@@ -1,7 +1,8 @@
 """Write the pages of the command line from the parsers of its commands.
 
 Each command of ``python -m fastenv`` and ``python -m training`` has a page in reStructuredText,
-where Sphinx knows programs and options: they are found by the search and can be linked.
+where Sphinx knows programs and options: they are found by the search and can be linked. Options
+stand in a table. The page of the command line gets a table of the commands.
 """
 
 from __future__ import annotations
@@ -74,9 +75,7 @@ def section(parser: argparse.ArgumentParser, depth: int) -> Iterator[str]:
     yield f"{title}\n{UNDERLINES[depth] * len(title)}\n\n"
     yield f"{escaped(parser.description or '')}\n\n"
     yield f"{block('text', usage(parser))}.. program:: {parser.prog}\n\n"
-    for action in parser._actions:
-        if action.help != argparse.SUPPRESS and action.dest != "help":
-            yield from option(parser, action)
+    yield from table(parser)
     examples = re.findall(r"^example: (.*)$", parser.epilog or "", flags=re.MULTILINE)
     if examples:
         yield f"Example:\n\n{block('bash', examples[0])}"
@@ -96,14 +95,32 @@ def usage(parser: argparse.ArgumentParser) -> str:
             os.environ["COLUMNS"] = before
 
 
-def option(parser: argparse.ArgumentParser, action: argparse.Action) -> Iterator[str]:
-    """Yield what a page says of an option or argument."""
-    if isinstance(action, argparse._SubParsersAction):
+def table(parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the table of a command's options and arguments."""
+    shown_ones = [
+        action
+        for action in parser._actions
+        if action.help != argparse.SUPPRESS
+        and action.dest != "help"
+        and not isinstance(action, argparse._SubParsersAction)
+    ]
+    if not shown_ones:
         return
+    yield ".. list-table::\n   :class: options\n   :widths: 30 15 55\n   :header-rows: 1\n\n"
+    yield "   * - option\n     - default\n     - meaning\n"
+    for action in shown_ones:
+        name, default, meaning = option(parser, action)
+        yield f"   * - .. option:: {name}\n\n     - {default}\n     - {meaning}\n".replace(
+            " \n", "\n"
+        )
+    yield "\n"
+
+
+def option(parser: argparse.ArgumentParser, action: argparse.Action) -> tuple[str, str, str]:
+    """Return what a page says of an option or argument: its names, its default, its meaning."""
     formatter = parser._get_formatter()
     value = "" if action.nargs == 0 else f" {formatter._format_args(action, word(action))}"
     names = [f"{name}{value}" for name in action.option_strings] or [word(action)]
-    yield f".. option:: {', '.join(names)}\n\n"
     said = [formatter._expand_help(action)] if action.help else []
     if action.choices is not None and action.metavar is not None:
         said.append(f"One of {', '.join(map(str, action.choices))}.")
@@ -111,12 +128,10 @@ def option(parser: argparse.ArgumentParser, action: argparse.Action) -> Iterator
         said.append("Required.")
     if isinstance(action, argparse._AppendAction) and "repeatable" not in (action.help or ""):
         said.append("Can be given more than once.")
-    if action.option_strings and "default" not in (action.help or ""):
-        said += [f"Default: {shown(action.default)}."] if has_default(action) else []
+    default = shown(action.default) if action.option_strings and has_default(action) else ""
     sentences = [text[:1].upper() + text[1:] for text in said]
     whole = " ".join(text if text.endswith((".", "?")) else f"{text}." for text in sentences)
-    if whole:
-        yield f"   {escaped(whole)}\n\n"
+    return ", ".join(names), escaped(default), escaped(whole)
 
 
 def word(action: argparse.Action) -> str:
@@ -152,8 +167,26 @@ def block(language: str, text: str) -> str:
     return f".. code-block:: {language}\n\n{lines}\n\n"
 
 
+def contents(text: str) -> str:
+    """Return the page of the command line with its tables of commands, at their marks."""
+    lists = {"fastenv": dict(of_fastenv())}
+    commands = (*training.COMMANDS, *training.applications())
+    lists["training"] = {command: of_training(command) for command in commands}
+    for program, found in lists.items():
+        rows = []
+        for name, each in found.items():
+            said = " ".join((each.description or "").split()).replace("|", r"\|")
+            rows.append(f"| [`{name}`](cli/{program}-{name}.rst) | {said} |")
+        mark = f"<!-- commands of {program} -->"
+        assert mark in text, f"no place for the commands of {program}"
+        text = text.replace(mark, "\n".join(["| command | what it does |", "|---|---|", *rows]))
+    return text
+
+
 def write(folder: Path) -> None:
-    """Write the pages into a folder."""
+    """Write the pages into a folder, and the tables of commands into the page above it."""
+    page = folder.with_suffix(".md")
+    page.write_text(contents(page.read_text(encoding="utf-8")), encoding="utf-8")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / f"{name}.rst").write_text(text, encoding="utf-8")

@@ -4,6 +4,9 @@ Sphinx reads one folder. The site has the folders of ``docs/`` at its root, and 
 pages that lie elsewhere: those of the repository's root, the notebooks and the model cards. So
 links are written anew, and those to files that are no pages lead to the repository's URL. Where
 there is none, they become text.
+
+Two long pages are cut at their headings of the second level: each section has a page on the site,
+and links to a heading lead to the page that has it. The repository keeps one file.
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("*.md", "docs/**/*.md", "docs/**/*.rst", "notebooks/*.ipynb", "pretrained/*/README.md")
 PICTURES = tuple(f"docs/**/*.{kind}" for kind in ("gif", "jpg", "mp4", "png", "svg", "webp"))
+CUT = (PurePosixPath("RUNS.md"), PurePosixPath("docs/gameboy.md"))  # into a page a section
 OWN_OF_SPHINX = ("docs/_static/", "docs/_templates/")  # read where they are
 
 # Code is shown as it is, whatever it looks like: blocks first, then what stands in a line.
@@ -28,6 +32,7 @@ LINK = re.compile(
 )
 ATTRIBUTE = re.compile(r'(?<=\s)(src|href)="([^"]+)"')
 ELSEWHERE = re.compile(r"[a-z][a-z+.-]*:|#|//")  # another site, or this very page
+HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
 
 
@@ -43,6 +48,11 @@ def files(patterns: tuple[str, ...]) -> Iterator[PurePosixPath]:
 def placed(path: PurePosixPath) -> PurePosixPath:
     """Return where a file of the repository lies on the site."""
     return PurePosixPath(*path.parts[1:]) if path.parts[0] == "docs" else path
+
+
+def part_of(page: PurePosixPath, anchor: str) -> PurePosixPath:
+    """Return where a section of a page that is cut lies on the site."""
+    return placed(page).with_stem(f"{page.stem}-{anchor}")
 
 
 def without_code(text: str) -> tuple[str, list[str]]:
@@ -70,6 +80,24 @@ def with_one_title(text: str) -> str:
     return with_code(text, kept)
 
 
+def anchor_of(heading: str) -> str:
+    """Return the anchor of a heading, as GitHub and MyST make it."""
+    shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+    return re.sub(r"[^\w\- ]", "", shown.strip().lower()).replace(" ", "-")
+
+
+def sections(text: str) -> tuple[str, dict[str, str]]:
+    """Return what stands before the first section of a page, and the sections by their anchors.
+
+    Headings of a section are one level higher than on the page.
+    """
+    text, kept = without_code(text)
+    before, *parts = re.split(r"^(?=## )", text, flags=re.MULTILINE)
+    headings = [with_code(HEADING.findall(part)[0], kept) for part in parts]
+    raised = [with_code(re.sub(r"^#", "", part, flags=re.MULTILINE), kept) for part in parts]
+    return with_code(before, kept), dict(zip(map(anchor_of, headings), raised, strict=True))
+
+
 class Site:
     """Which files the site has, and where links to others lead.
 
@@ -84,15 +112,29 @@ class Site:
         self.url = url.rstrip("/")
         self.pages = set(files(PAGES))
         self.files = self.pages | set(files(PICTURES))
+        self.parts = {page: dict(self.anchors_of_parts(page)) for page in CUT}
+
+    @staticmethod
+    def anchors_of_parts(page: PurePosixPath) -> Iterator[tuple[str, PurePosixPath]]:
+        """Yield the anchors of a page that is cut, each with the page of the site that has it."""
+        _, found = sections((ROOT / page).read_text(encoding="utf-8"))
+        for name, text in found.items():
+            text, kept = without_code(text)
+            for heading in HEADING.findall(text):
+                yield anchor_of(with_code(heading, kept)), part_of(page, name)
 
     def target(self, link: str, page: PurePosixPath) -> str | None:
         """Return what a link of a page becomes, or None if it leads nowhere on the web.
 
         A link to what does not exist stays as it is: the build finds it.
         """
+        path, hash_sign, anchor = link.partition("#")
+        cut = page if not path else PurePosixPath(os.path.normpath(page.parent / path))
+        if anchor in self.parts.get(cut, ()):
+            link = os.path.relpath(self.parts[cut][anchor], placed(page).parent)
+            return f"{link}#{anchor}"
         if ELSEWHERE.match(link):
             return link
-        path, hash_sign, anchor = link.partition("#")
         found = PurePosixPath(os.path.normpath(page.parent / path))
         for wanted in (found, found / "README.md"):
             if wanted in self.files:
@@ -123,6 +165,17 @@ class Site:
         """Return a page in Markdown as it stands on the site."""
         text = with_one_title(FRONT_MATTER.sub("", text))
         return self.with_contents(self.linked(text, page), page)
+
+    def cut(self, text: str, page: PurePosixPath) -> dict[PurePosixPath, str]:
+        """Return the pages of the site that a long page becomes: its beginning, and its sections.
+
+        The text has the links of the site already.
+        """
+        before, found = sections(text)
+        names = "\n".join(part_of(page, name).stem for name in found)
+        contents = f"```{{toctree}}\n:maxdepth: 2\n\n{names}\n```\n"
+        made = {part_of(page, name): part for name, part in found.items()}
+        return {placed(page): f"{before}{contents}", **made}
 
     def with_contents(self, text: str, page: PurePosixPath) -> str:
         """Return a page whose lists of contents have what there is.
@@ -167,7 +220,9 @@ class Site:
             to = folder / placed(path)
             to.parent.mkdir(parents=True, exist_ok=True)
             if path.suffix in readers:
-                text = (ROOT / path).read_text(encoding="utf-8")
-                to.write_text(readers[path.suffix](text, path), encoding="utf-8")
+                text = readers[path.suffix]((ROOT / path).read_text(encoding="utf-8"), path)
+                made = self.cut(text, path) if path in CUT else {placed(path): text}
+                for name, part in made.items():
+                    (folder / name).write_text(part, encoding="utf-8")
             else:
                 shutil.copyfile(ROOT / path, to)

@@ -43,6 +43,16 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
         If the checkpoint is damaged or of another environment.
     ConfigError
         If there is no such member, or no such environment any more.
+
+    Examples
+    --------
+    >>> import training
+    >>> policy = training.load_policy("pretrained/skullking")
+    >>> env = policy.make()
+    >>> obs, info = env.reset(seed=0)
+    >>> action, state = policy.act(obs, info["action_mask"])
+    >>> bool(info["action_mask"][action])
+    True
     """
     run, name = find(Path(path))
     trained = load(run, name, member)
