@@ -20,14 +20,14 @@ from fastenv.skullking.layout import INFO_COLUMNS, REWARD_COLUMNS
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import Phase
 from tests import prose
-from tests.needs import HAS_CORE
 from tools.figures import cards, records, speeds
-from tools.figures.headlines import headlines, own_figures
+from tools.figures.headlines import comparisons, headlines, own_figures, taken_at
 from tools.figures.records import newest
 from training.bench.suites import flags
 from training.bench.targets import unmeasured
 from training.policies import card
 from training.ppo.options import NativeRun, PPOConfig
+from training.run import machine
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.layers import merge_layers, parser
@@ -258,6 +258,7 @@ def test_tables_of_figures_follow_the_newest_clean_record(
     monkeypatch.setattr(records, "RECORDS", tmp_path)
     for rev, day, dirty, value in (("a", 1, False, 2.0), ("b", 3, True, 3.0), ("c", 2, False, 4.0)):
         head = {"git_rev": rev * 12, "created": f"2026-01-0{day}", "dirty": dirty, "load": 0.0}
+        head |= {"host": {"cpu_model": f"processor {rev}"}}
         row = {"kind": "bar", "what": "a ratio", "asked": "at least 3", "pass": value >= 3}
         row |= {"measured": value, "all": [value, value + 2, value + 1]}
         lines = [json.dumps(each) for each in ({**head, "load_after": 0.0}, row)]
@@ -265,6 +266,7 @@ def test_tables_of_figures_follow_the_newest_clean_record(
     text = speeds.bars("*-bars.jsonl")
     assert "| a ratio | at least 3 | 5.000 (4.000 to 6.000) | yes |" in text  # a median of turns
     assert "`benchmarks/c-bars.jsonl` at ccccccc" in text
+    assert text.endswith("on processor c: 1 of 1 reached.")
 
 
 def test_headlines_say_what_a_machine_could_not_measure(
@@ -280,7 +282,37 @@ def test_headlines_say_what_a_machine_could_not_measure(
     (tmp_path / "trainers.jsonl").write_text(text, encoding="utf-8")
     monkeypatch.setattr(records, "RECORDS", tmp_path)
     assert own_figures().count("| not measured: no bf16 here |") == 2
-    assert "; bf16: not measured: no bf16 here |" in headlines()
+    assert headlines().count("| not measured: no bf16 here |") == 1
+
+
+def test_rows_of_the_readme_are_of_one_run_or_it_says_which_are_not() -> None:
+    taken = {row.record.path.name: row.record for row in comparisons()}.values()
+    note = taken_at([*taken])
+    assert note in README
+    for record in taken:
+        assert f"`benchmarks/{record.path.name}`" in note
+        assert record.head["git_rev"][:7] in note
+        assert machine.describe(record.head["host"]) in note
+        assert str(record.head["load"]) in note
+    one, other = [*taken][:2]
+    assert taken_at([one, one]).startswith("Records: ")
+    assert "all at " in taken_at([one, one])
+    assert taken_at([one, other]).startswith("Records: ") == (
+        [one.head["git_rev"], machine.processor(one.head["host"])]
+        == [other.head["git_rev"], machine.processor(other.head["host"])]
+    )
+
+
+def test_rows_of_the_readme_compare_by_cpu_time() -> None:
+    """Speeds, their ratio and its range belong together; nothing else is a ratio."""
+    for row in comparisons():
+        assert not (row.times and row.why) or row.ours
+        if row.times:
+            found = statistics.median(row.ours) / statistics.median(row.theirs)
+            assert found == pytest.approx(statistics.median(row.times), rel=0.25), row.what
+        shown = "| ".join(row.cells())
+        assert shown in README.replace(" | ", "| ")
+        assert row.lanes[0].isdigit()
 
 
 def test_records_of_the_tables_name_what_they_were_taken_on() -> None:

@@ -1,9 +1,10 @@
-"""Time a search of OpenSpiel beside our rollouts: ``python -m tools.openspiel_speed --python P``.
+"""Time a search of OpenSpiel and our rollouts: ``python -m tools.openspiel_speed --python P``.
 
 P is the Python of an environment of its own with ``open_spiel==2.0.2``, which is no part of the
 project: there IS-MCTS plays Hearts with random rollouts, all in C++. Ours are rollouts of a round
-of ten of Skull King by ``heuristic``. The games differ: the two say what order of speed people are
-used to, not who plays better. Writes ``benchmarks/openspiel-hearts.json``.
+of ten of Skull King by ``heuristic``. The games differ, and theirs grows a tree while ours are bare
+rollouts without drawing worlds: the two say what order of speed people are used to, and compare no
+search with a search. Writes ``benchmarks/openspiel-hearts.json``.
 """
 
 from __future__ import annotations

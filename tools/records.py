@@ -53,12 +53,14 @@ class Speed:
 
 _BENCH = "training benchmark --record --only"
 _PROFILE = "training benchmark profile --record --modes env_only,trainer,breakdown --seconds 1"
-_SIDE_BY_SIDE = "training benchmark vectorised --record --num-envs 1 2 4 8 16 32 64 --env"
+_SIDE_BY_SIDE = (
+    "training benchmark vectorised --record --repeats 9 --num-envs 1 2 4 8 16 32 64 --env"
+)
 SPEEDS = (
     Speed("bars.jsonl", f"{_BENCH} bars --short --repeats 7", 7),
     Speed("bars-gameboy.jsonl", f"{_BENCH} bars --game gameboy --short --repeats 3", 3),
     *(
-        Speed(f"vectorised-{env}.json", f"{_SIDE_BY_SIDE} {env}", 1)
+        Speed(f"vectorised-{env}.json", f"{_SIDE_BY_SIDE} {env}", 2)
         for env in ("DrMarioPlacement-v0", "DrMarioFrame-v0")
     ),
     Speed("trainers.jsonl", f"{_BENCH} trainers --repeats 9 --seconds 0.1", 1),

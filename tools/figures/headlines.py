@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tools.figures.learning import last_of
 from tools.figures.records import (
@@ -19,69 +21,158 @@ from tools.figures.records import (
     table,
 )
 from tools.figures.speeds import OF_STOCK
+from training.run import machine
 
 
 def first_figure() -> str:
     """Return the sentence of the README with the first figures."""
-    steps = middle(newest("bars.jsonl").bar(_SPEEDS[_WORKER]))
+    bars = newest(_BARS)
+    steps, over = middle(bars.bar(_SPEEDS[_WORKER])), middle(bars.bar(_OVER[0]))
+    times = statistics.median(_beside_gymnasium("sync").times)
+    part = 100 * middle(bars.bar(_STOCK_BARS["Skull King Worker"]))
     return (
         f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, moves "
-        f"of the bots included. Dr. Mario steps **{_vectorised('sync')[2]:.0f} times as fast** as "
-        "in Gymnasium's `SyncVectorEnv`."
+        f"of the bots included: {over:.0f} times the plain Python. Dr. Mario steps "
+        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`. When Stable-Baselines3 "
+        f"trains, the environment takes {part:.0f} % of the time."
     )
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A row of the README: fastenv and something else at the same work, by CPU time.
+
+    Parameters
+    ----------
+    what : str
+        Beside which fastenv is measured.
+    work : str
+    lanes : str
+        Of both, or of each.
+    ours, theirs : sequence of float
+        Decisions or frames a CPU second, of each repeat; empty where they were not measured.
+    times : sequence of float
+        Ours over theirs, of each turn or of the medians.
+    record : Record
+    why : str
+        Why something was not measured.
+    """
+
+    what: str
+    work: str
+    lanes: str
+    ours: Sequence[float]
+    theirs: Sequence[float]
+    times: Sequence[float]
+    record: Record
+    why: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of the row."""
+        speeds = [_thousands(every) for every in (self.ours, self.theirs)]
+        times = spread(statistics.median(self.times), self.times, _short) if self.times else ""
+        times = times if len(self.times) != 1 else _short(self.times[0])
+        measured = times or f"not measured: {self.why}"
+        return (self.what, self.work, self.lanes, *speeds, measured)
 
 
 def headlines() -> str:
-    """Return the table of the README: fastenv beside what people use."""
-    made = [_beside_gymnasium(way) for way in _GYMNASIUM]
-    made += [_beside_pyboy(), _beside_stock(), _beside_open_spiel(), _beside_bots()]
-    heads = ("beside", "compared", "measured", "command")
-    records = (_VECTORISED, _PYBOY, _STOCK, _OPEN_SPIEL, _CHAMPION)
-    named = ", ".join(f"`benchmarks/{newest(record).path.name}`" for record in records)
-    load = newest(_VECTORISED).head["load"]
-    return f"{table(heads, made)}\n\nRecords: {named}. The first ran at a load of {load}."
+    """Return the tables of the README: fastenv beside what people use, and the parts of trainings.
 
-
-_VECTORISED, _PYBOY = "vectorised-DrMarioPlacement-v0.json", "bars-gameboy.jsonl"
-_STOCK, _OPEN_SPIEL, _CHAMPION = (
-    *("trainers.jsonl", "openspiel-hearts.json"),
-    "champion-*-seeds.json",
-)
-_GYMNASIUM = {"sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
-_LANES = 64
-
-
-def _vectorised(way: str) -> tuple[float, float, float]:
-    """Return decisions a second of the engine and of another way, and their ratio.
-
-    By the clock: the processes of ``AsyncVectorEnv`` take CPU time that the record does not have.
+    Each column has one unit. The rows are of one commit and machine, or the note says which is of
+    which.
     """
-    rows = {
-        row["vectorisation"]: row["dps_total"]
-        for row in newest(_VECTORISED).head["rows"]
-        if row["num_envs"] == _LANES
-    }
-    return rows["engine"], rows[way], rows["engine"] / rows[way]
-
-
-def _beside_gymnasium(way: str) -> tuple[str, ...]:
-    ours, theirs, times = _vectorised(way)
+    rows = comparisons()
+    bars = newest(_BARS)
+    made = [row.cells() for row in rows]
+    heads = ("beside", "work", "lanes", "fastenv", "theirs", "times")
+    parts = [(game, share(bars.bar(bar))) for game, bar in _STOCK_BARS.items()]
+    shares = table(("trained by stock `MaskablePPO`", "share of the environment"), parts)
+    taken = list({row.record.path: row.record for row in rows}.values())
     return (
-        f"Gymnasium {_GYMNASIUM[way]}",
-        f"{_LANES} games of Dr. Mario, decisions a second" if way == "sync" else "the same",
-        f"{times:.1f} times: {ours / 1e3:,.0f} k to {theirs / 1e3:,.1f} k",
-        f"`python -m training benchmark vectorised --num-envs {_LANES}`",
+        f"{table(heads, made)}\n\n{shares}\n\nSpeeds are decisions or frames a CPU second, of all "
+        "processes together: the median, with the lowest and the highest repeat. PyBoy 2.9 has a "
+        f"fast mode, which is not measured. {taken_at(taken)}\n\n{_beside_bots()}"
     )
 
 
-def _beside_pyboy() -> tuple[str, ...]:
+def comparisons() -> list[Beside]:
+    """Return the rows of the README's table."""
+    return [
+        *(_beside_gymnasium(way) for way in _GYMNASIUM),
+        *(_beside_pyboy(rom, said) for rom, said in _ROMS.items()),
+        _beside_stock(_FP32),
+        _beside_stock(_AUTO),
+        *(_beside_python(game) for game in _PYTHON),
+    ]
+
+
+def taken_at(taken: Sequence[Record]) -> str:
+    """Return where and when records were taken: in one sentence, or in one for each."""
+    every = {(r.head["git_rev"][:7], machine.describe(r.head["host"])) for r in taken}
+    named = [f"`benchmarks/{record.path.name}`" for record in taken]
+    if len(every) == 1:
+        ((rev, processor),) = every
+        loads = [record.head["load"] for record in taken]
+        about = f"all at {rev} on {processor}, at a load of {min(loads)} to {max(loads)}"
+        return f"Records: {', '.join(named)}, {about}."
+    said = "; ".join(
+        f"{name} at {record.head['git_rev'][:7]} on {machine.describe(record.head['host'])}, load "
+        f"{record.head['load']}"
+        for name, record in zip(named, taken, strict=True)
+    )
+    return f"Records are of several runs: {said}."
+
+
+_BARS = "bars.jsonl"
+_VECTORISED, _PYBOY = "vectorised-DrMarioPlacement-v0.json", "bars-gameboy.jsonl"
+_STOCK, _CHAMPION = "trainers.jsonl", "champion-*-seeds.json"
+_GYMNASIUM = {"sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
+_ROMS = {"lantern_walk": "Lantern Walk", "busy": "the busiest ROM"}
+_PYTHON = {"Skull King Worker": ("SkullKingWorker-v0", 0), "Prospector": ("Prospector-v0", 1)}
+_LANES = 64
+
+
+def _beside_gymnasium(way: str) -> Beside:
+    """Return the row of a vector environment of Gymnasium.
+
+    Old records have the CPU time of the first process alone, which is no cost of the others.
+    """
+    record = newest(_VECTORISED)
+    rows = {row["vectorisation"]: row for row in record.head["rows"] if row["num_envs"] == _LANES}
+    whole = way == "sync" or "cpu_of" in rows[way]
+    ours, theirs = (
+        row.get("steps_per_cpu_s_all", [row["dps_per_cpu_s"]])
+        for row in (rows["engine"], rows[way])
+    )
+    return Beside(
+        f"Gymnasium {_GYMNASIUM[way]}",
+        "Dr. Mario, decisions",
+        f"{_LANES}",
+        ours,
+        theirs if whole else (),
+        [a / b for a, b in zip(ours, theirs, strict=True)] if whole else (),
+        record,
+        "no CPU time of its processes",
+    )
+
+
+def _beside_pyboy(rom: str, said: str) -> Beside:
     record = newest(_PYBOY)
-    walk, busy = (ratio(record.bar(_of_pyboy(record, rom)), 1) for rom in ("lantern_walk", "busy"))
-    return (
-        "PyBoy",
-        f"{_LANES} Game Boys in steps of 24 frames, frames a CPU second",
-        f"{walk} times with Lantern Walk, {busy} times with the busiest ROM",
-        "`python -m training benchmark --only bars --game gameboy`",
+    turns = record.bar(_of_pyboy(record, rom))
+    row = next(
+        row
+        for row in record.rows
+        if row.get("rom") == rom and row["what"] == "step" and row["num_envs"] == _LANES
+    )
+    return Beside(
+        f"PyBoy {record.head['versions']['pyboy']}",
+        f"{said}, frames",
+        f"{_LANES} and 1",
+        row["frames_per_cpu_s_all"],
+        row["pyboy_frames_per_cpu_s_all"],
+        turns["all"],
+        record,
     )
 
 
@@ -92,40 +183,71 @@ def _of_pyboy(record: Record, rom: str) -> str:
     return next(what for what in names if what.startswith(begin) and what.endswith(end))
 
 
-def _beside_stock() -> tuple[str, ...]:
-    beside = newest(_STOCK)
-    fp32, auto = (_times(beside.bar(_TRAINERS[what])) for what in (_FP32, _AUTO))
-    return (
+def _beside_stock(what: str) -> Beside:
+    record = newest(_STOCK)
+    bar = record.bar(_TRAINERS[what])
+    rows = {row["name"]: row for row in record.rows if row["kind"] == "trainer"}
+    ours, theirs = rows[_NATIVE[what]], rows["sb3"]
+    measured = bar["measured"] is not None
+    return Beside(
         "stock `MaskablePPO`",
-        "training on the same engine, network and batches, decisions a CPU second",
-        f"times in fp32: {fp32}; bf16: {auto}",
-        "`python -m training benchmark --only trainers`",
+        f"training in {'fp32' if what == _FP32 else 'bf16'}, decisions",
+        f"{ours['num_envs']}",
+        ours["steps_per_cpu_s_all"] if measured else (),
+        theirs["steps_per_cpu_s_all"],
+        bar["all"] if measured else (),
+        record,
+        "" if measured else str(bar["reason"]),
     )
 
 
-def _beside_open_spiel() -> tuple[str, ...]:
-    head = newest(_OPEN_SPIEL).head
-    theirs = (
-        statistics.median(head["simulations_per_cpu_s"]) * head["plays_of_a_simulation_at_most"]
-    )
-    ours = statistics.median(head["plays_per_cpu_s"])
-    return (
-        "OpenSpiel's rollouts",
-        "cards played a CPU second, theirs in Hearts, ours in Skull King",
-        f"{ours / 1e6:.1f} M to at most {theirs / 1e6:.1f} M",
-        "`python -m tools.openspiel_speed --python PYTHON`",
+def _beside_python(game: str) -> Beside:
+    record = newest(_BARS)
+    env, number = _PYTHON[game]
+    rows = {
+        row["backend"]: row
+        for row in reversed(record.rows)  # the first of a backend counts
+        if row["kind"] == "env"
+        and row["env"] == env
+        and row["what"] == "batch"
+        and row["ran"]["workload"] in ("masked_uniform", "uniform")
+        and row["num_threads"] == 1
+    }
+    ours, theirs = rows["fast"], rows["reference"]
+    return Beside(
+        "plain Python",
+        f"{game}, decisions",
+        f"{ours['num_envs']:,} and {theirs['num_envs']:,}",
+        ours["steps_per_cpu_s_all"],
+        theirs["steps_per_cpu_s_all"],
+        record.bar(_OVER[number])["all"],
+        record,
     )
 
 
-def _beside_bots() -> tuple[str, ...]:
+def _thousands(every: Sequence[float]) -> str:
+    """Return a speed in thousands, with the lowest and the highest repeat where there are some."""
+    if len(every) < 2:
+        return "".join(map(_in_thousands, every))
+    return spread(statistics.median(every), every, _in_thousands)
+
+
+def _in_thousands(speed: float) -> str:
+    return f"{speed / 1e3:,.0f} k" if speed >= 1e5 else f"{speed / 1e3:.3g} k"
+
+
+def _short(x: float) -> str:
+    return f"{x:.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+
+
+def _beside_bots() -> str:
     record = newest(_CHAMPION)
     runs = list(record.head["runs"].values())
     found = over_seeds([run["win_rate"]["rule_hard"]["trained"] for run in runs])
     return (
-        "three `rule_hard` bots",
-        f"games of Skull King that our agent wins, over {len(runs)} trainings",
-        f"{interval(found, 1, 100, ' %')}; an even share is {100 / record.head['players']:.0f} %",
-        "`python -m tools.train_seeds training/configs/champion.yaml --out FILE`",
+        f"Our agent of Skull King wins {interval(found, 1, 100, ' %')} of games against three "
+        f"`rule_hard` bots, over {len(runs)} trainings; an even share is "
+        f"{100 / record.head['players']:.0f} % (`benchmarks/{record.path.name}`)."
     )
 
 
@@ -205,6 +327,9 @@ _BESIDE = "over stock MaskablePPO, 512 lanes, per CPU second"
 
 
 _FP32, _AUTO = "fp32", "`auto` where bf16 is multiplied"
+
+
+_NATIVE = {_FP32: "native fp32", _AUTO: "native auto"}
 
 
 _TRAINERS = {

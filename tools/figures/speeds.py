@@ -170,7 +170,10 @@ def replay_steps() -> str:
 
 
 def vectorised() -> str:
-    """Return how fast ways to play many environments are, by their number."""
+    """Return how fast ways to play many environments are, by their number and by CPU time.
+
+    Old records have no CPU time of the processes of ``AsyncVectorEnv``.
+    """
     parts = []
     for env in ("DrMarioPlacement-v0", "DrMarioFrame-v0"):
         record = newest(f"vectorised-{env}.json")
@@ -179,11 +182,12 @@ def vectorised() -> str:
         made = []
         for way, name in _SIDE_BY_SIDE.items():
             of = {row["num_envs"]: row for row in rows if row["vectorisation"] == way}
-            speeds = (1e3 * n / of[n]["env_step_ms_p50"] for n in sizes)
-            made.append([name, *(f"{speed / 1e3:,.1f} k" for speed in speeds)])
+            whole = way != "async" or all("cpu_of" in row for row in of.values())
+            speeds = (of[n]["steps_per_cpu_s"] / 1e3 if whole else None for n in sizes)
+            made.append([name, *("" if x is None else f"{x:,.1f} k" for x in speeds)])
         heads = (f"`{rows[0]['env']}`", *(f"{n:,}" for n in sizes))
-        load = f"load {record.head['load']} before"
-        parts.append(f"{table(heads, made)}\n\n{record.source}, {load}.")
+        about = f"load {record.head['load']} before, on {machine.describe(record.head['host'])}"
+        parts.append(f"{table(heads, made)}\n\n{record.source}, {about}.")
     return "\n\n".join(parts)
 
 

@@ -16,7 +16,16 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
-PACKAGES = ("numpy", "numba", "gymnasium", "torch", "stable-baselines3", "sb3-contrib", "ray")
+PACKAGES = (
+    "numpy",
+    "numba",
+    "gymnasium",
+    "torch",
+    "stable-baselines3",
+    "sb3-contrib",
+    "ray",
+    "pyboy",
+)
 CPUINFO = Path("/proc/cpuinfo")
 # Instruction sets that decide how fast loops and products of matrices are; the full list is a
 # screenful.

@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -86,6 +88,16 @@ def test_ways_play_the_same_games():
         assert row["speedup"] == pytest.approx(row["efficiency"] * row["num_envs"])
         assert 0 < row["harness_share"] < 1
         assert row["left_processes"] == 0
+
+
+def test_cpu_time_counts_the_processes_of_a_way():
+    before = vectorised.others_cpu_seconds()
+    code = "import time\nwhile time.process_time() < 0.3: pass\nprint(flush=True)\ninput()"
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", code], **pipes) as busy:
+        busy.stdout.readline()
+        assert vectorised.others_cpu_seconds() - before >= 0.25
+        busy.kill()
 
 
 @pytest.mark.slow

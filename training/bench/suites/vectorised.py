@@ -2,12 +2,14 @@
 
 Every cell, a way with a number of environments, is created, reset, warmed up and timed in repeats;
 what grows meanwhile is looked at behind the timing. A decision may last several frames (``tau``),
-which need not be simulated one by one: decisions a second are the figure to compare.
+which need not be simulated one by one: decisions a second are the figure to compare. CPU time is
+that of all processes together: ``AsyncVectorEnv`` plays in others, which use every core.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import gc
 import statistics
 import sys
@@ -28,12 +30,13 @@ from training.bench import ran, records
 from training.bench.tables import as_csv, vectorised_table
 from training.bench.targets import Row
 from training.bench.timing import rss_mb, spread
-from training.run import files
+from training.run import files, machine
 from training.run.config_files import parse_assignments
 
 WAYS = ("engine", "sync", "async")
 ACTIONS = ("first", "random")  # of those that are feasible
 WARMUP = 8  # batch steps
+CPU_OF = "all processes"  # records without it have the CPU time of the first process alone
 REPEATED = (
     *("fps_total", "fps_per_env", "dps_total", "dps_per_env", "avg_tau"),
     *("env_step_ms_mean", "env_step_ms_p50", "env_step_ms_p95"),
@@ -125,6 +128,7 @@ def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
         row[name] = statistics.fmean(values)
         row[f"{name}_std"] = statistics.pstdev(values)
     row |= {"steps_per_s": row["dps_total"], "steps_per_cpu_s": row["dps_per_cpu_s"]}
+    row |= {"cpu_of": CPU_OF, "steps_per_cpu_s_all": [each["dps_per_cpu_s"] for each in repeats]}
     return row | {
         "leaked_blocks": after_blocks - blocks,
         "rss_growth_mb": round(after_memory - memory, 3),
@@ -145,6 +149,16 @@ def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
 def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
     begin = time.perf_counter()
     return call(), time.perf_counter() - begin
+
+
+def others_cpu_seconds() -> float:
+    """Return the CPU time that the processes which this one has started have used so far."""
+    used = 0.0
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = child.cpu_times()
+            used += times.user + times.system
+    return used
 
 
 def _held() -> tuple[int, float]:
@@ -175,6 +189,7 @@ class Player:
     def play(self, steps: int) -> dict[str, float]:
         """Take batch steps and return what they took; see ``REPEATED``."""
         clocks = np.zeros((steps, 4))
+        others = others_cpu_seconds()  # outside of the time: to look for them takes milliseconds
         frames, cpu = 0, time.process_time()
         for i in range(steps):
             clocks[i, 0] = time.perf_counter()
@@ -185,7 +200,8 @@ class Player:
             self._mask = np.asarray(infos["action_mask"])
             frames += int(np.asarray(infos["tau"]).sum())
             clocks[i, 3] = time.perf_counter()
-        cpu = max(time.process_time() - cpu, 1e-9)
+        cpu = time.process_time() - cpu
+        cpu = max(cpu + others_cpu_seconds() - others, 1e-9)
         return self._figures(clocks, frames, cpu)
 
     def _choose(self) -> np.ndarray:
@@ -240,6 +256,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     plan = Plan(args.env, options, args.actions, args.steps, args.repeats, args.seed)
     begin = records.head()
     found = rows(plan, args.ways, args.num_envs)
+    begin["load_after"] = machine.load()
     console.print(vectorised_table(found))
     best = max(found, key=lambda row: float(row["dps_total"]))
     kept = ("vectorisation", "num_envs", "dps_total")
