@@ -15,7 +15,7 @@ from typing import Literal
 import numpy as np
 
 from fastenv import notices
-from fastenv.errors import BackendUnavailableError, ConfigError, show
+from fastenv.errors import BackendUnavailableError, ConfigError, show, with_nearest
 
 BackendName = Literal["auto", "reference", "numba", "cython", "fast"]
 
@@ -130,7 +130,8 @@ def named(
     flags_given = use_numba is not None or use_cython is not None
     if not isinstance(name, str) or name not in ("auto", *_FLAGS):
         allowed = ", ".join(map(repr, ("auto", *_FLAGS)))
-        raise ConfigError(f"backend={show(name)}: must be one of {allowed}")
+        message = f"backend={show(name)}: must be one of {allowed}"
+        raise ConfigError(with_nearest(message, name, ("auto", *_FLAGS)))
     if name == "auto":
         return Backend(bool(use_numba), bool(use_cython)) if flags_given else None
     wanted = Backend(*_FLAGS[name])

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, StateError, show, show_reason
+from fastenv.errors import ConfigError, StateError, show, show_reason, with_nearest
 from fastenv.game import Game
 from fastenv.seats import ROTATE
 from fastenv.spec import NOTHING, GameSpec
@@ -90,7 +90,8 @@ def split_columns(
         raise ConfigError(f"info_columns={show(wanted)}: must be a sequence of names")
     for name in wanted:
         if name not in known:
-            raise ConfigError(f"info_columns: {show(name)} must be one of {', '.join(known)}")
+            message = f"info_columns: {show(name)} must be one of {', '.join(known)}"
+            raise ConfigError(with_nearest(message, name, known))
         if list(wanted).count(name) > 1:
             raise ConfigError(f"info_columns: {show(name)} is named twice")
     terms = tuple(name for name in wanted if name in spec.term_columns)

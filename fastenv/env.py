@@ -26,6 +26,7 @@ from fastenv.errors import (
     StateError,
     UnknownOptionError,
     show,
+    with_nearest,
 )
 from fastenv.game import Game
 from fastenv.registry import make_game
@@ -96,7 +97,8 @@ def check_render_mode(game: Game, mode: str | None) -> str | None:
     modes = game.spec.render_modes
     if mode is not None and not (isinstance(mode, str) and mode in modes):
         allowed = ", ".join(map(repr, (None, *modes)))
-        raise ConfigError(f"render_mode={show(mode)}: must be one of {allowed}")
+        message = f"render_mode={show(mode)}: must be one of {allowed}"
+        raise ConfigError(with_nearest(message, mode, modes))
     return mode
 
 
@@ -128,7 +130,8 @@ def check_info_mode(mode: str, info_columns: Sequence[str] | None) -> Sequence[s
     """
     if not isinstance(mode, str) or mode not in INFO_MODES:
         allowed = ", ".join(map(repr, INFO_MODES))
-        raise ConfigError(f"info_mode={show(mode)}: must be one of {allowed}")
+        message = f"info_mode={show(mode)}: must be one of {allowed}"
+        raise ConfigError(with_nearest(message, mode, INFO_MODES))
     if mode != "none":
         return info_columns
     if info_columns is not None and not (isinstance(info_columns, Sequence) and not info_columns):

@@ -7,11 +7,17 @@ so ``except ValueError`` keeps working for those who never heard of fastenv.
 from __future__ import annotations
 
 import builtins
+import difflib
 import reprlib
 from collections.abc import Iterable
 from typing import Any
 
 MAX_SHOWN = 120  # characters of a value in a message
+# What `make`, `make_vec` and `make_engine` take besides the options of a game.
+VIEW_OPTIONS = (
+    *("backend", "use_numba", "use_cython", "num_threads", "autoreset_mode", "copy"),
+    *("render_mode", "info_columns", "info_mode", "agents", "opponent", "agent_seat", "seats"),
+)
 
 
 class FastEnvError(Exception):
@@ -130,6 +136,23 @@ class ResetNeededError(FastEnvError, RuntimeError):
     """
 
 
+def with_nearest(message: str, given: object, known: Iterable[str]) -> str:
+    """Return a message about a name that is unknown, and ask for the nearest known one, if any.
+
+    Parameters
+    ----------
+    message : str
+    given : object
+        The unknown name; nothing is near to what is no string.
+    known : iterable of str
+    """
+    if not isinstance(given, str) or len(given) > MAX_SHOWN:
+        return message
+    names = {name.lower(): name for name in known if name != given}
+    near = difflib.get_close_matches(given.lower(), names, 1, cutoff=0.75)
+    return f"{message.rstrip('.')}. Did you mean {names[near[0]]!r}?" if near else message
+
+
 def unknown_keyword(name: str, owner: str, known: Iterable[str]) -> UnknownOptionError:
     """Return the error for a keyword that names no option.
 
@@ -143,10 +166,12 @@ def unknown_keyword(name: str, owner: str, known: Iterable[str]) -> UnknownOptio
     known : iterable of str
         Their names.
     """
-    return UnknownOptionError(
+    names = [*known]
+    message = (
         f"unexpected keyword argument {show(name)} is not an option of {owner}; options: "
-        f"{', '.join(known) or 'none'}."
+        f"{', '.join(names) or 'none'}."
     )
+    return UnknownOptionError(with_nearest(message, name, [*names, *VIEW_OPTIONS]))
 
 
 class _Repr(reprlib.Repr):

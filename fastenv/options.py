@@ -13,7 +13,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from fastenv.errors import ConfigError, show, unknown_keyword
+from fastenv.errors import ConfigError, show, unknown_keyword, with_nearest
 
 
 def refusal(name: str, value: object, allowed: str) -> ConfigError:
@@ -25,7 +25,8 @@ def check_choice(name: str, value: object, allowed: Iterable[str]) -> int:
     """Return which of some names a value is, counted from 0."""
     names = list(allowed)
     if not isinstance(value, str) or value not in names:
-        raise refusal(name, value, "one of " + ", ".join(map(repr, names)))
+        message = str(refusal(name, value, "one of " + ", ".join(map(repr, names))))
+        raise ConfigError(with_nearest(message, value, names))
     return names.index(value)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.checks import check_generators
-from fastenv.errors import ConfigError, StateError, show
+from fastenv.errors import ConfigError, StateError, show, with_nearest
 from fastenv.game import Game, GameSpec
 from fastenv.rowformat import RowFormat
 
@@ -123,9 +123,8 @@ class PlainGame(Game):
     def bot(self, name: str) -> Array:
         """Return the number of a scripted player, shape (1,), or raise :class:`ConfigError`."""
         if not isinstance(name, str) or name not in self.bot_names:
-            raise ConfigError(
-                f"bot {show(name)}: must be one of {', '.join(self.bot_names) or '(none)'}"
-            )
+            message = f"bot {show(name)}: must be one of {', '.join(self.bot_names) or '(none)'}"
+            raise ConfigError(with_nearest(message, name, self.bot_names))
         return np.array([(self.bot_names.index(name),)], self.spec.bot_dtype)
 
     def describe(self, row: np.void) -> str:

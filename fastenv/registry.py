@@ -9,7 +9,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from fastenv.errors import ConfigError, show, unknown_keyword
+from fastenv.errors import ConfigError, show, unknown_keyword, with_nearest
 from fastenv.game import Game
 from fastenv.seats import EXTERNAL
 
@@ -71,7 +71,8 @@ def short_id(env_id: str) -> str:
     """
     name = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else None
     if name not in ENVS:
-        raise ConfigError(f"id {show(env_id)}: must be one of {', '.join(list_envs())}")
+        message = f"id {show(env_id)}: must be one of {', '.join(list_envs())}"
+        raise ConfigError(with_nearest(message, name, ENVS))
     return name
 
 

@@ -27,7 +27,7 @@ from fastenv.env import (
     plain_spec,
     shown_obs,
 )
-from fastenv.errors import ConfigError, ResetNeededError, UnknownOptionError, show
+from fastenv.errors import ConfigError, ResetNeededError, UnknownOptionError, show, with_nearest
 from fastenv.game import Game
 from fastenv.memory import StepBuffers, aligned
 from fastenv.rollouts import Rollouts
@@ -601,8 +601,9 @@ def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:
     for member in AutoresetMode:
         if isinstance(mode, str) and mode.lower() in (member.value.lower(), member.name.lower()):
             return member
-    allowed = ", ".join(repr(member.name.lower()) for member in AutoresetMode)
-    raise ConfigError(f"autoreset_mode={show(mode)}: must be one of {allowed}")
+    names = [member.name.lower() for member in AutoresetMode]
+    message = f"autoreset_mode={show(mode)}: must be one of {', '.join(map(repr, names))}"
+    raise ConfigError(with_nearest(message, mode, names))
 
 
 def allocate(vec: FastVectorEnv) -> StepBuffers:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from functools import partial
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ import fastenv
 from fastenv import checks, verify
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, FastEnvError, InvalidActionError
+from fastenv.errors import VIEW_OPTIONS, ConfigError, FastEnvError, InvalidActionError
 from fastenv.gameboy.config import GameBoyConfig
 from fastenv.prospector.config import ProspectorConfig
 from fastenv.registry import make_game
@@ -74,6 +75,60 @@ def test_options_of_views(name):
         made = refused_in_a_sentence(partial(fastenv.make_vec, **options))
         if made is not None:
             made.close()
+
+
+def configured(env_id, name):
+    """Set a knob of an engine."""
+    fastenv.make_engine(env_id, 1, backend="reference").configure(name, 0)
+
+
+WORKER, VERSUS = "SkullKingWorker-v0", "DrMarioVersus-v0"
+MISSPELT = {
+    "id of make": ("SkullKingWorker-v0", lambda: fastenv.make("SkulKingWorker-v0")),
+    "id of make_vec": (
+        "SkullKingWorker-v0",
+        lambda: fastenv.make_vec("fastenv/skullkingworker", 1),
+    ),
+    "id of make_engine": ("LanternWalk-v0", lambda: fastenv.make_engine("LanternWalk", 2)),
+    "option of a game": ("num_players", lambda: fastenv.make(WORKER, num_player=3)),
+    "option of a view": ("num_threads", lambda: fastenv.make_vec(WORKER, 2, num_thread=2)),
+    "option of an engine": ("opponent", lambda: fastenv.make_engine(VERSUS, 2, oponent="random")),
+    "choice": ("rule_hard", lambda: fastenv.make(WORKER, opponents="rule_hrd")),
+    "backend": ("reference", lambda: fastenv.make(WORKER, backend="refrence")),
+    "autoreset": ("same_step", lambda: fastenv.make_vec(WORKER, 2, autoreset_mode="same_stp")),
+    "render mode": ("rgb_array", lambda: fastenv.make(WORKER, render_mode="rgbarray")),
+    "info mode": ("stats", lambda: fastenv.make(WORKER, info_mode="stat")),
+    "column": ("total", lambda: fastenv.make(WORKER, info_columns=("totl",))),
+    "bot of Skull King": ("rule_hard", lambda: make_game(WORKER).bot("rulehard")),
+    "bot of Prospector": ("rich_haul", lambda: make_game("Prospector-v0").bot("richhaul")),
+    "bot of Dr. Mario": ("greedy", lambda: make_game(VERSUS).bot("gredy")),
+    "knob of Skull King": ("goal_mode", lambda: configured(WORKER, "goalmode")),
+    "knob of Dr. Mario": ("level", lambda: configured(VERSUS, "levle")),
+    "knob of the Game Boy": ("start_state", lambda: configured("LanternWalk-v0", "startstate")),
+}
+
+
+@pytest.mark.parametrize(("meant", "call"), MISSPELT.values(), ids=MISSPELT)
+def test_a_misspelt_name_gets_the_nearest(meant, call):
+    with pytest.raises(ConfigError, match=f"[.] Did you mean '{meant}'[?]$"):
+        call()
+
+
+def test_a_name_like_no_other_gets_no_guess():
+    for call in (lambda: fastenv.make("Chess-v0"), lambda: fastenv.make(WORKER, zebra=1)):
+        with pytest.raises(ConfigError) as caught:
+            call()
+        assert "Did you mean" not in str(caught.value)
+
+
+def test_options_of_views_are_known_by_name():
+    """They are offered beside those of a game."""
+    named = {
+        name
+        for make in (fastenv.make_vec, fastenv.make_engine)
+        for name in signature(make).parameters
+    }
+    assert {*VIEW_OPTIONS} - {"agent_seat", "seats"} == named - {"env_id", "num_envs", "config"}
 
 
 @pytest.mark.parametrize("options", [5, [1], range(HUGE), HUGE, DEEP], ids=range(5))

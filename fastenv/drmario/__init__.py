@@ -45,7 +45,7 @@ from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import BOT_DTYPE, KNOBS_DTYPE, derived_dtype, shared_record, state_dtype
 from fastenv.drmario.steering import FrameSteering, PlacementSteering
 from fastenv.drmario.validate import validate_rows
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, show, with_nearest
 from fastenv.game import Compiled, GameSpec, Steering
 from fastenv.rng import Rng
 
@@ -244,7 +244,8 @@ class DrMarioGame(ConfiguredGame):
 
     def set_knob(self, knobs: Array, name: str, value: Any) -> None:
         if name not in KNOBS:
-            raise ConfigError(f"{show(name)} is not a knob; there are {', '.join(KNOBS)}")
+            message = f"{show(name)} is not a knob; there are {', '.join(KNOBS)}"
+            raise ConfigError(with_nearest(message, name, KNOBS))
         write_knobs(knobs, self.config.agents, {name: value})
 
     def get_knob(self, knobs: np.void, name: str) -> Any:

@@ -15,7 +15,7 @@ from fastenv.drmario.planning import buttons_to, costs_of_falling
 from fastenv.drmario.player import Player
 from fastenv.drmario.reference import DrMario
 from fastenv.drmario.state import Actions, Bot
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, show, with_nearest
 from fastenv.rng import Rng
 
 NAMES = tuple(bot.name.lower() for bot in Bot)
@@ -41,7 +41,8 @@ def bot_kind(name: str, config: DrMarioConfig) -> Bot:
     allowed = names_of(config)
     if not isinstance(name, str) or name not in allowed:
         where = "" if config.actions == BUTTONS else f" with actions={show(config.actions)}"
-        raise ConfigError(f"bot {show(name)}: must be one of {', '.join(allowed)}{where}")
+        message = f"bot {show(name)}: must be one of {', '.join(allowed)}{where}"
+        raise ConfigError(with_nearest(message, name, allowed))
     return Bot[name.upper()]
 
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.configured import ConfiguredGame
-from fastenv.errors import ConfigError, StateError, show
+from fastenv.errors import ConfigError, StateError, show, with_nearest
 from fastenv.game import Compiled, GameSpec, Steering, StepTimes, first_difference
 from fastenv.gameboy import encoding, lane_position
 from fastenv.gameboy.common import Common, load_common
@@ -158,7 +158,8 @@ class GameBoyGame(ConfiguredGame):
 
     def set_knob(self, knobs: Array, name: str, value: Any) -> None:
         if name not in KNOBS:
-            raise ConfigError(f"{show(name)} is not a knob; there is {', '.join(KNOBS)}")
+            message = f"{show(name)} is not a knob; there is {', '.join(KNOBS)}"
+            raise ConfigError(with_nearest(message, name, KNOBS))
         write_start(knobs, value, len(self.common.starts.rows))
 
     def get_knob(self, knobs: np.void, name: str) -> Any:

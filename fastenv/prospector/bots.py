@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import Any
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, show, with_nearest
 from fastenv.prospector.arithmetic import clamp, f32, sum6
 from fastenv.prospector.layout import (
     ASTEROID_SIZE,
@@ -63,7 +63,8 @@ def bot_kind(name: str) -> Bot:
     names = {bot.name.lower(): bot for bot in Bot}
     key = "".join(name.lower().split()) if isinstance(name, str) else ""
     if key not in names:
-        raise ConfigError(f"bot {show(name)}: must be one of {', '.join(names)}")
+        message = f"bot {show(name)}: must be one of {', '.join(names)}"
+        raise ConfigError(with_nearest(message, name, names))
     return names[key]
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.configured import ConfiguredGame
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, show, with_nearest
 from fastenv.game import Compiled, GameSpec
 from fastenv.rng import Rng
 from fastenv.seats import SeatFields, Seats
@@ -255,9 +255,8 @@ class SkullKingGame(ConfiguredGame):
     def bot(self, name: str) -> Array:
         """Return a ``Bot`` by its name."""
         if not isinstance(name, str) or name not in t.BOT_NAMES:
-            raise ConfigError(
-                f"bot {show(name)}: must be one of {', '.join(map(repr, t.BOT_NAMES))}"
-            )
+            message = f"bot {show(name)}: must be one of {', '.join(map(repr, t.BOT_NAMES))}"
+            raise ConfigError(with_nearest(message, name, t.BOT_NAMES))
         return np.array([(t.BOT_NAMES[name],)], BOT_DTYPE)
 
 

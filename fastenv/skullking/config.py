@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from fastenv.checks import as_array
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, show, with_nearest
 from fastenv.options import (
     GameConfig,
     check_boolean,
@@ -416,8 +416,9 @@ class SkullKingConfig(GameConfig):
             self._sample(knobs, name, value)
             return
         if name not in setters:
-            known = ", ".join((*setters, *sampling))
-            raise ConfigError(f"{show(name)} is not a knob of Skull King; knobs: {known}.")
+            known = (*setters, *sampling)
+            message = f"{show(name)} is not a knob of Skull King; knobs: {', '.join(known)}."
+            raise ConfigError(with_nearest(message, name, known))
         field, new = setters[name]()
         knobs[field] = new
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv.configured import ConfiguredGame
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError, show, with_nearest
 from fastenv.game import Compiled, GameSpec
 from fastenv.gameboy.config import KNOBS, PRESETS, write_start
 from fastenv.gameboy.layout import highest_pixel, pixels_shape
@@ -144,7 +144,8 @@ class LinkGame(ConfiguredGame):
 
     def set_knob(self, knobs: Array, name: str, value: Any) -> None:
         if name not in KNOBS:
-            raise ConfigError(f"{show(name)} is not a knob; there is {', '.join(KNOBS)}")
+            message = f"{show(name)} is not a knob; there is {', '.join(KNOBS)}"
+            raise ConfigError(with_nearest(message, name, KNOBS))
         write_start(knobs, value, self._num_starts)
 
     def get_knob(self, knobs: np.void, name: str) -> Any:
