@@ -200,8 +200,10 @@ def _print_bots_and_presets() -> None:
 
 def new_game_command(args: argparse.Namespace) -> int:
     """Write the folder of a new game, and say what comes next."""
-    for path in new_game(args.name, args.root, args.players, args.hidden):
+    for path in new_game(args.name, args.root, args.players, args.hidden, args.judged_by):
         print(path)
+    if args.players > 1 and args.judged_by is None:
+        print('players are ranked by wins; is it played for points? Say judged_by="points" there')
     print(
         f"next: python -m tools.structs {args.name}, then make build; "
         "see docs/tutorials/new_game.md"
@@ -291,6 +293,8 @@ def _add_new_game(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", help="of its package, such as liars_dice")
     parser.add_argument("--players", type=int, default=1, help="1, or 2 who act in turn; default 1")
     parser.add_argument("--hidden", action="store_true", help="of 2: each hides something")
+    about = "of 2: what ranks them: to win games, or points as in poker; default win"
+    parser.add_argument("--judged-by", choices=("win", "points"), help=about)
     parser.add_argument("--root", type=Path, default=Path(), help="the checkout; default: here")
 
 

@@ -354,7 +354,8 @@ class Game(Reference):
     def outcomes(self, rows: Array) -> npt.NDArray[np.float64]:
         """Return what each seat has reached, float64, shape (k, P); default the returns.
 
-        The highest of a row that is over has won, and equal ones share it.
+        The highest of a row that is over has won, and equal ones share it, unless the mean of
+        many games is what counts (``judged_by`` of the spec).
         """
         found: npt.NDArray[np.float64] = rows["ep_return"].astype(np.float64)
         return found.reshape(len(rows), self.spec.num_agents)

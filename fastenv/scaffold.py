@@ -29,7 +29,9 @@ def _@name@() -> ModuleType:
 ENTRY = 'register_game(_@name@, {"@id@": {}})\n'
 
 
-def new_game(name: str, root: Path, players: int = 1, hidden: bool = False) -> list[Path]:
+def new_game(
+    name: str, root: Path, players: int = 1, hidden: bool = False, judged_by: str | None = None
+) -> list[Path]:
     """Write the files of a new game into a checkout, and enter its id.
 
     Parameters
@@ -42,6 +44,8 @@ def new_game(name: str, root: Path, players: int = 1, hidden: bool = False) -> l
         Two act in turn.
     hidden : bool
         Of two: whether each sees what the other does not.
+    judged_by : {"win", "points"}, optional
+        Of two: what ranks them; see :class:`fastenv.GameSpec`. Default that they win.
 
     Returns
     -------
@@ -60,6 +64,10 @@ def new_game(name: str, root: Path, players: int = 1, hidden: bool = False) -> l
         raise ConfigError(f"players {show(players)}: must be 1 or 2")
     if hidden and players == 1:
         raise ConfigError("hidden True: must be left out of a game for 1 player")
+    if judged_by not in (None, "win", "points"):
+        raise ConfigError(f"judged_by {show(judged_by)}: must be win or points")
+    if judged_by is not None and players == 1:
+        raise ConfigError(f"judged_by {judged_by}: must be left out of a game for 1 player")
     games = root / "fastenv" / "games.py"
     text = games.read_text(encoding="utf-8") if games.exists() else ""
     if text.count(ENTER_ABOVE) != 1:
@@ -70,6 +78,7 @@ def new_game(name: str, root: Path, players: int = 1, hidden: bool = False) -> l
             raise ConfigError(f"name {show(name)}: {path.relative_to(root)} is there already")
     camel = "".join(word.capitalize() for word in name.split("_"))
     words = {"@name@": name, "@Class@": camel, "@id@": f"{camel}-v0"}
+    words["@judged_by@"] = judged_by or "win"
     files = {folder / part: text for part, text in files_of_a_game(players, hidden).items()}
     files[tests / f"test_{name}_parity.py"] = TEST
     for path, template in files.items():

@@ -312,6 +312,7 @@ class @Class@Game(PlainGame):
             num_agents=2,
             order="turns",
             opponent="random",  # of an environment for one, unless another is named
+            judged_by="@judged_by@",  # what ranks players: to win games, or points as in poker
 @open@            obs_shape=(1,),
 @hidden@            obs_shape=(2,),
             obs_bounds=(0.0, 1.0),
@@ -515,8 +516,8 @@ _TWO = {
 def files_of_a_game(players: int, hidden: bool) -> dict[str, str]:
     """Return the templates of the files in the folder of a game, by name.
 
-    ``@name@``, ``@Class@`` and ``@id@`` stand in them for the name of the game, its class and its
-    id.
+    ``@name@``, ``@Class@``, ``@id@`` and ``@judged_by@`` stand in them for the name of the game,
+    its class, its id and what ranks its players.
 
     Parameters
     ----------

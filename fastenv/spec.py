@@ -69,6 +69,9 @@ class GameSpec:
         Whether all agents act in every step, exactly one does, or any number of them.
     opponent : str, optional
         Scripted player of the other agents where views show one, unless another is named.
+    judged_by : {"win", "points"}
+        What ranks the players of many games: whether they win, which is to reach most
+        (:meth:`fastenv.Game.outcomes`), or how much they reach in the mean, as in poker.
     obs_dtype, obs_shape : dtype, tuple of int
         An observation: numbers of any type in this shape, or a structured dtype, aligned, whose
         fields a view shows as a Dict of arrays.
@@ -126,6 +129,7 @@ class GameSpec:
     num_agents: int = 1
     order: Order = "mixed"
     opponent: str | None = None
+    judged_by: Literal["win", "points"] = "win"
     obs_dtype: np.dtype[Any] = FLOAT
     obs_shape: tuple[int, ...] = ()
     obs_bounds: Bounds | Mapping[str, Bounds] = (-1.0, 1.0)
@@ -202,7 +206,11 @@ class GameSpec:
         names = self.stops if isinstance(self.stops, tuple) else (None,)
         if not all(isinstance(name, str) and name.rstrip("=") for name in names):
             raise ConfigError(f"stops={show(self.stops)}: must be a tuple of names")
-        for name, words in (("order", ORDERS), ("illegal_actions", ("play", "raise"))):
+        for name, words in (
+            ("order", ORDERS),
+            ("illegal_actions", ("play", "raise")),
+            ("judged_by", ("win", "points")),
+        ):
             if getattr(self, name) not in words:
                 value, allowed = show(getattr(self, name)), " or ".join(words)
                 raise ConfigError(f"{name}={value}: must be {allowed}")

@@ -59,6 +59,8 @@ class Nim:
 class NimGame(PlainGame):
     """Nim, configured."""
 
+    judged_by = "win"
+
     def __init__(self, players=2, sticks=10):
         if players not in range(2, 9):
             raise ConfigError(f"players={players!r}: must be an integer from 2 to 8")
@@ -67,6 +69,7 @@ class NimGame(PlainGame):
             num_agents=players,
             order="turns",
             opponent="random",
+            judged_by=self.judged_by,
             obs_shape=(2,),
             obs_bounds=(0.0, 1.0),
             state_dtype=state_dtype(players),

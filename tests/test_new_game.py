@@ -175,6 +175,21 @@ def test_the_command_takes_players(checkout: Path, capsys: pytest.CaptureFixture
     assert "num_agents=2" in (checkout / "fastenv/chess/__init__.py").read_text(encoding="utf-8")
 
 
+def test_what_ranks_players_is_asked_for(
+    checkout: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["new-game", "--root", str(checkout), "--players", "2"]
+    assert main([*given, "tide"]) == 0
+    assert 'Say judged_by="points" there' in capsys.readouterr().out
+    assert main([*given, "poker", "--judged-by", "points"]) == 0
+    assert "judged_by" not in capsys.readouterr().out
+    for name, judged_by in {"tide": "win", "poker": "points"}.items():
+        text = (checkout / "fastenv" / name / "__init__.py").read_text(encoding="utf-8")
+        assert f'judged_by="{judged_by}",' in text
+    assert main(["new-game", "--root", str(checkout), "solo", "--judged-by", "win"]) == 2
+    assert "judged_by win: must be left out of a game for 1 player" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("name", ["ape", "zed"])
 @pytest.mark.parametrize(("players", "hidden"), PLAYERS)
 def test_imports_are_in_order_whatever_the_name(

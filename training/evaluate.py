@@ -17,7 +17,7 @@ from fastenv.__main__ import option
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.registry import short_id
 from training.run import files, machine
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import SAMPLE, add_runs, new_parser
 from training.run.names import is_search, split_names
 from training.run.registry import DEFAULT_ENVS
 
@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
     about = "name of one, or best; default the newest"
     parse.add_argument("--checkpoint", metavar="NAME", help=about)
     parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
+    parse.add_argument("--sample", action="store_true", default=None, help=SAMPLE)
     parse.add_argument("--replays", type=int, help="best episodes to record")
     add_runs(parse)
     about = "opponent sets where players meet, by commas"
@@ -109,7 +110,7 @@ def play_bots(args: argparse.Namespace) -> None:
     asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     usable = set(names) & set(protocol.options)
     unused = (n for n in _OF_GAMES if n not in usable)
-    refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, *unused))
+    refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, "sample", *unused))
     if args.opponents is not None:
         asked["opponents"] = [*split_names(args.opponents)]
     if args.output_path is not None:
@@ -133,13 +134,14 @@ def play_table(args: argparse.Namespace) -> None:
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     from training.evaluation import tables
-    from training.policies import contest
+    from training.policies import contest, standings
 
     players = contest.load_players([args.run, *args.against], args.runs)
     games = 1000 if args.games is None else args.games
     options = dict(args.set or ())
-    found = contest.contest(players, games, env=args.env, options=options, seed=args.seed or 0)
-    contest.show(tables.console(), found)
+    given = {"seed": args.seed or 0, "sample": bool(args.sample)}
+    found = contest.contest(players, games, env=args.env, options=options, **given)
+    standings.show(tables.console(), found)
     if args.output_path is not None:
         report = {**machine.taken_on(), **found.record(), "set": options}
         files.write_json(args.output_path, report)
@@ -156,7 +158,8 @@ def play_beside(args: argparse.Namespace) -> None:
         files.prepare("--output-path", args.output_path)
     from training.evaluation import beside, tables
 
-    found = beside.compare(tables.console(), run, args.against, root, options, asked)
+    how = options, asked, bool(args.sample)
+    found = beside.compare(tables.console(), run, args.against, root, *how)
     if args.output_path is not None:
         files.write_json(args.output_path, {**found, **machine.taken_on()})
 
@@ -181,7 +184,8 @@ def evaluate_run(args: argparse.Namespace) -> None:
     from training.evaluation import tables
     from training.evaluation.run_evaluation import evaluate
 
-    evaluate(run, options, tables.console(), name=args.checkpoint, member=args.member, **asked)
+    which: dict[str, Any] = {"name": args.checkpoint, "member": args.member}
+    evaluate(run, options, tables.console(), **which, sample=bool(args.sample), **asked)
 
 
 def evaluate_search(args: argparse.Namespace) -> None:
@@ -200,7 +204,7 @@ def evaluate_search(args: argparse.Namespace) -> None:
             f"--bots --bot {args.run}, or at a table with --against."
         )
     run, name = find(found.base.path)
-    unused = ("bot", "run_id", "replays", *_OF_TABLES, "env")
+    unused = ("bot", "run_id", "replays", "sample", *_OF_TABLES, "env")
     options, asked = _settings(args, run.config, unused)
     options = options.replace(replays=0)
     trained = load(run, name, found.base.member)

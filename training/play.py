@@ -8,7 +8,7 @@ import sys
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from fastenv.ticker import print_dots
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import SAMPLE, add_runs, new_parser
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 
@@ -32,6 +32,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--think", nargs="?", const="", metavar="WHO", help=about)
     parse.add_argument("--seat", type=int, default=0, help="yours at the table; default 0")
     parse.add_argument("--seed", type=int, help="of the game; default random")
+    parse.add_argument("--sample", action="store_true", help=SAMPLE)
     add_runs(parse)
     return parse
 

@@ -11,7 +11,7 @@ from typing import Any
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from fastenv.ticker import print_dots
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import SAMPLE, add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -47,6 +47,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--delay", type=float, help="seconds of a decision in the terminal")
     parse.add_argument("--out", type=Path, help="write a film: .gif or .mp4")
     parse.add_argument("--fps", type=float, default=1.0, help="pictures a second of a film")
+    parse.add_argument("--sample", action="store_true", help=SAMPLE)
     add_runs(parse)
     return parse
 
@@ -89,7 +90,7 @@ def _begin(args: argparse.Namespace, mode: str) -> Any:
     if args.opponents is not None:
         options["opponents"] = args.opponents
     if args.env is None:
-        who = watched.trained(args.path, args.runs, options, args.think)
+        who = watched.trained(args.path, args.runs, options, args.think, args.sample)
     else:
         who = watched.scripted(args.path, args.env, options, args.think)
     return watched.alone(who, args.seed, args.max_steps, mode)

@@ -29,13 +29,22 @@ def test_differences_are_paired_by_episodes(capsys, tmp_path):
     assert found["policies"]["prospector"]["return_minus_baseline"] is None
 
 
+def test_trained_agents_may_draw_their_actions(capsys, tmp_path):
+    path = tmp_path / "found.json"
+    assert evaluate("greedy_miner", AGENT, "--sample", "--output-path", str(path)) == 0
+    assert f"{AGENT}, drawn less prospector, drawn: return " in capsys.readouterr().out
+    found = json.loads(path.read_text())
+    assert found["drawn"] == ["prospector, drawn", f"{AGENT}, drawn"]
+    assert found["policies"].keys() == {*found["drawn"], "greedy_miner"}
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["pretrained/drmario"], "env of drmario='DrMarioPlacement-v0' is not possible"),
-        (["nobody"], "bot 'nobody'"),
+        (["nobody"], "or a trained agent: the name of a run in the folder --runs"),
         (["greedy_miner", "--set", "time_max=9"], "--set"),
-        (["greedy_miner", "--games", "8"], "--games"),
+        (["greedy_miner", "--games", "8"], "--games 8: must be left out"),
     ],
 )
 def test_who_cannot_play_those_episodes_is_refused(words, said, capsys):

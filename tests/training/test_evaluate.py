@@ -190,6 +190,17 @@ def test_command_line_changes_what_is_played(finished, capsys):
     assert "trained against mixed, round by round" in printed
 
 
+def test_sampled_actions_are_a_row_of_their_own(finished, tmp_path):
+    run = shutil.copytree(finished, tmp_path / "drawn")
+    assert main([str(run), "--games", "4", "--opponents", "random", "--sample"]) == 0
+    record = json.loads((run / "evaluation.json").read_text())
+    assert record["policy"].startswith("highest legal logit; trained, drawn: ")
+    results, goals = record["matches"]["results"]["random"], record["goals"]
+    assert results["trained, drawn"]["points"] != results["trained"]["points"]
+    assert goals["rates"]["trained, drawn"] != goals["rates"]["trained"]
+    assert goals["best_scripted"] in ("random", "rule_hard", "heuristic")
+
+
 def test_a_run_has_the_name_of_its_folder(finished, tmp_path, capsys):
     given = shutil.copytree(finished, tmp_path / "given-away")
     flags = ["--games", "4", "--opponents", "random", "--only", "matches"]

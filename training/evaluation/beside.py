@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +12,15 @@ from rich.console import Console
 from fastenv import BatchEngine, make_game
 from fastenv.registry import short_id
 from training.evaluation.episodes import Player
-from training.evaluation.protocol import EpisodeProtocol
+from training.evaluation.protocol import RANDOM, EpisodeProtocol
 from training.evaluation.protocols import get_protocol
 from training.evaluation.tables import format_interval_short
-from training.evaluation.trained import AGENT, load
+from training.evaluation.trained import AGENT, DRAWN, load
+from training.run import games
 from training.run.folder import RunFolder
 from training.run.names import is_search
 from training.run.options import require
-from training.run.seating import env_of_table
+from training.run.seating import check_bot, env_of_table
 from training.run.sections import EvaluationConfig
 
 
@@ -34,6 +36,7 @@ def compare(
     root: Path,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
+    sample: bool = False,
 ) -> dict[str, Any]:
     """Let a run and others play the same episodes; print and return what came out.
 
@@ -49,6 +52,8 @@ def compare(
     options : EvaluationConfig
     asked : mapping
         See :meth:`training.evaluation.protocol.Protocol.evaluate`.
+    sample : bool
+        Trained agents draw their actions.
 
     Raises
     ------
@@ -63,35 +68,61 @@ def compare(
     assert isinstance(protocol, EpisodeProtocol)
     plan = protocol.plan(options, asked)
     engine = plan.engine(config.env, config.env_options)
-    players = {run.name: _player(run, engine)}
-    for name in others:
-        shown = name if name not in players else f"{name}#{len(players) + 1}"
-        players[shown] = _find(name, root, protocol, engine)
-    protocol.baseline = run.name
+    named = [(run.name, run), *((name, _folder(name, root)) for name in others)]
+    players, drawn = _players(named, protocol, engine, sample)
+    protocol.baseline = first = next(iter(players))
     played = plan.play(engine, players)
     record = protocol.report(console, "beside each other", engine, played, plan)
     compared = protocol.compare(played, plan)
     for name, gap in compared.gaps.items():
         console.print(
-            f"{name} less {run.name}: {protocol.measure} {format_interval_short(gap)}, "
+            f"{name} less {first}: {protocol.measure} {format_interval_short(gap)}, "
             "episodes paired.",
             markup=False,
         )
-    return {"env": config.env, "env_options": dict(config.env_options), **record}
+    about = {"env": config.env, "env_options": dict(config.env_options), "drawn": drawn}
+    return {**about, **record}
 
 
-def _find(name: str, root: Path, protocol: EpisodeProtocol, engine: BatchEngine) -> Player:
-    """Return who stands behind a name."""
-    if not is_search(name) and (Path(name).is_dir() or (root / name).is_dir()):
-        return _player(RunFolder.find(name, root), engine)
+def _players(
+    named: Sequence[tuple[str, RunFolder | None]],
+    protocol: EpisodeProtocol,
+    engine: BatchEngine,
+    sample: bool,
+) -> tuple[dict[str, Player], list[str]]:
+    """Return who plays by name, and the names of those whose actions are drawn."""
+    players: dict[str, Player] = {}
+    drawn = []
+    for name, folder in named:
+        shown = name if folder is None or not sample else f"{name}, drawn"
+        shown = shown if shown not in players else f"{shown}#{len(players) + 1}"
+        if folder is None:
+            players[shown] = _scripted(name, protocol, engine)
+        else:
+            players[shown] = _player(folder, engine, sample)
+            drawn += [shown] if sample else []
+    return players, drawn
+
+
+def _folder(name: str, root: Path) -> RunFolder | None:
+    """Return the run of a name; None for who is no trained agent."""
+    there = not is_search(name) and (Path(name).is_dir() or (root / name).is_dir())
+    return RunFolder.find(name, root) if there else None
+
+
+def _scripted(name: str, protocol: EpisodeProtocol, engine: BatchEngine) -> Player:
+    """Return who plays under a name that is no run's."""
+    known = is_search(name) or name == RANDOM or games.get_engine_game(engine).player(name)
+    if not known:
+        check_bot(engine.game, name)
     return protocol.scripted([name])[name]
 
 
-def _player(run: RunFolder, engine: BatchEngine) -> Player:
+def _player(run: RunFolder, engine: BatchEngine, sample: bool) -> Player:
     """Return the agent of a run, unless it sees something else than an engine shows."""
     env, here = short_id(run.config.env), engine.game.env_id
     require(env == here, f"env of {run.name}", env, f"{here}, where all play")
-    trained = load(run)
+    trained = replace(load(run), sample=sample)
     own = trained.engine()
     for name in ("obs_dtype", "obs_shape", "num_actions"):
         theirs = getattr(engine, name)
@@ -101,4 +132,4 @@ def _player(run: RunFolder, engine: BatchEngine) -> Player:
             str(getattr(own, name)),
             f"{theirs}, as in the episodes that all play",
         )
-    return trained.players()[AGENT]
+    return trained.players()[DRAWN if sample else AGENT]

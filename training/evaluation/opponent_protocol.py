@@ -1,4 +1,4 @@
-"""How a game of several agents is evaluated: episodes against opponent sets, judged by wins.
+"""How a game of several agents is evaluated: episodes against opponent sets.
 
 An opponent set is who plays all other seats. Everybody who is compared plays the same episodes in
 the same seats, the learner's, against the same opponents.
@@ -48,7 +48,16 @@ Sets = dict[str, Opponent]  # who plays, by its name in tables and records
 
 
 class OpponentProtocol(EpisodeProtocol):
-    """Episodes against opponent sets, judged by the share of wins."""
+    """Episodes against opponent sets, judged by the share of wins, or what the game says.
+
+    Parameters
+    ----------
+    game : GameTraining
+    bots : sequence of str
+        See :class:`EpisodeProtocol`.
+    judged_by : str
+        What ranks players, unless ``game`` says it.
+    """
 
     options: ClassVar[tuple[str, ...]] = (*EpisodeProtocol.options, "opponents")
     measures: ClassVar[tuple[str, ...]] = (*SHARES, "points", "return")
@@ -57,8 +66,11 @@ class OpponentProtocol(EpisodeProtocol):
         "intervals over episodes; a win that k share counts 1/k."
     )
 
-    def __init__(self, game: GameTraining, bots: Sequence[str] = ()) -> None:
+    def __init__(
+        self, game: GameTraining, bots: Sequence[str] = (), judged_by: str = SHARES[0]
+    ) -> None:
         super().__init__(game, bots)
+        self.measure = game.judged_by or judged_by
         self.shares = (*SHARES, *self.shares)
 
     # -- who plays against whom --------------------------------------------------------------------

@@ -132,16 +132,22 @@ class Net:
     def act(self, engine: BatchEngine) -> np.ndarray:
         """See :class:`Policy`."""
         self._memory.forget(engine)
-        logits = self._memory.logits(engine.obs)
-        if self._rng is not None:  # the largest of logits with Gumbel noise is a draw from softmax
-            logits = logits + self._rng.gumbel(size=logits.shape)
-        return best_legal(logits, self._legal(engine))
+        return choose_legal(self._memory.logits(engine.obs), self._legal(engine), self._rng)
 
 
 def best_legal(logits: np.ndarray, mask: np.ndarray) -> np.ndarray:
     """Return the legal action with the highest logit in each row, int32."""
     actions: np.ndarray = np.where(mask != 0, logits, -np.inf).argmax(1).astype(np.int32)
     return actions
+
+
+def choose_legal(
+    logits: np.ndarray, mask: np.ndarray, rng: np.random.Generator | None
+) -> np.ndarray:
+    """Return the best legal action of each row, or with a generator one that is drawn, int32."""
+    if rng is not None:  # the largest of logits with Gumbel noise is a draw from softmax
+        logits = logits + rng.gumbel(size=logits.shape)
+    return best_legal(logits, mask)
 
 
 def first_episodes(engine: BatchEngine, policy: Policy) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -28,8 +28,9 @@ def get_protocol(env: str) -> Protocol:
         return found
     made = _make(env, dict(game.env_options))
     bots = () if made is None else made.bot_names[::-1]
-    several = made is not None and made.spec.num_agents > 1
-    return OpponentProtocol(game, bots) if several else EpisodeProtocol(game, bots)
+    if made is not None and made.spec.num_agents > 1:
+        return OpponentProtocol(game, bots, made.spec.judged_by)
+    return EpisodeProtocol(game, bots)
 
 
 def _make(env: str, options: dict[str, object]) -> Game | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ def evaluate(
     *,
     name: str | None = None,
     member: int | None = None,
+    sample: bool = False,
     **asked: Any,
 ) -> dict[str, Any]:
     """Evaluate a checkpoint, print the tables and write ``evaluation.json`` into the run folder.
@@ -41,6 +43,8 @@ def evaluate(
         Checkpoint; default the newest.
     member : int, optional
         Network of an ensemble, from 1 on; default the first.
+    sample : bool
+        Play again with drawn actions.
     **asked
         What else the protocol of the game may be asked for, such as ``only``.
 
@@ -50,7 +54,7 @@ def evaluate(
         What was written.
     """
     torch.set_num_threads(1)
-    trained = load(run, name, member)
+    trained = replace(load(run, name, member), sample=sample)
     if trained.member is not None:
         seeds = run.config.members
         console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
@@ -117,7 +121,7 @@ def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dic
         "created": machine.now(),
         "command": machine.command(),
         "seed": options.seed,
-        "policy": "highest legal logit",
+        "policy": trained.policy(),
         "intervals": f"95 %, percentile bootstrap, {options.bootstrap} resamples",
         **machine.revision(),
         "host": machine.host(),

@@ -24,6 +24,7 @@ from training.run.seeds import MATCH_SEEDS
 
 AGENT = "trained"
 DRAWN = "trained, drawn"  # what it does is drawn as in its training
+BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"
 WITHOUT = "without search"
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
 
@@ -49,6 +50,8 @@ class Trained:
     search : callable or None
         The agent as a player that searches (:data:`training.evaluation.episodes.Player`); None
         where it does not.
+    sample : bool
+        It plays again with drawn actions, in any game.
     """
 
     config: RunConfig
@@ -59,6 +62,16 @@ class Trained:
     pair: Any = None
     member: int | None = None
     search: episodes.Player | None = None
+    sample: bool = False
+
+    @property
+    def draws(self) -> bool:
+        """Whether evaluations have it play with drawn actions too: it is asked to, or its game."""
+        return self.sample or games.get_game(self.config.env).draws
+
+    def policy(self) -> str:
+        """Return in words how its actions are chosen, for a record."""
+        return f"{BEST}; {DRAWN}: {DRAWS}" if self.draws else BEST
 
     def engine(self) -> BatchEngine:
         """Return a small engine of the environment it was trained on, to encode with."""
@@ -67,12 +80,12 @@ class Trained:
     def players(self) -> dict[str, episodes.Player]:
         """Return who plays episodes: the agent, by its best actions.
 
-        Where its game says so (``draws``) it plays again with drawn actions, and where its training
+        Where it ``draws`` it plays again with drawn actions, and where its training
         still holds actions back with these held back here too: so it has learnt to play. One that
         searches plays again without.
         """
         found: dict[str, episodes.Player] = {AGENT: lambda seed, lanes: Net(self.logits)}
-        if games.get_game(self.config.env).draws:
+        if self.draws:
             found[DRAWN] = lambda seed, lanes: Net(self.logits, seed=seed)
         rules, steps = self.config.mask_schedule, self.steps
         if any(rule.ticks_at(steps) for rule in rules):

@@ -24,7 +24,7 @@ from training.evaluation.comparison import Training, find_begun
 from training.evaluation.equal_time import fit_to_time
 from training.evaluation.over_seeds import half_width, over_seeds, train_to_end
 from training.evaluation.tables import format_interval
-from training.policies.contest import Player, load_players, play_group
+from training.policies.contest import POINTS, Player, load_players, play_group
 from training.policies.guests import Table
 from training.policies.policy import Policy
 from training.run import files, games
@@ -123,6 +123,7 @@ class Measured:
             "games": self.deals * seats,
             "first_seed": MATCH_SEEDS + self.seed,
             "even_share": 1 / seats,
+            "judged_by": self.table.judged_by,
         }
 
     def play(self, response: Player | None) -> tuple[np.ndarray, float | None]:
@@ -344,9 +345,8 @@ def respond(
     search: str | None,
     runs: Path,
     say: Any = lambda _: None,
-    kept: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Train what is to be trained, let all responses play, and return the record.
+    """Train what is to be trained, let all responses play, and return the record of these ways.
 
     A run that has begun goes on where it was.
 
@@ -359,8 +359,6 @@ def respond(
     runs : Path
     say : callable
         Is told of each response.
-    kept : mapping, optional
-        Rows of other ways that stand in the record too; see :func:`keep_ways`.
     """
     ways: dict[str, list[dict[str, Any]]] = {}
     for each in trainings:
@@ -370,16 +368,39 @@ def respond(
         (player,) = load_players([str(run.path)])
         response, _ = measured.measure(player)
         ways.setdefault(each.variant, []).append({**trained, **response.record()})
-        say(f"{run.name}: wins {format_interval(response.wins, 1, 100)} %")
-    found = dict(kept or {})
-    found |= {way: {**_over(runs_of), "runs": runs_of} for way, runs_of in ways.items()}
+        say(f"{run.name}: {_in_words(response, measured.table.judged_by)}")
+    found: dict[str, Any] = {
+        way: {**_over(runs_of), "runs": runs_of} for way, runs_of in ways.items()
+    }
     if search is not None:
         (player,) = load_players([search])
         response, cost = measured.measure(player)
         found[SEARCH] = {**response.record(), "name": search, "cpu_ms_per_decision": cost}
-    trained_ways = {way: each for way, each in found.items() if way != SEARCH}
-    strongest = max(trained_ways, key=lambda way: trained_ways[way]["wins"][0], default=None)
-    return {**measured.record(), "strongest": strongest, "ways": found}
+    return {**measured.record(), "ways": found}
+
+
+def _in_words(response: Response, judged_by: str) -> str:
+    """Return what a response came to, by what ranks players of its game."""
+    if judged_by == POINTS:
+        return f"{format_interval(response.gain, 1)} points gained"
+    return f"wins {format_interval(response.wins, 1, 100)} %"
+
+
+def joined(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with the rows of other ways, and which of the trained ones is strongest.
+
+    Parameters
+    ----------
+    record : mapping
+        Of :func:`respond`.
+    kept : mapping
+        Row by way; see :func:`keep_ways`.
+    """
+    ways = {**kept, **record["ways"]}
+    trained = {way: each for way, each in ways.items() if way != SEARCH}
+    measure = POINTS if record["judged_by"] == POINTS else "wins"
+    strongest = max(trained, key=lambda way: trained[way][measure][0], default=None)
+    return {**record, "strongest": strongest, "ways": ways}
 
 
 def _over(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -403,8 +424,10 @@ def show(console: Console, record: Mapping[str, Any]) -> None:
     share = 100 * record["even_share"]
     title = (
         f"One seat against {record['seats'] - 1} x {escape(record['agent'])}, "
-        f"{record['games']:,} games; an even share is {share:.3g} % of wins"
+        f"{record['games']:,} games"
     )
+    if record["judged_by"] != POINTS:
+        title += f"; an even share is {share:.3g} % of wins"
     table = Printed(title=title, title_justify="left")
     for heading in ("response", "wins %", "points gained", "decisions", "core minutes", "seeds"):
         table.add_column(heading, justify="left" if heading == "response" else "right")

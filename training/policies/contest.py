@@ -16,16 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table as Printed
 
 from fastenv.ticker import tell_progress
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.statistics import table_statistics
-from training.evaluation.tables import format_interval
 from training.policies import skill
-from training.policies.guests import Guest, Table, find_table, make_guest
+from training.policies.guests import Guest, Table, draws, find_table, make_guest
 from training.policies.load import load_who
 from training.policies.policy import Policy, Who
 from training.run.names import is_search, short_name
@@ -33,8 +29,7 @@ from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 from training.selfplay.ratings import fit
 
-IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings
-OVER = "points over next"
+POINTS = "points"  # a measure that ranks
 MAX_GROUPS, MAX_GAMES = 50, 100_000
 MAX_DECISIONS = 100_000  # of all seats, after which a game is given up as it stands
 
@@ -107,7 +102,7 @@ class Contest:
     env : str
         Its id.
     standings : tuple of Standing
-        Best first.
+        Best first: by their points, or by Elo.
     deals, num_players, groups : int
         Games are their product.
     first_seed : int
@@ -117,6 +112,10 @@ class Contest:
     statistics : mapping
         By player, the interquartile mean of points over deals, and how probable it is that it comes
         to more than another on a deal (:mod:`training.evaluation.statistics`).
+    judged_by : str
+        What ranks players of this game: ``points``, else that they win, which Elo sums up.
+    drawn : tuple of str
+        Trained players whose actions are drawn; others take their best one.
     cpu_ms : mapping
         By player, milliseconds of CPU time a decision: of all but bots, whose loop takes no note of
         them, and only where somebody searches.
@@ -130,6 +129,8 @@ class Contest:
     groups: int = 1
     given_up: int = 0
     statistics: Mapping[str, Any] = field(default_factory=dict)
+    judged_by: str = "win"
+    drawn: tuple[str, ...] = ()
     cpu_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @property
@@ -151,10 +152,12 @@ class Contest:
             "games": self.games,
             "given_up": self.given_up,
             "first_seed": self.first_seed,
+            "judged_by": self.judged_by,
             "players": [
                 {
                     "name": one.name,
                     "seats": one.seats,
+                    "drawn": one.name in self.drawn,
                     "points": one.points.to_list(),
                     "points_over": {name: x.to_list() for name, x in one.over.items()},
                     "win_share": one.wins.to_list(),
@@ -297,6 +300,7 @@ def contest(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     resamples: int = 2000,
+    sample: bool = False,
 ) -> Contest:
     """Let players meet; see the module.
 
@@ -315,6 +319,8 @@ def contest(
         First evaluation seed.
     resamples : int
         Of the intervals, but for those of openskill.
+    sample : bool
+        Trained players draw their actions.
 
     Raises
     ------
@@ -334,17 +340,36 @@ def contest(
     for player in players:  # a table of one tells who cannot come, before many are set up
         make_guest(player.who, trial, 0)
     deals = -(-num_games // count)
+    met, given_up, spent = _meet(table, players, deals, seed, sample)
+    found, per_deal = standings(players, met, resamples, seed, table.judged_by)
+    return Contest(
+        *(table.env, found, deals, count, MATCH_SEEDS + seed, len(met), given_up),
+        statistics=table_statistics(per_deal, resamples, seed).record(names),
+        judged_by=table.judged_by,
+        drawn=_drawn(players, sample),
+        cpu_ms=_cpu_ms(players, spent),
+    )
+
+
+def _meet(
+    table: Table, players: Sequence[Player], deals: int, seed: int, sample: bool
+) -> tuple[list[tuple[tuple[int, ...], np.ndarray]], int, np.ndarray]:
+    """Return what each group has reached, games that were given up, and seconds and decisions."""
     met, given_up, spent = [], 0, np.zeros((len(players), 2))
-    for who in _groups(len(players), count):
-        points, unfinished, guests = play_group(table, [players[k] for k in who], deals, seed)
+    for who in _groups(len(players), table.seats.count):
+        points, unfinished, guests = play_group(
+            table, [players[k] for k in who], deals, seed, sample
+        )
         met.append((who, points))
         given_up += unfinished
         for k, guest in zip(who, guests, strict=True):
             spent[k] += guest.cpu_s, guest.decisions
-    found, per_deal = standings(players, met, resamples, seed)
-    statistics = table_statistics(per_deal, resamples, seed).record(names)
-    more = (MATCH_SEEDS + seed, len(met), given_up, statistics, _cpu_ms(players, spent))
-    return Contest(table.env, found, deals, count, *more)
+    return met, given_up, spent
+
+
+def _drawn(players: Sequence[Player], sample: bool) -> tuple[str, ...]:
+    """Return the names of those whose actions are drawn."""
+    return tuple(p.name for p in players if isinstance(p.who, Policy) and draws(p.who, sample))
 
 
 def _cpu_ms(players: Sequence[Player], spent: np.ndarray) -> dict[str, float]:
@@ -364,7 +389,7 @@ def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
 
 
 def play_group(
-    table: Table, group: Sequence[Player], deals: int, seed: int
+    table: Table, group: Sequence[Player], deals: int, seed: int, sample: bool = False
 ) -> tuple[np.ndarray, int, list[Timed]]:
     """Return the points of guests (deals, rotations, seats), games that were given up, guests.
 
@@ -377,10 +402,15 @@ def play_group(
         Each is played in every rotation of the seats.
     seed : int
         First evaluation seed.
+    sample : bool
+        Trained players draw their actions.
     """
     count = len(group)
     engine = table.make(deals * count)
-    guests = [Timed(make_guest(player.who, engine, seed + 1 + g)) for g, player in enumerate(group)]
+    guests = [
+        Timed(make_guest(player.who, engine, seed + 1 + g, sample=sample))
+        for g, player in enumerate(group)
+    ]
     turn = np.arange(deals * count)[:, None] % count
     seating = (np.arange(count) + turn) % count
     seeds = np.repeat(np.arange(deals, dtype=np.int64) + MATCH_SEEDS + seed, count)
@@ -395,6 +425,7 @@ def standings(
     met: Sequence[tuple[Sequence[int], np.ndarray]],
     resamples: int,
     seed: int,
+    judged_by: str = "win",
 ) -> tuple[tuple[Standing, ...], np.ndarray]:
     """Return how players did, best first, and their mean points of each deal.
 
@@ -404,6 +435,8 @@ def standings(
     met : sequence of (sequence of int, ndarray of shape (deals, games of a deal, guests))
         Of each group the player of every guest, and what the guests reached.
     resamples, seed : int
+    judged_by : str
+        Players are ranked by ``points``, or else by their ratings.
 
     Returns
     -------
@@ -431,7 +464,8 @@ def standings(
     skills: Sequence[Interval | None] = [None] * k
     if met[0][1].shape[2] > 2:
         skills = _skills(met, seed)
-    ranked = np.argsort([-one.value for one in ratings], kind="stable")
+    ranks = found[:k] if judged_by == POINTS else ratings
+    ranked = np.argsort([-one.value for one in ranks], kind="stable")
     seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
     rows = tuple(
         Standing(
@@ -467,102 +501,3 @@ def _elo(score: np.ndarray, resamples: int, seed: int) -> list[Interval]:
     value = fit(score.sum(0))
     low, high = np.percentile(fit(np.tensordot(drawn, score, 1)), (2.5, 97.5), axis=0)
     return [Interval(*map(float, each)) for each in zip(value, low, high, strict=True)]
-
-
-# -- in a terminal ---------------------------------------------------------------------------------
-
-_NAME = 24  # letters of a name that a table has room for, where it is asked
-_DIGITS = ((1, 3), (10, 2), (50, 1))  # of points up to a size; beyond it none
-
-
-def show(console: Console, found: Contest) -> None:
-    """Print the standings, in as many tables as the terminal is too narrow for one."""
-    seats = [f" ({one.seats} seats)" if one.seats > 1 else "" for one in found.standings]
-    names = [escape(one.name) + more for one, more in zip(found.standings, seats, strict=True)]
-    columns = _columns(found.standings, found.statistics)
-    if found.cpu_ms:
-        columns[CPU] = [
-            f"{found.cpu_ms[one.name]:.3g}" if one.name in found.cpu_ms else ""
-            for one in found.standings
-        ]
-    groups = f", {found.groups} groups" if found.groups > 1 else ""
-    title = (
-        f"{found.games:,} games: {found.deals:,} deals, {found.num_players} rotations of the "
-        f"seats{groups}"
-    )
-    for part in _split(columns, console.width - 4 - min(_NAME, max(map(len, names)))):
-        table = Printed(title=title if "points" in part else None, title_justify="left")
-        table.add_column("player", overflow="fold")
-        for heading in part:
-            table.add_column(heading, justify="right", no_wrap=True)
-        for k, name in enumerate(names):
-            table.add_row(name, *(columns[heading][k] for heading in part))
-        console.print(table)
-    for line in _remarks(found, list(columns)):
-        console.print(line, style="dim")
-
-
-def _split(columns: Mapping[str, Sequence[str]], room: int) -> list[list[str]]:
-    """Return the headings of columns that fit side by side, from the left to the right."""
-    parts: list[list[str]] = [[]]
-    left = room
-    for heading, cells in columns.items():
-        width = 3 + max(map(len, (heading, *cells)))
-        if parts[-1] and width > left:
-            parts.append([])
-            left = room
-        parts[-1].append(heading)
-        left -= width
-    return parts
-
-
-def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the cells of each column by its heading."""
-    ends = [abs(end) for one in standings for end in (one.points.low, one.points.high)]
-    decimals = next((digits for size, digits in _DIGITS if max(ends) <= size), 0)
-    columns = {
-        "points": [format_interval(one.points, decimals) for one in standings],
-        "wins %": [format_interval(one.wins, 1, 100) for one in standings],
-    }
-    if any(one.draws.value for one in standings):
-        columns["drawn %"] = [format_interval(one.draws, 1, 100) for one in standings]
-    columns["Elo"] = [format_interval(one.rating, 0) for one in standings]
-    skills = [one.skill for one in standings if one.skill is not None]
-    if skills:
-        columns["openskill"] = [format_interval(each, 1) for each in skills]
-    own = [statistics[one.name] for one in standings]
-    below = [one.name for one in standings[1:]]
-    paired = [one.over[name] for one, name in zip(standings, below, strict=False)]
-    columns[OVER] = [*(format_interval(each, decimals) for each in paired), ""]
-    columns[IQM] = [format_interval(Interval.from_list(each["iqm"]), decimals) for each in own]
-    over = [each["probability_of_improvement"] for each in own]
-    ahead = [Interval.from_list(p[name]) for p, name in zip(over, below, strict=False)]
-    columns[AHEAD] = [*(format_interval(each, 1, 100) for each in ahead), ""]
-    return columns
-
-
-def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
-    """Return what the columns are, a sentence or two a line."""
-    drawn = ", which are those drawn" if "drawn %" in columns else ""
-    lines = [
-        "Means of a seat and game with 95 % intervals over deals; shared wins count 1/k" + drawn,
-        "Elo from every two seats of a game, 1000 in the mean",
-    ]
-    if "openskill" in columns:
-        lines.append(
-            "openskill: mu by Plackett and Luce, 25 at first; the mean over "
-            f"{skill.ORDERS} random orders of the games"
-        )
-    lines.append(f"{OVER}: the difference of their points, deals paired")
-    lines.append(
-        f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
-        "more than the next, equal ones half"
-    )
-    if found.cpu_ms:
-        lines.append(f"{CPU}: CPU time of a decision, on the mean of all that it took")
-    if found.given_up:
-        lines.append(
-            f"{found.given_up} games were given up after {MAX_DECISIONS:,} decisions, and count as "
-            "they stood"
-        )
-    return [f"{line}." for line in lines]

@@ -71,6 +71,12 @@ class Table:
         assert seats is not None
         return seats
 
+    @property
+    def judged_by(self) -> str:
+        """What ranks the players: ``points``, or that they win."""
+        judged = games.get_game(self.env).judged_by
+        return judged or fastenv.make_game(self.env, **self.options).spec.judged_by
+
     def make(self, num_envs: int) -> BatchEngine:
         """Return an engine whose seats are all played from outside, with a table a lane."""
         return fastenv.make_engine(self.env, num_envs, seats="all", **self.options)
@@ -117,7 +123,9 @@ def find_table(
     return table
 
 
-def make_guest(who: Who, engine: BatchEngine, seed: int, *, beside: bool = False) -> Guest:
+def make_guest(
+    who: Who, engine: BatchEngine, seed: int, *, beside: bool = False, sample: bool = False
+) -> Guest:
     """Return a player for a seat of a table: of a trained policy, or of a bot by its name.
 
     Parameters
@@ -127,8 +135,8 @@ def make_guest(who: Who, engine: BatchEngine, seed: int, *, beside: bool = False
         The table's.
     seed : int
         Of what it draws.
-    beside : bool
-        See :class:`PolicyGuest`.
+    beside, sample : bool
+        See :class:`PolicyGuest`; bots, and who searches, choose as ever.
 
     Raises
     ------
@@ -138,7 +146,7 @@ def make_guest(who: Who, engine: BatchEngine, seed: int, *, beside: bool = False
     if isinstance(who, str):
         return BotGuest(who, engine, seed)
     if isinstance(who, Policy):
-        return PolicyGuest(who, engine, seed, beside=beside)
+        return PolicyGuest(who, engine, seed, beside=beside, sample=sample)
     found: Guest = who.guest(engine, seed)
     return found
 
@@ -215,6 +223,8 @@ class PolicyGuest:
     beside : bool
         It sits beside a learner, whose episodes may be parts of a game in which players do not
         meet; else it plays the learner's own seat there.
+    sample : bool
+        It draws its actions, in any game.
 
     Attributes
     ----------
@@ -232,7 +242,9 @@ class PolicyGuest:
     It remembers one game a lane, so it can have one seat of each.
     """
 
-    def __init__(self, policy: Policy, engine: Any, seed: int, *, beside: bool = False) -> None:
+    def __init__(
+        self, policy: Policy, engine: Any, seed: int, *, beside: bool = False, sample: bool = False
+    ) -> None:
         self._policy, self._observer = policy, _make_observer(policy)
         alone = engine.seats is None and not beside
         if alone:
@@ -249,7 +261,7 @@ class PolicyGuest:
         remembers = bool(whole) and all(options.get(name) == whole[name] for name in whole)
         self._begins = () if part is None or remembers else part.begins
         self._states = np.zeros((engine.num_envs, policy.state_size), np.float32)
-        self._rng = np.random.default_rng(seed) if game.draws else None
+        self._rng = np.random.default_rng(seed) if draws(policy, sample) else None
 
     def begin(self, lanes: np.ndarray) -> None:
         """Forget what was in lanes whose games begin."""
@@ -313,6 +325,11 @@ def sight_of(policy: Policy) -> Callable[[np.ndarray], np.ndarray]:
     if policy.env_spec.encode is not None:
         return policy.env_spec.encode
     return partial(_make_observer(policy).encode_obs_many, trusted=True)
+
+
+def draws(policy: Policy, sample: bool) -> bool:
+    """Tell whether a policy draws its actions: it is asked to, or its game says so."""
+    return sample or games.get_game(policy.env).draws
 
 
 def _make_observer(policy: Policy) -> BatchEngine:

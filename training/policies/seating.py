@@ -48,7 +48,8 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     others = [players[k % len(players)] for k in range(count - 1)]
     names = number_names([player.short for player in others])
     guests: list[Any] = [
-        make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(others)
+        make_guest(player.who, engine, args.seed + 1 + k, sample=args.sample)
+        for k, player in enumerate(others)
     ]
     names.insert(args.seat, YOU)
     guests.insert(args.seat, None)

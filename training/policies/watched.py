@@ -16,7 +16,7 @@ from rich.text import Text
 
 import fastenv
 from fastenv.registry import short_id
-from training.policies.guests import Guest, find_table, make_guest
+from training.policies.guests import Guest, draws, find_table, make_guest
 from training.policies.policy import Agent, Policy
 from training.policies.thinking import Thoughts
 from training.run import games
@@ -49,8 +49,10 @@ class Watched:
     thoughts: Thoughts | None = None
 
 
-def trained(path: str, runs: Path, options: Mapping[str, Any], think: bool = False) -> Watched:
-    """Return a trained agent in the environment it was trained for.
+def trained(
+    path: str, runs: Path, options: Mapping[str, Any], think: bool = False, sample: bool = False
+) -> Watched:
+    """Return a trained agent in the environment it was trained for; ``sample`` draws its actions.
 
     Raises
     ------
@@ -73,7 +75,7 @@ def trained(path: str, runs: Path, options: Mapping[str, Any], think: bool = Fal
     policy = load_policy(named)
 
     def begin(seed: int) -> Choose:
-        best, rng = not games.get_game(policy.env).draws, np.random.default_rng(seed)
+        best, rng = not draws(policy, sample), np.random.default_rng(seed)
         state = None
 
         def choose(env: Any, obs: Any) -> int:

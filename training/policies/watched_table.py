@@ -51,7 +51,10 @@ def at_table(
     check_think(args.think, names, engine.game)
     seated = [players[k % len(players)] for k in range(count)]
     labels = number_names([player.short for player in seated])
-    guests = [make_guest(player.who, engine, args.seed + 1 + k) for k, player in enumerate(seated)]
+    guests = [
+        make_guest(player.who, engine, args.seed + 1 + k, sample=args.sample)
+        for k, player in enumerate(seated)
+    ]
     return _episode(engine, guests, labels, args, mode)
 
 

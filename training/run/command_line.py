@@ -10,6 +10,8 @@ from typing import Any
 
 from training.run.registry import parts_of
 
+SAMPLE = "draw the actions of trained agents from their policies; default the best"  # help
+
 
 class _Help(argparse.RawDescriptionHelpFormatter):
     """Keeps most options on one line."""

@@ -251,8 +251,9 @@ class GameTraining:
     opponent_sets : tuple of str
         Names of who plays against an agent in an evaluation; empty for the bots of the game.
     judged_by : str or None
-        Measure of an evaluation that decides which policy is the best; None for ``win`` where
-        several players meet, and ``return`` elsewhere.
+        Measure of an evaluation that decides which policy is the best; None for what the game
+        says (:attr:`fastenv.GameSpec.judged_by`) where several players meet, and ``return``
+        elsewhere.
     draws : bool
         Agents are shown and judged with actions drawn from their distribution, since many states
         look alike and the best action of each may lead in circles.

@@ -56,6 +56,14 @@ def test_a_person_between_others(agent, played):
     assert sum(line.split()[-2] == "1" for line in out.splitlines() if line.startswith("│")) == 1
 
 
+def test_a_person_against_drawn_actions(agent, played):
+    games = [
+        played("0\n" * 10, "--against", agent("nim2"), *words) for words in ((), ("--sample",))
+    ]
+    assert [status for status, _, _ in games] == [0, 0]
+    assert games[0] != games[1]
+
+
 def test_who_plays_the_others_where_nobody_is_named(agent, played):
     _, out, _ = played("q\n", "--env", NIM, "--set", "players=4", "--seat", "3")
     assert "Seats: 0 random 1, 1 random 2, 2 random 3, 3 You." in out

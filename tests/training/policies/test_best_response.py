@@ -7,6 +7,7 @@ import pytest
 
 from tests.needs import needs_core
 from training import exploit
+from training.policies import best_response
 from training.policies.best_response import ORIGIN, Measured
 from training.policies.contest import load_players
 from training.policies.guests import find_table
@@ -174,6 +175,22 @@ def test_other_ways_join_the_record(tmp_path, capsys):
     # All anew: nothing is kept that other games would not go together with.
     assert run(tmp_path, "--games", "16", ways="scratch,search", seeds="1") == 0
     assert read(tmp_path)["games"] == 16
+
+
+def test_two_at_once_lose_no_rows(tmp_path, monkeypatch):
+    respond = best_response.respond
+
+    def slower(*args):
+        made = respond(*args)
+        monkeypatch.setattr(best_response, "respond", respond)
+        assert run(tmp_path, ways="search", seeds="1", steps=256) == 0  # begins later, ends first
+        return made
+
+    monkeypatch.setattr(best_response, "respond", slower)
+    assert run(tmp_path, ways="scratch", seeds="1", steps=256) == 0
+    record = read(tmp_path)
+    assert record["ways"].keys() == {"scratch", "search"}
+    assert record["strongest"] == "scratch"
 
 
 @pytest.mark.parametrize(

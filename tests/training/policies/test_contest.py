@@ -6,13 +6,19 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+import fastenv
 from fastenv.errors import ConfigError
+from tests.nim import NimGame
 from tests.slow import every
 from training.evaluate import main
-from training.policies.contest import contest, load_players, play_table, show, standings
+from training.evaluation.protocols import get_protocol
+from training.policies.contest import contest, load_players, play_table, standings
 from training.policies.guests import find_table
+from training.policies.standings import show
 from training.run.folder import RunError
 from training.selfplay.ratings import ANCHOR, expected, fit
+
+from .met import NIM
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
@@ -95,6 +101,52 @@ def test_ratings_explain_the_comparisons():
     both = fit(np.stack([chance * 1e6, chance.T * 1e6]))
     np.testing.assert_allclose(both[1], 2000 - strengths, atol=0.1)
     assert np.isfinite(fit(np.array([[0.0, 50.0], [0.0, 0.0]]))).all()
+
+
+def test_a_game_for_points_is_ranked_by_points():
+    """One wins nine of ten games by little, and loses the tenth by much."""
+    points = np.full((10, 2, 2), 1.0)
+    points[..., 1] = -1
+    points[0] = [-100, 100]
+    met, players = [((0, 1), points)], load_players(["rule_hard", "heuristic"])
+    for judged_by, first in (("win", "rule_hard"), ("points", "heuristic")):
+        found, _ = standings(players, met, 50, 0, judged_by)
+        assert found[0].name == first, judged_by
+
+
+def test_what_a_game_says_of_points_is_what_ranks(agent, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(NimGame, "judged_by", "points")
+    path = tmp_path / "report.json"
+    flags = ["--against", "perfect", "random", "--games", "8", "--output-path", str(path)]
+    assert main([agent("nim2"), *flags]) == 0
+    assert "Best first by mean points, which this game is played for." in capsys.readouterr().out
+    report = json.loads(path.read_text())
+    assert report["judged_by"] == "points"
+    points = [one["points"][0] for one in report["players"]]
+    assert points == sorted(points, reverse=True)
+    protocol = get_protocol(NIM)
+    assert (protocol.measure, protocol.columns("")[0][0]) == ("points", "points")
+    monkeypatch.setattr(NimGame, "judged_by", "win")
+    assert get_protocol(NIM).measure == "win"
+    monkeypatch.setattr(NimGame, "judged_by", "luck")
+    with pytest.raises(ConfigError, match="judged_by='luck': must be win or points"):
+        fastenv.make_game(NIM).spec.check()
+
+
+def test_sampled_actions_are_another_player(agent, tmp_path, capsys):
+    found = {}
+    for words in ((), ("--sample",)):
+        path = tmp_path / "report.json"
+        flags = ["--against", "random", "--games", "40", "--output-path", str(path), *words]
+        assert main([agent("nim2"), *flags]) == 0
+        assert ("nim2, drawn" in capsys.readouterr().out) == bool(words)
+        found[words] = {one["name"]: one for one in json.loads(path.read_text())["players"]}
+    best, drawn = ({n.split("/")[-1]: one for n, one in each.items()} for each in found.values())
+    assert (best["nim2"]["drawn"], drawn["nim2"]["drawn"], drawn["random"]["drawn"]) == (
+        *(False, True),
+        False,
+    )
+    assert best["nim2"]["points"] != drawn["nim2"]["points"]
 
 
 def test_who_cannot_come_is_named(trained):

@@ -28,7 +28,7 @@ from training.apps.skullking.rules import STRONGEST
 from training.evaluation.bootstrap import Interval
 from training.evaluation.protocol import Curve, EvaluationResult, Headline, Protocol
 from training.evaluation.tables import Column, format_interval
-from training.evaluation.trained import AGENT, Trained
+from training.evaluation.trained import AGENT, DRAWN, Trained
 from training.logs.run_data import describe_opponents
 from training.run.config import RunConfig
 from training.run.envs import check_guests
@@ -99,6 +99,8 @@ class MatchProtocol(Protocol):
         """See :meth:`Protocol.evaluate`; ``only`` asks for ``matches`` or ``goals`` alone."""
         record: dict[str, Any] = {}
         only = asked.get("only")
+        allowed = "left out with trainer='hier', unless with --against"
+        require(not (trained.sample and trained.pair), "--sample", True, allowed)
         if trained.search is not None:
             only = _check_search(trained, options, only)
         if only != "goals":
@@ -295,7 +297,7 @@ def _goal_record(
 
 
 def _best_scripted(comparison: goals.Comparison) -> str:
-    return comparison.best([policy for policy in comparison.rates if policy != AGENT])
+    return comparison.best([policy for policy in comparison.rates if policy not in (AGENT, DRAWN)])
 
 
 def _lists(values: dict[str, Interval]) -> dict[str, list[float | None]]:

@@ -15,7 +15,7 @@ from training.evaluation.policies import (
     Memory,
     Net,
     Policy,
-    best_legal,
+    choose_legal,
     episode_begins,
 )
 from training.evaluation.trained import WITHOUT, Trained
@@ -50,6 +50,8 @@ class NetInGame:
         Takes the others: a bot, or another network of a smaller tier.
     begins : callable
         Where an episode of the network's tier begins in a game; see :class:`Memory`.
+    drawn : int, optional
+        Its actions are drawn, by a generator with this seed.
     """
 
     def __init__(
@@ -59,9 +61,11 @@ class NetInGame:
         phases: set[Phase],
         others: Policy,
         begins: Begins = round_begins,
+        drawn: int | None = None,
     ) -> None:
         self._memory, self._observer, self._others = Memory(logits, begins), observer, others
         self._phases = sorted(phases)
+        self._rng = None if drawn is None else np.random.default_rng(drawn)
 
     def act(self, engine: BatchEngine) -> np.ndarray:
         """See :class:`Policy`."""
@@ -71,7 +75,8 @@ class NetInGame:
         self._memory.forget(engine)
         if lanes.size:
             obs = self._observer.encode_obs_many(engine.get_states(lanes), trusted=True)
-            actions[lanes] = best_legal(self._memory.logits(obs, lanes), engine.mask[lanes])
+            logits = self._memory.logits(obs, lanes)
+            actions[lanes] = choose_legal(logits, engine.mask[lanes], self._rng)
         return actions
 
 
@@ -83,6 +88,7 @@ def in_whole_games(
     *,
     bids: str = "rule_hard",
     seed: int = 0,
+    draws: bool = False,
 ) -> Policy:
     """Return a network as a player of whole games, with a bot for decisions it has not learnt.
 
@@ -98,19 +104,24 @@ def in_whole_games(
         Who bids for a Worker; a Manager's cards are played by ``rule_hard``.
     seed : int
         Of the bot.
+    draws : bool
+        The network's actions are drawn.
     """
-    tier = tier_of(env)
+    tier, drawn = tier_of(env), seed if draws else None
     if tier == "flat":
-        return Net(logits)
+        return Net(logits, seed=drawn)
     observer = make_engine(env, 1, env_options)
     if tier == "manager":
         # An episode of the Manager is one bid, or the ten of a game.
         begins = episode_begins if env_options.get("mode") == "game" else round_begins
-        return NetInGame(logits, observer, {Phase.BID}, Bot("rule_hard", num_envs, seed), begins)
-    return NetInGame(logits, observer, CARDS, Bot(bids, num_envs, seed))
+        cards = Bot("rule_hard", num_envs, seed)
+        return NetInGame(logits, observer, {Phase.BID}, cards, begins, drawn)
+    return NetInGame(logits, observer, CARDS, Bot(bids, num_envs, seed), drawn=drawn)
 
 
-def match_policy(trained: Trained, num_envs: int, bids: str, seed: int) -> Policy:
+def match_policy(
+    trained: Trained, num_envs: int, bids: str, seed: int, draws: bool = False
+) -> Policy:
     """Return a trained agent as a player of whole games; see :func:`in_whole_games`."""
     if trained.search is not None:
         return trained.search(seed, num_envs)
@@ -119,7 +130,9 @@ def match_policy(trained: Trained, num_envs: int, bids: str, seed: int) -> Polic
         return policy
     config = trained.config
     options = dict(config.env_options)
-    return in_whole_games(trained.logits, config.env, options, num_envs, bids=bids, seed=seed)
+    return in_whole_games(
+        trained.logits, config.env, options, num_envs, bids=bids, seed=seed, draws=draws
+    )
 
 
 def who_plays(trained: Trained, bids: str) -> str:

@@ -12,7 +12,7 @@ from training.apps.skullking.players import match_policy, tier_of
 from training.apps.skullking.rules import SETS
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Bot, Net, Policy
-from training.evaluation.trained import AGENT, WITHOUT, Trained
+from training.evaluation.trained import AGENT, DRAWN, WITHOUT, Trained
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.sections import EvaluationConfig
@@ -72,6 +72,8 @@ def play_matches(
             halves = trained.pair.halves(n, options.bids, options.seed)
             seats |= {name: player for name, player in halves.items() if name in baselines}
         seats[AGENT] = match_policy(trained, n, options.bids, options.seed)
+        if trained.draws:
+            seats[DRAWN] = match_policy(trained, n, options.bids, options.seed, draws=True)
         if trained.search is not None:
             alone = replace(trained, search=None)
             seats[WITHOUT] = match_policy(alone, n, options.bids, options.seed)
@@ -103,6 +105,8 @@ def compare_goals(
     engine = make_engine(env, rounds, {**trained.config.env_options, **fixed})
     seats: dict[str, Policy] = {k: Bot(k, rounds, options.seed) for k in GOAL_BASELINES}
     seats[AGENT] = Net(trained.logits)
+    if trained.draws:
+        seats[DRAWN] = Net(trained.logits, seed=options.seed)
     accounts = {k: abilities.Account(rounds) for k in seats if tier_of(env) == "ability"}
     first = GOAL_SEEDS + options.seed
     found = goals.compare(engine, seats, first, options.bootstrap, watches=accounts)
