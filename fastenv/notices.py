@@ -6,19 +6,31 @@ import multiprocessing
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from textwrap import fill
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from fastenv.game import Game
 
 SLOW_S = 0.5  # seconds that bots take before anybody looks at their share
 SLOW_SHARE = 0.1  # of the time that has passed meanwhile, from which on it is told
 
 _reported: set[str] = set()  # what has been reported in this process, such as bots of a game
+
+
+class Game(Protocol):
+    """What is said of a game here; see :class:`fastenv.Game`."""
+
+    @property
+    def env_id(self) -> str | None:
+        """Its id, if it has one."""
+
+    @property
+    def bot_names(self) -> Sequence[str]:
+        """Names of its scripted players."""
+
+    def bot(self, name: str) -> Any:
+        """Return the parameters of a scripted player."""
 
 
 def print_notice(text: str) -> None:

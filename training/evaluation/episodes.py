@@ -183,21 +183,30 @@ def _block(
                     final[name][over] = found[name]
             if not running.any():
                 break
-    columns = {
-        "seed": np.arange(lanes) + seed,
+    columns = _columns(seed, sums, returns, ends) | final
+    kept = None
+    if keep_actions:
+        table = np.stack(taken, axis=1)
+        kept = tuple(table[lane, : sums["steps"][lane]] for lane in range(n))
+    return Episodes({name: column[:n] for name, column in columns.items()}, kept, kinds | meeting)
+
+
+def _columns(
+    seed: int,
+    sums: Mapping[str, np.ndarray],
+    returns: np.ndarray,
+    ends: Mapping[str, np.ndarray],
+) -> dict[str, np.ndarray]:
+    """Return the columns that every game has."""
+    return {
+        "seed": np.arange(len(returns)) + seed,
         "steps": sums["steps"],
         "dt_total": sums["dt_total"],
         "return_total": returns,
         **ends,
         "invalid_actions": sums["invalid_actions"],
         "invalid_action_rate": sums["invalid_actions"] / np.maximum(sums["steps"], 1),
-        **final,
     }
-    kept = None
-    if keep_actions:
-        table = np.stack(taken, axis=1)
-        kept = tuple(table[lane, : sums["steps"][lane]] for lane in range(n))
-    return Episodes({name: column[:n] for name, column in columns.items()}, kept, kinds | meeting)
 
 
 def _meeting(engine: BatchEngine) -> dict[str, str]:
