@@ -332,16 +332,6 @@ class BatchEngine(BatchState):
         -------
         ndarray of int32, shape (n,)
             0, without a draw, in lanes whose episode is over.
-
-        Examples
-        --------
-        >>> import fastenv
-        >>> from fastenv.engine import rng_streams
-        >>> engine = fastenv.make_engine("SkullKingWorker-v0", 4)
-        >>> engine.reset_many(seeds=0)
-        >>> actions = engine.bot_actions("heuristic", rng_streams(0, 4))
-        >>> bool(engine.mask[range(4), actions].all())
-        True
         """
         params = self.game.bot(kind)
         whole = isinstance(agent, (int, np.integer)) and not isinstance(agent, bool)
@@ -410,15 +400,6 @@ class BatchEngine(BatchState):
             A row of a game that is over, or one that no game can be in.
         ValueError
             An agent that is not there, or another number of seeds.
-
-        Examples
-        --------
-        >>> import fastenv
-        >>> engine = fastenv.make_engine("SkullKingWorker-v0", 2)
-        >>> engine.reset_many(seeds=0)
-        >>> worlds = engine.resample(engine.get_states(), agents=0, seeds=0, worlds=8)
-        >>> worlds.shape
-        (16,)
         """
         return self._path.worlds.resample(rows, agents, seeds, worlds, trusted)
 
@@ -482,9 +463,9 @@ class BatchEngine(BatchState):
         >>> import fastenv
         >>> engine = fastenv.make_engine("SkullKingWorker-v0", 2)
         >>> engine.reset_many(seeds=0)
-        >>> played = engine.rollout(engine.get_states(), players="heuristic", until="round")
-        >>> played.rows.shape
-        (2,)
+        >>> worlds = engine.resample(engine.get_states(), agents=0, seeds=0, worlds=8)
+        >>> engine.rollout(worlds, players="heuristic", until="round").rows.shape
+        (16,)
         """
         stop = Stop.parse(self.spec, until, limit)
         return self._path.worlds.rollout(rows, actions, players, stop, seeds, of, trusted)
