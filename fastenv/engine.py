@@ -136,6 +136,12 @@ class BatchEngine(BatchState):
     >>> engine.step_many(fastenv.sample_legal(engine.mask, rng=0))
     >>> engine.obs.shape, engine.reward.tolist()
     ((4, 203), [0.5, 3.0, 0.5, 0.5])
+
+    Worlds that the agent of a lane cannot tell apart, played on by bots:
+
+    >>> worlds = engine.resample(engine.get_states(), agents=0, seeds=0, worlds=8)
+    >>> engine.rollout(worlds, players="heuristic", until="round").rows.shape
+    (32,)
     """
 
     ended: npt.NDArray[np.bool_]
@@ -457,15 +463,6 @@ class BatchEngine(BatchState):
             An action that is out of range or, if the game raises on them, illegal.
         ValueError
             A row number that is not there, or another number of seeds.
-
-        Examples
-        --------
-        >>> import fastenv
-        >>> engine = fastenv.make_engine("SkullKingWorker-v0", 2)
-        >>> engine.reset_many(seeds=0)
-        >>> worlds = engine.resample(engine.get_states(), agents=0, seeds=0, worlds=8)
-        >>> engine.rollout(worlds, players="heuristic", until="round").rows.shape
-        (16,)
         """
         stop = Stop.parse(self.spec, until, limit)
         return self._path.worlds.rollout(rows, actions, players, stop, seeds, of, trusted)
