@@ -137,6 +137,12 @@ class BatchEngine(BatchState):
     >>> engine.step_many(fastenv.sample_legal(engine.mask, rng=0))
     >>> engine.obs.shape, engine.reward.tolist()
     ((4, 203), [0.5, 3.0, 0.5, 0.5])
+
+    Worlds that the agent of a lane cannot tell apart, played on by bots:
+
+    >>> worlds = engine.resample(engine.get_states(), agents=0, seeds=0, worlds=8)
+    >>> engine.rollout(worlds, players="heuristic", until="round").rows.shape
+    (32,)
     """
 
     ended: npt.NDArray[np.bool_]
@@ -333,16 +339,6 @@ class BatchEngine(BatchState):
         -------
         ndarray of int32, shape (n,)
             0, without a draw, in lanes whose episode is over.
-
-        Examples
-        --------
-        >>> import fastenv
-        >>> from fastenv.engine import rng_streams
-        >>> engine = fastenv.make_engine("SkullKingWorker-v0", 4)
-        >>> engine.reset_many(seeds=0)
-        >>> actions = engine.bot_actions("heuristic", rng_streams(0, 4))
-        >>> bool(engine.mask[range(4), actions].all())
-        True
         """
         params = self.game.bot(kind)
         whole = isinstance(agent, (int, np.integer)) and not isinstance(agent, bool)
@@ -411,15 +407,6 @@ class BatchEngine(BatchState):
             A row of a game that is over, or one that no game can be in.
         ValueError
             An agent that is not there, or another number of seeds.
-
-        Examples
-        --------
-        >>> import fastenv
-        >>> engine = fastenv.make_engine("SkullKingWorker-v0", 2)
-        >>> engine.reset_many(seeds=0)
-        >>> worlds = engine.resample(engine.get_states(), agents=0, seeds=0, worlds=8)
-        >>> worlds.shape
-        (16,)
         """
         return self._path.worlds.resample(rows, agents, seeds, worlds, trusted)
 
@@ -477,15 +464,6 @@ class BatchEngine(BatchState):
             An action that is out of range or, if the game raises on them, illegal.
         ValueError
             A row number that is not there, or another number of seeds.
-
-        Examples
-        --------
-        >>> import fastenv
-        >>> engine = fastenv.make_engine("SkullKingWorker-v0", 2)
-        >>> engine.reset_many(seeds=0)
-        >>> played = engine.rollout(engine.get_states(), players="heuristic", until="round")
-        >>> played.rows.shape
-        (2,)
         """
         stop = Stop.parse(self.spec, until, limit)
         return self._path.worlds.rollout(rows, actions, players, stop, seeds, of, trusted)

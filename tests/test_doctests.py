@@ -28,7 +28,6 @@ NEEDS = {
 SHOWN = [
     *("fastenv.adapters.sb3.make_sb3_vec_env", "fastenv.adapters.torch.TorchVecEnv"),
     *("fastenv.adapters.pettingzoo.aec_env", "fastenv.adapters.pettingzoo.parallel_env"),
-    *(f"fastenv.engine.BatchEngine.{name}" for name in ("bot_actions", "resample", "rollout")),
     *(f"fastenv.batch_state.BatchState.{name}" for name in ("set_states", "configure")),
     "training.policies.load.load_policy",
 ]
