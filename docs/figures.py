@@ -60,6 +60,7 @@ from tools.figures.learning import (  # noqa: E402
     trained_variants,
 )
 from tools.figures.log import measured_speeds, other_records, to_take  # noqa: E402
+from tools.figures.search import champion as champion_search  # noqa: E402
 from tools.figures.search import (  # noqa: E402
     last_tricks,
     open_cards,
@@ -85,7 +86,10 @@ METADATA = "metadata"  # the mark of what stands at the top of a card
 def card_tables(agent: str) -> dict[str, Callable[[], str]]:
     """Return mark to what makes it, of the card of a folder of ``pretrained/``."""
     own: dict[str, dict[str, Callable[[], str]]] = {
-        "skullking": {"matches": lambda: pretrained("skullking", "trained")},
+        "skullking": {
+            "matches": lambda: pretrained("skullking", "trained"),
+            "search": champion_search,
+        },
         "skullking-ppo": {"matches": lambda: pretrained("skullking-ppo", "trained")},
         "gameboy": {"goal": lambda: game_boy_agents("goal-1")},
         "lantern_walk": {

@@ -49,6 +49,24 @@ def test_examples_of_all_pages_are_known():
     assert {page: n for page, n in counts.items() if n} == ADAPTERS | GAMES | ELSEWHERE
 
 
+def test_ids_that_the_page_of_sb3_names_have_one_image_or_a_dict():
+    import fastenv
+
+    text = (FOLDER / "sb3.md").read_text("utf-8")
+    said = re.search(r"Pass `pixel_mode=\"gray\"` to (.*?)\. .*?\. (.*?) have a `Dict`", text)
+    images, dicts = (set(re.findall(r"`(\w+-v\d+)`", part)) for part in said.groups())
+    ids = {name.rpartition("/")[2] for name in fastenv.list_envs()}
+    specs = {
+        name: fastenv.make_game(name, pixel_mode="gray").spec
+        for name in ids
+        if name.startswith(("GameBoy", "Lantern"))
+    }
+    assert images == {name for name, spec in specs.items() if len(spec.obs_shape) == 3}
+    assert dicts == {
+        name for name, spec in specs.items() if "pixels" in (spec.obs_dtype.names or ())
+    }
+
+
 @pytest.mark.slow
 def test_examples_run():
     run(*(text for page in ADAPTERS for text in examples_of(page)))

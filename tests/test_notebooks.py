@@ -102,6 +102,39 @@ def test_the_committed_speeds_are_those_of_the_record() -> None:
         ], "run python -m tools.notebooks 02"
 
 
+@needs_core
+def test_the_committed_games_of_dr_mario_are_those_of_today() -> None:
+    """By the bot and by the agent that is committed, played again."""
+    import fastenv
+    from fastenv.drmario.seeds import seed_of
+    from fastenv.engine import rng_streams
+    from training.apps.drmario.reader import play
+    from training.run.envs import make_engine
+
+    text = text_of(read(ROOT / "notebooks" / "07_drmario_evaluator.ipynb"))
+    level, seed = seed_of("L10_S004")
+    engine = fastenv.make_engine("DrMarioPlacement-v0", 1, level=level, game_seed=seed)
+    engine.reset_many(seeds=0)
+    pills, streams = 0, rng_streams(0, 1)
+    while not engine.ended[0]:
+        engine.step_many(engine.bot_actions("greedy", streams), autoreset=False)
+        pills += 1
+    frames = int(engine.get_states()[0]["ep_frames"])
+    asked = rf"^greedy +{pills} pills, +{frames:,} frames;"
+    assert re.search(asked, text, re.MULTILINE), "run python -m tools.notebooks 07"
+
+    player, options = play.player_of(str(ROOT / "pretrained" / "drmario"))
+    both = make_engine(play.ENV, 2, options)
+    both.reset_many(seeds=400)
+    policy = player(400, 2)
+    while not both.ended.all():
+        both.step_many(policy.act(both), select=~both.ended, autoreset=False)
+    one, two = both.get_states()["ep_frames"]
+    for who in ("states", "pixels"):
+        asked = f"{who}: frames of the two games {one:,} and {two:,}"
+        assert asked in text, "run python -m tools.notebooks 07"
+
+
 def test_quickstart_shows_equal_numbers(show: Show) -> None:
     notebook = show("01_quickstart.ipynb")
     text = text_of(notebook)

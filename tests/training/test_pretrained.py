@@ -47,6 +47,19 @@ def test_what_it_is_asked_to_play_leaves_no_untracked_files(name):
     assert subprocess.run(asked, cwd=ROOT, check=False).returncode == 1
 
 
+def test_what_the_card_says_of_searches_of_the_champion():
+    record = json.loads((ROOT / "benchmarks/skullking-champion-search.json").read_text())
+    alone, default, model = (row["win_share"] for row in record["rows"])
+    assert [row["who"] for row in record["rows"]] == [
+        "pretrained/skullking",
+        "search:pretrained/skullking,worlds=32",
+        "search:pretrained/skullking,worlds=32,rollouts=model,belief=bids",
+    ]
+    assert default[2] < alone[1]  # by bots it plays worse than alone, by models better
+    assert alone[0] < model[0]
+    assert model[1] > default[2]
+
+
 def test_the_champion_is_one_of_the_trainings_of_its_record():
     """Its games are those of an own record, its training one of five."""
     played = json.loads((ROOT / "benchmarks/pretrained-skullking.json").read_text())

@@ -62,6 +62,18 @@ def open_cards(name: str = "skullking-search.json") -> str:
     )
 
 
+def champion(name: str = "skullking-champion-search.json") -> str:
+    """Return what the champion wins alone and with searches, each by its full name."""
+    record, made = newest(name), []
+    for row in record.head["rows"]:
+        cells = [interval(row["win_share"], 1, 100, " %"), interval(row["points"])]
+        searches = row["who"].startswith("search:")
+        cells += [f"{row['cpu_ms_per_decision']:.2f}" if searches else "", f"{row['games']:,}"]
+        made.append([f"`{row['who']}`", f"3 x `{row['against']}`", *cells])
+    heads = ("who plays", "against", "wins", "points", "CPU ms a decision", "games")
+    return f"{table(heads, made)}\n\n{record.source}: `{record.head['command']}`."
+
+
 def _groups(rows: Iterable[Row]) -> list[tuple[str, str, dict[str, Row]]]:
     """Return rows by part and label, in the order of the parts."""
     found: dict[tuple[str, str], dict[str, Row]] = {}
