@@ -140,7 +140,7 @@ def play_table(args: argparse.Namespace) -> None:
     players = contest.load_players([args.run, *args.against], args.runs)
     games = 1000 if args.games is None else args.games
     options = dict(args.set or ())
-    given = {"seed": args.seed or 0, "sample": bool(args.sample)}
+    given: dict[str, Any] = {"seed": args.seed or 0, "sample": bool(args.sample)}
     found = contest.contest(players, games, env=args.env, options=options, **given)
     standings.show(tables.console(), found)
     if args.output_path is not None:
