@@ -26,7 +26,8 @@ if TYPE_CHECKING:  # the help need not wait for it
     from training.run.sections import EvaluationConfig
 
 ABOUT = """\
-Evaluate a run, scripted players (--bots), or several agents (--against).
+Evaluate RUN, a run or search:RUN,worlds=16 to search, scripted players (--bots), or several agents
+(--against).
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -44,7 +45,7 @@ _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_ste
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("evaluate", ABOUT, "first --replays 3", "RUN | --bots [options]")
-    parse.add_argument("run", nargs="?", help="a run, or search:RUN,worlds=16 to search")
+    parse.add_argument("run", nargs="?", help=argparse.SUPPRESS)  # the text above says it
     parse.add_argument("--episodes", type=int, help="episodes, or rounds at equal goals")
     about = "evaluation seed, or that of the first episode"
     parse.add_argument("--seed", "--base-seed", type=int, metavar="N", help=about)
