@@ -26,7 +26,8 @@ if TYPE_CHECKING:  # the help need not wait for it
     from training.run.sections import EvaluationConfig
 
 ABOUT = """\
-Evaluate a run, scripted players (--bots), or several agents (--against).
+Evaluate RUN, a run or search:RUN,worlds=16 to search, scripted players (--bots), or several agents
+(--against).
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -44,7 +45,7 @@ _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_ste
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("evaluate", ABOUT, "first --replays 3", "RUN | --bots [options]")
-    parse.add_argument("run", nargs="?", help="a run, or search:RUN,worlds=16 to search")
+    parse.add_argument("run", nargs="?", help=argparse.SUPPRESS)  # the text above says it
     parse.add_argument("--episodes", type=int, help="episodes, or rounds at equal goals")
     about = "evaluation seed, or that of the first episode"
     parse.add_argument("--seed", "--base-seed", type=int, metavar="N", help=about)
@@ -139,7 +140,7 @@ def play_table(args: argparse.Namespace) -> None:
     players = contest.load_players([args.run, *args.against], args.runs)
     games = 1000 if args.games is None else args.games
     options = dict(args.set or ())
-    given = {"seed": args.seed or 0, "sample": bool(args.sample)}
+    given: dict[str, Any] = {"seed": args.seed or 0, "sample": bool(args.sample)}
     found = contest.contest(players, games, env=args.env, options=options, **given)
     standings.show(tables.console(), found)
     if args.output_path is not None:

@@ -10,7 +10,7 @@ from typing import Any
 
 from training.run.registry import parts_of
 
-SAMPLE = "draw the actions of trained agents from their policies; default the best"  # help
+SAMPLE = "trained agents draw actions; default the best"  # help of a flag
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
