@@ -304,7 +304,8 @@ class OneSeatPath:
     def asked(self) -> Array:
         """Return which seats from outside must still answer, bool (n, K): none without a game."""
         running = (~self._over).view(np.uint8)
-        return self._asked(running) & ~self._over[:, None]
+        asked: Array = self._asked(running) & ~self._over[:, None]
+        return asked
 
     def _ready(self, select: Select) -> Select:
         """Return the selected lanes in which no decision from outside is due."""

@@ -84,7 +84,8 @@ class Lane:
 
     def load(self, row):
         self.engine.set_states(row)
-        self.decisions, self.answers = 0, {}
+        made = self.engine.game.decisions(self.engine.get_states())
+        self.decisions, self.answers = int(made[0, self.agent]), {}
         self.ended = bool(self.engine.ended[0])
         self.forget()
 
