@@ -102,6 +102,27 @@ def test_the_committed_speeds_are_those_of_the_record() -> None:
         ], "run python -m tools.notebooks 02"
 
 
+def test_the_committed_steps_of_replay_are_those_of_the_record() -> None:
+    text = text_of(read(ROOT / "notebooks" / "06_replay.ipynb"))
+    lines = (ROOT / "benchmarks" / "replay_steps.jsonl").read_text(encoding="utf-8").splitlines()
+    head, *rows = map(json.loads, lines)
+    asked = [f"replay_steps.jsonl at {head['git_rev'][:7]}, decisions a CPU second:"]
+    asked += [
+        f"{row['game']}, {row['step']}: {row['steps_per_cpu_s']:,.0f}"
+        for row in rows
+        if row["kind"] == "trainer"
+    ]
+    assert "\n".join(asked) in text, "run python -m tools.notebooks 06"
+
+
+def test_the_committed_walks_of_replay_are_what_is_said_of_them() -> None:
+    """Other processors learn otherwise, so this is of the committed ones alone."""
+    notebook = read(ROOT / "notebooks" / "06_replay.ipynb")
+    cells = dict(re.findall(r"^(random|DQN) +(\d+) cells;", text_of(notebook), re.MULTILINE))
+    assert "it ends below random play" in notebook.cells[-1].source
+    assert int(cells["DQN"]) < int(cells["random"])
+
+
 @needs_core
 def test_the_committed_games_of_dr_mario_are_those_of_today() -> None:
     """By the bot and by the agent that is committed, played again."""
