@@ -31,8 +31,7 @@ from fastenv.gameboy.starts import BANKS, join_starts, load_starts, save_bank
 
 _LARGEST = 1 << 20  # bytes of a file of stable-retro
 BANK = """Play a ROM with random buttons, from power-up again for each state, and write the states
-in which it stopped (docs/gameboy.md, 18). In Lantern Walk its solver presses some of them. With
---join nothing is played: the states of some files become one bank, in their order."""
+in which it stopped (docs/gameboy.md, 18); --join plays nothing."""
 GOAL = """Capture a goal template, or replay the actions that led to one (docs/gameboy.md, 19).
 A file of actions has one line of JSON a step, a list of one number: [5]."""
 CAPTURE = """Take the actions of a file from a start state; the picture behind them is the goal.
@@ -61,7 +60,7 @@ def add_bank(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("file", type=Path, help="where to write, .npz")
     add("--rom", metavar="FILE", default=OURS, help="a ROM file; default: Lantern Walk")
-    about = "save states, battery files and banks that are joined; nothing is played"
+    about = "states and banks to join, in their order"
     add("--join", metavar="FILE", nargs="+", default=[], help=about)
     add("--states", metavar="N", type=int, help="how many; default 64")
     add("--max-steps", metavar="N", type=int, help="to a state; default 250")

@@ -30,6 +30,7 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.files import read_json, show_path
 from fastenv.gameboy import make_game
+from fastenv.gameboy.ram_program import Program
 from fastenv.gameboy.retro_import import import_retro
 from tools.gameboy.machines import build
 from training.run import files, machine
@@ -164,7 +165,8 @@ def compare(data: Json, scenario: Json, folder: Path, seed: int) -> Json:
     path.write_text(json.dumps(made), encoding="utf-8")
     rom_path.write_bytes(build(_PROGRAM, kind=0x1B, ram=3).rom)
     game = make_game(rom=rom_path, ram_map=path, frames_per_step=FRAMES, stack_k=1)
-    engine = BatchEngine(game, LANES, "fast")
+    program, engine = game.common.program, BatchEngine(game, LANES, "fast")
+    assert program is not None
     engine.reset_many(seeds=seed)
     engine.step_many(np.zeros(LANES, int), autoreset=False)  # the display is off behind it
     rows, rng = engine.get_states(), np.random.default_rng(seed)
@@ -183,7 +185,7 @@ def compare(data: Json, scenario: Json, folder: Path, seed: int) -> Json:
         after = engine.get_states()
         for lane in range(LANES):
             before, now = reader(rows[lane]), reader(after[lane])
-            _count(found, engine, lane, whole, names, before, now)
+            _count(found, engine, program, lane, whole, names, before, now)
         rows = after
     return found
 
@@ -191,6 +193,7 @@ def compare(data: Json, scenario: Json, folder: Path, seed: int) -> Json:
 def _count(
     found: Json,
     engine: BatchEngine,
+    program: Program,
     lane: int,
     whole: Integration,
     names: Mapping[str, str],
@@ -200,7 +203,6 @@ def _count(
     """Compare a step of a lane."""
     exact, rounded = whole.rewards(before, now)
     done = whole.done(before, now)
-    program = engine.game.common.program
     values = program.values(program.read(before), program.read(now))
     plain = sum(w * x for w, x in zip(program.weights, values, strict=False))
     ends = program.end("terminated")
