@@ -234,7 +234,7 @@ def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_
     backend = way if way in BACKENDS else "reference"
     engine = make_engine(env, len(rows), options, backend, 1)
     engine.set_states(rows)
-    told = {"workload": "masked_uniform", "stagger": STAGGER, "batch_steps": batch_steps}
+    told: Row = {"workload": "masked_uniform", "stagger": STAGGER, "batch_steps": batch_steps}
     pipe.send(ran.describe_engine(engine, "step_many", beside=BESIDE, **told))
     step_all: Callable[[np.ndarray], object] = engine.step_many
     if way == "rules":
