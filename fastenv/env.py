@@ -390,7 +390,7 @@ class FastEnv(gymnasium.Env[Any, int]):
         self._adopt(engine)
 
     @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+    def spec(self) -> EnvSpec | None:
         """Gymnasium's spec, which ``gymnasium.make`` writes; its ``to_json`` can be called."""
         return self._spec
 

@@ -204,7 +204,7 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         self._lane_seeds: Sequence[int | None] = [None] * self.num_envs
 
     @property
-    def spec(self) -> EnvSpec | None:  # type: ignore[override]
+    def spec(self) -> EnvSpec | None:
         """Gymnasium's spec, which ``gymnasium.make_vec`` writes; its ``to_json`` can be called."""
         return self._spec
 

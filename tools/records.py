@@ -71,7 +71,7 @@ SPEEDS = (
     Speed("scale.jsonl", f"{_BENCH} scale --repeats 1", 4),
     Speed("search.jsonl", f"{_BENCH} search --repeats 7 --seconds 2", 3),
     Speed("configs.jsonl", f"{_BENCH} configs --short --repeats 1", 2),
-    Speed("flags.jsonl", f"{_BENCH} flags --repeats 5 --seconds 0.5", 20),
+    Speed("flags.jsonl", f"{_BENCH} flags --repeats 3 --seconds 0.25", 15),
     Speed("throughput/SkullKingWorker-v0.json", _PROFILE, 1),
     Speed("throughput/Prospector-v0.json", f"{_PROFILE} --env Prospector-v0", 1),
     Speed(

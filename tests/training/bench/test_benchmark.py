@@ -13,6 +13,7 @@ from sb3_contrib.common.maskable.policies import MaskableActorCriticPolicy
 
 import fastenv
 from fastenv.adapters.torch import TorchVecEnv
+from fastenv.drmario.planning import costs_of
 from fastenv.engine import BatchEngine
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
@@ -548,6 +549,30 @@ def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch, 
         if limited:
             assert row["replaced_us"] == pytest.approx(row["reference_us"] - row["limit_us"])
             assert len(row["share_of_limit_all"]) == 2
+
+
+@needs_core
+def test_flags_and_reference_take_the_same_steps_each_once(monkeypatch):
+    """The reference of Dr. Mario keeps its plans: one that another turn has made takes no time."""
+    taken, step = {}, flags.Stepper.step
+    monkeypatch.setattr(flags, "PIECE", 8)
+    monkeypatch.setitem(games.of("DrMarioPlacement-v0").pieces, "DrMario", 4)
+
+    def spy(self, batches):
+        taken.setdefault(self.ran["backend"], []).extend(batch.tolist() for batch in batches)
+        return step(self, batches)
+
+    monkeypatch.setattr(flags.Stepper, "step", spy)
+    costs_of.cache_clear()
+    rows = flags.rows_of_lanes("DrMarioPlacement-v0", 2, 2, 1e-9)
+    assert costs_of.cache_info().currsize == 0  # nothing was planned in this process
+    pieces = 2 * flags.TURNS
+    assert [r["steps"] for r in rows] == [pieces * 4] * 2
+    assert len(taken["reference"]) == 1 + pieces * 2  # one batch to warm up
+    assert taken["reference"] == taken["numba"] == taken["cython"]
+    monkeypatch.setattr(flags.Stepper, "states", lambda _: b"")
+    with pytest.raises(RuntimeError, match="DrMarioPlacement-v0: the states of reference"):
+        flags.rows_of_lanes("DrMarioPlacement-v0", 2, 1, 1e-9)
 
 
 def test_flags_are_measured_on_every_id_and_on_a_new_game(monkeypatch):

@@ -18,7 +18,7 @@ from training.apps.gameboy import benchmark_rows as gameboy
 from training.apps.prospector import benchmark_rows as prospector
 from training.bench import floors, games, progress, ran, records, runner, timing
 from training.bench.suite import Suite
-from training.bench.suites import artefact, flags, throughput, trainers, views
+from training.bench.suites import artefact, throughput, trainers, views
 from training.commands import profile
 from training.ppo.options import NativeConfig, NativeRun
 from training.run import machine
@@ -100,18 +100,16 @@ def test_a_file_is_named_by_what_is_in_it(tmp_path):
         *late(lambda: gameboy.step_rows("busy", 1, 1e-6, (2, 4))),
         lambda: gameboy.reset_rows(1, 1e-6, (2, 4)),
         lambda: [gameboy.single_row(1, 1e-6)],
-        lambda: flags.rows_of_lanes("Prospector-v0", 2, 1, 1e-4),
         lambda: views.rows(1, 1e-4),
     ],
     ids=[
-        *("prospector", "threads", "drmario", "gameboy", "resets", "single", "flags", "views"),
+        *("prospector", "threads", "drmario", "gameboy", "resets", "single", "views"),
     ],
 )
 def test_rows_name_engines_that_were_stepped(monkeypatch, measure):
     """Each description is that of an engine whose methods were called, and of no other."""
     for name, value in {"LANES": 4, "STEPS": 2, "TURNS": 1, "PPO_LANES": 8}.items():
         monkeypatch.setattr(views, name, value)
-    monkeypatch.setattr(flags, "PIECE", 4)
     stepped = set()
 
     def watch(name):

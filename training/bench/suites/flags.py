@@ -1,44 +1,63 @@
 """What each flag alone is worth: ``use_numba`` or ``use_cython`` beside the reference.
 
 Every id is measured, and a new game as ``python -m fastenv new-game`` writes it. Reference and
-flags play the same actions in turns, piece by piece, so that a slow moment of the machine meets all
-of them. A flag replaces a part of what the reference does, and by Amdahl's law no more than that
+flags take the same steps in turns, piece by piece, so that a slow moment of the machine meets all
+of them. Each runs in a process of its own, and no step is taken twice: the reference keeps answers
+that it has computed, and must find neither its own of an earlier turn nor those of another backend.
+A flag replaces a part of what the reference does, and by Amdahl's law no more than that
 part can be saved: the limit is the reference's time less that part. ``use_numba`` replaces the
 encoding, so its limit is a reference whose encoding does nothing. ``use_cython``
 replaces the rules, which are timed as calls on plain reference games that play the same actions.
+The limits are measured where the two parts are of one size.
 """
 
 from __future__ import annotations
 
 import copy
 import json
+import multiprocessing
 import shutil
 import statistics
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 import fastenv
 from fastenv import BatchEngine
+from fastenv.checks import without_padding
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from fastenv.scaffold import new_game
-from training.bench import games
-from training.bench.play import METHOD, Playback
+from training.bench import games, ran
+from training.bench.play import Playback, make_engine
 from training.bench.suite import Suite
 from training.bench.tables import flag_table
 from training.bench.targets import Row, target
-from training.bench.timing import Work, in_turns, summary
+from training.bench.timing import Sample, sample, summary
+from training.run import machine
 
+BACKENDS = ("reference", "numba", "cython")
+LIMITS = ("rules", "no encoding")
+METHOD = (
+    "random legal actions; the reference and both flags, each in a process of its own, take the "
+    "same steps in turns, each step once; timed: step_many with checks, opponents, autoreset, "
+    "observation, mask, reward, info"
+)
+BESIDE = "the reference and the other flag, over the same steps, each in a process of its own"
 LANES = (1, 8, 64)
 STAGGER = 20  # batch steps played before, in which each lane is reset once
 SHARE = 0.85  # of the limit, asked where the two parts are of one size
 MEDIAN, LEAST = 1.0, 0.97  # times the reference, asked of the repeats of every row
 # Lane steps of a piece of work: the shorter it is, the more turns in a repeat.
 PIECE = 256
-TURNS = 4  # of a repeat at least, also where one step of 64 lanes takes seconds
+TURNS = 2  # of a repeat at least, also where one step of 64 lanes takes seconds
 SCAFFOLDED = "scaffolded_coins"
 
 
@@ -111,42 +130,186 @@ def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Ro
     lanes : int
     repeats : int
     seconds : float
+
+    Raises
+    ------
+    RuntimeError
+        If the backends do not end in the same states.
     """
     game = games.of(env)
     piece = next((n for start, n in game.pieces.items() if env.startswith(start)), PIECE)
-    works, plays = {}, {}
-    with TemporaryDirectory() as folder:
+    ways = [*BACKENDS, *(LIMITS if game.limited else ())]
+    with TemporaryDirectory() as folder, ExitStack() as stack:
         options = game.flag_options(env, Path(folder))
-        for backend in ("reference", "numba", "cython"):
-            play = Playback(
-                *(env, lanes, max(1, piece // lanes), options), backend=backend, stagger=STAGGER
-            )
-            plays[backend], works[backend] = play, play.work()
-        beside = "the other flag and their limits"
-        about = {name: each.ran(beside=beside) for name, each in plays.items()}
-    if not game.emulated:
-        works["rules"] = _rules_alone(play)
-        works["no encoding"] = _without_encoding(play)
-    samples = in_turns(works, repeats, seconds, TURNS)
+        play = Playback(env, lanes, 0, options, stagger=STAGGER)
+        rows = play.engine.get_states()
+        steps = max(1, piece // lanes)
+        started = [stack.enter_context(Stepper(w, env, options, rows, steps)) for w in ways]
+        steppers = dict(zip(ways, started, strict=True))
+        samples = in_turns(steppers, play.engine, steps, repeats, seconds)
+        _check_same(steppers, play.engine)
     found = {name: summary(each) for name, each in samples.items()}
     return [
         {
             "kind": "flag",
-            "ran": about[backend],
+            "ran": steppers[backend].ran,
             "env": env,
-            "env_options": about[backend]["options"],
+            "env_options": steppers[backend].ran["options"],
             "flag": f"use_{backend}",
-            "backend": plays[backend].engine.backend,
+            "backend": steppers[backend].ran["backend"],
             "num_envs": lanes,
             "num_threads": 1,
             "workload": "masked_uniform",
             "method": METHOD,
+            "steps": sum(each.steps for each in samples[backend]),
             **compared(found, backend),
             "repeats": repeats,
             "noisy": any(each["noisy"] for each in found.values()),
         }
         for backend in ("numba", "cython")
     ]
+
+
+class Stepper:
+    """A process that takes steps it is given, and says how long they took.
+
+    Parameters
+    ----------
+    way : str
+        One of ``BACKENDS`` or ``LIMITS``.
+    env : str
+    options : mapping
+        Of the environment.
+    rows : ndarray
+        States to begin with, one a lane.
+    batch_steps : int
+        Of a piece of work, which ``ran`` names.
+
+    Attributes
+    ----------
+    ran : dict
+        What runs in the process; see :mod:`training.bench.ran`.
+    """
+
+    def __init__(
+        self, way: str, env: str, options: Mapping[str, Any], rows: np.ndarray, batch_steps: int
+    ) -> None:
+        methods = multiprocessing.get_all_start_methods()
+        context: Any = multiprocessing.get_context(
+            "forkserver" if "forkserver" in methods else "spawn"
+        )
+        if "forkserver" in methods:
+            context.set_forkserver_preload([_serve.__module__])
+        self._pipe, other = context.Pipe()
+        told = (other, way, env, dict(options), rows, batch_steps)
+        self._process = context.Process(target=_serve, args=told, daemon=True)
+        self._process.start()
+        other.close()
+        self.ran: Row = self._pipe.recv()
+
+    def __enter__(self) -> Stepper:
+        """Return it; the process ends with the block."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """End the process."""
+        self._pipe.close()
+        self._process.join()
+
+    def step(self, batches: list[np.ndarray]) -> tuple[float, float]:
+        """Take steps; return the wall and CPU seconds of the process."""
+        self._pipe.send(batches)
+        wall, cpu = self._pipe.recv()
+        return wall, cpu
+
+    def states(self) -> bytes:
+        """Return the states of all lanes."""
+        self._pipe.send(None)
+        found: bytes = self._pipe.recv()
+        return found
+
+
+def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_steps: int) -> None:
+    """Be the process of a :class:`Stepper`."""
+    backend = way if way in BACKENDS else "reference"
+    engine = make_engine(env, len(rows), options, backend, 1)
+    engine.set_states(rows)
+    told: Row = {"workload": "masked_uniform", "stagger": STAGGER, "batch_steps": batch_steps}
+    pipe.send(ran.describe_engine(engine, "step_many", beside=BESIDE, **told))
+    step_all: Callable[[np.ndarray], object] = engine.step_many
+    if way == "rules":
+        step_all = _rules_alone(engine, rows)
+    elif way == "no encoding":
+        step_all = _without_encoding(engine, rows).step_many
+    with suppress(EOFError):  # the other end is closed when all is done
+        while True:
+            batches = pipe.recv()
+            if batches is None:
+                pipe.send(states_of(engine))
+                continue
+            wall, cpu = time.perf_counter(), time.process_time()
+            for batch in batches:
+                step_all(batch)
+            pipe.send((time.perf_counter() - wall, time.process_time() - cpu))
+
+
+def states_of(engine: BatchEngine) -> bytes:
+    """Return the states of all lanes, with nothing between their fields."""
+    return without_padding(engine.get_states()).tobytes()
+
+
+def in_turns(
+    steppers: Mapping[str, Stepper],
+    player: BatchEngine,
+    batch_steps: int,
+    repeats: int,
+    seconds: float,
+) -> dict[str, list[Sample]]:
+    """Time steppers in turns over the same steps, each of which is taken once.
+
+    Parameters
+    ----------
+    steppers : mapping of str to Stepper
+    player : BatchEngine
+        Stands where they stand; goes on by random legal actions, which they then take.
+    batch_steps : int
+        Of a piece of work.
+    repeats : int
+    seconds : float
+        Timed work of a repeat of the first; the others take the same steps.
+    """
+    rng = np.random.default_rng(1)
+
+    def take(count: int) -> list[np.ndarray]:
+        batches = []
+        for _ in range(count):
+            batches.append(fastenv.sample_legal(player.mask, rng))
+            player.step_many(batches[-1])
+        return batches
+
+    warm_up = take(1)
+    for stepper in steppers.values():
+        stepper.step(warm_up)
+    samples: dict[str, list[Sample]] = {name: [] for name in steppers}
+    first = next(iter(steppers))
+    for _ in range(repeats):
+        before = machine.load()
+        pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in steppers}
+        while len(pieces[first]) < TURNS or sum(wall for _, wall, _ in pieces[first]) < seconds:
+            batches = take(batch_steps)
+            for name, stepper in steppers.items():
+                pieces[name].append((player.num_envs * batch_steps, *stepper.step(batches)))
+        for name, done in pieces.items():
+            samples[name].append(sample(done, before))
+    return samples
+
+
+def _check_same(steppers: Mapping[str, Stepper], player: BatchEngine) -> None:
+    """Raise RuntimeError unless all backends are where the player is: they took the same steps."""
+    wanted = states_of(player)
+    for backend in BACKENDS:
+        if steppers[backend].states() != wanted:
+            raise RuntimeError(f"{player.game.env_id}: the states of {backend} are others")
 
 
 def compared(found: dict[str, Row], backend: str) -> Row:
@@ -182,28 +345,24 @@ def compared(found: dict[str, Row], backend: str) -> Row:
     }
 
 
-def _rules_alone(play: Playback) -> Work:
-    """Return the same play as calls on reference games: steps and resets, nothing else."""
-    engine, actions, rows = play.engine, [batch.tolist() for batch in play.actions], play.rows
+def _rules_alone(engine: BatchEngine, rows: np.ndarray) -> Callable[[np.ndarray], object]:
+    """Return a step as calls on reference games: steps and resets, nothing else."""
     game = engine.game
-    knobs, games = game.default_knobs(engine.num_envs), list[Any]()
+    knobs, games = game.default_knobs(len(rows)), [game.unpack(row) for row in rows]
 
-    def prepare() -> None:
-        games[:] = [game.unpack(row) for row in rows]
+    def step_all(batch: np.ndarray) -> None:
+        actions = batch.tolist()
+        for i, one in enumerate(games):
+            game.step(one, actions[i])
+            if one.done:
+                game.reset(one, knobs[i], None)
 
-    def run() -> None:
-        for batch in actions:
-            for i, one in enumerate(games):
-                game.step(one, batch[i])
-                if one.done:
-                    game.reset(one, knobs[i], None)
-
-    return Work(run, engine.num_envs * len(actions), prepare)
+    return step_all
 
 
-def _without_encoding(play: Playback) -> Work:
-    """Return the same play on a reference engine whose game shows nothing."""
-    game = copy.copy(play.engine.game)
+def _without_encoding(engine: BatchEngine, rows: np.ndarray) -> BatchEngine:
+    """Return a reference engine in the same states whose game shows nothing."""
+    game = copy.copy(engine.game)
 
     def nothing(*_args: Any) -> None:
         return None
@@ -211,14 +370,9 @@ def _without_encoding(play: Playback) -> Work:
     names = ("encode_obs", "action_mask", "reward")
     blind = type("Blind", (type(game),), dict.fromkeys(names, nothing))
     object.__setattr__(game, "__class__", blind)
-    engine = BatchEngine(game, play.engine.num_envs, "reference", info_columns=())
-    actions, rows = play.actions, play.rows
-
-    def run() -> None:
-        for batch in actions:
-            engine.step_many(batch)
-
-    return Work(run, engine.num_envs * len(actions), lambda: engine.set_states(rows))
+    found = BatchEngine(game, len(rows), "reference", info_columns=())
+    found.set_states(rows)
+    return found
 
 
 def judge(found: list[Row]) -> list[Row]:
