@@ -125,8 +125,11 @@ def print_dots(text: str, every: float | None = None, file: TextIO | None = None
     file : text file, optional
         Default the standard error stream.
     """
-    before = sys.stdout, sys.stderr
-    line, done = _Line(file or sys.stderr), threading.Event()
+    before, out = (sys.stdout, sys.stderr), file or sys.stderr
+    if out is None:  # a program may be started without the stream: nobody is told
+        yield
+        return
+    line, done = _Line(out), threading.Event()
 
     def tick() -> None:
         wait, between = (FIRST_S, EVERY_S) if every is None else (every, every)
@@ -138,7 +141,7 @@ def print_dots(text: str, every: float | None = None, file: TextIO | None = None
             wait = between
 
     thread = threading.Thread(target=tick, name="ticker", daemon=True)
-    shared = tuple(_Shared(stream, line) for stream in before)
+    shared = tuple(stream and _Shared(stream, line) for stream in before)
     if file is None:
         sys.stdout, sys.stderr = shared  # type: ignore[assignment]
     _open.append(line)
