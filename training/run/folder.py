@@ -24,7 +24,6 @@ read it meanwhile.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 from collections.abc import Iterator
@@ -207,13 +206,9 @@ class RunFolder:
         RunError
             If there is no telling.
         """
-        try:
-            file = (self.path / ".lock").open("a")
-        except OSError as error:
-            raise RunError(f"{self.path} cannot be written to ({error.strerror}).") from error
-        with file:
+        with ExitStack() as held:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held.enter_context(files.hold(self.path / ".lock"))
             except BlockingIOError as error:
                 raise BusyError(
                     f"{self.path} is being trained by another process: wait for it or stop it, "
@@ -221,8 +216,8 @@ class RunFolder:
                 ) from error
             except OSError as error:
                 raise RunError(
-                    f"{self.path} cannot be locked ({error.strerror}): keep --runs on a file "
-                    "system with file locks."
+                    f"{self.path} cannot be locked ({error.strerror}): keep --runs where it can be "
+                    "written to, on a file system with file locks."
                 ) from error
             files.remove_leftovers(self.path)
             yield
