@@ -393,8 +393,7 @@ def test_bars_of_the_flags_are_those_of_their_sentence() -> None:
     assert (speeds.FLAG_MEDIAN, speeds.FLAG_LEAST) == (flags.MEDIAN, flags.LEAST)
 
 
-# The first words of a recipe's row; what is asked of it against rule_hard and heuristic, in how many
-# seconds of a core.
+# Recipe to wins asked against rule_hard and heuristic, in per cent, and seconds of a core at most.
 RECIPES = {"`make train`": (62, 66, 160), "`main.yaml`": (55, 50, 480)}
 
 
