@@ -30,9 +30,8 @@ from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.starts import BANKS, join_starts, load_starts, save_bank
 
 _LARGEST = 1 << 20  # bytes of a file of stable-retro
-BANK = """Play a ROM with random buttons from power-up, once for each start state, and write the
-final states (docs/gameboy.md, 18). In Lantern Walk its solver presses some buttons. With --join,
-join the states of several files instead."""
+BANK = """Play a ROM with random buttons from power-up, once per start state, and write the final
+states; or join the states of several files (docs/gameboy.md, 18)."""
 GOAL = """Capture a goal template, or replay the actions that lead to one (docs/gameboy.md, 19).
 A file of actions has one line of JSON per step, a list of one number: [5]."""
 CAPTURE = """Take the actions of a file from a start state; the picture after the last one is the
