@@ -112,7 +112,7 @@ def tell_progress(done: int, total: int, what: str) -> None:
 
 @contextmanager
 def print_dots(text: str, every: float | None = None, file: TextIO | None = None) -> Iterator[None]:
-    """Say what is going on and a dot a second until it is done; nothing of what is done at once.
+    """Print the name of some work and a dot a second until it ends; nothing if it ends at once.
 
     While others write to the standard streams there are no dots, and what they write begins on a
     line of its own.
