@@ -187,7 +187,7 @@ class Steering(Protocol):
         """Seconds that a frame lasts, where the game does not wait."""
 
     def press(self, key: str) -> int | None:
-        """Take a key, as :mod:`fastenv.keys` names it; return the action, None until it is chosen."""
+        """Take a key, named as in :mod:`fastenv.keys`; return the action, None until chosen."""
 
     def text(self) -> str:
         """Return the screen as text."""
