@@ -155,7 +155,7 @@ PARTS: dict[str, dict[str, Callable[[], Main]]] = {
 
 
 def parts_of(command: str) -> dict[str, Callable[[], Main]]:
-    """Return what imports the further parts of a command, by the word that names each."""
+    """Return the loaders of the further parts of a command, by name."""
     programs = {word: part.load for word, part in registry.parts_of(command).items()}
     return {**PARTS.get(command, {}), **programs}
 
@@ -174,7 +174,7 @@ def _listed(title: str, commands: Mapping[str, Command]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the name of a command, and lists them all."""
+    """Return the parser of the command name, whose help lists all commands."""
     listed = (
         _listed("commands", COMMANDS),
         _listed("applications", applications()),

@@ -1,4 +1,4 @@
-"""What training is composed of: its games, its trainers, and what one package gives to another.
+"""The composition of training: registers its games, trainers, commands and shared functions.
 
 The packages import one way, as ``docs/explanation/design.md`` says. Where a lower one needs what a
 higher one has, such as the game or the trainer that a run names, it asks a registry, which is
