@@ -80,5 +80,5 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: go on with --run-id and --resume", file=sys.stderr)
+        print("interrupted: continue with --run-id and --resume", file=sys.stderr)
         return 130

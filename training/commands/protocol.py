@@ -115,6 +115,6 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: the runs so far are whole", file=sys.stderr)
+        print("interrupted: the runs so far are kept", file=sys.stderr)
         return 130
     return 0 if passed else 2

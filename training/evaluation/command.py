@@ -147,6 +147,6 @@ def exit_status(work: Callable[[], None]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: the same command goes on", file=sys.stderr)
+        print("interrupted: the same command continues", file=sys.stderr)
         return 130
     return 0

@@ -275,7 +275,7 @@ async def _tell_busy(outbox: Outbox, worker: Worker) -> None:
         seconds, kind = worker.busy()
         whole = int(seconds) if seconds >= BUSY_S else 0
         if whole or sent:
-            text = BUSY.get(kind, "Going on")
+            text = BUSY.get(kind, "Working")
             outbox.put({"kind": "busy", "seconds": whole, "text": text})
         sent = whole > 0
 
