@@ -65,7 +65,7 @@ def test_second_process_is_refused_until_the_first_is_killed(
 def test_run_that_has_begun_is_not_begun_again(finished):
     run = RunFolder.open(finished)
     before = (finished / "metrics.jsonl").read_bytes()
-    with pytest.raises(RunError, match=r"go on with it \(--resume\)"):
+    with pytest.raises(RunError, match=r"use --resume to continue it"):
         train_to_end(run)
     assert (finished / "metrics.jsonl").read_bytes() == before
 

@@ -132,7 +132,7 @@ class RunFolder:
         """
         name = config.name or choose_name(root, config.env)
         path = root / name
-        taken = f"{path} is there already: go on with it (--resume), or choose another --name."
+        taken = f"{path} is there already: use --resume to continue it, or choose another --name."
         if path.exists():
             raise RunError(taken)
         named = config.replace(name=name)
@@ -212,7 +212,7 @@ class RunFolder:
             except BlockingIOError as error:
                 raise BusyError(
                     f"{self.path} is being trained by another process: wait for it or stop it, "
-                    "then go on with --resume, or choose another --name."
+                    "then use --resume, or choose another --name."
                 ) from error
             except OSError as error:
                 raise RunError(
@@ -231,7 +231,7 @@ class RunFolder:
             If other options differ; names them. Or if there are weights alone to go on from.
         """
         if not self.checkpoints.is_dir():
-            raise RunError(f"{self.path} has weights alone: no training goes on from it.")
+            raise RunError(f"{self.path} has only weights: no training can be resumed from it.")
         old, new = flatten(self.config.to_dict()), flatten(wanted.to_dict())
         different = [
             key
@@ -242,7 +242,7 @@ class RunFolder:
         if different:
             raise RunError(
                 f"{self.path} was begun with another {', '.join(different)}: "
-                f"only {', '.join(MAY_CHANGE[:-1])} may change when a run goes on."
+                f"only {', '.join(MAY_CHANGE[:-1])} may change when a run is resumed."
             )
         self.config = wanted.replace(name=self.name)
 
