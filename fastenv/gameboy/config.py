@@ -199,13 +199,8 @@ class GameBoyConfig(GameConfig):
         if self.start_state is not None:
             check_integer("start_state", self.start_state, 0, MAX_COUNT, ", or None")
         frames = check_integer("frames_per_step", self.frames_per_step, 1, MAX_FRAMES)
-        if self.release_after_frames == 0 and not isinstance(self.release_after_frames, bool):
-            raise refusal(
-                "release_after_frames",
-                0,
-                f"from 1 to {frames}: a button released before the first frame is never seen",
-            )
-        check_integer("release_after_frames", self.release_after_frames, 1, frames)
+        why = ": a button released before the first frame is never seen"
+        check_integer("release_after_frames", self.release_after_frames, 1, frames, why)
         check_integer("stack_k", self.stack_k, 1, MAX_STACK)
         check_choice("pixels", self.pixels, FORMATS)
         check_choice("pixel_mode", self.pixel_mode, MODES)

@@ -80,9 +80,10 @@ def test_figures_in_the_metadata_stand_in_a_record(folder):
 def test_a_card_says_what_how_well_limits_and_command_and_links_nowhere(folder):
     text = card.split((folder / card.FILE).read_text())[1]
     headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
-    assert [re.sub("How well.*", "How well", heading) for heading in headings] == [
-        *("Run it", "How well", "Limits", "How it was trained")
+    assert [heading for heading in headings if not heading.startswith("How well")] == [
+        *("Run it", "Limits", "How it was trained")
     ]
+    assert headings[1].startswith("How well")
     assert "python -m training" in text
     assert "](" not in text  # a hub has no other files of the repository
 

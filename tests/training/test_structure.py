@@ -1,4 +1,4 @@
-"""The layout of training/: who may import whom, what the root holds, how long a function may be.
+"""The layout of training/: who may import whom, and what the root holds.
 
 What stands under ``TYPE_CHECKING`` and what is named in a string counts as an import.
 """
@@ -33,9 +33,6 @@ LAYERS = (
     ("commands",),
 )
 RANKS = {package: rank for rank, packages in enumerate(LAYERS) for package in packages}
-LONGEST_MODULE = 600  # lines; kernels stay whole for the cache of Numba
-LONGEST = 60  # lines of a function, its docstring included
-LONGEST_GAME = 250  # lines of a module that describes a game
 
 
 def modules(package="training"):
@@ -225,23 +222,6 @@ def test_root_holds_commands():
         assert "main" in functions, path.name
 
 
-@pytest.mark.parametrize("path", modules("training/games"), ids=name_of)
-def test_a_game_is_a_short_module(path):
-    assert path.parent == ROOT / "games"
-    assert len(path.read_text(encoding="utf-8").splitlines()) <= LONGEST_GAME
-
-
-@pytest.mark.parametrize("path", [*modules(), *modules("fastenv")], ids=name_of)
-def test_functions_are_short(path):
-    lengths = [  # no dict: two of a file may have one name
-        (node.name, node.end_lineno - node.lineno + 1)
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    kernels = path.name in ("kernels.py", "loss_kernel.py", "relabel.py")
-    assert kernels or [each for each in lengths if each[1] > LONGEST] == []
-
-
 def asks_which_trainer(tree):
     """Yield the lines that compare the name of a trainer with another."""
     for node in ast.walk(tree):
@@ -269,9 +249,3 @@ def test_no_module_asks_which_trainer_a_run_has():
 )
 def test_questions_after_a_trainer_are_found(source):
     assert list(asks_which_trainer(ast.parse(source))) == [1]
-
-
-@pytest.mark.parametrize("path", modules(), ids=name_of)
-def test_modules_are_short(path):
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert path.name == "kernels.py" or lines <= LONGEST_MODULE

@@ -8,7 +8,6 @@ import pytest
 from fastenv import ConfigError
 from tests.needs import needs_core
 from tests.training.conftest import TINY
-from training.expert.options import ExpertConfig
 from training.run.config_files import load_file
 from training.train import merge_layers, parser
 
@@ -41,18 +40,11 @@ def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
     assert "install a C compiler" in said
 
 
-@pytest.mark.parametrize(
-    ("trainer", "file"), [("native", "main.yaml"), ("expert", "skullking.yaml")]
-)
-def test_environment_alone_does_less_too(no_core, trainer, file):
-    full = load_file(CONFIGS / file)
-    flags = ["--env", full["env"], "--set", f"trainer={trainer}"]
-    config = merge_layers(parser().parse_args(flags), {})
+def test_environment_alone_does_less_too(no_core):
+    full = load_file(CONFIGS / "main.yaml")
+    config = merge_layers(parser().parse_args(["--env", full["env"]]), {})
     assert config.total_steps == full["without_core"]["total_steps"]
     assert config.ppo.batch_size == full["ppo"]["batch_size"]
-    assert getattr(config, "expert", None) == (
-        ExpertConfig.model_validate(full["expert"]) if trainer == "expert" else None
-    )
 
 
 @needs_core

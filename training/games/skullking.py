@@ -170,8 +170,6 @@ class SkullKing(GameTraining):
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file whose options were found best for a tier."""
         files = dict.fromkeys(ON_POLICY, CONFIGS.get(short_id(env)))
-        if short_id(env) == "SkullKingFlat-v0":
-            files["expert"] = "skullking.yaml"  # its teacher was chosen on whole games
         return {**files, "hier": "hierarchical.yaml"}.get(trainer)
 
     def view(self) -> GameView:

@@ -12,7 +12,7 @@ CONFIGS = machine.ROOT / "training" / "configs"
 # What a file says of learning; machine, checkpoints and evaluation are the user's own.
 _LEARNING = (
     *("total_steps", "num_envs", "env_options", "schedules", "mask_schedule"),
-    *("ppo", "native", "hier", "expert", "trackers", "without_core"),
+    *("ppo", "native", "hier", "trackers", "without_core"),
 )
 
 

@@ -18,6 +18,7 @@ from training.policies import contest as contests
 from training.policies import guests
 from training.policies.contest import contest, load_players, play_table, standings
 from training.policies.guests import BotGuest, Table, find_table, make_guest
+from training.policies.standings import show
 from training.run import games
 from training.run.envs import make_engine
 from training.selfplay.ratings import ANCHOR
@@ -353,7 +354,7 @@ def test_standings_fit_a_terminal(capsys, width, tables):
     ranked, per_deal = standings(players, [(range(4), points)], 50, 0)
     statistics = table_statistics(per_deal, 50, 0).record(names)
     found = contests.Contest(FLAT, ranked, 20, 4, 0, 1, 2, statistics)
-    contests.show(Console(width=width), found)
+    show(Console(width=width), found)
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= width
     assert shown.count("│ pretrained") == tables
