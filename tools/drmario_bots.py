@@ -181,10 +181,16 @@ def listed(text: str) -> list[str]:
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(prog="python -m tools.drmario_bots", description=__doc__)
-    parse.add_argument("--episodes", type=int, default=1000, help="of each level and speed")
-    parse.add_argument("--cells", type=listed, default=CELLS, help="LEVEL:SPEED, with commas")
-    parse.add_argument("--bots", type=listed, default=BOTS, help="names or folders, with commas")
-    parse.add_argument("--out", type=Path, required=True, help="JSON file")
+    parse.add_argument(
+        "--episodes", type=int, default=1000, help="games per level and speed; default 1000"
+    )
+    parse.add_argument(
+        "--cells", type=listed, default=CELLS, help="LEVEL:SPEED, separated by commas"
+    )
+    parse.add_argument(
+        "--bots", type=listed, default=BOTS, help="bots or agent folders, separated by commas"
+    )
+    parse.add_argument("--out", type=Path, required=True, help="JSON file to write")
     return parse
 
 

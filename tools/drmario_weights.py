@@ -62,11 +62,12 @@ def worths(
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = argparse.ArgumentParser(prog="python -m tools.drmario_weights", description=__doc__)
-    parse.add_argument("bot", choices=("greedy", *t.LOOKING_AHEAD))
-    parse.add_argument("--generations", type=int, default=40)
-    parse.add_argument("--candidates", type=int, default=16)
-    parse.add_argument("--games", type=int, default=64, help="of a candidate in a generation")
-    parse.add_argument("--seed", type=int, default=0, help="of all draws")
+    parse.add_argument("bot", choices=("greedy", *t.LOOKING_AHEAD), help="bot to tune")
+    parse.add_argument("--generations", type=int, default=40, help="generations; default 40")
+    about = "candidates per generation; default 16"
+    parse.add_argument("--candidates", type=int, default=16, help=about)
+    parse.add_argument("--games", type=int, default=64, help="games per candidate; default 64")
+    parse.add_argument("--seed", type=int, default=0, help="seed of all draws; default 0")
     args = parse.parse_args(argv)
     start = t.GREEDY if args.bot == "greedy" else t.LOOKAHEAD
     rng, mean = np.random.default_rng(args.seed), np.array([*start.values()], float)

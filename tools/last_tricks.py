@@ -92,8 +92,10 @@ def judge(rows: np.ndarray, tricks: int) -> list[dict[str, Any]]:
 def main() -> None:
     """Write the record."""
     parse = argparse.ArgumentParser(description=__doc__)
-    parse.add_argument("--positions", type=int, default=400, help="of each number of tricks")
-    parse.add_argument("--out", type=Path, default=RECORD)
+    parse.add_argument(
+        "--positions", type=int, default=400, help="positions per number of tricks; default 400"
+    )
+    parse.add_argument("--out", type=Path, default=RECORD, help="record to write")
     args = parse.parse_args()
     made = [row for tricks in (2, 3) for row in judge(positions(args.positions, tricks), tricks)]
     about = {"worlds": WORLDS, "first_seed": SEED, "others": "heuristic", **machine.taken_on()}

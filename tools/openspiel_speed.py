@@ -54,9 +54,9 @@ def main() -> None:
     """Measure both and write the record; with ``--hearts`` print one of them."""
     parse = argparse.ArgumentParser(description=__doc__)
     part = parse.add_mutually_exclusive_group(required=True)
-    part.add_argument("--python", help="of an environment with open_spiel==2.0.2")
+    part.add_argument("--python", help="Python of an environment with open_spiel==2.0.2")
     part.add_argument("--hearts", action="store_true", help="print that part alone")
-    parse.add_argument("--out", type=Path, default=RECORD)
+    parse.add_argument("--out", type=Path, default=RECORD, help="record to write")
     args = parse.parse_args()
     if args.hearts:
         print(json.dumps(hearts()))

@@ -275,16 +275,30 @@ def show(speeds: Sequence[Speed]) -> None:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parse = argparse.ArgumentParser(prog="python -m tools.records", description=__doc__)
-    parse.add_argument("--only", action="append", default=[], metavar="NAME", help="a record")
-    parse.add_argument("--again", action="store_true", help="also those that are there already")
     parse.add_argument(
-        "--load", type=float, default=LOAD, metavar="MOST", help="refuse above it (%(default)s)"
+        "--only",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="take only this record; repeatable",
+    )
+    parse.add_argument("--again", action="store_true", help="take existing records again")
+    parse.add_argument(
+        "--load",
+        type=float,
+        default=LOAD,
+        metavar="MOST",
+        help="highest load of the machine (%(default)s)",
     )
     parse.add_argument(
-        "--wait", type=float, default=PATIENCE, metavar="SECONDS", help="for it (%(default)s)"
+        "--wait",
+        type=float,
+        default=PATIENCE,
+        metavar="SECONDS",
+        help="longest wait for that load (%(default)s)",
     )
-    parse.add_argument("--list", action="store_true", help="show the records, and take none")
-    parse.add_argument("--check", action="store_true", help="look at all records, and take none")
+    parse.add_argument("--list", action="store_true", help="list the records and exit")
+    parse.add_argument("--check", action="store_true", help="check all records and exit")
     return parse
 
 

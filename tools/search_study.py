@@ -107,9 +107,10 @@ def main() -> None:
         choices=[*PARTS, *OTHER_PARTS, []],
         help=f"default all of {', '.join(PARTS)}",
     )
-    parse.add_argument("--against", nargs="+", default=[*STRANGERS], metavar="WHO")
-    parse.add_argument("--games", type=int, default=800)
-    parse.add_argument("--out", type=Path, default=RECORD)
+    about = "opponents of the rows; default: all"
+    parse.add_argument("--against", nargs="+", default=[*STRANGERS], metavar="WHO", help=about)
+    parse.add_argument("--games", type=int, default=800, help="games per row; default 800")
+    parse.add_argument("--out", type=Path, default=RECORD, help="record to write")
     args = parse.parse_args()
     stored = json.loads(args.out.read_text()) if args.out.exists() else {"rows": []}
     for row in rows(args.parts or [*PARTS], args.games, args.against):

@@ -97,11 +97,12 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     parse = argparse.ArgumentParser(prog="python -m tools.train_seeds", description=__doc__)
     parse.add_argument("config", nargs="?", default=MAIN, metavar="CONFIG", help="YAML file")
-    parse.add_argument("--seeds", default="1,2,3,4,5", metavar="SEED,SEED")
+    about = "training seeds; default 1,2,3,4,5"
+    parse.add_argument("--seeds", default="1,2,3,4,5", metavar="SEED,SEED", help=about)
     parse.add_argument(
-        "--runs", type=Path, metavar="DIR", help="where they are; default runs/seeds/CONFIG"
+        "--runs", type=Path, metavar="DIR", help="folder of the runs; default runs/seeds/CONFIG"
     )
-    parse.add_argument("--out", type=Path, required=True, help="JSON file")
+    parse.add_argument("--out", type=Path, required=True, help="JSON file to write")
     args = parse.parse_args(argv)
     try:
         files.prepare("--out", args.out)

@@ -112,7 +112,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Measure all wheels and write the record; return the exit status."""
     take_interrupts()
     parse = argparse.ArgumentParser(prog="python -m tools.wheels", description=__doc__)
-    parse.add_argument("wheels", nargs="+", type=Path)
+    parse.add_argument("wheels", nargs="+", type=Path, help="wheels to repair and test")
     parse.add_argument("--seconds", type=float, default=5.0, help="of verify, each id; default 5")
     parse.add_argument("--rev", help="the commit that the wheels are of; default HEAD")
     parse.add_argument("--out", type=Path, required=True, help="the record, JSON")

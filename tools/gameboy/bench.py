@@ -154,9 +154,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parse.add_argument("roms", nargs="*", type=Path, help="ROM files; default: the package's own")
-    parse.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS)
-    parse.add_argument("--windows", type=int, default=5, help="how many; default 5")
-    parse.add_argument("--seconds", type=float, default=0.5, help="CPU seconds of each")
+    about = "ways to run; default: all"
+    parse.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help=about)
+    parse.add_argument("--windows", type=int, default=5, help="number of windows; default 5")
+    parse.add_argument(
+        "--seconds", type=float, default=0.5, help="CPU seconds per window; default 0.5"
+    )
     args = parse.parse_args(argv)
     if args.windows < 1 or not args.seconds > 0:
         parse.error("--windows must be at least 1, --seconds above 0")

@@ -220,8 +220,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parse.add_argument("rom", type=Path, help="a ROM file")
-    parse.add_argument("--frames", type=int, default=600, help="how many; default 600")
-    parse.add_argument("--seed", type=int, default=0, help="of the keys; default 0")
+    parse.add_argument("--frames", type=int, default=600, help="frames to compare; default 600")
+    parse.add_argument("--seed", type=int, default=0, help="seed of the keys; default 0")
     args = parse.parse_args(argv)
     if args.frames < 1:
         parse.error(f"--frames {args.frames}: must be at least 1")

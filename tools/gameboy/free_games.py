@@ -181,13 +181,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     choose.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
     copy = commands.add_parser("extract", help="write the ROMs of the manifest")
     copy.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
-    copy.add_argument("folder", type=Path, help="where to")
-    timed = commands.add_parser("speed", help="measure beside PyBoy")
+    copy.add_argument("folder", type=Path, help="folder to write to")
+    timed = commands.add_parser("speed", help="compare the speed with PyBoy")
     timed.add_argument("folder", type=Path, help="of the ROMs")
     timed.add_argument(
-        "--games", nargs="+", default=(), help="names; default: those that are timed"
+        "--games", nargs="+", default=(), help="names of games; default: those to time"
     )
-    timed.add_argument("--turns", type=int, default=5, help="default 5")
+    timed.add_argument("--turns", type=int, default=5, help="timed turns; default 5")
     timed.add_argument("--out", type=Path, help="write a record")
     seen = commands.add_parser("pictures", help="compare with Gambatte's pictures")
     seen.add_argument("folder", type=Path, help="of the ROMs")
@@ -195,7 +195,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     seen.add_argument("--games", nargs="+", default=(), help="names; default: all")
     seen.add_argument("--accuracy", choices=(BY_LINE, BY_PIXEL), default=BY_PIXEL)
     seen.add_argument("--out", type=Path, help="write a record")
-    memory = commands.add_parser("memory", help="look for video memory that nobody wrote")
+    memory = commands.add_parser("memory", help="find games that show uninitialised video memory")
     memory.add_argument("folder", type=Path, help="of the ROMs")
     memory.add_argument("--games", nargs="+", default=(), help="names; default: all")
     memory.add_argument("--out", type=Path, help="write a record")
