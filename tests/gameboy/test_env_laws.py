@@ -457,7 +457,7 @@ REFUSED = [
     ({"states": "no/where"}, "states: no/where cannot be read"),
     ({"start_state": 1}, "start_state=1"), ({"start_state": True}, "start_state"),
     ({"frames_per_step": 0}, "frames_per_step=0"), ({"release_after_frames": 25}, "release_after"),
-    ({"release_after_frames": 0}, "must be from 1 to 24: a button released before the first fr"),
+    ({"release_after_frames": 0}, "must be an integer from 1 to 24: a button released before"),
     ({"stack_k": 0}, "stack_k=0"), ({"pixels": "64x64"}, "'72x80', '84x84'"),
     ({"pixel_mode": "rgb"}, "pixel_mode"), ({"sticky": 1.5}, "sticky=1.5"),
     ({"pixels": "packed72x20", "pixel_mode": "gray"}, "pixel_mode='gray'"),

@@ -18,7 +18,7 @@ from training.policies import contest as contests
 from training.policies import guests
 from training.policies.contest import contest, load_players, play_table, standings
 from training.policies.guests import BotGuest, Table, find_table, make_guest
-from training.policies.standings import show
+from training.policies.standings import AHEAD, IQM, OVER, show
 from training.run import games
 from training.run.envs import make_engine
 from training.selfplay.ratings import ANCHOR
@@ -359,7 +359,7 @@ def test_standings_fit_a_terminal(capsys, width, tables):
     assert max(map(len, shown.splitlines())) <= width
     assert shown.count("│ pretrained") == tables
     assert "…" not in shown
-    statistics = (contests.OVER, contests.IQM, contests.AHEAD)
+    statistics = (OVER, IQM, AHEAD)
     for heading in ("points", "wins %", "drawn %", "Elo", "openskill", *statistics):
         assert shown.count(f" {heading} ┃") == 1
     assert "2 games were given up" in shown
