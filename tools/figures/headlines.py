@@ -32,9 +32,9 @@ def first_figure() -> str:
     part = 100 * middle(bars.bar(_STOCK_BARS["Skull King Worker"]))
     return (
         f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, moves "
-        f"of the bots included: {over:.0f} times the plain Python. Dr. Mario steps "
-        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`. When Stable-Baselines3 "
-        f"trains, the environment takes {part:.0f} % of the time."
+        f"of the bots included: {over:.0f} times the plain Python. When Stable-Baselines3 trains "
+        f"on it, the environment takes {part:.0f} % of the time. Dr. Mario steps "
+        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`."
     )
 
 
@@ -91,8 +91,8 @@ def headlines() -> str:
     taken = list({row.record.path: row.record for row in rows}.values())
     return (
         f"{table(heads, made)}\n\n{shares}\n\nSpeeds are decisions or frames a CPU second, of all "
-        "processes together: the median, with the lowest and the highest repeat. PyBoy 2.9 has a "
-        f"fast mode, which is not measured. {taken_at(taken)}\n\n{_beside_bots()}"
+        "processes together: the median, with the lowest and the highest repeat. Later versions of "
+        f"PyBoy are not measured. {taken_at(taken)}\n\n{_beside_bots()}"
     )
 
 
