@@ -212,6 +212,20 @@ def test_cards_say_how_large_the_network_is(page: str) -> None:
     assert float(said) == round(megabytes, 1)
 
 
+def test_cards_say_how_many_games_their_command_plays() -> None:
+    said = {
+        page: int(games.replace(",", ""))
+        for page in PRETRAINED
+        for games in re.findall(
+            r"# ([\d,]+) games against", (ROOT / page).read_text(encoding="utf-8")
+        )
+    }
+    assert said
+    for page, games in said.items():
+        config = json.loads((ROOT / page).with_name("config.json").read_text(encoding="utf-8"))
+        assert games == config["config"]["evaluation"]["games"], page
+
+
 def test_readme_shows_a_film_that_is_small() -> None:
     (film,) = re.findall(r"!\[[^]]+\]\(([^)]+\.gif)\)", README)
     assert (ROOT / film).stat().st_size < 3_000_000
