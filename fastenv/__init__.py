@@ -190,7 +190,7 @@ def make_engine(
     opponent: str | Sequence[str] | None = None,
     **config: Any,
 ) -> BatchEngine:
-    """Return a batch engine, the interface our own trainers use; see :class:`BatchEngine`.
+    """Return a batch engine, the interface that our trainers use; see :class:`BatchEngine`.
 
     It shows all agents of a game, unless an ``opponent`` plays the others. With ``seats="all"``
     every seat of any game of several players is played from outside, and the one that must act is

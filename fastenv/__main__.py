@@ -137,7 +137,7 @@ def verify_command(args: argparse.Namespace) -> int:
         last = args.seed + tally.cases - 1
         print(
             f"a sample and no proof: seeds {args.seed} to {last}, of which {tally.cut} had no time "
-            f"for all their steps; --seed {last + 1} goes on, --seconds takes more"
+            f"for all their steps; --seed {last + 1} continues, --seconds takes more"
         )
         return 0
     print(tally.difference)
@@ -238,7 +238,8 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
     root.set_defaults(run=None)
     commands = root.add_subparsers(metavar="command")
     for name, (run, about, add_options, example) in COMMANDS.items():
-        sub = commands.add_parser(name, help=about, description=about)
+        sentence = f"{about[0].upper()}{about[1:]}."
+        sub = commands.add_parser(name, help=about, description=sentence)
         sub.epilog = f"example: python -m fastenv {name}{example}"
         sub.set_defaults(run=run)
         add_options(sub)
@@ -256,48 +257,58 @@ def _add_nothing(_parser: argparse.ArgumentParser) -> None:
 
 
 def _add_verify(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--env", required=True, help="id, with or without the namespace")
-    parser.add_argument("--seconds", type=float, default=10, help="default 10")
-    parser.add_argument("--seed", type=int, default=0, help="of the first configuration")
-    parser.add_argument("--players", type=int, help="fix the number of players")
-    parser.add_argument("--num-envs", type=int, default=3, help="default 3")
+    parser.add_argument("--env", required=True, help=ENV)
+    parser.add_argument("--seconds", type=float, default=10, help="how long to compare; default 10")
+    about = "seed of the first configuration; default 0"
+    parser.add_argument("--seed", type=int, default=0, help=about)
+    parser.add_argument("--players", type=int, help="number of players; default: varied")
+    parser.add_argument("--num-envs", type=int, default=3, help="number of environments; default 3")
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--env", required=True, help="id, with or without the namespace")
-    parser.add_argument("--backend", default="all", choices=("all", *BACKENDS))
-    parser.add_argument("--num-envs", type=int, default=4096, help="default 4096")
-    parser.add_argument("--threads", type=int, default=1, help="default 1")
-    parser.add_argument("--opponent", help="of several agents: the bot that plays the others")
-    parser.add_argument("--seconds", type=float, default=1, help="of each backend; default 1")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--env", required=True, help=ENV)
+    about = "backend to measure; default all"
+    parser.add_argument("--backend", default="all", choices=("all", *BACKENDS), help=about)
+    about = "number of environments; default 4096, at most 64 for backends but fast"
+    parser.add_argument("--num-envs", type=int, default=4096, help=about)
+    parser.add_argument("--threads", type=int, default=1, help="threads of the engine; default 1")
+    parser.add_argument("--opponent", help=OPPONENT)
+    about = "timed seconds per backend; default 1"
+    parser.add_argument("--seconds", type=float, default=1, help=about)
+    parser.add_argument("--seed", type=int, default=0, help="seed; default 0")
 
 
 def _add_play(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--env", help="one of `python -m fastenv envs`")
-    add("--bot", help="let this bot play")
-    add("--seed", type=int)
-    add("--opponent", help="of several agents: the bot that plays the others")
-    about = "option of the game: level=5"
+    add("--env", help=f"environment id; default {OF_GAME['env']}")
+    add("--bot", help="bot that plays; default: you play")
+    add("--seed", type=int, help="seed of the game")
+    add("--opponent", help=OPPONENT)
+    about = "option of the game, such as level=5; repeatable"
     add("--set", action="append", type=option, metavar="X=Y", help=about)
     add("--delay", type=float, help="seconds between a bot's moves; default 1")
-    add("--rom", type=Path, help="a Game Boy ROM to play instead")
-    add("--window", action="store_true", default=None, help="play the ROM in a window")
-    add("--scale", type=int, help="of the window, 1 to 10; default 4")
-    add("--states", help="of the ROM: a save state, or a .sav file")
-    add("--save", type=Path, help="of the ROM: a save state to write at the end, or a .sav file")
+    add("--rom", type=Path, help="Game Boy ROM to play instead of an environment")
+    add("--window", action="store_true", default=None, help="with --rom: play in a window")
+    add("--scale", type=int, help="with --rom: scale of the window, 1 to 10; default 4")
+    add("--states", help="with --rom: save state or .sav file to start from")
+    add("--save", type=Path, help="with --rom: save state or .sav file to write at the end")
 
 
 def _add_new_game(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", help="of its package, such as liars_dice")
-    parser.add_argument("--players", type=int, default=1, help="1, or 2 who act in turn; default 1")
-    parser.add_argument("--hidden", action="store_true", help="of 2: each hides something")
-    about = "of 2: what ranks them: to win games, or points as in poker; default win"
+    parser.add_argument("name", help="name of the package, such as liars_dice")
+    about = "number of players: 1, or 2 who act in turn; default 1"
+    parser.add_argument("--players", type=int, default=1, help=about)
+    about = "with 2 players: each has private information"
+    parser.add_argument("--hidden", action="store_true", help=about)
+    about = "with 2 players: rank them by games won or by points, as in poker; default win"
     parser.add_argument("--judged-by", choices=("win", "points"), help=about)
-    parser.add_argument("--root", type=Path, default=Path(), help="the checkout; default: here")
+    parser.add_argument(
+        "--root", type=Path, default=Path(), help="the checkout; default: this folder"
+    )
 
 
+ENV = "environment id, with or without the namespace"
+OPPONENT = "bot that plays the other seats, in games of several agents"
 # Options of `play` and their defaults: of a game, and of a ROM.
 OF_GAME: dict[str, Any] = {
     "env": "SkullKingFlat-v0", "bot": None, "seed": None, "opponent": None, "set": (), "delay": 1,
@@ -318,9 +329,9 @@ COMMANDS: dict[str, tuple[Any, str, Callable[[argparse.ArgumentParser], None], s
     ),
 }
 GAMEBOY_COMMANDS = {
-    "bank": "make start states of a Game Boy ROM by playing",
-    "goal": "capture a goal of a Game Boy ROM, or replay one",
-    "ram": "find where a Game Boy ROM keeps a number, or import a RAM map",
+    "bank": "generate start states of a Game Boy ROM",
+    "goal": "capture a goal image of a Game Boy ROM, or replay its actions",
+    "ram": "search the memory of a Game Boy ROM, or import a RAM map",
 }
 ABOUT = "Game environments for reinforcement learning, stepped in batches at compiled speed."
 EXAMPLES = """\

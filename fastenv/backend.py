@@ -1,4 +1,4 @@
-"""Which implementation steps a game and which one encodes it.
+"""Backends: which implementation steps a game, and which one encodes it.
 
 Two flags, four names (``docs/explanation/design.md``): ``use_cython`` chooses the compiled state
 core over the plain Python rules, ``use_numba`` the compiled observation, mask, reward and info
@@ -84,7 +84,7 @@ def _loop_failure() -> str | None:
 
 
 def missing(backend: Backend, kernel_module: str | None, core_module: str | None) -> str | None:
-    """Return what keeps ``backend`` from running here and what to do about it, or None.
+    """Return why ``backend`` cannot run here and how to fix it, or None if it can.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ def named(
     use_numba: bool | None = None,
     use_cython: bool | None = None,
 ) -> Backend | None:
-    """Return the backend that a user named, None for ``"auto"``; see :func:`resolve`.
+    """Return the backend of a name, None for ``"auto"``; see :func:`resolve`.
 
     Raises
     ------

@@ -160,17 +160,17 @@ class BatchState:
         return self._out.final_info if final else self._out.info
 
     def needs_action(self) -> npt.NDArray[np.bool_]:
-        """Return which agents must act, shape (n, K): all, unless the game has several agents."""
+        """Return which agents must act, bool, shape (n, K); all True in a game of one agent."""
         if self.spec.num_agents == 1 or self.opponent is not None:
             return np.ones((self.num_envs, 1), np.bool_)
         needs: npt.NDArray[np.bool_] = self._path.needs_action()  # type: ignore[union-attr]
         return needs
 
     def awaits(self) -> npt.NDArray[np.bool_]:
-        """Return which agents must still answer from outside, shape (n, K).
+        """Return which agents still need an action from the caller, bool, shape (n, K).
 
-        Unlike in :meth:`needs_action`, an agent whose answer is pending, one that a scripted player
-        plays and one whose episode is over are not among them.
+        Unlike in :meth:`needs_action`, agents whose action is pending, agents that a bot plays and
+        agents whose episode is over are False.
         """
         if isinstance(self._path, OneSeatPath):
             return self._path.asked()
@@ -179,11 +179,11 @@ class BatchState:
 
     @property
     def completes_rows(self) -> bool:
-        """Whether rows are completed when they are read out: later steps may then be cheaper."""
+        """Whether reading rows out completes them, so that later steps may be cheaper."""
         return self._path.completes
 
     def never_reset(self) -> npt.NDArray[np.bool_]:
-        """Return the lanes that never had a seed or a state, shape (n,)."""
+        """Return which lanes have had neither a seed nor a state, bool, shape (n,)."""
         return ~self._seeded
 
     def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
@@ -197,7 +197,7 @@ class BatchState:
         return self.get_state(idx).view(self.spec.state_dtype).reshape(-1)
 
     def running_states(self, idx: npt.ArrayLike | None = None) -> Array:
-        """Return what :meth:`get_states` does, of lanes that all have a running episode.
+        """Return :meth:`get_states` of lanes that must all have a running episode.
 
         Raises
         ------
@@ -309,14 +309,14 @@ class BatchState:
         self._knobs[lanes] = rows
 
     def get_knob(self, name: str, idx: npt.ArrayLike | None = None) -> list[Any]:
-        """Return what :meth:`configure` would have to be given, one value a lane."""
+        """Return the values of a knob as :meth:`configure` takes them, one per lane."""
         checks.check_name("knob", name)
         if name == "opponent" and isinstance(self._path, OneSeatPath):
             return [self._path.opponents.chosen_in(i) for i in self.lanes(idx).tolist()]
         return [self.game.get_knob(self._knobs[i], name) for i in self.lanes(idx)]
 
     def set_shared(self, shared: Array, *, trusted: bool = False) -> None:
-        """Replace what all lanes read (rules, a bank of start states) as a whole.
+        """Replace the shared record of all lanes (rules, a bank of start states).
 
         All backends play and pay by it from now on, and pickles and copies of the engine have it.
         Rows, knobs and spaces stay as they are.
@@ -362,7 +362,7 @@ class BatchState:
 
     @property
     def asks_outside(self) -> bool:
-        """Whether every seat can be played from outside, and the one that must act is shown."""
+        """Whether the caller can play every seat; the engine then shows the seat that must act."""
         seats = self.seats
         return seats is not None and (seats.fields is not None or self.opponent is not None)
 
@@ -379,7 +379,7 @@ class BatchState:
         return seats.fields
 
     def get_actors(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
-        """Return the seats whose decisions are due, which are those that are shown, shape (k,).
+        """Return the seat that must act and is shown in each lane, int32, shape (k,).
 
         Parameters
         ----------
@@ -399,14 +399,14 @@ class BatchState:
         return self.get_states(idx)[found.actor].astype(np.int32)
 
     def get_agents(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
-        """Return the learners' seats, shape (k,); see :meth:`get_actors`."""
+        """Return the learner's seat in each lane, int32, shape (k,); see :meth:`get_actors`."""
         found = self._seat_fields()
         if isinstance(found, OneSeatPath):
             return found.agent[self.lanes(idx)]
         return self.get_states(idx)[found.agent].astype(np.int32)
 
     def get_places(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.int32]:
-        """Return how many seats after the learner's the one is that is shown, shape (k,)."""
+        """Return the distance from the learner's seat to the shown one, int32, shape (k,)."""
         found, seats = self._seat_fields(), self.external_seats
         assert seats is not None
         if isinstance(found, OneSeatPath):
@@ -417,7 +417,7 @@ class BatchState:
         return places
 
     def has_outside(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.bool_]:
-        """Return in which lanes another seat than the learner's is played from outside."""
+        """Return in which lanes the caller plays another seat too, bool, shape (k,)."""
         found = self._seat_fields()
         if isinstance(found, OneSeatPath):
             several: Array = (found.players[self.lanes(idx)] < 0).sum(1) > 1
@@ -448,22 +448,22 @@ class BatchState:
             raise ConfigError(f"{name}: rows of this game have no entry an agent")
 
     def get_outcomes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.float64]:
-        """Return what each seat has reached, more is better, float64, shape (k, P)."""
+        """Return the outcome of each seat (higher is better), float64, shape (k, P)."""
         return self.game.outcomes(self.get_states(idx))
 
     def get_seating(self) -> dict[str, Array]:
-        """Return copies of what no row says with an ``opponent``: decisions and who sits where.
+        """Return the seating of an engine with an ``opponent``, which no row holds.
 
         Returns
         -------
         dict of str to ndarray, shape (n, ...)
-            Empty without an ``opponent``. Players have the numbers of ``game.bot_names``, -1 stands
-            for those from outside.
+            Copies: decisions, and the player of each seat as its number in ``game.bot_names``, -1
+            for the caller. Empty without an ``opponent``.
         """
         return self._path.state() if isinstance(self._path, OneSeatPath) else {}
 
     def set_seating(self, seating: Mapping[str, Array]) -> None:
-        """Put back what :meth:`get_seating` returned, behind :meth:`set_states`.
+        """Restore the seating that :meth:`get_seating` returned, after :meth:`set_states`.
 
         What is shown follows.
 
@@ -480,7 +480,7 @@ class BatchState:
             self.refresh()
 
     def lanes(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.intp]:
-        """Return the numbers of lanes that are named by numbers or by a bool mask; default all."""
+        """Return lane indices, given as indices or as a bool mask; default all."""
         if idx is None:
             return np.arange(self.num_envs)
         lanes = np.atleast_1d(checks.as_array("idx", idx))

@@ -54,7 +54,7 @@ def as_count(field: str, value: object) -> int:
 
 
 def default_threads(num_envs: int) -> int:
-    """Return what the environment variable asks for, at most one thread a lane."""
+    """Return the number of threads of the environment variable, at most one per lane."""
     text = os.environ.get("FASTENV_NUM_THREADS", "1")
     digits = text.lstrip("0")
     if not (text.isdecimal() and text.isascii() and 1 <= int(digits[:9] or 0) <= MAX_THREADS):
@@ -65,7 +65,7 @@ def default_threads(num_envs: int) -> int:
 
 
 def as_threads(num_threads: object, num_envs: int) -> int:
-    """Return how many threads to use, None being the default, or raise :class:`ConfigError`."""
+    """Return a number of threads, given or by default (None), or raise :class:`ConfigError`."""
     if num_threads is None:
         return default_threads(num_envs)
     most = min(num_envs, MAX_THREADS)

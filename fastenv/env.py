@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 def as_game(game: str | Game, options: dict[str, Any]) -> Game:
-    """Return a game given by id and options, or as it is.
+    """Return the game of an id and options; a game itself is returned as it is.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def engine_for(
 def as_seated(
     game: str | Game, opponent: Opponent | None, options: dict[str, Any]
 ) -> tuple[Game, dict[str, Any]]:
-    """Return a game as :func:`as_game` does, and what an engine is told of who sits where.
+    """Return a game as :func:`as_game` does, and the seating arguments of an engine.
 
     ``agent_seat`` among the options is the engine's in a game of several agents.
 
@@ -179,7 +179,7 @@ def as_seated(
 
 
 def opponent_of(game: Game, opponent: Opponent | None) -> Opponent | None:
-    """Return who plays the other seats, for a view that shows one agent.
+    """Return the bot of the other seats, for a view that shows one agent.
 
     Raises
     ------

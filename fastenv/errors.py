@@ -214,7 +214,7 @@ def show(value: object) -> str:
 
 
 def show_reason(error: BaseException) -> str:
-    """Return what an error says, for a message: one line of at most 160 characters, no full stop.
+    """Return the text of an error for a message: one line, at most 160 characters, no full stop.
 
     Of errors that say nothing it is their class.
     """

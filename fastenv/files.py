@@ -63,7 +63,7 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 
 def read_gzip(path: Path, limit: int) -> bytes:
-    """Return what a file of gzip expands to."""
+    """Return the decompressed content of a gzip file."""
     content = bytearray()
     with open_regular(path, limit) as file, _refuse(path, "no file of gzip"):
         unpacked = gzip.GzipFile(fileobj=file)
@@ -239,7 +239,7 @@ def sync_folder(path: Path) -> None:
 
 
 def show_path(path: Path) -> str:
-    """Return what a message calls a file: its path, shortened in the middle."""
+    """Return the path of a file for a message, shortened in the middle."""
     text = os.fsdecode(path).encode("utf-8", "backslashreplace").decode()
     text = text if text.strip() and text.isprintable() else ascii(text)
     return text if len(text) <= 240 else f"{text[:80]}...{text[-157:]}"

@@ -1,4 +1,4 @@
-"""What a game provides: what it says of itself, a reference, and compiled functions.
+"""The interface of a game: its specification, a reference, and compiled functions.
 
 A game is a row of bytes (``docs/explanation/design.md``). :class:`GameSpec` says what a row, an
 observation and an info look like; :class:`Reference` plays in plain Python, one game an object;
@@ -130,7 +130,7 @@ class Reference(ABC):
     # -- search (optional) -----------------------------------------------------------------------
 
     def resample(self, game: Any, agent: int, rng: Rng) -> None:
-        """Draw anew what an agent cannot know, uniformly among what fits all that it has seen.
+        """Resample the hidden information of an agent, uniformly among what fits its observations.
 
         The game's own generators are always replaced, since nobody knows the luck to come.
         What is shown to the agent, and all that is public, stays as it is. The result may depend
@@ -172,11 +172,11 @@ class Reference(ABC):
 
 
 class Steering(Protocol):
-    """How a person comes to an action by keys."""
+    """Turns the keys that a person presses into actions."""
 
     @property
     def keys(self) -> str:
-        """What can be pressed."""
+        """The keys that can be pressed, as text."""
 
     @property
     def idle(self) -> int | None:
@@ -187,14 +187,14 @@ class Steering(Protocol):
         """Seconds that a frame lasts, where the game does not wait."""
 
     def press(self, key: str) -> int | None:
-        """Take a key, as :mod:`fastenv.keys` names it; return the action once it is chosen."""
+        """Take a key, named as in :mod:`fastenv.keys`; return the action, None until chosen."""
 
     def text(self) -> str:
-        """Return what there is to see."""
+        """Return the screen as text."""
 
 
 class StepTimes(Protocol):
-    """Counts where the time of steps goes, in all engines of a process."""
+    """A profile of step times by part, over all engines of a process."""
 
     def read(self, wall_s: float, steps: int = 1, num_threads: int = 1) -> dict[str, float]:
         """Return milliseconds a step since the last reading, by part; they are its wall time."""
@@ -333,7 +333,7 @@ class Game(Reference):
 
     @property
     def seats(self) -> Seats | None:
-        """How the players meet; None in a game for one."""
+        """The seats of the players; None in a game for one player."""
         agents = self.spec.num_agents
         return Seats(agents, self.spec.order) if agents > 1 else None
 
@@ -352,7 +352,7 @@ class Game(Reference):
         return self.spec.num_agents
 
     def outcomes(self, rows: Array) -> npt.NDArray[np.float64]:
-        """Return what each seat has reached, float64, shape (k, P); default the returns.
+        """Return the outcome of each seat, float64, shape (k, P); default: the episode returns.
 
         The highest of a row that is over has won, and equal ones share it, unless the mean of
         many games is what counts (``judged_by`` of the spec).
@@ -361,7 +361,7 @@ class Game(Reference):
         return found.reshape(len(rows), self.spec.num_agents)
 
     def decisions(self, rows: Array) -> npt.NDArray[np.int32]:
-        """Return how many decisions each agent of an episode has made, int32, shape (k, K).
+        """Return the number of decisions of each agent in the episode, int32, shape (k, K).
 
         An engine with an ``opponent`` counts on from there in rows that are loaded. Default: all
         act in every step, so each has made as many as the row counts. In a game of another order
@@ -430,7 +430,7 @@ class Game(Reference):
         return self.render(row, mode)
 
     def steering(self, row: np.void) -> Steering | None:
-        """Return how a person comes to an action from a state by keys; None: by its number."""
+        """Return the keys control of a state; None where actions are typed as numbers."""
         return None
 
     def shown(self, name: str, value: Any) -> Any:
@@ -439,18 +439,18 @@ class Game(Reference):
         return value if labels is None else labels[int(value)]
 
     def step_times(self) -> StepTimes | None:
-        """Begin to count where the time of compiled steps goes; None: it is not known."""
+        """Start a profile of compiled steps; None if the game has none."""
         return None
 
     @property
     def bots_that_look_ahead(self) -> tuple[str, ...]:
-        """Return the bots of which :meth:`considered` tells something."""
+        """Return the bots that :meth:`considered` supports."""
         return ()
 
     def considered(
         self, row: np.void, agent: int, bot: str, backend: str | Backend = "auto"
     ) -> Array | None:
-        """Return what a bot that looks ahead finds of the actions it follows, the best one first.
+        """Return the actions that a look-ahead bot considers, with values, best first.
 
         Parameters
         ----------

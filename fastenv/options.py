@@ -22,7 +22,7 @@ def refusal(name: str, value: object, allowed: str) -> ConfigError:
 
 
 def check_choice(name: str, value: object, allowed: Iterable[str]) -> int:
-    """Return which of some names a value is, counted from 0."""
+    """Return the index of a value in some allowed names."""
     names = list(allowed)
     if not isinstance(value, str) or value not in names:
         message = str(refusal(name, value, "one of " + ", ".join(map(repr, names))))
@@ -95,7 +95,7 @@ def check_known(
 
 @dataclass(frozen=True)
 class GameConfig:
-    """What the configs of all games have in common; they are frozen dataclasses."""
+    """Base class of the options of all games, which are frozen dataclasses."""
 
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, validated again."""

@@ -97,7 +97,7 @@ class PythonLanes:
         return -1
 
     def needs_action(self, select: Select | None = None) -> Array:
-        """Return who must act, shape (n, K); for games of several agents."""
+        """Return which agents must act, bool, shape (n, K); for games of several agents."""
         return np.array([game.needs_action for game in self.games], np.bool_)
 
     def pack(self, select: Select) -> None:
@@ -183,7 +183,7 @@ class CoreLanes:
         """Do nothing: all lanes have moved."""
 
     def needs_action(self, select: Select | None = None) -> Array:
-        """Return who must act, shape (n, K), in the selected lanes; for games of several agents."""
+        """Return which agents must act, bool, shape (n, K), in the selected lanes."""
         needs: Array = np.zeros((len(self.states), self.game.spec.num_agents), np.bool_)
         lanes = slice(None) if select is None else np.flatnonzero(select)
         needs[lanes] = self.states["needs_action"][lanes] != 0

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def needs_pillow(pictures: str) -> Iterator[None]:
-    """Say what to install if an import within the block fails.
+    """Raise an error that names the package to install if an import in the block fails.
 
     Parameters
     ----------

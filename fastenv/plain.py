@@ -1,4 +1,4 @@
-"""What most games have in common: a reference whose attributes are the fields of the row.
+"""A base class for most games: the reference's attributes are the fields of the row.
 
 A game that says more of itself, or converts rows faster, overrides what it needs.
 """

@@ -1,4 +1,4 @@
-"""Ids of the environments: what is registered under them, and how a game of one is made.
+"""The registry of environment ids, and the construction of their games.
 
 ``fastenv/games.py`` fills it.
 """
@@ -17,7 +17,7 @@ NAMESPACE = "fastenv"
 
 
 class Entry(NamedTuple):
-    """What an id stands for.
+    """The registry entry of an id.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ ENVS: dict[str, Entry] = {}  # by id, without the namespace
 
 
 def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]]) -> None:
-    """Enter the ids of a game.
+    """Register the ids of a game.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def short_id(env_id: str) -> str:
 
 
 def entry_of(env_id: str) -> Entry:
-    """Return what is registered under an id, with or without the namespace."""
+    """Return the registry entry of an id, with or without the namespace."""
     return ENVS[short_id(env_id)]
 
 
@@ -125,7 +125,7 @@ def make_game(env_id: str, /, **options: Any) -> Game:
 def make_seated(
     env_id: str, opponent: Any, options: Mapping[str, Any]
 ) -> tuple[Game, dict[str, Any]]:
-    """Return the configured game of an id, and what an engine is told of who sits where.
+    """Return the configured game of an id, and the seating arguments of an engine.
 
     Games of several agents leave the options ``seats="all"`` and ``agent_seat`` to the engine; one
     whose row shows a seat at a time has them itself.

@@ -1,4 +1,4 @@
-"""Worlds and rollouts: a row with its hidden part drawn anew, and a row played on by bots.
+"""Worlds and rollouts: rows with their hidden part resampled, and rows that bots play on.
 
 What search needs of a game. The compiled loops are in ``_batch.pyx``; here are the checks of their
 arguments, what a rollout returns, and their twins in plain Python.
@@ -30,16 +30,16 @@ MAX_LIMIT = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Rollouts:
-    """How games went that were played on.
+    """The results of rollouts.
 
     Attributes
     ----------
     outcomes : ndarray of float64, shape (m, P)
-        What each seat has reached in the end (:meth:`fastenv.game.Game.outcomes`).
+        Outcome of each seat at the end (:meth:`fastenv.game.Game.outcomes`), higher is better.
     decisions : ndarray of int32, shape (m,)
         Decisions of a rollout, of all seats; in games whose agents act together, steps.
     rows : ndarray, shape (m,)
-        Where they ended. In games whose rows show one seat, all seats are played from outside.
+        Final states. In games whose rows show one seat, the caller plays all seats in them.
     """
 
     outcomes: npt.NDArray[np.float64]
@@ -49,14 +49,14 @@ class Rollouts:
 
 @dataclass(frozen=True)
 class Stop:
-    """When a rollout ends, beside the end of its episode.
+    """The stop condition of a rollout, beside the end of its episode.
 
     Parameters
     ----------
     until : str or None
         One of the spec's ``stops``.
     number : int
-        What that takes.
+        Argument of the condition.
     limit : int
         Decisions after which it ends anyway; 0 for any number.
     """
@@ -67,7 +67,7 @@ class Stop:
 
     @classmethod
     def parse(cls, spec: GameSpec, until: object, limit: object) -> Stop:
-        """Return it from what :meth:`fastenv.engine.BatchEngine.rollout` takes.
+        """Return the condition of arguments of :meth:`fastenv.engine.BatchEngine.rollout`.
 
         Raises
         ------

@@ -33,7 +33,7 @@ _CODES = {
 
 
 class RowFormat:
-    """How the values of one record of a structured dtype lie in its bytes.
+    """The byte layout of the values in one record of a structured dtype.
 
     Values come in the order of the fields, without nesting: a field of a number is one value, one
     of an array (of arrays) as many as it has elements, a raw field one ``bytes`` object.

@@ -1,4 +1,4 @@
-"""How the players of a game meet: who acts when, who plays the others, and how each scores."""
+"""The seats of a game: the order of play, the players of the other seats, and the scores."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ORDERS: tuple[Order, ...] = ("together", "turns", "mixed")
 
 @dataclass(frozen=True)
 class SeatFields:
-    """Fields of the row that say who sits where, in a game whose row shows one seat at a time.
+    """Fields of the row with the seating, in a game whose row shows one seat at a time.
 
     Parameters
     ----------
@@ -43,18 +43,18 @@ class SeatFields:
 
 @dataclass(frozen=True)
 class Seats:
-    """How the players of a game meet.
+    """The seats of a game and the order in which they act.
 
     Parameters
     ----------
     count : int
         Players of a game, P.
     order : {"together", "turns", "mixed"}
-        Whether all act in every step, exactly one does, or any number of them.
+        Whether all seats act in every step, exactly one does, or any number of them.
     opponents : str
-        The option, and the knob, that says who plays the others.
+        Name of the option, and knob, for the bots of the other seats.
     outside : tuple of int
-        The seats that are ever played from outside; default all.
+        The seats that the caller may play; default all.
     fields : SeatFields, optional
         Where the row shows one seat at a time; without them it has an entry an agent.
     """

@@ -1,4 +1,4 @@
-"""What a game says of itself: :class:`GameSpec`, and the :class:`Compiled` functions of one row."""
+"""The specification of a game: :class:`GameSpec`, and its :class:`Compiled` functions of a row."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ KIND = np.dtype([("kind", "i4")])
 
 
 class ActionCodec(Protocol):
-    """How a game that takes other actions than ``0 .. num_actions - 1`` sees those it is given.
+    """Translates actions for a game whose actions are not ``0 .. num_actions - 1``.
 
     One whose actions are arrays has an attribute ``space``, the Gymnasium space of one action; its
     ``encode_many`` is given arrays of shape (n, *space.shape) and, as numbers, of shape (n,).
@@ -43,7 +43,7 @@ class ActionCodec(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class GameSpec:
-    """What a configured game says of itself.
+    """The specification of a configured game: sizes, dtypes and names.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class GameSpec:
 
     @property
     def has_tau(self) -> bool:
-        """Whether decisions last: rows have the field ``tau``."""
+        """Whether decisions have a duration: rows have the field ``tau``."""
         return "tau" in (self.state_dtype.names or ())
 
     @property

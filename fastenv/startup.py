@@ -1,4 +1,4 @@
-"""What is done before anything else is imported, for commands and for no program of others.
+"""Set-up of our commands before anything else is imported; other programs do not use it.
 
 Ctrl-C ends a command that is only starting.
 

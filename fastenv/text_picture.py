@@ -34,7 +34,7 @@ _SEQUENCE = re.compile(r"(\x1b\[[0-?]*[ -/]*[@-~])")
 
 
 class Style(NamedTuple):
-    """How a letter looks."""
+    """The style of a letter: colours, bold, dim and inverse."""
 
     ink: Color = INK
     paper: Color = PAPER

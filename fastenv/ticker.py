@@ -38,7 +38,7 @@ class _Line:
         self._column = 0  # of the ticker's own line; 0 where it has begun none
         self.within = False  # whether somebody else has begun a line
         self.written = 0.0  # when somebody else wrote, by ``time.monotonic``
-        self._far, self._told, self._told_at = "", "", time.monotonic()
+        self._far, self._shown, self._shown_at = "", "", time.monotonic()
 
     def tick(self, text: str, every: float) -> None:
         """Write a dot, behind the text at the beginning of a line; nothing beside what is heard."""
@@ -47,8 +47,8 @@ class _Line:
             if self.within or now - self.written < 0.9 * every:
                 return
             word = "."
-            if self._far != self._told and now - self._told_at >= PROGRESS_S:
-                word, self._told, self._told_at = f" {self._far} ", self._far, now
+            if self._far != self._shown and now - self._shown_at >= PROGRESS_S:
+                word, self._shown, self._shown_at = f" {self._far} ", self._far, now
             if self._column + len(word) > WIDTH:
                 self.end()
             begin = "" if self._column else f"{text} "
@@ -112,7 +112,7 @@ def tell_progress(done: int, total: int, what: str) -> None:
 
 @contextmanager
 def print_dots(text: str, every: float | None = None, file: TextIO | None = None) -> Iterator[None]:
-    """Say what is going on and a dot a second until it is done; nothing of what is done at once.
+    """Print the name of some work and a dot a second until it ends; nothing if it ends at once.
 
     While others write to the standard streams there are no dots, and what they write begins on a
     line of its own.
@@ -125,8 +125,11 @@ def print_dots(text: str, every: float | None = None, file: TextIO | None = None
     file : text file, optional
         Default the standard error stream.
     """
-    before = sys.stdout, sys.stderr
-    line, done = _Line(file or sys.stderr), threading.Event()
+    before, out = (sys.stdout, sys.stderr), file or sys.stderr
+    if out is None:  # a program may be started without the stream: nobody is told
+        yield
+        return
+    line, done = _Line(out), threading.Event()
 
     def tick() -> None:
         wait, between = (FIRST_S, EVERY_S) if every is None else (every, every)
@@ -138,7 +141,7 @@ def print_dots(text: str, every: float | None = None, file: TextIO | None = None
             wait = between
 
     thread = threading.Thread(target=tick, name="ticker", daemon=True)
-    shared = tuple(_Shared(stream, line) for stream in before)
+    shared = tuple(stream and _Shared(stream, line) for stream in before)
     if file is None:
         sys.stdout, sys.stderr = shared  # type: ignore[assignment]
     _open.append(line)

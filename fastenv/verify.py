@@ -65,13 +65,13 @@ class Difference:
 
 
 def available(game: Game) -> dict[str, str | None]:
-    """Return why each backend cannot run here, None for those that can."""
+    """Return for each backend why it cannot run here, None if it can."""
     modules = (game.spec.kernel_module, game.spec.core_module)
     return {name: missing(backend, *modules) for name, backend in BACKENDS.items()}
 
 
 def outputs(engine: BatchEngine) -> Iterator[tuple[str, Array]]:
-    """Yield everything the world can see of a step, by name, one row a lane.
+    """Yield every output of a step, by name, with one row per lane.
 
     Final values are zeroed in lanes where no episode ended, for they are stale there.
     """
@@ -169,7 +169,7 @@ def _shown_parts(engine: BatchEngine, rows: Array, agents: Array) -> Iterator[tu
 
 
 class Case:
-    """Engines that are led through the same events.
+    """Engines of several backends that go through the same events.
 
     Parameters
     ----------
@@ -308,7 +308,7 @@ class Case:
             self._apply_to_all(lambda engine: engine.set_seating(seating), word)
 
     def check(self) -> Difference | None:
-        """Return the first difference between the standard and the others.
+        """Return the first difference between the first backend and the others.
 
         Before that comes one between the order in which the game says its agents act and its rows.
         """
@@ -481,7 +481,7 @@ def draw_options(env_id: str, seed: int, **given: Any) -> dict[str, Any]:
 
 
 def draw_opponent(game: Game, seed: int) -> list[str] | None:
-    """Return who plays the other seats of a case, None where all agents are shown."""
+    """Return the bot of the other seats of a case, None where all agents are shown."""
     rng = np.random.default_rng([seed, 2])
     if game.spec.num_agents == 1 or rng.random() < 0.25:
         return None
@@ -508,7 +508,7 @@ def draw_seat(game: Game, seed: int) -> int | str:
 
 @dataclass
 class Tally:
-    """What a verification has covered.
+    """The coverage and the result of a verification.
 
     Parameters
     ----------

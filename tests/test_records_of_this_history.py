@@ -145,6 +145,15 @@ def test_records_are_taken_one_by_one_and_not_twice(folder, monkeypatch, capsys)
     assert "about 0 minutes are left" in capsys.readouterr().out
 
 
+def test_record_that_is_there_already_is_none_of_a_command_that_failed(folder, monkeypatch, capsys):
+    monkeypatch.setattr(
+        records.subprocess, "run", lambda *_, **__: argparse.Namespace(returncode=2)
+    )
+    written(folder / "one.json")
+    assert records.main(["--only", "one", "--again"]) == 1
+    assert "one.json: no record was written, exit status 2" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "changes",
     [

@@ -215,13 +215,18 @@ def take(speed: Speed, most: float, patience: float) -> None:
     before = wait_for_quiet(most, patience)
     command = [sys.executable, "-m", *shlex.split(speed.command)]
     print(f"{speed.name}: python -m {speed.command}, load {before}", flush=True)
-    begun = time.perf_counter()
+    begun, earlier = time.perf_counter(), read(RECORDS / speed.name)
     done = subprocess.run(command, cwd=machine.ROOT, check=False)
     after = machine.load()
-    if not is_done(speed):
+    if not is_done(speed) or read(RECORDS / speed.name) == earlier:
         raise ConfigError(f"{speed.name}: no record was written, exit status {done.returncode}.")
     note_load(RECORDS / speed.name, before, after)
     print(f"{speed.name}: {time.perf_counter() - begun:.0f} s, load {after} after", flush=True)
+
+
+def read(path: Path) -> bytes:
+    """Return what is in a record, nothing where there is none."""
+    return path.read_bytes() if path.is_file() else b""
 
 
 def note_load(path: Path, before: float, after: float) -> None:

@@ -129,16 +129,16 @@ def _gpu_check() -> Main:
 
 
 COMMANDS = {
-    "train": Command("train an agent, or go on with a run", _train),
+    "train": Command("train an agent, or resume a run", _train),
     "evaluate": Command("measure how agents and bots play", _evaluate),
-    "compare": Command("compare settings over seeds", _compare),
-    "sweep": Command("search for better options", _sweep),
-    "report": Command("compare runs on one page", _report),
+    "compare": Command("compare training options over seeds", _compare),
+    "sweep": Command("search for better training options", _sweep),
+    "report": Command("write a page that compares runs", _report),
     "exploit": Command("train best responses to an agent", _exploit),
-    "watch": Command("watch who plays", _watch),
+    "watch": Command("watch an agent or a bot play", _watch),
     "play": Command("play against trained agents and bots", _play),
-    "studio": Command("play, watch and take games apart in the browser", _studio),
-    "export": Command("give a trained agent away as a small folder", _export),
+    "studio": Command("play, watch and inspect games in the browser", _studio),
+    "export": Command("export a trained agent as a small folder", _export),
     "benchmark": Command("measure speed", _benchmark),
 }
 # Their further parts, beside those that are programs over one game.
@@ -155,7 +155,7 @@ PARTS: dict[str, dict[str, Callable[[], Main]]] = {
 
 
 def parts_of(command: str) -> dict[str, Callable[[], Main]]:
-    """Return what imports the further parts of a command, by the word that names each."""
+    """Return the loaders of the further parts of a command, by name."""
     programs = {word: part.load for word, part in registry.parts_of(command).items()}
     return {**PARTS.get(command, {}), **programs}
 
@@ -174,11 +174,11 @@ def _listed(title: str, commands: Mapping[str, Command]) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return what reads the name of a command, and lists them all."""
+    """Return the parser of the command name, whose help lists all commands."""
     listed = (
         _listed("commands", COMMANDS),
         _listed("applications", applications()),
-        "Each has --help; docs/howto/training.md shows how they belong together.",
+        "Each command has --help. docs/howto/training.md shows how to use them together.",
         f"example: {PROG} train --env {registry.DEFAULT_ENVS['train']} --name first",
     )
     parse = argparse.ArgumentParser(

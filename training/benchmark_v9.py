@@ -23,9 +23,9 @@ from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
-Measure speed and learning. By default stock MaskablePPO trains some configurations, the trainers
-are timed in turns, and the bars time the environment alone; other parts are measured when --only
-names them. docs/explanation/benchmarks.md says what each is.
+Measure the speed of environments and trainers. By default, stock MaskablePPO trains some
+configurations, the trainers are timed in turn, and the bars (targets) time the environment alone;
+other parts run only with --only. docs/explanation/benchmarks.md describes each.
 """
 # As training.bench has them, which takes seconds to import.
 PARTS = (
@@ -38,34 +38,40 @@ CONFIGS = ("baseline", "numba", "cython", "fast", "large_net", "dummy", "hierarc
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parts = {
-        "profile": "where the time goes, mode by mode",
-        "matrix": "the fastest of many settings",
-        "vectorised": "the engine beside Gymnasium's vector classes",
-        "gpu-check": "tests and speeds of a CUDA device (untested)",
+        "profile": "measure where the time goes, mode by mode",
+        "matrix": "find the fastest of many settings",
+        "vectorised": "compare with Gymnasium's vector classes",
+        "gpu-check": "test and time a CUDA device (untested)",
     }
     parse = new_parser("benchmark", ABOUT, "--only bars --short", parts=parts)
     add = parse.add_argument
-    about = f"only {', '.join(PARTS[:-1])} or {PARTS[-1]}"
+    about = f"measure only {', '.join(PARTS[:-1])} or {PARTS[-1]}"
     add("--only", choices=PARTS, metavar="PART", help=about)
-    add("--config", nargs="+", metavar="NAME", help=f"of {', '.join(CONFIGS)}")
-    add("--game", help="only the bars and configurations of this one")
-    add("--steps", type=int, help="timed steps of a repeat; default 3 rollouts")
-    add("--repeats", type=int, default=3)
-    add("--seconds", type=float, help="timed seconds of a repeat of a bar")
-    add("--games", type=int, help="whole games before and after; 0 for none")
-    add("--lanes", type=int, default=4096, help="of whole bars; default 4096")
-    add("--out", type=Path, help="file for the rows, one JSON object a line")
-    add("--short", action="store_true", help="a few minutes")
-    about = "that memory may grow by in 100,000 steps"
+    add("--config", nargs="+", metavar="NAME", help=f"{', '.join(CONFIGS)}")
+    add("--game", help="measure only the bars and configurations of this game")
+    add("--steps", type=int, help="timed steps per repeat; default 3 rollouts")
+    add("--repeats", type=int, default=3, help="repeats of each row; default 3")
+    add("--seconds", type=float, help="timed seconds per repeat of a bar")
+    add("--games", type=int, help="evaluation games before and after; 0 for none")
+    add("--lanes", type=int, default=4096, help="environments (lanes) of the bars; default 4096")
+    add("--out", type=Path, help="JSON lines file to write the rows to")
+    add("--short", action="store_true", help="measure for a few minutes only")
+    about = "allowed memory growth in 100,000 steps"
     add("--max-mem-delta", type=int, default=2**20, metavar="BYTES", help=about)
     add("--enforce", action="store_true", help="exit 1 if a bar is missed")
     add("--milestones", nargs="+", metavar="RUN", help="runs whose milestones.json to show")
     add_runs(parse)
-    add("--record", action="store_true", help="make it the record of its kind in benchmarks/")
+    add("--record", action="store_true", help="replace the record in benchmarks/")
     about = "exit 1 if slower than the newest record allows"
     add("--enforce-floor", action="store_true", help=about)
-    add("--floor-share", type=float, default=0.7, metavar="X", help="of it; default 0.7")
-    about = "change a flag everywhere, such as net_arch=[512,256]"
+    add(
+        "--floor-share",
+        type=float,
+        default=0.7,
+        metavar="X",
+        help="allowed share of that record; default 0.7",
+    )
+    about = "set a flag of all configurations, such as net_arch=[512,256]"
     add("--set", action="append", default=[], metavar="FLAG=VALUE", help=about)
     return parse
 

@@ -21,10 +21,10 @@ from training.evaluation.command import (
 from training.run.command_line import new_parser
 
 ABOUT = """\
-Train every variant with every seed, let all play the same evaluation games and compare them with
-the first variant, paired by seed. The interval over seeds says how much other trainings could
-differ. Every training is a run folder, RUNS/NAME-VARIANT-SEED; the same command goes on where it
-was, with more seeds or variants if need be.
+Train every variant with every seed, evaluate all on the same games and compare each with the first
+variant, paired by seed. The interval over seeds says how much other trainings could differ. Every
+training is a run folder, RUNS/NAME-VARIANT-SEED. The same command, also with more seeds or
+variants, continues an interrupted comparison.
 """
 
 
@@ -58,8 +58,8 @@ def parser() -> argparse.ArgumentParser:
         "--seeds 1,2 \\\n    --variant a --variant b --with ppo.n_epochs=2",
         "--seeds N,N --variant NAME ... [options]",
         {
-            "protocol": "the benchmark of a game over training seeds",
-            "milestones": "steps and time to what runs reached",
+            "protocol": "run the benchmark of a game over training seeds",
+            "milestones": "measure steps and time to the milestones of a game",
         },
     )
     add_flags(parse, "compare")
@@ -67,7 +67,7 @@ def parser() -> argparse.ArgumentParser:
         "--onto",
         type=Path,
         metavar="REPORT",
-        help="an earlier comparison with these seeds, whose baseline is theirs too",
+        help="earlier comparison with the same seeds; its baseline is reused",
     )
     parse.add_argument("agents", nargs="*", help=argparse.SUPPRESS)  # to say where they belong
     parse.add_argument("--seeds", help="training seeds, such as 1,2,3")
@@ -75,15 +75,21 @@ def parser() -> argparse.ArgumentParser:
         "--core-seconds",
         type=float,
         metavar="S",
-        help="as many decisions as a variant makes in them; its speed is measured first",
+        help="train each variant for S core-seconds; its speed is measured first",
     )
     group = parse.add_argument_group(
-        "variants", "the first one is the baseline; what follows a --variant is its own"
+        "variants", "the first one is the baseline; --with and --from belong to the last --variant"
     )
     own: dict[str, Any] = {"dest": "variants", "action": _Variants}
-    group.add_argument("--variant", default=[], metavar="NAME", help="begins one", **own)
-    group.add_argument("--with", metavar="OPTION=VALUE", help="repeatable", **own)
-    group.add_argument("--from", metavar="FILE", help="config in the place of --config", **own)
+    group.add_argument(
+        "--variant", default=[], metavar="NAME", help="name of a variant; repeatable", **own
+    )
+    group.add_argument(
+        "--with", metavar="OPTION=VALUE", help="set an option of the variant; repeatable", **own
+    )
+    group.add_argument(
+        "--from", metavar="FILE", help="options file of the variant instead of --config", **own
+    )
     return parse
 
 

@@ -1,4 +1,4 @@
-"""What training is composed of: its games, its trainers, and what one package gives to another.
+"""The composition of training: registers its games, trainers, commands and shared functions.
 
 The packages import one way, as ``docs/explanation/design.md`` says. Where a lower one needs what a
 higher one has, such as the game or the trainer that a run names, it asks a registry, which is
@@ -249,12 +249,12 @@ def _values() -> Callable[[list[str]], int]:
 
 # By what stands behind `python -m training`.
 PROGRAMS = {
-    "evaluator": Command("train and compare judges of Dr. Mario's bottles", _evaluator),
-    "reader": Command("read Dr. Mario from the frames of a camera", _reader),
-    "values": Command("train what closes the rollouts of a search in Skull King", _values),
-    "evaluate seeds": Command("Dr. Mario over its registry of seeds", _seeds),
-    "evaluate fastest": Command("the fastest clears of Dr. Mario's registered games", _fastest),
-    "watch viewer": Command("Dr. Mario while it is played", _viewer),
+    "evaluator": Command("train and compare evaluators of positions in Dr. Mario", _evaluator),
+    "reader": Command("train a network that reads camera frames of Dr. Mario", _reader),
+    "values": Command("train the value network of the search in Skull King", _values),
+    "evaluate seeds": Command("evaluate on the seed registry of Dr. Mario", _seeds),
+    "evaluate fastest": Command("search for the fastest clears in Dr. Mario", _fastest),
+    "watch viewer": Command("watch games of Dr. Mario live", _viewer),
 }
 
 

@@ -26,8 +26,7 @@ if TYPE_CHECKING:  # the help need not wait for it
     from training.run.sections import EvaluationConfig
 
 ABOUT = """\
-Evaluate RUN, a run or search:RUN,worlds=16 to search, scripted players (--bots), or several agents
-(--against).
+Evaluate a trained run, bots (--bots), or several agents (--against).
 """
 # Options that only some of what can be evaluated has a use for.
 _OF_GAMES = (
@@ -45,38 +44,36 @@ _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_ste
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("evaluate", ABOUT, "first --replays 3", "RUN | --bots [options]")
-    parse.add_argument("run", nargs="?", help=argparse.SUPPRESS)  # the text above says it
-    parse.add_argument("--episodes", type=int, help="episodes, or rounds at equal goals")
-    about = "evaluation seed, or that of the first episode"
-    parse.add_argument("--seed", "--base-seed", type=int, metavar="N", help=about)
-    about = "name of one, or best; default the newest"
-    parse.add_argument("--checkpoint", metavar="NAME", help=about)
-    parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
-    parse.add_argument("--sample", action="store_true", default=None, help=SAMPLE)
-    parse.add_argument("--replays", type=int, help="best episodes to record")
+    parse.add_argument("run", nargs="?", help="a run; search:RUN,worlds=16 adds search")
+    add = parse.add_argument
+    about = "evaluation seed; seed of the first episode"
+    add("--seed", "--base-seed", type=int, metavar="N", help=about)
+    about = "name, or best; default: the newest checkpoint"
+    add("--checkpoint", metavar="NAME", help=about)
+    add("--member", type=int, help="network of an ensemble, from 1; default 1")
+    add("--sample", action="store_true", default=None, help=SAMPLE)
+    add("--replays", type=int, help="number of best episodes to record")
     add_runs(parse)
-    about = "opponent sets where players meet, by commas"
-    parse.add_argument("--opponents", metavar="NAMES", help=about)
-    cards = parse.add_argument_group("games that are played in matches")
-    cards.add_argument("--games", type=int, help="whole games for each opponent set")
-    cards.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
-    cards.add_argument("--goals", help="goals of the comparison: uniform or estimate")
-    cards.add_argument("--only", choices=("matches", "goals"), help="play only this part")
-    who = "agents and bots to compare it with"
-    cards.add_argument("--against", nargs="+", metavar="WHO", help=who)
+    add("--output-path", type=Path, help="JSON report to write, where no run is evaluated")
+    add("--against", nargs="+", metavar="WHO", help="agents and bots to compare with")
     about = "with --against: option of the environment"
-    cards.add_argument("--set", action="append", type=option, metavar="X=Y", help=about)
-    alone = parse.add_argument_group("games that are played in episodes")
-    alone.add_argument("--time-max", type=float, help="ticks of an episode")
-    about = "store for what it clears, where a game has one"
-    alone.add_argument("--best-times", type=Path, metavar="FILE", help=about)
-    alone.add_argument("--max-steps", type=int, help="decisions after which an episode is given up")
-    alone.add_argument("--bots", action="store_true", help="scripted players alone, without a run")
-    about = f"with --bots, default {DEFAULT_ENVS['bots']}, or --against"
-    alone.add_argument("--env", metavar="ID", help=about)
-    alone.add_argument("--bot", action="append", help="with --bots: only these; repeatable")
-    alone.add_argument("--run-id", help="with --bots: name in the report")
-    alone.add_argument("--output-path", type=Path, help="JSON report, where no run is evaluated")
+    add("--set", action="append", type=option, metavar="X=Y", help=about)
+    about = f"id for --bots (default {DEFAULT_ENVS['bots']}), --against"
+    add("--env", metavar="ID", help=about)
+    add("--bots", action="store_true", help="evaluate only bots, without a run")
+    add("--bot", action="append", help="with --bots: evaluate only this bot; repeatable")
+    add("--run-id", help="with --bots: name of the report")
+    add = parse.add_argument_group("options of some games").add_argument
+    add("--episodes", type=int, help="episodes, or rounds of the goals comparison")
+    add("--games", type=int, help="whole games for each opponent set")
+    add("--opponents", metavar="NAMES", help="opponent sets, separated by commas")
+    add("--bids", help="bidder for a Worker: rule_hard or heuristic")
+    add("--goals", help="goals to compare on: uniform or estimate")
+    add("--only", choices=("matches", "goals"), help="play only this part")
+    add("--time-max", type=float, help="maximum ticks of an episode")
+    add("--max-steps", type=int, help="maximum decisions of an episode")
+    about = "SQLite file of best times to update"
+    add("--best-times", type=Path, metavar="FILE", help=about)
     return parse
 
 

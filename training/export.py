@@ -1,4 +1,4 @@
-"""Give a trained agent away as a small folder: ``python -m training export RUN FOLDER``.
+"""Export a trained agent as a small folder: ``python -m training export RUN FOLDER``.
 
 ``--hub FOLDER`` writes the form that hubs of models take.
 """
@@ -15,11 +15,10 @@ from training.run.folder import RunFolder
 from training.run.options import require
 
 ABOUT = """\
-Give a trained agent away as a small folder. It is a run folder with one checkpoint that holds what
-decides the play alone: "evaluate" and training.load_policy play it, and nothing can be trained on
-from it. With --onnx the folder holds the networks as ONNX files instead, for programs without
-torch. With --hub it is ready to be uploaded to a hub of models: weights as safetensors, config and
-card.
+Export a trained agent as a small folder. It is a run folder with one checkpoint that holds only the
+policy: "evaluate" and training.load_policy play it, but a training cannot be resumed from it. With
+--onnx the folder holds the networks as ONNX files instead, for programs without torch. With --hub
+it is ready to be uploaded to a model hub: weights as safetensors, config and model card.
 """
 
 
@@ -58,17 +57,21 @@ def _write_hub(args: argparse.Namespace) -> int:
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("export", ABOUT, "first agents/first --half", "RUN FOLDER [options]")
-    parse.add_argument("run", help="a run folder, or the name of one under runs/")
-    where = "where to write; must not be there yet; with --onnx default NAME-onnx"
-    hub = "write weights, config and card for a hub of models into this folder"
+    parse.add_argument("run", help="run folder, or name of a run under --runs")
+    where = "folder to write; must not exist yet; with --onnx, default NAME-onnx"
+    hub = "write weights, config and model card for a model hub into FOLDER"
     parse.add_argument("folder", nargs="?", type=Path, help=where)
     parse.add_argument("--hub", type=Path, metavar="FOLDER", help=hub)
-    parse.add_argument("--onnx", action="store_true", help="write ONNX files")
-    parse.add_argument("--half", action="store_true", help="float16, half as large")
-    values = "keep the network of the values, which a studio shows and nobody plays by"
+    parse.add_argument(
+        "--onnx", action="store_true", help="write ONNX files instead of a checkpoint"
+    )
+    parse.add_argument(
+        "--half", action="store_true", help="store weights as float16, half the size"
+    )
+    values = "keep the value network, which the studio shows and no policy needs"
     parse.add_argument("--values", action="store_true", help=values)
-    parse.add_argument("--checkpoint", help="name of a checkpoint; default the newest")
-    parse.add_argument("--member", type=int, help="with --onnx: network of an ensemble, from 1")
+    parse.add_argument("--checkpoint", help="name of the checkpoint; default: the newest")
+    parse.add_argument("--member", type=int, help="with --onnx: member of an ensemble, from 1")
     add_runs(parse)
     return parse
 

@@ -13,25 +13,27 @@ from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 
 ABOUT = """\
-Play against trained agents in the terminal, in any game of several players. Opponents are trained
-agents (paths, or names of runs) and bots by their names; they take the other seats in turns.
-Without any, the environment is played as it is. search:WHO,worlds=16 is an agent or bot that
-searches.
+Play against trained agents in the terminal, in any game of several players. --against names
+trained agents (paths or names of runs) and bots, which take the other seats in turn.
+search:WHO,worlds=16 is an agent or bot with search. Without --against, you play the environment
+with its own opponents.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("play", ABOUT, "--against first rule_hard")
-    about = f"id of an environment; default that of the agents, or {DEFAULT_ENVS['play']}"
+    about = f"environment id; default: that of the agents, or {DEFAULT_ENVS['play']}"
     parse.add_argument("--env", help=about)
-    about = "option of the environment: num_players=6"
+    about = "option of the environment, such as num_players=6"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
-    parse.add_argument("--against", nargs="+", metavar="WHO", help="trained agents and bots")
-    about = "advise me: what search:WHO would think of my decisions; default who plays against me"
+    parse.add_argument(
+        "--against", nargs="+", metavar="WHO", help="agents and bots to play against"
+    )
+    about = "show how search:WHO evaluates your decisions; default WHO: your opponents"
     parse.add_argument("--think", nargs="?", const="", metavar="WHO", help=about)
-    parse.add_argument("--seat", type=int, default=0, help="yours at the table; default 0")
-    parse.add_argument("--seed", type=int, help="of the game; default random")
+    parse.add_argument("--seat", type=int, default=0, help="your seat, from 0; default 0")
+    parse.add_argument("--seed", type=int, help="seed of the game; default: random")
     parse.add_argument("--sample", action="store_true", help=SAMPLE)
     add_runs(parse)
     return parse

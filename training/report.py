@@ -10,9 +10,9 @@ from fastenv.errors import FastEnvError
 from training.run.command_line import add_runs, new_parser
 
 ABOUT = """\
-Compare runs on one page, those that differ in their seed alone as a group too; folders of "evaluate
-seeds" are compared by level on the same page. It is the page of runs of the studio as one file: it
-holds everything that it shows, and needs no network.
+Write one HTML page that compares runs. Runs that differ only in their seed are also shown as a
+group. Folders of "evaluate seeds" are compared by level. The page is the studio's page of runs as
+one file: it contains everything that it shows and needs no network.
 """
 
 
@@ -21,11 +21,13 @@ def parser() -> argparse.ArgumentParser:
     parse = new_parser(
         "report", ABOUT, "runs/first runs/second --out report.html", "RUN... [options]"
     )
-    about = 'run folders, names of some under --runs, or folders of "evaluate seeds"'
+    about = 'run folders, names of runs under --runs, or folders of "evaluate seeds"'
     parse.add_argument("run", nargs="+", help=about)
-    parse.add_argument("--out", type=Path, default=Path("report.html"), help="the page to write")
+    parse.add_argument(
+        "--out", type=Path, default=Path("report.html"), help="page to write; default report.html"
+    )
     add_runs(parse)
-    parse.add_argument("--title", help="default what is compared")
+    parse.add_argument("--title", help="title of the page; default: what is compared")
     return parse
 
 

@@ -11,11 +11,11 @@ from training.evaluation.command import add_flags, exit_status
 from training.run.command_line import new_parser
 
 ABOUT = """\
-Search for better options, with Optuna. Every trial is one choice of the varied options, trained
-with every seed; its value is the mean over seeds of what its game is judged by, on the same
+Search for better training options with Optuna. Every trial is one choice of the varied options,
+trained with every seed. Its value is the mean over seeds of the objective of the game, on the same
 evaluation games. The best of many trials is partly luck: compare it with the defaults on other
-seeds before you believe it. Every training is a run folder, RUNS/NAME-TRIAL-SEED; the same command
-goes on where it was, and makes more trials if it asks for more.
+seeds before you believe it. Every training is a run folder, RUNS/NAME-TRIAL-SEED. The same command
+continues an interrupted sweep, and adds trials if --trials is larger.
 """
 
 
@@ -29,11 +29,16 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="OPTION=VALUES",
-        help="[A, B] chooses, LOW..HIGH is between, LOW..HIGH,log evenly in the logarithm",
+        help="values: [A,B] for choices, LOW..HIGH for a range, LOW..HIGH,log for a log scale",
     )
-    parse.add_argument("--trials", type=int, default=20, help="in all, those before included")
-    parse.add_argument("--seeds", default="1", help="training seeds of every trial, such as 1,2,3")
-    parse.add_argument("--sampler-seed", type=int, default=0, metavar="N", help="of the search")
+    parse.add_argument(
+        "--trials", type=int, default=20, help="number of trials, earlier ones included; default 20"
+    )
+    parse.add_argument(
+        "--seeds", default="1", help="training seeds of every trial, such as 1,2,3; default 1"
+    )
+    about = "seed of the sampler; default 0"
+    parse.add_argument("--sampler-seed", type=int, default=0, metavar="N", help=about)
     return parse
 
 

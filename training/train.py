@@ -45,19 +45,19 @@ def print_schema() -> int:
 def options(
     args: argparse.Namespace, say: Callable[[str], None] | None = None
 ) -> tuple[RunFolder | None, RunConfig]:
-    """Return the folder of the run to go on with, if there is one, and the options of the run."""
+    """Return the folder of the run to resume, if there is one, and the options of the run."""
     run = None
     if args.resume:
         name = args.name or (load_file(args.config).get("name") if args.config else None)
         if not isinstance(name, str):
-            raise RunError("--resume needs the --name of the run to go on with.")
+            raise RunError("--resume needs the --name of the run to resume.")
         run = RunFolder.open(args.runs / name)
         run.continue_with(merge_layers(args, run.config.to_dict()))
     return run, merge_layers(args, {}, say) if run is None else run.config
 
 
 def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
-    """Return the folder of a new run, or of the one to go on with, and the lanes it trains on.
+    """Return the folder of a new run, or of the one to resume, and the lanes it trains on.
 
     Raises
     ------
@@ -76,10 +76,10 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
 
 
 def going_on(run: RunFolder) -> str:
-    """Return in words how a run goes on."""
+    """Return the flags that resume a run, as text."""
     root = str(run.path.parent)
     runs = "" if root == "runs" else f" --runs {shlex.quote(root)}"
-    return f"go on with --name {run.name} --resume{runs}"
+    return f"resume with --name {run.name} --resume{runs}"
 
 
 def what_is_left(run: RunFolder | None) -> str:
@@ -88,7 +88,7 @@ def what_is_left(run: RunFolder | None) -> str:
         return " before the training began: nothing was written"
     if not any(run.checkpoints.glob("ckpt_*")):
         return f" before the first checkpoint: {run.path} holds no agent yet; {going_on(run)}"
-    return f": the checkpoints in {run.path} are whole; {going_on(run)}"
+    return f": the checkpoints in {run.path} are complete; {going_on(run)}"
 
 
 def serve_first_rank(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Watch who plays: ``python -m training watch PATH``, or ``--out game.gif``."""
+"""Watch an agent or a bot play: ``python -m training watch PATH``, or ``--out game.gif``."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from training.run.command_line import SAMPLE, add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
-A trained agent plays an episode of the environment it was trained for, a scripted player one of
---env; with --against others play with it at one table, in any game of several players. In the
-terminal every decision is shown with what was chosen; a GIF or an MP4 has a picture of each.
+Watch one episode. A trained agent plays the environment that it was trained on, a bot plays --env.
+In games of several players, --against adds other players to the table. The terminal shows every
+decision with the chosen action; a GIF or MP4 (--out) has one frame per decision.
 """
 
 
@@ -29,24 +29,28 @@ def parser() -> argparse.ArgumentParser:
         "first --out game.gif",
         "WHO [options]",
         {
-            "replay": "recorded episodes, and whether they play as recorded",
+            "replay": "play recorded episodes and verify them",
         },
     )
-    about = "a trained agent, or with --env a scripted player; search:WHO searches"
+    about = "trained agent, or with --env a bot; search:WHO adds search"
     parse.add_argument("path", metavar="who", help=about)
-    parse.add_argument("--env", help="id of the environment that a scripted player plays in")
-    about = "who has the other seats, in turns: trained agents and scripted players"
+    parse.add_argument("--env", help="environment id, for a bot")
+    about = "agents and bots for the other seats, assigned in turn"
     parse.add_argument("--against", nargs="+", metavar="WHO", help=about)
-    about = "option of the environment: level=5"
+    about = "option of the environment, such as level=5; repeatable"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
-    parse.add_argument("--opponents", help="bots to play with; default those of the training")
-    about = "show what those who search or look ahead thought of each decision"
+    parse.add_argument("--opponents", help="bots to play against; default: those of the training")
+    about = "show how players that search evaluate each decision"
     parse.add_argument("--think", action="store_true", help=about)
-    parse.add_argument("--seed", type=int, default=0, help="of the episode")
-    parse.add_argument("--max-steps", type=int, default=300, help="decisions to show; default 300")
-    parse.add_argument("--delay", type=float, help="seconds of a decision in the terminal")
-    parse.add_argument("--out", type=Path, help="write a film: .gif or .mp4")
-    parse.add_argument("--fps", type=float, default=1.0, help="pictures a second of a film")
+    parse.add_argument("--seed", type=int, default=0, help="seed of the episode; default 0")
+    parse.add_argument(
+        "--max-steps", type=int, default=300, help="maximum decisions to show; default 300"
+    )
+    parse.add_argument("--delay", type=float, help="seconds per decision in the terminal")
+    parse.add_argument("--out", type=Path, help="video to write, .gif or .mp4")
+    parse.add_argument(
+        "--fps", type=float, default=1.0, help="frames per second of the video; default 1"
+    )
     parse.add_argument("--sample", action="store_true", help=SAMPLE)
     add_runs(parse)
     return parse

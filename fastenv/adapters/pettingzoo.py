@@ -168,7 +168,7 @@ class _View:
 
 
 def check_seats(game: Game, what: str = "game") -> Seats:
-    """Return how the players of a game meet.
+    """Return the seats of a game of several players.
 
     Raises
     ------
@@ -258,7 +258,7 @@ class GameAECEnv(_View, AECEnv[str, Observation, "int | None"]):  # type: ignore
             self.agent_selection = self._names[self.engine.get_actors()[0]]
 
     def observe(self, agent: str) -> Observation:
-        """Return what an agent sees; see the class.
+        """Return the observation of an agent; see the class.
 
         Raises
         ------

@@ -30,21 +30,22 @@ from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.starts import BANKS, join_starts, load_starts, save_bank
 
 _LARGEST = 1 << 20  # bytes of a file of stable-retro
-BANK = """Play a ROM with random buttons, from power-up again for each state, and write the states
-in which it stopped (docs/gameboy.md, 18); --join plays nothing."""
-GOAL = """Capture a goal template, or replay the actions that led to one (docs/gameboy.md, 19).
-A file of actions has one line of JSON a step, a list of one number: [5]."""
-CAPTURE = """Take the actions of a file from a start state; the picture behind them is the goal.
-A template that is in the folder is replaced."""
-REPLAY = """Take the actions in the environment of a template: the exit status is 0 if its goal is
-reached on the way, else 1."""
-SEARCH = f"""Print the addresses whose numbers fit save states (docs/howto/own_game_ram.md). A state
-is given as FILE=NUMBER, or as FILE=CHANGE since the state before: {", ".join(CHANGES)}."""
-RAM = "Look for numbers in the memory of a ROM, or make a RAM map from files of stable-retro."
-IMPORT = """Write a RAM map with the variables, rewards and end of stable-retro's files
+BANK = """Play a ROM with random buttons from power-up, once per start state, and write the final
+states; or join the states of several files (docs/gameboy.md, 18)."""
+GOAL = """Capture a goal template, or replay the actions that lead to one (docs/gameboy.md, 19).
+A file of actions has one line of JSON per step, a list of one number: [5]."""
+CAPTURE = """Take the actions of a file from a start state; the picture after the last one is the
+goal. An existing template in the folder is replaced."""
+REPLAY = """Take the actions of a file in the environment of a template. The exit status is 0 if the
+goal is reached, else 1."""
+SEARCH = f"""Print the addresses whose values fit all save states (docs/howto/own_game_ram.md). Name
+each state as FILE=NUMBER, or as FILE=CHANGE since the state before: {", ".join(CHANGES)}."""
+RAM = "Search the memory of a ROM for a value, or import a RAM map from stable-retro."
+IMPORT = """Write a RAM map from the variables, rewards and end conditions of stable-retro's files
 (docs/gameboy.md, 20.1)."""
-CALIBRATE = """print the threshold in the middle between the largest distance at the goal (the last
-steps, as many as must follow one another) and the smallest of the steps before"""
+ROM = "ROM file; default: Lantern Walk"
+CALIBRATE = """print the threshold halfway between the largest distance of the last steps (as
+many as the template's k_consecutive) and the smallest distance before them"""
 
 
 def add_options(name: str, parser: argparse.ArgumentParser) -> None:
@@ -58,15 +59,15 @@ def add_options(name: str, parser: argparse.ArgumentParser) -> None:
 def add_bank(parser: argparse.ArgumentParser) -> None:
     """Add the options of ``bank``."""
     add = parser.add_argument
-    add("file", type=Path, help="where to write, .npz")
-    add("--rom", metavar="FILE", default=OURS, help="a ROM file; default: Lantern Walk")
-    about = "states and banks to join, in their order"
+    add("file", type=Path, help="bank to write, .npz")
+    add("--rom", metavar="FILE", default=OURS, help=ROM)
+    about = "save states, battery files and banks to join"
     add("--join", metavar="FILE", nargs="+", default=[], help=about)
-    add("--states", metavar="N", type=int, help="how many; default 64")
-    add("--max-steps", metavar="N", type=int, help="to a state; default 250")
-    add("--seed", metavar="N", type=int, help="of the random buttons; default 0")
-    add("--wander", action="store_true", help="of Lantern Walk: walk to random cells")
-    about = "banks whose states are left out"
+    add("--states", metavar="N", type=int, help="number of states; default 64")
+    add("--max-steps", metavar="N", type=int, help="maximum steps to a state; default 250")
+    add("--seed", metavar="N", type=int, help="seed of the random buttons; default 0")
+    add("--wander", action="store_true", help="walk to random cells; Lantern Walk only")
+    about = "banks whose states to exclude"
     add("--but-not", metavar="FILE", nargs="+", default=[], help=about)
 
 
@@ -111,19 +112,25 @@ def add_goal(parser: argparse.ArgumentParser) -> None:
     commands = parser.add_subparsers(dest="goal_command", required=True, metavar="command")
     for name, about in (("capture", CAPTURE), ("replay", REPLAY)):
         command = commands.add_parser(name, help=about, description=about)
-        command.add_argument("folder", help="of the template, or the name of one of ours")
-        command.add_argument("--actions", required=True, metavar="FILE")
-        command.add_argument("--rom", default=OURS, help="a ROM file; default: Lantern Walk")
-        command.add_argument("--states", help=f"a bank, a save state, or one of {', '.join(BANKS)}")
-        command.add_argument("--start-state", type=int, default=0, help="of the bank; default 0")
-    captures = commands.choices["capture"]
-    captures.add_argument("--pixels", default="72x80", help="of a frame; default 72x80")
-    captures.add_argument("--action-codec", default="all8", choices=CODECS)
-    captures.add_argument("--frames-per-step", type=int, default=24)
-    captures.add_argument("--release-after-frames", type=int, default=8)
-    captures.add_argument("--planes", type=int, default=1, help="frames compared; default 1")
-    captures.add_argument("--tau", type=float, default=TAU, help=f"default {TAU}")
-    captures.add_argument("--k-consecutive", type=int, default=K_CONSECUTIVE)
+        add = command.add_argument
+        add("folder", help="folder of the template, or name of a built-in one")
+        add("--actions", required=True, metavar="FILE", help="actions, one JSON list per line")
+        add("--rom", metavar="FILE", default=OURS, help=ROM)
+        about = f"start states: a bank, a save state, or one of {', '.join(BANKS)}"
+        add("--states", help=about)
+        about = "index of the start state in the bank; default 0"
+        add("--start-state", type=int, default=0, help=about)
+    add = commands.choices["capture"].add_argument
+    add("--pixels", default="72x80", help="size of a frame; default 72x80")
+    about = "buttons of each action; default all8"
+    add("--action-codec", default="all8", choices=CODECS, help=about)
+    add("--frames-per-step", type=int, default=24, help="frames per step; default 24")
+    about = "frames that buttons are held in a step; default 8"
+    add("--release-after-frames", type=int, default=8, help=about)
+    add("--planes", type=int, default=1, help="number of frames to compare; default 1")
+    add("--tau", type=float, default=TAU, help=f"distance threshold; default {TAU}")
+    about = f"successive steps below the threshold; default {K_CONSECUTIVE}"
+    add("--k-consecutive", type=int, default=K_CONSECUTIVE, help=about)
     commands.choices["replay"].add_argument("--calibrate", action="store_true", help=CALIBRATE)
 
 
@@ -179,14 +186,16 @@ def add_ram(parser: argparse.ArgumentParser) -> None:
     for name, about in (("search", SEARCH), ("import", IMPORT)):
         commands.add_parser(name, help=about, description=about)
     add = commands.choices["search"].add_argument
-    add("states", nargs="+", metavar="FILE=VALUE", help="save states, in their order")
-    add("--rom", metavar="FILE", default=OURS, help="a ROM file; default: Lantern Walk")
-    add("--types", nargs="+", default=list(TYPES), help=f"of numbers; default {' '.join(TYPES)}")
-    add("--most", metavar="N", type=int, default=20, help="to print; default 20")
+    add("states", nargs="+", metavar="FILE=VALUE", help="save states, in order")
+    add("--rom", metavar="FILE", default=OURS, help=ROM)
+    about = f"number types to search; default {' '.join(TYPES)}"
+    add("--types", nargs="+", default=list(TYPES), metavar="TYPE", help=about)
+    about = "maximum addresses to print; default 20"
+    add("--most", metavar="N", type=int, default=20, help=about)
     add = commands.choices["import"].add_argument
     add("data", type=Path, help="stable-retro's data.json")
-    add("--scenario", type=Path, help="its scenario.json")
-    add("--out", type=Path, required=True, help="where to write the RAM map")
+    add("--scenario", type=Path, help="stable-retro's scenario.json")
+    add("--out", type=Path, required=True, help="RAM map to write")
 
 
 def run_ram(args: argparse.Namespace) -> int:

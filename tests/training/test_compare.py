@@ -205,7 +205,7 @@ def test_the_report_has_every_whole_seed_of_an_interrupted_comparison(
     original = comparison.train_to_end
     monkeypatch.setattr(comparison, "train_to_end", train_to_end)
     assert compare(tmp_path, "--total-steps", 128) == 130
-    assert "the same command goes on" in capsys.readouterr().err
+    assert "the same command continues" in capsys.readouterr().err
     report = json.loads((tmp_path / "t.json").read_text())
     assert report["seeds"] == [3]
     assert report["compared"]["rule_hard"]["base"]["points"]["mean"][1:] == [None, None]

@@ -14,7 +14,7 @@ from training.evaluation.over_seeds import train_to_end
 from training.evaluation.trained import load
 from training.logs.run_log import read_lines
 from training.ppo.options import NativeRun
-from training.run import checkpoint, folder
+from training.run import checkpoint, files, folder
 from training.run.folder import RunError, RunFolder
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -65,7 +65,7 @@ def test_second_process_is_refused_until_the_first_is_killed(
 def test_run_that_has_begun_is_not_begun_again(finished):
     run = RunFolder.open(finished)
     before = (finished / "metrics.jsonl").read_bytes()
-    with pytest.raises(RunError, match=r"go on with it \(--resume\)"):
+    with pytest.raises(RunError, match=r"use --resume to continue it"):
         train_to_end(run)
     assert (finished / "metrics.jsonl").read_bytes() == before
 
@@ -136,7 +136,7 @@ def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_stay(tmp_path
 def test_file_system_without_locks_is_named(tmp_path, monkeypatch):
     run = RunFolder.create(tmp_path, NativeRun(name="run"))
     monkeypatch.setattr(
-        folder.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(95, "Not supported"))
+        files.fcntl, "flock", lambda *_: (_ for _ in ()).throw(OSError(95, "Not supported"))
     )
     with pytest.raises(RunError, match=r"run cannot be locked \(Not supported\): "), run.lock():
         pass

@@ -271,7 +271,7 @@ def test_its_file_of_weights_stands_for_the_folder(hub):
 
 def test_no_training_goes_on_from_it(hub, train, capsys):
     assert train(hub.parent, "hub", "--resume", "--total-steps", "99999") == 2
-    assert "no training goes on from it" in capsys.readouterr().err
+    assert "no training can be resumed from it" in capsys.readouterr().err
 
 
 def test_damaged_weights_are_refused(hub):

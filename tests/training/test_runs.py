@@ -210,7 +210,7 @@ def test_lost_checkpoint_is_said_whatever_ends_the_run(train, tmp_path, monkeypa
     assert "warning: the checkpoint at 128 decisions could not be written" in said
     assert status == (2 if fails else 130)
     assert ("error: the game is over" in said) == fails
-    again = f"go on with --name run --resume --runs {tmp_path}"
+    again = f"resume with --name run --resume --runs {tmp_path}"
     where = tmp_path / "run"
     left = f"interrupted before the first checkpoint: {where} holds no agent yet; {again}\n"
     assert (left in said) != fails
@@ -231,8 +231,8 @@ def test_an_interrupt_says_what_is_left(train, tmp_path, monkeypatch, capsys, st
     run = tmp_path / "run"
     assert run.exists() == bool(steps)
     assert said.endswith(
-        f"interrupted: the checkpoints in {run} are whole; go on with --name run --resume --runs "
-        f"{tmp_path}\n"
+        f"interrupted: the checkpoints in {run} are complete; resume with --name run "
+        f"--resume --runs {tmp_path}\n"
         if steps
         else "interrupted before the training began: nothing was written\n"
     )
@@ -474,7 +474,7 @@ def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
 
     monkeypatch.setattr(session, "Session", AskedAtOnce)
     assert train(tmp_path, "early") == 0
-    said = f"stopped at 0 decisions; go on with --name early --resume --runs {tmp_path}\n"
+    said = f"stopped at 0 decisions; resume with --name early --resume --runs {tmp_path}\n"
     assert said in capsys.readouterr().out
     monkeypatch.undo()
     assert (tmp_path / "early/checkpoints/latest").read_text().strip() == f"ckpt_{0:012d}"

@@ -99,6 +99,21 @@ def test_file_that_is_gone_disturbs_nobody():
         threading.Event().wait(0.01)
 
 
+@pytest.mark.parametrize("closed", ["stdout", "stderr"])
+def test_streams_that_are_closed_stay_so(monkeypatch, closed):
+    """Python has None there where a program is started without one, and prints nothing."""
+    out = Heard(1)
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", out)
+    monkeypatch.setattr(sys, closed, None)
+    with print_dots("loading", 0.001):
+        assert closed == "stderr" or out.enough.wait(60)
+        print("a line", file=sys.stdout)
+        assert getattr(sys, closed) is None
+    assert getattr(sys, closed) is None
+    assert ("a line\n" in out.getvalue()) == (closed == "stderr")
+
+
 def test_what_others_say_meanwhile_begins_on_a_line_of_its_own(monkeypatch):
     out = Heard(3)
     monkeypatch.setattr(sys, "stderr", out)

@@ -278,7 +278,8 @@ def own_figures() -> str:
     beside = newest(_STOCK)
     for what, bar in _TRAINERS.items():
         made.append((f"our trainer over stock `MaskablePPO`, {what}", _times(beside.bar(bar))))
-    made += [_champion(), _make_train(), _pair(), _agent()]
+    made += [_champion(), _whole_games("make-train-*-seeds.json", _MAKE_TRAIN)]
+    made += [_whole_games("main-*-seeds.json", _BASELINE), _pair(), _agent()]
     note = f"Speeds: {found.source}; trainers: {beside.source}."
     return f"{table(('what', 'measured'), made)}\n\n{note}"
 
@@ -348,8 +349,13 @@ def _times(row: Row) -> str:
     return f"not measured: {row['reason']}" if row["measured"] is None else ratio(row, 2)
 
 
-def _make_train() -> tuple[str, str]:
-    record = newest("make-train-*-seeds.json")
+_MAKE_TRAIN = "`make train`: whole games by one network, cards learnt from search"
+_BASELINE = "`main.yaml`, the PPO baseline: whole games by one network"
+
+
+def _whole_games(pattern: str, what: str) -> tuple[str, str]:
+    """Return what a recipe for whole games of Skull King reaches over training seeds."""
+    record = newest(pattern)
     runs = list(record.head["runs"].values())
     wins, scripted = [], []
     for opponents, shown in (("rule_hard", "RuleBased HARD"), ("heuristic", "`heuristic`")):
@@ -359,9 +365,9 @@ def _make_train() -> tuple[str, str]:
         scripted.append(interval(games[0]["heuristic"], 1, 100, " %"))
     core = [run["cpu_s"] for run in runs]
     return (
-        "`make train`: whole games, bids and cards by one network",
+        what,
         f"wins {' and '.join(wins)}, over {len(runs)} training seeds and the deals, after "
-        f"{min(run['steps'] for run in runs) / 1e6:.0f} M decisions, "
+        f"{min(run['steps'] for run in runs) / 1e6:.2g} M decisions, "
         f"{spread(statistics.median(core), core, clock)} of a core; `heuristic`, the best scripted "
         f"player, wins {' and '.join(scripted)} of the same games over deals, and an even share is "
         f"{100 / record.head['players']:.0f} % (`benchmarks/{record.path.name}`)",

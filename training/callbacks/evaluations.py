@@ -129,7 +129,7 @@ class Evaluations(Callback):
         then = (
             "it is tried once more"
             if self._failures < 2
-            else "there are no more evaluations in this run; the training goes on"
+            else "there are no more evaluations in this run; the training continues"
         )
         self._log.warn(f"the evaluation failed ({reason}): {then}.")
 

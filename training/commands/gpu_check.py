@@ -14,21 +14,23 @@ if TYPE_CHECKING:
     pass
 
 ABOUT = """\
-Run the tests that need a CUDA device, time the bars of training on it, captured graphs and the
-device replay, and write a record that says where the time of a step goes. Without a device it says
-so. As long as no record of it is in benchmarks/, what concerns CUDA is untested. Exit status 1 if a
-test failed, else 0; bars are reported, not enforced.
+Run the tests that need a CUDA device, time training, captured graphs and the device replay on it,
+and write a record that says where the time of a step goes. Without a device, print so and exit.
+CUDA is untested as long as benchmarks/ has no such record. Exit status 1 if a test failed, else 0;
+targets are reported, not enforced.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("benchmark gpu-check", ABOUT, "--seconds 5")
-    parse.add_argument("--repeats", type=int, default=3)
-    parse.add_argument("--seconds", type=float, default=10.0, help="of a repeat, at least")
-    parse.add_argument("--lanes", type=int, default=8192)
-    parse.add_argument("--out", type=Path, help="JSON file for the record")
-    parse.add_argument("--no-tests", action="store_true", help="only measure")
+    parse.add_argument("--repeats", type=int, default=3, help="repeats of each row; default 3")
+    about = "minimum seconds per repeat; default 10"
+    parse.add_argument("--seconds", type=float, default=10.0, help=about)
+    about = "parallel environments (lanes); default 8192"
+    parse.add_argument("--lanes", type=int, default=8192, help=about)
+    parse.add_argument("--out", type=Path, help="JSON file to write the record to")
+    parse.add_argument("--no-tests", action="store_true", help="only measure, run no tests")
     return parse
 
 

@@ -12,8 +12,9 @@ from training.run.command_line import new_parser
 from training.run.config import RunConfig
 
 ABOUT = """\
-Find the fastest setting, of all combinations or, beyond --budget-seconds, of those that differ from
-the default in one factor. The best three of "trainer" must also learn as well as the default.
+Find the fastest setting among all combinations of the factors or, if they exceed --budget-seconds,
+among those that differ from the default in one factor. The best three of mode "trainer" must also
+learn as well as the default.
 """
 
 # As training.bench has them, which takes a while to import.
@@ -32,28 +33,34 @@ WORKLOADS = ("masked_uniform", "uniform", "hold", "cash_out")
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("benchmark matrix", ABOUT, "--num-envs 64,512")
-    parse.add_argument("--modes", default="env_only,trainer")
+    about = "env_only, trainer; default both"
+    parse.add_argument("--modes", default="env_only,trainer", help=about)
     parse.add_argument("--env", default=RunConfig.get_default("env"), help="environment id")
-    parse.add_argument("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform")
+    add, about = parse.add_argument, "masked_uniform, uniform, hold, cash_out"
+    add("--workload", choices=WORKLOADS, metavar="W", default=WORKLOADS[0], help=about)
     parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
-    parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
-    parse.add_argument("--repeats", type=int, default=3)
-    parse.add_argument("--seconds", type=float, default=2.0, help="timed work of a repeat")
-    parse.add_argument("--budget-seconds", type=float, metavar="S", help="as long as it may take")
-    parse.add_argument("--seed", type=int, default=1, help="of the order and of the runs")
-    add = parse.add_argument
-    add("--check-steps", type=int, default=100_000, metavar="N", help="of learning; 0: no check")
-    add("--check-seeds", type=int, default=3)
-    add("--floor-safety-factor", type=float, default=0.90, metavar="X")
-    add("--target-steps-per-sec", type=float, default=100_000.0, metavar="X")
-    add("--enforce-target", action="store_true", help="of the best mean")
-    add("--fail-on-gap", action="store_true")
-    about = "hold its best cells to its floors"
+    about = "any option of a run; repeatable"
+    add("--set", action="append", default=[], metavar="OPTION=VALUE", help=about)
+    add("--repeats", type=int, default=3, help="repeats of each setting; default 3")
+    add("--seconds", type=float, default=2.0, help="timed seconds per repeat; default 2")
+    add("--budget-seconds", type=float, metavar="S", help="time limit of all settings")
+    add("--seed", type=int, default=1, help="seed of the order and of the runs")
+    about = "steps of the learning check; 0 for no check"
+    add("--check-steps", type=int, default=100_000, metavar="N", help=about)
+    add("--check-seeds", type=int, default=3, metavar="N", help="seeds of it; default 3")
+    about = "floor as a share of the lowest repeat"
+    add("--floor-safety-factor", type=float, default=0.90, metavar="X", help=about)
+    about = "target; default 100,000"
+    add("--target-steps-per-sec", type=float, default=100_000.0, metavar="X", help=about)
+    about = "exit 1 if the best mean is below the target"
+    add("--enforce-target", action="store_true", help=about)
+    add("--fail-on-gap", action="store_true", help="exit 1 if a setting was not measured")
+    about = "time the best settings of FILE against its floors"
     add("--gate", type=Path, metavar="FILE", help=about)
     add("--run-id", metavar="NAME", help="default: commit and UTC time")
-    add("--out", type=Path, default=Path("artifacts/throughput/matrix"))
-    add("--record", action="store_true", help="make it the record in benchmarks/")
-    add("--resume", action="store_true", help="keep what this run has measured")
+    add("--out", type=Path, default=Path("artifacts/throughput/matrix"), help="output folder")
+    add("--record", action="store_true", help="replace the record in benchmarks/")
+    add("--resume", action="store_true", help="keep the settings that this run has measured")
     factors = parse.add_argument_group("factors, each a list such as 64,512")
     for name, usual in FACTORS.items():
         factors.add_argument("--" + name.replace("_", "-"), default=str(usual), metavar="LIST")
@@ -73,5 +80,5 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: go on with --run-id and --resume", file=sys.stderr)
+        print("interrupted: continue with --run-id and --resume", file=sys.stderr)
         return 130

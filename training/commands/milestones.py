@@ -14,11 +14,11 @@ from training.run.command_line import add_runs, new_parser
 from training.run.folder import RunFolder
 
 ABOUT = """\
-Steps and time to the milestones of a game. Every checkpoint in the run's folder plays, as in
-"evaluate", on seeds no training ever sees. milestones.json in the run folder keeps what was played:
-asked again with the same options, only new checkpoints play. Several runs that differ in their seed
-alone are put together too: medians with ranges to each milestone, a mean with its interval over
-trainings of what they came to.
+Measure the steps and the time to the milestones of a game. Every checkpoint of the run is
+evaluated, as by "evaluate", on seeds that no training uses. milestones.json in the run folder keeps
+the results: with the same options, only new checkpoints are evaluated. Runs that differ only in
+their seed are also summarised together: the median and range to each milestone, and the mean of the
+final results with its interval over trainings.
 """
 
 
@@ -28,13 +28,17 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument(
         "run",
         nargs="+",
-        help="a run folder, or the name of one; several differ in seed",
+        help="run folder, or name of a run under --runs; several must differ only in seed",
     )
-    parse.add_argument("--out", type=Path, metavar="FILE", help="JSON file for what several say")
-    parse.add_argument("--games", type=int, default=1000, help="whole games for each opponent set")
+    parse.add_argument(
+        "--out", type=Path, metavar="FILE", help="JSON file for the summary of several runs"
+    )
+    parse.add_argument(
+        "--games", type=int, default=1000, help="games per opponent set; default 1000"
+    )
     parse.add_argument("--seed", type=int, help="evaluation seed")
-    parse.add_argument("--bids", help="who bids for a Worker: rule_hard or heuristic")
-    parse.add_argument("--member", type=int, help="network of an ensemble, from 1; default 1")
+    parse.add_argument("--bids", help="bot that bids for a Worker: rule_hard or heuristic")
+    parse.add_argument("--member", type=int, help="member of an ensemble, from 1; default 1")
     add_runs(parse)
     return parse
 

@@ -11,8 +11,8 @@ from training.run.command_line import new_parser
 from training.run.config import BACKENDS, RunConfig
 
 ABOUT = """\
-Measure speed. "env_only" steps the environment alone, the other modes train: "trainer" without
-evaluation and checkpoints, "trainer_eval" with both, "breakdown" with a clock around each phase.
+Measure speed. Mode "env_only" steps the environment alone. The others train: "trainer" without
+evaluation and checkpoints, "trainer_eval" with both, "breakdown" with a timer around each phase.
 """
 
 # As training.bench has them, which takes a while to import.
@@ -25,16 +25,16 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("benchmark profile", ABOUT, "--modes env_only,trainer")
     add = parse.add_argument
-    add("--modes", default="env_only", help=f"of {', '.join(MODES)}")
+    add("--modes", default="env_only", help=", ".join(MODES))
     add("--env", help=f"environment id; default {RunConfig.get_default('env')}")
     about = f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}"
     add("--backend", choices=BACKENDS, metavar="NAME", default="auto", help=about)
     about = f"lanes; default {RunConfig.get_default('num_envs')}"
     add("--num-envs", type=int, metavar="N", help=about)
     add("--env-threads", type=int, metavar="N", help="threads of the engine; default 1")
-    add("--repeats", type=int, default=3)
-    add("--seconds", type=float, default=2.0, help="timed work of a repeat")
-    add("--seed", type=int)
+    add("--repeats", type=int, default=3, help="repeats of each mode; default 3")
+    add("--seconds", type=float, default=2.0, help="timed seconds per repeat; default 2")
+    add("--seed", type=int, help="seed of the run")
     about = "any option of a run, such as ppo.n_epochs=2"
     add("--set", action="append", default=[], metavar="OPTION=VALUE", help=about)
     add("--pin", metavar="CORES", help="run on these cores only, such as 0,1")
@@ -49,14 +49,14 @@ def _add_parts(parse: argparse.ArgumentParser) -> None:
     about = f"env_only: {', '.join(WORKLOADS)}"
     add("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform", help=about)
     add("--info-columns", metavar="NAMES", help="env_only: info columns to write, or none")
-    add("--single", action="store_true", help="env_only: one env through Gymnasium's step")
-    about = "env_only: this backend in turns with the other"
+    add("--single", action="store_true", help="env_only: time one env with Gymnasium's step")
+    about = "env_only: backend to compare with, in turns"
     add("--against", choices=BACKENDS[1:], metavar="NAME", help=about)
-    add("--force-resets", action="store_true", help="env_only: episodes of one step")
-    add("--threads-scaling", metavar="N,N", help="env_only: these threads in turns")
+    add("--force-resets", action="store_true", help="env_only: end each episode after one step")
+    add("--threads-scaling", metavar="N,N", help="env_only: thread counts to time in turns")
 
-    add("--rollout-steps", type=int, metavar="N", help="decisions of a lane and iteration")
-    about = f"of a rollout; default {MINIBATCHES}"
+    add("--rollout-steps", type=int, metavar="N", help="decisions per lane and iteration")
+    about = f"minibatches per rollout; default {MINIBATCHES}"
     add("--minibatches", type=int, metavar="N", help=about)
     add("--torch-threads", type=int, metavar="N", help="threads of the network")
 
@@ -64,19 +64,25 @@ def _add_parts(parse: argparse.ArgumentParser) -> None:
 def _add_verdicts(parse: argparse.ArgumentParser) -> None:
     """Add what is held against the figures, and where they go."""
     add = parse.add_argument
-    about = "to be reached, which --enforce-target decides by"
+    about = "target for --enforce-target"
     add("--target-steps-per-sec", type=float, metavar="X", help=about)
-    about = "default env_only, else the first mode"
+    about = "mode of the target; default env_only, else the first"
     add("--target-mode", choices=MODES, metavar="MODE", help=about)
-    add("--enforce-target", action="store_true", help="exit 1 if it is missed")
+    add("--enforce-target", action="store_true", help="exit 1 if the target is missed")
     about = "exit 1 if slower than the newest record allows"
     add("--enforce-floor", action="store_true", help=about)
-    add("--floor-share", type=float, default=0.7, metavar="X", help="default 0.7")
-    add("--max-mem-delta", type=float, metavar="MB", help="growth after warm-up")
-    add("--run-id", metavar="NAME", help="default: commit and UTC time")
-    add("--out", type=Path, default=Path("artifacts/throughput"), help="folder of artefacts")
-    add("--record", action="store_true", help="make it the record in benchmarks/")
-    add("--trend", action="store_true", help="only show all speeds by commit")
+    add(
+        "--floor-share",
+        type=float,
+        default=0.7,
+        metavar="X",
+        help="allowed share of that record; default 0.7",
+    )
+    add("--max-mem-delta", type=float, metavar="MB", help="allowed memory growth after warm-up")
+    add("--run-id", metavar="NAME", help="name of the run; default: commit and UTC time")
+    add("--out", type=Path, default=Path("artifacts/throughput"), help="output folder")
+    add("--record", action="store_true", help="replace the record in benchmarks/")
+    add("--trend", action="store_true", help="show all recorded speeds by commit and exit")
 
 
 def main(argv: list[str] | None = None) -> int:

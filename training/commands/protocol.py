@@ -18,31 +18,38 @@ if TYPE_CHECKING:
     from training.run.config import RunConfig
 
 ABOUT = """\
-Train one policy a seed, play its last checkpoint and all scripted players on the same episodes (a
-block of evaluation seeds for each training seed, which no training ever saw), compare them and
-write a JSON report. With few seeds the interval over them is the honest one: it says how much
-another training could differ.
+Run the benchmark of a game: train one policy per seed, evaluate its last checkpoint and all bots on
+the same episodes (a block of evaluation seeds per training seed, which no training uses), compare
+them and write a JSON report. With few seeds, quote the interval over training seeds: it says how
+much another training could differ.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("compare protocol", ABOUT, "--seeds 7,19,31")
-    parse.add_argument("--seeds", "--seed-matrix", default="7,19,31", help="training seeds")
-    about = "YAML or JSON file of training options; default that of the game with a protocol"
+    parse.add_argument(
+        "--seeds", "--seed-matrix", default="7,19,31", help="training seeds; default 7,19,31"
+    )
+    about = "YAML or JSON file of training options; default: that of the benchmark"
     parse.add_argument("--config", help=about)
     parse.add_argument("--total-steps", help="decisions of each training, such as 2e6 or 2M")
     parse.add_argument(
         "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
     )
-    parse.add_argument("--episodes-per-seed", type=int, default=100)
+    about = "evaluation episodes per training seed; default 100"
+    parse.add_argument("--episodes-per-seed", type=int, default=100, metavar="N", help=about)
     parse.add_argument("--base-seed", type=int, help="seed of the first episode")
-    parse.add_argument("--time-max", type=float, help="ticks of an evaluation episode")
-    parse.add_argument("--max-steps", type=int, default=30_000)
-    parse.add_argument("--enforce-protocol-expectations", action="store_true")
-    parse.add_argument("--run-id", help="default: protocol and the time")
+    parse.add_argument("--time-max", type=float, help="maximum ticks of an evaluation episode")
+    about = "maximum decisions of an episode; default 30,000"
+    parse.add_argument("--max-steps", type=int, default=30_000, help=about)
+    about = "exit 1 if the policy misses the expected results"
+    parse.add_argument("--enforce-protocol-expectations", action="store_true", help=about)
+    parse.add_argument("--run-id", help="name of the report; default: protocol and the time")
     add_runs(parse)
-    parse.add_argument("--output-path", type=Path, help="default: <runs>/<run id>.json")
+    parse.add_argument(
+        "--output-path", type=Path, help="report to write; default: <runs>/<run id>.json"
+    )
     return parse
 
 
@@ -108,6 +115,6 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: the runs so far are whole", file=sys.stderr)
+        print("interrupted: the runs so far are kept", file=sys.stderr)
         return 130
     return 0 if passed else 2

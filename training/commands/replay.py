@@ -14,19 +14,21 @@ from training.run.command_line import new_parser
 from training.run.options import require
 
 ABOUT = """\
-Draw every frame of recorded episodes, in the terminal or, with --out, as a film; --check draws
-nothing. That the episode plays as it was recorded is proved in each case.
+Play recorded episodes again, and verify that they play exactly as recorded. Every frame is drawn in
+the terminal or, with --out, into a video; --check only verifies.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("watch replay", ABOUT, "runs/first/replays/FILE", "FILE... [options]")
-    parse.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parse.add_argument("--out", type=Path, metavar="FILM", help="write a .gif or .mp4 instead")
-    parse.add_argument("--fps", type=float, default=2.0, help="frames a second; default 2")
-    parse.add_argument("--check", action="store_true", help="draw nothing")
-    parse.add_argument("--backend", default="auto", help="what to play them on")
+    parse.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recorded episode")
+    parse.add_argument(
+        "--out", type=Path, metavar="FILM", help="video to write instead, .gif or .mp4"
+    )
+    parse.add_argument("--fps", type=float, default=2.0, help="frames per second; default 2")
+    parse.add_argument("--check", action="store_true", help="verify only, draw nothing")
+    parse.add_argument("--backend", default="auto", help="backend to play on; default auto")
     return parse
 
 

@@ -1,4 +1,4 @@
-"""Play, watch and take games apart in the browser: ``python -m training studio``."""
+"""Play, watch and inspect games in the browser: ``python -m training studio``."""
 
 from __future__ import annotations
 
@@ -11,15 +11,17 @@ from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
-Play, watch and take apart any game in the browser. It answers on 127.0.0.1 alone, to who opens the
-link that it prints.
+Play, watch and inspect any game in the browser. The server listens on 127.0.0.1 only and accepts
+only the link that it prints, which contains a token.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("studio", ABOUT, "--port 8765")
-    parse.add_argument("--port", type=int, default=8765, help="default 8765; 0 takes a free one")
+    parse.add_argument(
+        "--port", type=int, default=8765, help="port; default 8765; 0 for a free one"
+    )
     add_runs(parse)
     return parse
 

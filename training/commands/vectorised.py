@@ -13,28 +13,35 @@ from training.run.command_line import new_parser
 from training.run.registry import DEFAULT_ENVS
 
 ABOUT = """\
-Engine, SyncVectorEnv and AsyncVectorEnv side by side. For each and each number of environments:
-frames and decisions a second, what creating and resetting takes, milliseconds of a step, the share
-of it that is not the environment's, and what is left in memory. CPU time is that of this process:
-the workers of "async" have their own.
+Compare the speed of the engine with Gymnasium's SyncVectorEnv and AsyncVectorEnv. Reports, for each
+and each number of environments: frames and decisions per second, the time to create and to reset,
+milliseconds per step, the overhead share of a step, and memory growth. CPU time is that of this
+process; the workers of "async" are not counted.
 """
 
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("benchmark vectorised", ABOUT, "--num-envs 1 8 64")
-    parse.add_argument("--env", default=DEFAULT_ENVS["vectorised"])
-    parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE")
-    parse.add_argument("--ways", nargs="+", choices=vectorised.WAYS, default=vectorised.WAYS)
-    parse.add_argument("--num-envs", type=int, nargs="+", default=[1, 2, 4, 8, 16])
-    parse.add_argument("--actions", choices=vectorised.ACTIONS, default="random")
-    parse.add_argument("--steps", type=int, default=64, help="batch steps of a repeat")
-    parse.add_argument("--repeats", type=int, default=3)
-    parse.add_argument("--seed", type=int, default=0)
+    usual = DEFAULT_ENVS["vectorised"]
+    parse.add_argument("--env", default=usual, help=f"environment id; default {usual}")
+    about = "option of the environment; repeatable"
+    parse.add_argument("--set", action="append", default=[], metavar="OPTION=VALUE", help=about)
+    ways, about = vectorised.WAYS, "what to measure; default: all"
+    parse.add_argument("--ways", nargs="+", choices=ways, default=ways, help=about)
+    counts, about = [1, 2, 4, 8, 16], "numbers of environments; default 1 2 4 8 16"
+    parse.add_argument("--num-envs", type=int, nargs="+", default=counts, metavar="N", help=about)
+    about = "actions to play; default random"
+    parse.add_argument("--actions", choices=vectorised.ACTIONS, default="random", help=about)
+    parse.add_argument("--steps", type=int, default=64, help="batch steps per repeat; default 64")
+    parse.add_argument("--repeats", type=int, default=3, help="repeats; default 3")
+    parse.add_argument("--seed", type=int, default=0, help="seed; default 0")
     parse.add_argument(
-        "--record", action="store_true", help="make it the record of its environment in benchmarks/"
+        "--record", action="store_true", help="replace the environment's record in benchmarks/"
     )
-    parse.add_argument("--out", type=Path, help="FILE.json; FILE.csv is written beside it")
+    parse.add_argument(
+        "--out", type=Path, help="FILE.json to write; FILE.csv is written next to it"
+    )
     return parse
 
 

@@ -142,7 +142,7 @@ class DQNConfig(QNetworkConfig):
 
     @property
     def reach(self) -> int:
-        """How far behind the first decision of what is drawn at once the last observation is."""
+        """Decisions from the first one of a sample to its last observation."""
         return self.n_step if self.recurrent == "none" else self.seq_len - 1 + self.n_step
 
     @property
@@ -166,7 +166,7 @@ class DQNConfig(QNetworkConfig):
         require(self.learning_starts <= ready, "dqn.learning_starts", self.learning_starts, allowed)
 
     def finals(self, num_envs: int) -> int:
-        """Return how many last observations are kept; see :func:`finals_of`."""
+        """Return the number of final observations to keep; see :func:`finals_of`."""
         return finals_of(self.rows(num_envs) * num_envs, num_envs, self.reach)
 
     def epsilon(self, done: float) -> float:
@@ -290,7 +290,7 @@ class DQNRun(RunConfig):
 
 
 def finals_of(capacity: int, lanes: int, reach: int) -> int:
-    """Return how many last observations of episodes that were cut off a replay keeps.
+    """Return the number of final observations of truncated episodes that a replay keeps.
 
     One for every 16 decisions, and enough for all that can just be drawn.
     """

@@ -153,7 +153,7 @@ class DQNTrainer:
 
     @property
     def precision(self) -> Precision:
-        """How matrix products are computed; ``auto`` has chosen once the lanes have begun."""
+        """Precision of matrix products; ``auto`` is resolved once the lanes have begun."""
         if self._precision is None:
             raise RuntimeError("precision=auto chooses at the first iteration")
         return self._precision

@@ -14,7 +14,7 @@ from training.run.options import Number, Options, Whole, option, require
 
 @dataclass(frozen=True)
 class Member:
-    """What one network of an ensemble has of its own.
+    """The options that one network of an ensemble has of its own.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Member:
 
 
 class EnsembleConfig(Options):
-    """Who is trained beside whom; lists are as long as ``seeds``, or empty for the same for all.
+    """Options of an ensemble; lists have one value per seed, or are empty for the common value.
 
     Every member has an equal part of the lanes, and ``ppo.n_steps`` and ``ppo.batch_size`` of its
     own, so that it learns what a run alone with its seed and that many lanes would.
@@ -102,6 +102,6 @@ class EnsembleRun(ActorCriticRun):
         return self.ensemble.seeds
 
     def units(self, ranks: int) -> dict[str, int]:
-        """Return what lanes, steps and minibatches of a rollout must be multiples of."""
+        """Return the required divisors of the lanes, steps and minibatches of a rollout."""
         size = len(self.members)
         return {**super().units(ranks), "lane_unit": size, "members": size}

@@ -44,10 +44,14 @@ def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
         "--set", action="append", default=[], metavar="OPTION=VALUE", help="any training option"
     )
     parse.add_argument("--total-steps", help="decisions of each training, such as 2e6 or 2M")
-    parse.add_argument("--games", type=int, default=1000, help="for each set, or episodes")
-    about = "sets, separated by commas; default the game's choice"
+    parse.add_argument(
+        "--games", type=int, default=1000, help="games per opponent set, or episodes; default 1000"
+    )
+    about = "opponent sets, separated by commas; default: the game's own"
     parse.add_argument("--opponents", metavar="NAMES", help=about)
-    parse.add_argument("--name", default=name, help="of the report, and what runs begin with")
+    parse.add_argument(
+        "--name", default=name, help=f"name of the report and prefix of the runs; default {name}"
+    )
     add_runs(parse)
 
 
@@ -143,6 +147,6 @@ def exit_status(work: Callable[[], None]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("interrupted: the same command goes on", file=sys.stderr)
+        print("interrupted: the same command continues", file=sys.stderr)
         return 130
     return 0

@@ -1,4 +1,4 @@
-"""How a game is evaluated: what every game answers, and what one for one player does by itself.
+"""Evaluation protocols: the interface of all games, and the default for games of one player.
 
 :func:`training.evaluation.protocols.get_protocol` returns the :class:`Protocol` of an environment.
 """
@@ -39,7 +39,7 @@ MILESTONES = "milestones.json"  # in a run folder
 
 @dataclass(frozen=True)
 class EvaluationResult:
-    """What an evaluation found.
+    """The results of an evaluation.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class EvaluationResult:
     rows : list of dict, optional
         Lines of ``episodes.jsonl``.
     played : Episodes, optional
-        Those of the agent with their actions, to choose replays from.
+        Episodes of the agent with their actions, to choose replays from.
     env_options : mapping
         Options of the environment in which they were played, beside those of the run.
     """
@@ -60,15 +60,15 @@ class EvaluationResult:
 
 
 class Headline(NamedTuple):
-    """What the end of a training shows of a group of results.
+    """The figure that a training prints of a group of results at its end.
 
     Parameters
     ----------
     column : Column
-        Of the measure.
+        Column of the measure.
     even : float or None
-        What equally good players come to, such as a quarter of the wins among four; None if the
-        measure has nothing like that.
+        Value of equally good players, such as a quarter of the wins among four; None if the
+        measure has none.
     """
 
     column: Column
@@ -91,11 +91,11 @@ class Curve(ABC):
 
     @abstractmethod
     def play(self, agent: Trained, seed: int) -> Mapping[str, Interval]:
-        """Return what a policy reaches in the games from a seed on, ``decides`` among it."""
+        """Return the results of a policy in the games from a seed on, ``decides`` among them."""
 
 
 class Protocol(ABC):
-    """How a game is evaluated.
+    """The evaluation protocol of a game.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Protocol(ABC):
 
     @abstractmethod
     def curve(self, config: RunConfig) -> Curve:
-        """Return what is played with the policies of a training while it goes on."""
+        """Return the evaluations of the policies of a training while it runs."""
 
     @abstractmethod
     def paired(
@@ -179,7 +179,7 @@ class Protocol(ABC):
         """
 
     def headline(self, what: str, players: int) -> Headline:
-        """Return what the end of a training shows of a part of its evaluation.
+        """Return the figure that a training prints at its end of a part of its evaluation.
 
         By default the decisive measure of :meth:`columns`.
 
@@ -212,7 +212,7 @@ class Protocol(ABC):
         """
 
     def comparison_group(self, config: RunConfig) -> str:
-        """Return what a run plays, in words: runs with the same words can be compared."""
+        """Return a description of the game of a run; runs with equal ones can be compared."""
         return short_id(config.env)
 
     def play_bots(
@@ -262,7 +262,7 @@ class Protocol(ABC):
         raise NotImplementedError
 
     def milestone_table(self, record: Mapping[str, Any]) -> Table:
-        """Return what :meth:`milestones` has written as a table."""
+        """Return the record of :meth:`milestones` as a table."""
         raise NotImplementedError
 
     def benchmark(
@@ -411,7 +411,7 @@ class EpisodeProtocol(Protocol):
         return found
 
     def kind(self, name: str) -> str:
-        """Return what a contender is: ``policy``, ``bot``, ``search`` or ``reference_line``."""
+        """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""
         if name in (*self.reference_lines, RANDOM):
             return "reference_line"
         if is_search(name):
@@ -496,7 +496,7 @@ class EpisodeProtocol(Protocol):
         )
 
     def policies(self, compared: Comparison, played: dict[str, Episodes]) -> dict[str, Any]:
-        """Return what the record of a comparison says of each of those who played."""
+        """Return the entry of each player in the record of a comparison."""
         gaps = f"{compared.measure}_minus_baseline"
         return {
             name: {

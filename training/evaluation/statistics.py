@@ -1,4 +1,4 @@
-"""What a few trainings or many deals say of who plays: three figures, and how sure they are.
+"""Statistics of a few trainings or many deals: three figures, with intervals.
 
 The interquartile mean (IQM), the performance profile and the probability of improvement are those
 of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical Precipice" (NeurIPS
@@ -64,10 +64,9 @@ def iqm_interval(scores: Any, resamples: int = RESAMPLES, seed: int = 0) -> Inte
 
 
 def probability_of_improvement(ours: Any, theirs: Any) -> float:
-    """Return how probable it is that a run of ours comes to more than one of theirs.
+    """Return the probability of improvement: that a run of ours scores above one of theirs.
 
-    The share of all pairs of a run of ours and one of theirs, equal ones half, and the mean of that
-    over tasks.
+    The share of all pairs in which ours is higher; equal pairs count half. The mean over tasks.
 
     Parameters
     ----------
@@ -116,7 +115,7 @@ def performance_profile(scores: Any, above: Any) -> np.ndarray:
 
 
 def describe_few(runs: int) -> list[str]:
-    """Return what is to be said of figures of so few seeds, a line each; nothing of enough."""
+    """Return caveats about statistics of few seeds, one per line; none if there are enough."""
     if runs == 1:
         return ["One seed has no interval: what others would come to is not known."]
     said = []
@@ -191,7 +190,7 @@ _ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
 
 @dataclass(frozen=True)
 class TableStatistics:
-    """How players did who have met on the same deals.
+    """Statistics of players on the same deals.
 
     Parameters
     ----------

@@ -11,10 +11,10 @@ from training.run.options import Number, Options, Text, Whole, option, require
 
 
 class ExpertConfig(Options):
-    """Who is asked about which decisions, and how much the answers count.
+    """Options of learning from a teacher.
 
-    Of a share of the decisions the teacher says what it would do. The network learns to do likewise
-    beside what PPO learns: the cross-entropy with the answers is a further loss.
+    The teacher labels a share of the decisions with the action that it would take. The
+    cross-entropy with these labels is added to the loss of PPO.
     """
 
     SECTION: ClassVar[str] = "expert."

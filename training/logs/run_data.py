@@ -59,7 +59,7 @@ class RunDataError(FastEnvError, RuntimeError):
 
 @dataclass(frozen=True)
 class RunData:
-    """What a run folder holds.
+    """The contents of a run folder.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class RunData:
         return self.metrics.get(name, missing)
 
     def last(self, name: str) -> float:
-        """Return where the smoothed curve of a column ends; NaN if there is none."""
+        """Return the last value of the smoothed curve of a column; NaN if there is none."""
         values = smooth(self.column(name))
         known = values[np.isfinite(values)]
         return float(known[-1]) if known.size else math.nan
@@ -187,7 +187,7 @@ def _hashes(head: Mapping[str, Any], config: Any) -> list[Any]:
 
 
 def read_part(run: Path, part: str, notes: list[str] | None = None) -> dict[str, Any]:
-    """Return what a JSON file of a run folder holds, each known field of its type.
+    """Return the content of a JSON file of a run folder, with every known field of its type.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def phase_shares(run: RunData) -> dict[str, float]:
 
 
 def results(run: RunData) -> Results:
-    """Return what ``training evaluate`` or a comparison found: group to player to measure."""
+    """Return the results of ``training evaluate`` or a comparison, by group, player and measure."""
     return groups_of(run.evaluation)
 
 
@@ -281,7 +281,7 @@ def describe_opponents(opponents: str, players: int = PLAYERS) -> str:
 
 
 def groups_of(record: Mapping[str, Any]) -> Results:
-    """Return what ``evaluation.json`` holds: group to player to measure."""
+    """Return the results in ``evaluation.json``, by group, player and measure."""
     found: Results = {}
     for what, players in mapping(record, "compared").items():
         whole = what == "episodes" or what.startswith("against ")

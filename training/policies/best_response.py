@@ -1,4 +1,4 @@
-"""How much a player can gain who knows the others: a lower bound on how far they are from perfect.
+"""Best responses to an agent: a lower bound on its exploitability.
 
 One seat is trained against copies of one agent, which does not change, or searches with it as the
 known blueprint. Nobody can win more than its even share against a perfect agent of a game in which
@@ -46,7 +46,7 @@ _TRAINED = _ROW | {"steps", "core_minutes", "runs"}
 
 @dataclass(frozen=True)
 class Budget:
-    """How long a response trains.
+    """The training budget of a response.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Response:
-    """How one response did in its seat, with intervals over deals.
+    """The results of one response in its seat, with intervals over deals.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Response:
 
 @dataclass
 class Measured:
-    """What is measured against one agent.
+    """The games that responses to one agent play.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Measured:
         return -(-self.games // self.table.seats.count)
 
     def record(self) -> dict[str, Any]:
-        """Return what is played, as JSON values."""
+        """Return the table, the games and the seeds as JSON values."""
         seats = self.table.seats.count
         return {
             "agent": self.agent,
@@ -236,7 +236,7 @@ def plan(
 
 
 def search_name(agent: str, policy: Policy | None, env: str, given: str | None) -> str:
-    """Return who searches, with the agent as the blueprint of all seats.
+    """Return the name of the search that takes the agent as the blueprint of all seats.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def left_to(table: Table, ways: Sequence[str]) -> dict[str, str]:
 def keep_ways(
     path: Path, measured: Measured, ways: Sequence[str], length: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what stays of the record that is there, if one is: rows of other ways, with origin.
+    """Return the rows of other ways in an existing record, with their origin.
 
     Parameters
     ----------

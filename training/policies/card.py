@@ -22,7 +22,7 @@ _EDGE = "---\n"  # before and behind the metadata
 
 
 class Result(NamedTuple):
-    """What an agent comes to in one environment under one set of conditions.
+    """The results of an agent in one environment under one set of conditions.
 
     Parameters
     ----------

@@ -36,14 +36,14 @@ MAX_DECISIONS = 100_000  # of all seats, after which a game is given up as it st
 
 @dataclass(frozen=True)
 class Player:
-    """Who plays.
+    """A player of a contest.
 
     Parameters
     ----------
     name : str
-        In tables.
+        Name in tables.
     who : Policy, Agent or str
-        A trained one, one that searches, or the name of a bot.
+        A trained agent, an agent with search, or the name of a bot.
     """
 
     name: str
@@ -56,23 +56,23 @@ class Player:
 
     @property
     def short(self) -> str:
-        """What a line of text calls it."""
+        """The name in a line of text."""
         return short_name(self.name)
 
 
 @dataclass(frozen=True)
 class Standing:
-    """How a player did, with 95 % intervals over deals.
+    """The results of a player, with 95 % intervals over deals.
 
     Parameters
     ----------
     name : str
     seats : int
-        It had at a table.
+        Seats that it had at a table.
     points : Interval
-        Mean of a game, for each seat.
+        Mean points of a game, per seat.
     wins : Interval
-        Share of games won, for each seat; shared wins count 1/k.
+        Share of games won, per seat; shared wins count 1/k.
     draws : Interval
         Share of games whose win a seat shared.
     rating : Interval
@@ -80,7 +80,7 @@ class Standing:
     skill : Interval or None
         By openskill (:mod:`training.policies.skill`); None where two sit at the table.
     over : mapping of str to Interval
-        By each of the others, points less theirs, deals paired.
+        By opponent, points minus the opponent's, paired by deal.
     """
 
     name: str
@@ -95,7 +95,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Contest:
-    """Who met, and how they did.
+    """A contest and its results.
 
     Parameters
     ----------
@@ -231,12 +231,12 @@ def _short_name(name: str) -> str:
 def table_of(
     players: Sequence[Player], env: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Table:
-    """Return where players meet; see :func:`training.policies.guests.find_table`.
+    """Return the table of a contest; see :func:`training.policies.guests.find_table`.
 
     Raises
     ------
     ConfigError
-        If all are bots and no ``env`` is named, or if players do not meet in it.
+        If all are bots and no ``env`` is named, or if ``env`` is no game of several players.
     """
     policies = [base for player in players if isinstance(base := player.base, Policy)]
     allowed = "one trained agent at least, or bots of a named environment (--env)"
@@ -427,7 +427,7 @@ def standings(
     seed: int,
     judged_by: str = "win",
 ) -> tuple[tuple[Standing, ...], np.ndarray]:
-    """Return how players did, best first, and their mean points of each deal.
+    """Return the standings, best first, and the mean points of each player on each deal.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Guest(Protocol):
 
     @property
     def takes_all(self) -> bool:
-        """Whether it decides everything itself, without a bot beside it."""
+        """Whether it takes all decisions itself, without a bot for some of them."""
 
     def begin(self, lanes: np.ndarray) -> None:
         """Forget what was in lanes whose games begin."""
@@ -43,14 +43,14 @@ class Guest(Protocol):
 
 @dataclass(frozen=True)
 class Table:
-    """What is played where players meet.
+    """The environment of a game of several players, and its options.
 
     Parameters
     ----------
     env : str
-        Its id, without the namespace.
+        Environment id, without the namespace.
     options : mapping
-        Of the environment; who sits where is not among them.
+        Options of the environment, without the seating.
     """
 
     env: str
@@ -58,12 +58,12 @@ class Table:
 
     @property
     def seats(self) -> Seats:
-        """How the players meet.
+        """The seats of the players.
 
         Raises
         ------
         ConfigError
-            They do not.
+            If the game is not one of several players.
         """
         seats = fastenv.make_game(self.env, **self.options).seats
         allowed = "of a game in which players meet: here players do not meet"
@@ -73,7 +73,7 @@ class Table:
 
     @property
     def judged_by(self) -> str:
-        """What ranks the players: ``points``, or that they win."""
+        """The measure that ranks the players: ``points``, or else wins."""
         judged = games.get_game(self.env).judged_by
         return judged or fastenv.make_game(self.env, **self.options).spec.judged_by
 
@@ -282,7 +282,7 @@ class PolicyGuest:
         return actions
 
     def probabilities(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return how probable the policy finds each action, float64 (k, A).
+        """Return the policy's probability of each action, float64, shape (k, A).
 
         NaN where the decision is not its own, and of networks with memory.
         """
@@ -307,7 +307,7 @@ class PolicyGuest:
         return chosen
 
     def see(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return what the policy sees of lanes, as its own environment would show it, (k, ...)."""
+        """Return the policy's observations of lanes, as in its own environment, shape (k, ...)."""
         if self._shown:
             shown: np.ndarray = engine.obs[lanes]
             return shown

@@ -69,7 +69,7 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
 
 
 def load_who(name: str, runs: Path = Path("runs")) -> Who:
-    """Return who stands behind a name: a trained agent, one that searches, or else a bot.
+    """Return the player of a name: a trained agent, an agent with search, or the name of a bot.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def load_who(name: str, runs: Path = Path("runs")) -> Who:
     Raises
     ------
     ConfigError, RunError, CheckpointError
-        If a path is no trained agent, or an option of a search is not possible.
+        If a path is no trained agent, or a search option is invalid.
     """
     if is_search(name):
         found: Who = registry.FUNCTIONS.load("search")(name, runs)

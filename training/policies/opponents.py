@@ -55,7 +55,7 @@ class GuestEngine(SeatedEngine):
 
     @property
     def guests(self) -> list[Guest | None]:
-        """Who sits in each seat after the learner's; None for a bot of the engine."""
+        """The player of each seat after the learner's; None for a bot of the engine."""
         if self._guests is None:
             known = {path: load_who(path) for path in {p for p in self.paths if p}}
             self._guests = [
@@ -97,7 +97,7 @@ class _Shown:
 def prepare_seats(
     env: str, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Callable[[BatchEngine], GuestEngine]]:
-    """Return what a game is to be made with, and what seats the trained agents in its engine.
+    """Return the options to make the game with, and a function that adds its trained opponents.
 
     Parameters
     ----------

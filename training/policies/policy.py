@@ -24,7 +24,7 @@ Observation = np.ndarray | Mapping[str, np.ndarray]
 
 @dataclass(frozen=True)
 class EnvSpec:
-    """What a policy sees of which environment.
+    """The environment of a policy, and the observations that it takes.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class Policy:
     def probabilities(
         self, obs: Observation, mask: np.ndarray, state: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return how probable it finds each action, float64, shape (A,) or (n, A).
+        """Return the probability of each action, float64, shape (A,) or (n, A).
 
         Parameters
         ----------
@@ -328,7 +328,7 @@ class Policy:
 
 
 class Agent(Protocol):
-    """Who is more than a policy or a bot, such as one that searches."""
+    """A player that is more than a policy or a bot, such as an agent with search."""
 
     @property
     def base(self) -> Policy | str:
@@ -336,7 +336,7 @@ class Agent(Protocol):
 
     @property
     def name(self) -> str:
-        """As it was asked for."""
+        """The name that it was loaded by."""
 
     def guest(self, engine: Any, seed: int) -> Any:
         """Return it as a player at tables, a :class:`training.policies.guests.Guest`."""

@@ -10,7 +10,7 @@ from training.policies.policy import Policy, refuse_unless
 
 
 class Predictor:
-    """What ``evaluate_policy`` of ``sb3_contrib.common.maskable.evaluation`` asks of a model.
+    """A policy as a model for ``sb3_contrib.common.maskable.evaluation.evaluate_policy``.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ def make(run: RunFolder, trained: Trained) -> str:
 
 
 def results_of(run: RunFolder, trained: Trained) -> Iterator[Result]:
-    """Yield what an evaluation of this very checkpoint has found; nothing without one."""
+    """Yield the results of an evaluation of this very checkpoint; nothing without one."""
     record = files.read_object(run.path / "evaluation.json")
     if record.get("checkpoint") != trained.path.name:
         return

@@ -1,4 +1,4 @@
-"""Who sits where when a person plays against others."""
+"""The seating of a game that a person plays against others."""
 
 from __future__ import annotations
 

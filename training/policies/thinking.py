@@ -1,4 +1,4 @@
-"""What players who search have thought of a decision, in a terminal (``--think``)."""
+"""The evaluations of a search, shown in a terminal (``--think``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a search found, as data: shown by ``--think`` and any viewer."""
+"""The results of a search for one decision, as data: shown by ``--think`` and any viewer."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Thought:
-    """What was thought about one decision.
+    """The results of a search for one decision.
 
     Attributes
     ----------
     actions : ndarray of int, shape (a,)
-        The legal ones.
+        The legal actions.
     mean : ndarray of float64, shape (a,)
-        What each came to, on the mean over its worlds; -inf for one that was not looked at.
+        Mean value of each action over its worlds; -inf for one that was not evaluated.
     error : ndarray of float64, shape (a,)
-        Standard error of its distance to the action that was chosen, over the worlds that both have
-        seen; of the chosen one that of its mean. NaN below two worlds.
+        Standard error of the difference to the chosen action, over the worlds of both; for the
+        chosen action, of its mean. NaN below two worlds.
     worlds : ndarray of int, shape (a,)
-        That each has seen. The worst ones are dropped early.
+        Worlds that each action was evaluated in. The worst actions are dropped early.
     wanted : ndarray of float64, shape (a,)
-        How probable the policy finds each; NaN where it was not asked.
+        The policy's probability of each action; NaN where the policy was not evaluated.
     chosen : int
         The action that was played.
     milliseconds : float
-        What the decision took; its share, where several were made at once.
+        Time of the decision; its share, where several were made at once.
     finished : bool
-        False where it was interrupted before its budget was spent.
+        False where the search was interrupted before its budget was spent.
     budget : str
-        In words.
+        The budget in words.
     """
 
     actions: np.ndarray

@@ -1,4 +1,4 @@
-"""What value a trained policy gives a moment, where its file still holds the network of it."""
+"""The value estimate of a trained policy, where its file still has the value network."""
 
 from __future__ import annotations
 

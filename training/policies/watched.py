@@ -1,4 +1,4 @@
-"""Who is watched, and how an episode of theirs is shown: in the terminal, or as a film."""
+"""Players to watch, and their episodes: in the terminal, or as a film."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Choose = Callable[[Any, Any], int]
 
 @dataclass(frozen=True)
 class Watched:
-    """Who plays.
+    """A player to watch.
 
     Parameters
     ----------
@@ -38,9 +38,9 @@ class Watched:
     make : callable
         Returns an environment, given its ``render_mode``.
     begin : callable
-        Returns what chooses in the episode of a seed.
+        Returns the function that chooses the actions in the episode of a seed.
     thoughts : Thoughts or None
-        Of one that searches.
+        Those of a player that searches.
     """
 
     name: str

@@ -79,7 +79,7 @@ class PPOConfig(HiddenConfig):
 
 
 class NativeConfig(ActorCriticConfig):
-    """What our PPO has beside the section ``ppo``."""
+    """Options of our PPO beside the section ``ppo``."""
 
     seq_len: Whole = option(
         16, "decisions of a chunk that is unrolled; divides ``n_steps`` and ``batch_size``", ge=1
@@ -199,7 +199,7 @@ class OnPolicyConfig(RunConfig):
         return self.ppo
 
     def units(self, ranks: int) -> dict[str, int]:
-        """Return what lanes, steps and minibatches of a rollout must be multiples of."""
+        """Return the required divisors of the lanes, steps and minibatches of a rollout."""
         return {"lane_unit": ranks, "batch_unit": ranks}
 
     def shortened(self, ranks: int = 1) -> Self:
@@ -268,7 +268,7 @@ class ActorCriticRun(OnPolicyConfig):
         return self.native.intrinsic_coef
 
     def units(self, ranks: int) -> dict[str, int]:
-        """Return what lanes, steps and minibatches of a rollout must be multiples of."""
+        """Return the required divisors of the lanes, steps and minibatches of a rollout."""
         native = self.native
         chunk = native.seq_len if native.recurrent != "none" else 1
         lanes = math.lcm(native.env_groups, ranks)

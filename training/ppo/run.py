@@ -166,7 +166,7 @@ class NativeLearner(TrainerLearner):
         ranks = int(saved.trainer.get("ranks", 1))
         if ranks != self.ranks.size:
             raise ValueError(
-                f"it goes on with as many ranks as have saved it, {ranks}, and here it is "
+                f"it continues with as many ranks as have saved it, {ranks}, and here it is "
                 f"{self.ranks.size} (torchrun --nproc-per-node)"
             )
         self.ranks.send("restore", path=str(saved.path))

@@ -197,7 +197,7 @@ class PPOTrainer(SavesState):
 
     @property
     def precision(self) -> Precision:
-        """How matrix products are computed; ``auto`` has chosen once the lanes have begun."""
+        """Precision of matrix products; ``auto`` is resolved at the first iteration."""
         if self._precision is None:
             raise RuntimeError("precision=auto chooses at the first iteration")
         return self._precision
@@ -476,7 +476,7 @@ class PPOTrainer(SavesState):
 
     @property
     def diagnoses(self) -> bool:
-        """Whether the layers are looked at in this iteration; in the first they are."""
+        """Whether this iteration records layer diagnostics; the first one does."""
         every = self.native.diagnostics
         return every > 0 and self.iteration % every == 0
 

@@ -265,8 +265,8 @@ def _nothing_lost() -> Iterator[None]:
     except RayError as error:
         reason = " ".join(str(getattr(error, "cause", None) or error).split())
         raise TrainingError(
-            "Ray has lost what the training cannot go on without: the newest checkpoint is whole; "
-            f"see to the cluster, and go on with --resume ({type(error).__name__}: {reason[:200]})."
+            "Ray has lost a part that the training needs: the newest checkpoint is complete; "
+            f"repair the cluster and use --resume ({type(error).__name__}: {reason[:200]})."
         ) from error
 
 

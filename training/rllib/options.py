@@ -80,6 +80,6 @@ class RLlibRun(ActorCriticRun):
         return self
 
     def units(self, ranks: int) -> dict[str, int]:
-        """Return what lanes, steps and minibatches of a rollout must be multiples of."""
+        """Return the required divisors of the lanes, steps and minibatches of a rollout."""
         runners, learners = max(1, self.rllib.env_runners), max(1, self.rllib.learners)
         return {**super().units(learners), "lane_unit": math.lcm(runners, learners)}

@@ -10,7 +10,7 @@ from typing import Any
 
 from training.run.registry import parts_of
 
-SAMPLE = "trained agents draw actions; default the best"  # help of a flag
+SAMPLE = "sample the actions of agents; default: the best"  # help
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):
@@ -69,7 +69,9 @@ def new_parser(
 
 def add_runs(parse: argparse.ArgumentParser) -> None:
     """Add ``--runs``, the folder that runs are in by their names."""
-    parse.add_argument("--runs", type=_folder, default=Path("runs"), help="folder of all runs")
+    parse.add_argument(
+        "--runs", type=_folder, default=Path("runs"), help="folder of all runs; default runs"
+    )
 
 
 def _folder(text: str) -> Path:

@@ -279,7 +279,7 @@ class RunConfig(Options):
 
     @property
     def evaluates(self) -> str:
-        """How the policy is evaluated while it is trained: off, inline or process."""
+        """Evaluation during the training: ``off``, ``inline`` or ``process``."""
         if self.evaluation.during is not None:
             return self.evaluation.during
         if not self.members and machine.physical_cores() >= 3:

@@ -24,7 +24,6 @@ read it meanwhile.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import shutil
 from collections.abc import Iterator
@@ -133,7 +132,7 @@ class RunFolder:
         """
         name = config.name or choose_name(root, config.env)
         path = root / name
-        taken = f"{path} is there already: go on with it (--resume), or choose another --name."
+        taken = f"{path} is there already: use --resume to continue it, or choose another --name."
         if path.exists():
             raise RunError(taken)
         named = config.replace(name=name)
@@ -207,22 +206,18 @@ class RunFolder:
         RunError
             If there is no telling.
         """
-        try:
-            file = (self.path / ".lock").open("a")
-        except OSError as error:
-            raise RunError(f"{self.path} cannot be written to ({error.strerror}).") from error
-        with file:
+        with ExitStack() as held:
             try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                held.enter_context(files.hold(self.path / ".lock"))
             except BlockingIOError as error:
                 raise BusyError(
                     f"{self.path} is being trained by another process: wait for it or stop it, "
-                    "then go on with --resume, or choose another --name."
+                    "then use --resume, or choose another --name."
                 ) from error
             except OSError as error:
                 raise RunError(
-                    f"{self.path} cannot be locked ({error.strerror}): keep --runs on a file "
-                    "system with file locks."
+                    f"{self.path} cannot be locked ({error.strerror}): keep --runs where it can be "
+                    "written to, on a file system with file locks."
                 ) from error
             files.remove_leftovers(self.path)
             yield
@@ -236,7 +231,7 @@ class RunFolder:
             If other options differ; names them. Or if there are weights alone to go on from.
         """
         if not self.checkpoints.is_dir():
-            raise RunError(f"{self.path} has weights alone: no training goes on from it.")
+            raise RunError(f"{self.path} has only weights: no training can be resumed from it.")
         old, new = flatten(self.config.to_dict()), flatten(wanted.to_dict())
         different = [
             key
@@ -247,7 +242,7 @@ class RunFolder:
         if different:
             raise RunError(
                 f"{self.path} was begun with another {', '.join(different)}: "
-                f"only {', '.join(MAY_CHANGE[:-1])} may change when a run goes on."
+                f"only {', '.join(MAY_CHANGE[:-1])} may change when a run is resumed."
             )
         self.config = wanted.replace(name=self.name)
 

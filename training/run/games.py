@@ -1,4 +1,4 @@
-"""What training must know of a game, by environment id.
+"""Descriptions of games for training, by environment id.
 
 Every game that has something to say says it in a module of :mod:`training.games`, in a
 :class:`GameTraining` for each of its ids, and is entered in :mod:`training.composition`. What lies
@@ -65,7 +65,7 @@ class Colours:
 
 @dataclass(frozen=True)
 class CriticView:
-    """What a value network may see in training of what the player does not, such as all hands.
+    """Inputs of the value network in training that the player cannot see, such as all hands.
 
     For games whose episodes are never cut off: the rows behind them are not kept.
 
@@ -83,7 +83,7 @@ class CriticView:
 
 @dataclass(frozen=True)
 class ObservationParts:
-    """What a network may know of an observation beside shapes and bounds, and of the row behind it.
+    """The structure of an observation beyond shapes and bounds, and inputs from the row behind it.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Records(Protocol):
         """
 
     def floor(self, engine: BatchEngine, budget: str) -> float | None:
-        """Return what a budget should not be below, with the knobs of an engine; None: unknown."""
+        """Return the lowest sensible budget with the knobs of an engine; None if unknown."""
 
     def close(self) -> None:
         """Close the file."""
@@ -168,7 +168,7 @@ class Records(Protocol):
 
 @dataclass(frozen=True)
 class PartOfGame:
-    """What a policy decides in whole games that has learnt only some of their decisions.
+    """The decisions of a policy in whole games, if it was trained on only some of them.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class PartOfGame:
 
 @dataclass(frozen=True)
 class TableRules:
-    """How players of a game meet at a table, where nothing else is asked for.
+    """The default table of a game of several players.
 
     Parameters
     ----------
@@ -218,12 +218,12 @@ class TableRules:
 
 
 class GameTraining:
-    """What training must know of a game; the defaults are those of a game that says nothing.
+    """The description of a game for training; the defaults suit a game without a description.
 
     Attributes
     ----------
     title : str
-        What a sentence calls it; empty for the id of the environment.
+        Name of the game in sentences; empty for the id of the environment.
     env_options : mapping
         Options of the environment that hold in training and evaluation unless others are given.
     presets : mapping of str to mapping
@@ -295,7 +295,7 @@ class GameTraining:
         return None
 
     def protocol(self) -> Any:
-        """Return how it is evaluated.
+        """Return the evaluation protocol of the game.
 
         Returns
         -------
@@ -305,7 +305,7 @@ class GameTraining:
         return None
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
-        """Return what a network may know of the observations of an engine."""
+        """Return the structure of the observations of an engine, for networks."""
         return ObservationParts()
 
     def elapsed(self, engine: Engine) -> np.ndarray:
@@ -344,7 +344,7 @@ class GameTraining:
         return offered[name]
 
     def player(self, name: str) -> Any:
-        """Return who plays under a name that is no bot's, such as one with a file.
+        """Return the player of a name that is no bot's, such as one with a file.
 
         Returns
         -------
@@ -371,7 +371,7 @@ class GameTraining:
         )
 
     def view(self) -> GameView:
-        """Return how it is shown where more than text can be drawn."""
+        """Return the graphical view of the game."""
         return GameView()
 
     def render_state(
@@ -453,7 +453,7 @@ class GameTraining:
 
 
 def get_game(env: str) -> GameTraining:
-    """Return what training knows of the game of an environment.
+    """Return the training description of the game of an environment.
 
     Parameters
     ----------
@@ -468,7 +468,7 @@ def get_game(env: str) -> GameTraining:
 
 
 def get_engine_game(engine: Engine) -> GameTraining:
-    """Return what training knows of the game that an engine steps."""
+    """Return the training description of the game of an engine."""
     return get_game(getattr(engine.game, "env_id", None) or "")
 
 

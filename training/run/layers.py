@@ -36,8 +36,8 @@ _WHAT = ("env", "trainer")  # what the options that were found best are looked u
 
 DESCRIPTION = (
     "Train an agent. Options come in layers, each over the one before: defaults, --preset, "
-    "--config, flags. Without --preset and --config it learns by the options that were found best "
-    "for the environment."
+    "--config, flags. Without --preset and --config, the best known options of the environment are "
+    "used."
 )
 
 
@@ -59,33 +59,33 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--config", help="YAML or JSON file of options")
     about = "named starting point, such as benchmark; docs/howto/training.md lists them"
     parse.add_argument("--preset", type=_preset, metavar="NAME", help=about)
-    parse.add_argument("--name", help="name of the run, a folder under --runs")
-    parse.add_argument("--total-steps", metavar="N", help="decisions of all lanes, as 2e6 or 2M")
-    parse.add_argument("--num-envs", help="lanes")
-    parse.add_argument("--seed", type=int)
+    parse.add_argument("--name", help="name of the run, which is a folder under --runs")
+    parse.add_argument("--total-steps", metavar="N", help="decisions to train for, as 2e6 or 2M")
+    parse.add_argument("--num-envs", metavar="N", help="number of parallel environments (lanes)")
+    parse.add_argument("--seed", type=int, help="training seed")
     parse.add_argument("--device", help="auto, cpu or cuda (untested)")
-    parse.add_argument("--torch-threads", type=int, metavar="N", help="threads of the network")
+    parse.add_argument("--torch-threads", type=int, metavar="N", help="threads for the network")
     parse.add_argument("--backend", help=f"{', '.join(BACKENDS[:-1])} or {BACKENDS[-1]}")
     for flag, what in {"numba": "observations, masks and rewards", "cython": "rules"}.items():
         parse.add_argument(
-            f"--use-{flag}", action="store_const", const=True, help=f"compiled {what} alone"
+            f"--use-{flag}", action="store_const", const=True, help=f"compile only {what}"
         )
     parse.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="OPTION=VALUE",
-        help="any option, such as ppo.n_steps=64",
+        help="set any option, such as ppo.n_steps=64; repeatable",
     )
     parse.add_argument(
-        "--wandb", action="store_const", const=True, help="also draw on Weights & Biases"
+        "--wandb", action="store_const", const=True, help="log to Weights & Biases too"
     )
-    parse.add_argument("--resume", action="store_true", help="go on with the run of that name")
-    parse.add_argument("--no-evaluation", action="store_true", help="only train")
+    parse.add_argument("--resume", action="store_true", help="resume the run --name")
+    parse.add_argument("--no-evaluation", action="store_true", help="train without evaluations")
     add_runs(parse)
-    about = "print the options as YAML, and do no more"
+    about = "print the options as YAML and exit"
     parse.add_argument("--print-config", action="store_true", help=about)
-    about = "print the JSON schema of the options, and do no more"
+    about = "print the JSON schema of the options and exit"
     parse.add_argument("--print-schema", action="store_true", help=about)
     return parse
 

@@ -1,4 +1,4 @@
-"""What lower packages are given by higher ones: games and trainers by name, and some functions.
+"""Registries through which lower packages reach higher ones: games, trainers, some functions.
 
 :mod:`training.composition` fills the registries when :mod:`training` is imported. Nothing is loaded
 before it is asked for, and nothing is imported here, so that no command starts later for it.
@@ -40,7 +40,7 @@ class Registry:
         self._loaders.pop(name, None)
 
     def load(self, name: str) -> Any:
-        """Return what a name stands for; KeyError if it is not registered."""
+        """Return the object registered under a name; KeyError if there is none."""
         return self._loaders[name]()
 
 

@@ -44,7 +44,7 @@ class CheckpointConfig(Options):
 
 
 class EvaluationConfig(Options):
-    """What is played during a training, at its end, and by ``python -m training evaluate``."""
+    """Options of evaluations: during a training, at its end, and by ``training evaluate``."""
 
     SECTION: ClassVar[str] = "evaluation."
 
@@ -138,7 +138,7 @@ class EvaluationConfig(Options):
 
 
 class ShapingConfig(Options):
-    """What is added to rewards; see :mod:`training.callbacks.shaping`."""
+    """Options of reward shaping; see :mod:`training.callbacks.shaping`."""
 
     SECTION: ClassVar[str] = "shaping."
 
@@ -181,7 +181,7 @@ class SelfPlayConfig(Options):
     )
 
     def due(self, steps: int) -> int:
-        """Return how many snapshots should have been taken after so many decisions."""
+        """Return the number of snapshots due after a number of decisions."""
         return 0 if steps < self.start else (steps - self.start) // self.every + 1
 
 

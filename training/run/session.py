@@ -156,7 +156,7 @@ def run_training(
     stop = Stop()
     with stop.signals(), run.lock():
         if not resume and run.events.exists():
-            raise RunError(f"{run.path} was begun by another process: go on with it (--resume).")
+            raise RunError(f"{run.path} was begun by another process: use --resume to continue it.")
         try:
             with ExitStack() as closing:
                 with print_dots("preparing"):
@@ -172,7 +172,7 @@ def run_training(
                     return Outcome(True, session.steps, session.progress["wall_s"])
                 return session.train(stop, log_of, resume)
         except OSError as error:
-            said = "the checkpoints in it are whole; make room and go on with --resume."
+            said = "the checkpoints in it are complete; free disk space and use --resume."
             raise RunError(f"{run.path} cannot be written to ({error}): {said}") from error
 
 

@@ -54,7 +54,7 @@ class CheckpointWriter:
         except OSError as error:
             raise CheckpointError(
                 f"the checkpoint at {steps:,} decisions could not be written ({error}): the "
-                "one before it is whole; make room and go on with --resume."
+                "one before it is complete; free disk space and use --resume."
             ) from error
         return steps
 

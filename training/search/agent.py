@@ -21,7 +21,7 @@ ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,
 
 @dataclass(frozen=True)
 class SearchAgent:
-    """Who searches.
+    """A trained agent or a bot with search.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class SearchAgent:
         A trained agent, or a bot by its name: it takes the decisions that are not searched.
     options : SearchOptions
     name : str
-        As it was asked for.
+        The name that it was loaded by.
     """
 
     base: Policy | str
@@ -55,12 +55,12 @@ def searching(policy: Policy, **options: Any) -> SearchAgent:
 
 
 def parse(name: str) -> tuple[str, SearchOptions]:
-    """Return who is to search, and how.
+    """Return the base player and the search options of a name.
 
     Raises
     ------
     ConfigError
-        If the name has another form, or options that there are not.
+        If the name has another form or unknown options.
     """
     who, *given = name.removeprefix(SEARCH).split(",")
     require(is_search(name) and bool(who), "player", name, ALLOWED)

@@ -46,7 +46,7 @@ class Expansion:
 
     @property
     def running(self) -> Array:
-        """Whether the game goes on, bool."""
+        """Whether the game continues, bool."""
         found: Array = self.rows["done"] == 0
         return found
 
@@ -57,8 +57,8 @@ class Branches:
     Parameters
     ----------
     engine : BatchEngine
-        Of the game that is played, for one agent, and of nobody else's use. Its options may differ
-        in what is shown; the fewer it shows, the faster it is.
+        An engine of the game, with one agent, that nothing else uses. Its options may differ in
+        the observation; the smaller the observation, the faster.
     """
 
     def __init__(self, engine: BatchEngine) -> None:
@@ -66,7 +66,7 @@ class Branches:
         self._engine = engine
 
     def masks(self, rows: Array) -> Array:
-        """Return which actions are legal, bool (n, A).
+        """Return which actions are legal, bool, shape (n, A).
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Branches:
         return found
 
     def of(self, rows: Array, masks: Array) -> Expansion:
-        """Return all actions that masks allow, and what is behind them.
+        """Return the successors of rows under all actions that masks allow.
 
         Parameters
         ----------
@@ -119,42 +119,42 @@ class Branches:
 
 
 class Judge(Protocol):
-    """What is known of a game; everything is in one unit, such as frames, and less is better."""
+    """The costs of a game; all are in one unit, such as frames, and less is better."""
 
     def costs(self, tried: Expansion) -> Array:
-        """Return what each action took, float32 (k,), not below 0."""
+        """Return the cost of each action, float32, shape (k,), not below 0."""
 
     def left(self, tried: Expansion, level: int) -> Array:
-        """Return what is still to come behind each, float32 (k,); 0 where it is reached.
+        """Return the estimated cost to go after each action, float32, shape (k,); 0 at the goal.
 
         ``level`` is the number of decisions since the rows of the search, from 1 on.
         """
 
     def reached(self, tried: Expansion) -> Array:
-        """Return where there is nothing left to do, bool (k,)."""
+        """Return which positions have reached the goal, bool, shape (k,)."""
 
     def keys(self, tried: Expansion) -> Array | None:
-        """Return a number for each position, int64 (k,), or None where none are equal.
+        """Return a key for each position, int64, shape (k,), or None where none are equal.
 
-        Of equal ones behind the same number of decisions the best alone is kept.
+        Of positions with equal keys after the same number of decisions, only the best is kept.
         """
 
 
 @dataclass(frozen=True)
 class Level:
-    """What was tried at one distance from the rows of a search; arrays of shape (k,).
+    """The actions tried at one depth of a search; arrays of shape (k,).
 
     Parameters
     ----------
     parents : ndarray of int
-        By place among those that were kept of the level before, or in the rows.
+        Index among the positions kept of the level before, or in the rows.
     actions : ndarray of int
     costs, left, reached : ndarray
-        What the judge said.
+        Costs, costs to go and goals by the judge.
     kept : ndarray of int, shape (m,)
-        Those behind which more was tried, rising.
+        Indices of the positions that were expanded, ascending.
     last : bool
-        Whether the search ended here: what is left counts as the judge said.
+        Whether the search ended here: the judge's cost to go is then used.
     """
 
     parents: Array
@@ -166,12 +166,12 @@ class Level:
     last: bool
 
     def values(self, behind: Array) -> Array:
-        """Return what each takes in all, infinity where nothing was tried behind it.
+        """Return the total cost of each action, infinity where it was not expanded.
 
         Parameters
         ----------
         behind : ndarray of float32, shape (m,)
-            What the best plan behind each that was kept takes.
+            Cost of the best plan after each of the kept positions.
         """
         if self.last:
             found: Array = self.costs + self.left
@@ -183,7 +183,7 @@ class Level:
 
 @dataclass(frozen=True)
 class Searched:
-    """What a beam has found.
+    """The results of a beam search.
 
     Parameters
     ----------
@@ -202,14 +202,14 @@ class Searched:
 
     @property
     def first(self) -> Level:
-        """The level of the actions that are to be chosen from."""
+        """The level of the actions to choose from."""
         return self.levels[0]
 
     @cached_property
     def values(self) -> list[Array]:
-        """What each action of each level takes in all, with the best that was found behind it.
+        """The total cost of each action of each level, with the best plan found after it.
 
-        In a row where all that was kept ends the game, first actions have the judge's word.
+        In a row where all kept positions end the game, first actions have the judge's estimate.
         """
         found: list[Array] = []
         for level in reversed(self.levels):
@@ -268,7 +268,7 @@ class Beam:
         require(self.width >= 1, "width", self.width, "at least 1")
 
     def search(self, rows: Array, masks: Array | None = None) -> Searched:
-        """Return what follows from rows.
+        """Run a beam search from rows and return its levels.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""How likely worlds are: by what others have done, and what the policy would have done there."""
+"""Probabilities of worlds, from the opponents' actions and the policy's probabilities of them."""
 
 from __future__ import annotations
 

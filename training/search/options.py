@@ -1,4 +1,4 @@
-"""What a search spends, whom it expects to meet, and what it judges by."""
+"""The options of a search: its budget, its model of the opponents, and its values."""
 
 from __future__ import annotations
 

@@ -42,13 +42,13 @@ STEP, WORLD, ROLLOUT, CHOICE = 0, 1, 2, 3  # what a seed is for
 
 @dataclass(frozen=True)
 class Found:
-    """What a search says of positions.
+    """The results of a search for several positions.
 
     Attributes
     ----------
     estimates : Estimates
     milliseconds : float
-        Of a position.
+        Time per position.
     finished : bool
         False where the search was interrupted.
     """
@@ -66,7 +66,7 @@ class Searcher:
     engine : BatchEngine
         Of the game; its lanes are not touched.
     policy : Policy, optional
-        The network that is searched for; needed for rollouts by it, and by beliefs.
+        The network that the search improves; needed for rollouts by it, and by beliefs.
     options : SearchOptions, optional
     seed : int
         Of all worlds and rollouts.
@@ -187,7 +187,7 @@ class Searcher:
     # -- searching -------------------------------------------------------------------------------
 
     def wants(self, rows: np.ndarray, legal: np.ndarray) -> np.ndarray:
-        """Return which decisions are searched, bool (n,): those with a choice, of the wanted kind.
+        """Return which decisions to search, bool, shape (n,): those of the kind with a choice.
 
         Parameters
         ----------
@@ -205,14 +205,14 @@ class Searcher:
         seeds: np.ndarray | None = None,
         lanes: np.ndarray | None = None,
     ) -> Found:
-        """Return what every legal action comes to.
+        """Return the estimated value of every legal action.
 
         Parameters
         ----------
         rows : ndarray, shape (n,)
             Complete rows of running games.
         seats : ndarray of int, shape (n,)
-            Whose decision it is, and whose knowledge counts.
+            The seat that decides, whose information is used.
         legal : ndarray of bool, shape (n, A)
         seeds : ndarray of uint64, shape (n,), optional
             One a position: the same position and seed gives the same, whatever is searched beside
@@ -319,7 +319,7 @@ class Searcher:
         return drawn[(np.arange(len(here))[:, None] * count + kept).ravel()]
 
     def think(self, found: Found, position: int, chosen: int, wanted: np.ndarray) -> Thought:
-        """Return what was thought about one of the positions of a search.
+        """Return the results of a search for one of its positions.
 
         Parameters
         ----------

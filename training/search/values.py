@@ -27,20 +27,20 @@ AT_ONCE = 1 << 13  # rows that a network sees together
 
 
 class Head(network_file.Head):
-    """What a value network is for.
+    """The metadata of a value network.
 
     Parameters
     ----------
     env : str
         Id of the environment whose rows it was trained on.
     inputs, outputs : int
-        Numbers that it sees, and seats that it tells about.
+        Numbers of inputs, and of seats whose values it predicts.
     hidden : tuple of int
         Units of the hidden layers.
     unit : float
-        What an output of 1 stands for.
+        Points, or other units, of an output of 1.
     about : mapping
-        How it was trained, and how well it did.
+        Details of its training and its accuracy.
     """
 
     SECTION: ClassVar[str] = "value."

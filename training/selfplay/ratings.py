@@ -178,8 +178,8 @@ class RatingsFile:
                 database.executemany(statement, rows)
         except sqlite3.OperationalError as error:  # no room, no rights, somebody else writes
             raise CheckpointError(
-                f"{self.path} cannot be written ({error}): the checkpoints are whole; make room "
-                "and go on with --resume."
+                f"{self.path} cannot be written ({error}): the checkpoints are complete; free "
+                "disk space and use --resume."
             ) from error
         except sqlite3.Error as error:
             raise CheckpointError(

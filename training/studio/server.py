@@ -269,15 +269,15 @@ def _refuse(outbox: Outbox, text: str) -> None:
 
 async def _tell_busy(outbox: Outbox, worker: Worker) -> None:
     """Say once a second what takes longer, such as compiling, and when it is over."""
-    told = False
+    sent = False
     while True:
         await asyncio.sleep(BUSY_S)
         seconds, kind = worker.busy()
         whole = int(seconds) if seconds >= BUSY_S else 0
-        if whole or told:
-            text = BUSY.get(kind, "Going on")
+        if whole or sent:
+            text = BUSY.get(kind, "Working")
             outbox.put({"kind": "busy", "seconds": whole, "text": text})
-        told = whole > 0
+        sent = whole > 0
 
 
 async def _send(socket: WebSocket, outbox: Outbox, wake: asyncio.Event) -> None:

@@ -126,7 +126,7 @@ def test_everybody_wins_as_often_as_the_ratings_say():
 
 def test_where_there_is_no_room_nobody_is_told_to_remove_the_history(tmp_path):
     ratings = with_snapshots(1000)
-    with pytest.raises(CheckpointError, match=r"make room and go on with --resume\.$"):
+    with pytest.raises(CheckpointError, match=r"free disk space and use --resume\.$"):
         RatingsFile(tmp_path / "gone" / "ratings.sqlite").write(3, ratings)
     (tmp_path / "ratings.sqlite").write_text("no database " * 100)
     with pytest.raises(CheckpointError, match="remove it to go on"):

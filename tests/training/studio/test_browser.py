@@ -202,6 +202,17 @@ def test_a_link_in_a_second_tab_shows_the_same_bits(page, studio):
     assert errors == []
 
 
+def test_the_link_of_a_studio_started_again_works_in_the_same_tab(browser, studio):
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(studio.url.replace(studio.token, "of-one-before"))
+    page.wait_for_selector("#status.wrong", timeout=SEEN)
+    page.goto(studio.url)  # nothing but the part behind the # is new
+    page.wait_for_selector("#begin", timeout=SEEN)
+    assert studio.token not in page.url
+    context.close()
+
+
 def test_a_hundred_walks_at_once(page):
     page.click('[data-key="game-LanternWalk-v0"]')
     wait(

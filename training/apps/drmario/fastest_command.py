@@ -20,8 +20,8 @@ from training.run.command_line import new_parser
 from training.run.options import require
 
 ABOUT = """\
-Search the fastest clear of games of Dr. Mario whose pills are known: the first games of a level in
-the registry of seeds. Clears are played again before they are written anywhere.
+Search for the fastest clear of games of Dr. Mario with known pills: the first games of a level in
+the seed registry. Every clear is replayed before it is written.
 """
 
 
@@ -30,15 +30,21 @@ def parser() -> argparse.ArgumentParser:
     example = "--levels 0 5 --best-times x.sqlite"
     parse = new_parser("evaluate fastest", ABOUT, example, "[options]")
     several: Any = {"nargs": "+", "metavar": "X"}
-    parse.add_argument("--levels", type=int, default=[0], help="default 0", **several)
-    parse.add_argument("--speeds", default=["medium"], help="default medium", **several)
-    parse.add_argument("--seeds", type=int, default=1, metavar="N", help="of a level; default 1")
-    about = f"positions that are followed after each pill; default {WIDTH}"
+    parse.add_argument(
+        "--levels", type=int, default=[0], help="levels to search; default 0", **several
+    )
+    parse.add_argument(
+        "--speeds", default=["medium"], help="speeds to search; default medium", **several
+    )
+    parse.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="seeds per level; default 1"
+    )
+    about = f"beam width: positions kept after each pill; default {WIDTH}"
     parse.add_argument("--width", type=int, default=WIDTH, metavar="N", help=about)
-    parse.add_argument("--best-times", type=Path, metavar="FILE", help="store for the clears")
-    about = "folder for recorded episodes of buttons, one a frame"
+    parse.add_argument("--best-times", type=Path, metavar="FILE", help="SQLite file of best times")
+    about = "folder for replays of button presses, one per frame"
     parse.add_argument("--replays", type=Path, metavar="DIR", help=about)
-    parse.add_argument("--out", type=Path, metavar="FILE", help="JSON record")
+    parse.add_argument("--out", type=Path, metavar="FILE", help="JSON record to write")
     return parse
 
 

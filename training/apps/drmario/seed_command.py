@@ -13,10 +13,10 @@ from training.apps.drmario.seed_plan import Plan
 from training.run.command_line import add_runs, new_parser
 
 ABOUT = """\
-Every game of Dr. Mario, by level, speed and seed, is played many times by a bot or by a trained
-agent, which draws its choices; a row of seeds.csv and seeds.parquet tells how. Episodes unlike the
-others of their game are recorded, for "watch replay" and "watch viewer". What they come to by level
-is in seeds.json, and on the page that "report DIR" writes.
+Evaluate a bot or a trained agent, which samples its actions, on the seed registry of Dr. Mario.
+Every game (level, speed and seed) is played many times and is one row of seeds.csv and
+seeds.parquet. Unusual episodes of a game are recorded for "watch replay" and "watch viewer".
+seeds.json has the summary by level; "report DIR" draws it as a page.
 """
 
 
@@ -26,30 +26,34 @@ def parser() -> argparse.ArgumentParser:
     parse = new_parser(
         "evaluate seeds", ABOUT, "greedy --out greedy --levels 0 5 10", "WHO --out DIR"
     )
-    about = "a bot, lookahead:FILE, a run folder, or the name of one under runs/"
+    about = "bot, lookahead:FILE, run folder, or name of a run under --runs"
     parse.add_argument("who", help=about)
     parse.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write to")
     several: Any = {"nargs": "+", "action": "extend"}
-    about = f"different ones; default {plan.levels[0]}"
+    about = f"levels to play; default {plan.levels[0]}"
     parse.add_argument("--levels", type=int, metavar="N", help=about, **several)
-    about = f"different ones; default {plan.speeds[0]}"
+    about = f"speeds to play; default {plan.speeds[0]}"
     parse.add_argument("--speeds", metavar="SPEED", help=about, **several)
-    parse.add_argument("--seeds", type=int, default=plan.seeds, help="of a level; default 10")
-    about = f"of a game; default {plan.episodes}, of which a player that draws nothing needs one"
+    parse.add_argument("--seeds", type=int, default=plan.seeds, help="seeds per level; default 10")
+    about = f"episodes per game; default {plan.episodes}; a deterministic player needs one"
     parse.add_argument("--episodes", type=int, default=plan.episodes, help=about)
-    about = f"frames after which an episode is given up; default {plan.t_max}"
+    about = f"maximum frames of an episode; default {plan.t_max}"
     parse.add_argument("--t-max", type=int, default=plan.t_max, help=about)
-    about = f"frames t of the rate P(T <= t); default {plan.within}"
+    about = f"frames t of the clear rate P(T <= t); default {plan.within}"
     parse.add_argument("--within", type=int, default=plan.within, help=about)
-    about = f"anomalies of a game that are recorded at most; default {plan.traces}"
+    about = f"maximum recorded episodes per game; default {plan.traces}"
     parse.add_argument("--traces", type=int, default=plan.traces, help=about)
-    parse.add_argument("--seed", type=int, default=plan.seed, help="of who plays")
-    parse.add_argument("--deterministic", action="store_true", help="the agent draws nothing")
-    about = "with lookahead:FILE: quantiles to judge placements by, all one after the other"
+    parse.add_argument("--seed", type=int, default=plan.seed, help="seed of the player")
+    parse.add_argument(
+        "--deterministic", action="store_true", help="play the most probable actions"
+    )
+    about = "with lookahead:FILE: quantiles to rank placements by, evaluated one after the other"
     parse.add_argument("--risk-taus", type=float, metavar="Q", help=about, **several)
-    about = "option of the game with a bot, such as extended_inputs=True"
+    about = "with a bot: option of the game, such as extended_inputs=True"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
-    parse.add_argument("--best-times", type=Path, metavar="FILE", help="store for the clears")
+    parse.add_argument(
+        "--best-times", type=Path, metavar="FILE", help="SQLite file of best times to update"
+    )
     add_runs(parse)
     return parse
 

@@ -14,8 +14,9 @@ from fastenv.errors import FastEnvError
 from training.run.command_line import new_parser
 
 ABOUT = """\
-Train a network that closes rollouts of search in Skull King. It sees all hands, as a rollout does,
-and says what each seat gains until the end of the round, where an agent plays all seats.
+Train the value network that ends search rollouts in Skull King before the end of a round. It sees
+all hands, as a rollout does, and predicts the points that each seat gains until the end of the
+round when the given agent plays all seats.
 """
 LANES = 2000  # games that are played together
 UNIT = 100.0  # points
@@ -27,12 +28,15 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     example = "heuristic --out value.safetensors"
     parse = new_parser("values", ABOUT, example, "AGENT --out FILE [options]")
-    parse.add_argument("agent", help="a run, a checkpoint, or the name of a bot")
-    parse.add_argument("--out", type=Path, required=True, metavar="FILE")
-    parse.add_argument("--games", type=int, default=16_000, help="an eighth of them only judge")
-    parse.add_argument("--epochs", type=int, default=10)
-    parse.add_argument("--hidden", type=int, nargs="+", default=[256, 128])
-    parse.add_argument("--seed", type=int, default=0)
+    parse.add_argument("agent", help="run, checkpoint, or name of a bot")
+    about = "network to write, safetensors"
+    parse.add_argument("--out", type=Path, required=True, metavar="FILE", help=about)
+    about = "games to play; default 16,000; one eighth is held out for validation"
+    parse.add_argument("--games", type=int, default=16_000, help=about)
+    parse.add_argument("--epochs", type=int, default=10, help="training epochs; default 10")
+    widths, about = [256, 128], "widths of the hidden layers; default 256 128"
+    parse.add_argument("--hidden", type=int, nargs="+", default=widths, metavar="N", help=about)
+    parse.add_argument("--seed", type=int, default=0, help="training seed; default 0")
     return parse
 
 

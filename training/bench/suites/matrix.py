@@ -108,7 +108,7 @@ def check(args: argparse.Namespace) -> None:
     if args.record:
         records.check_clean()
     if args.resume and args.run_id is None:
-        raise ConfigError("--resume needs the --run-id of the matrix to go on with.")
+        raise ConfigError("--resume needs the --run-id of the matrix to resume.")
 
 
 def design(

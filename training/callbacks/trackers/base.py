@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 
 
 class StepReader:
-    """What can be read in the lanes of an engine.
+    """Reads values of the lanes of an engine for trackers.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class StepReader:
 
     @classmethod
     def after_step(cls, engine: Engine, obs: Array | None = None) -> StepReader:
-        """Return what the step just made has led to, before automatic resets."""
+        """Return a reader of the step just made, before automatic resets."""
         return cls(engine, obs, final=True)
 
     @property
@@ -331,7 +331,7 @@ class Trackers:
 
     @property
     def notes(self) -> list[str]:
-        """What a run prints about them when it begins."""
+        """Lines about the trackers that a run prints when it begins."""
         return [f"tracker {name}: {t.note}" for name, t in self._named.items() if t.note]
 
     @property

@@ -126,7 +126,7 @@ class NoveltyTracker(Tracker):
 
     @property
     def weight(self) -> float:
-        """What the bonus of the next step is multiplied by."""
+        """Weight of the bonus of the next step."""
         left = 1.0 if self._anneal is None else max(0.0, 1.0 - self.steps / self._anneal)
         return self._weight * left
 

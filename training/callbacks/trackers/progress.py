@@ -1,4 +1,4 @@
-"""How likely the events of an episode are, as Beta posteriors that forget old policies."""
+"""Probabilities of the events of an episode, as Beta posteriors that forget old policies."""
 
 from __future__ import annotations
 

@@ -128,7 +128,7 @@ class QuestReward(Tracker):
         )
 
     def metrics(self) -> dict[str, float]:
-        """Return how often each quest has been completed."""
+        """Return the number of completions of each quest."""
         return {quest: float(n) for quest, n in zip(self.quests, self.finished, strict=True)}
 
 

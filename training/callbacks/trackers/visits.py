@@ -1,4 +1,4 @@
-"""How often cells have been visited, and which are new in an episode."""
+"""Visit counts of cells, and the cells that are new in an episode."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 // The page: tabs, messages, and who gets them.
 
-import { connect, stats, takeToken } from "./socket.js";
+import { connect, isRenewed, stats, takeToken } from "./socket.js";
 import { Play } from "./play.js";
 import { TableForm } from "./table.js";
 import { Runs } from "./runs.js";
@@ -89,6 +89,10 @@ try {
   if (kept === "dark" || kept === "light") document.documentElement.dataset.theme = kept;
 } catch { /* a browser may keep nothing */ }
 addEventListener("hashchange", () => {
+  if (isRenewed()) {  // a browser loads nothing where the part behind the # alone is new
+    location.reload();
+    return;
+  }
   takeToken();
   const kept = /moment=([0-9a-f]{64})/.exec(location.hash);
   if (kept) send({ kind: "open", hash: kept[1] });

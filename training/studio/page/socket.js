@@ -16,12 +16,18 @@ export function takeToken() {
   if (found) {
     token = found;
     given.delete("token");
-    history.replaceState(null, "", `${location.pathname}${given.size > 0 ? `#${given}` : ""}`);
+    history.replaceState(null, "", `${location.pathname}${String(given) && `#${given}`}`);
   }
   try {
     if (found) sessionStorage.setItem("token", found);
     token = token || sessionStorage.getItem("token") || "";
   } catch { /* a browser may keep nothing */ }
+}
+
+// Whether the address names another token: that of a studio that was started again.
+export function isRenewed() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  return Boolean(given) && given !== token;
 }
 
 // A link that saves a file of the studio: the request names the token, which no link can.

@@ -12,8 +12,8 @@ from fastenv.errors import FastEnvError
 from training.run.command_line import add_runs, described, new_parser
 
 ABOUT = """\
-Evaluators of Dr. Mario. One says how many frames a bottle still takes, with the spread; the player
-lookahead:FILE tries every placement and takes the one that it likes best.
+Train and compare evaluators of Dr. Mario. An evaluator predicts the distribution of frames to clear
+a bottle. The player lookahead:FILE tries every placement and plays the one with the best value.
 """
 
 
@@ -21,33 +21,37 @@ def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = new_parser("evaluator", ABOUT, "train --out judge.safetensors", "PART [options]")
     parts = parse.add_subparsers(dest="part", required=True, metavar="PART")
-    about = "Train one, by games of a bot first, then of the look-ahead."
+    about = "Train an evaluator on games of a bot, then on games of the look-ahead."
     example = "--out judge.safetensors"
     add: dict[str, Any] = described("evaluator train", about, example, "--out FILE [options]")
     trained = parts.add_parser("train", help=about, **add)
-    trained.add_argument("--out", type=Path, required=True, metavar="FILE")
-    about = "option, such as rounds=2, or fit.NAME=VALUE"
+    out = "evaluator to write, safetensors"
+    trained.add_argument("--out", type=Path, required=True, metavar="FILE", help=out)
+    about = "option, such as rounds=2 or fit.NAME=VALUE; repeatable"
     trained.add_argument(
         "--set", action="append", type=_setting, default=[], metavar="X=Y", help=about
     )
-    about = "How far outcomes keep to its quantiles, in games that it was not trained on."
+    about = "Measure the calibration of the predicted quantiles on games outside the training set."
     add = described("evaluator calibrate", about, "judge.safetensors", "FILE [options]")
     calibrated = parts.add_parser("calibrate", help=about, **add)
-    calibrated.add_argument("file", type=Path)
-    calibrated.add_argument("--player", help="who plays; default who ended its games")
-    calibrated.add_argument("--games", type=int, default=500)
-    about = "Let players play the same games, which no evaluator was trained on."
+    calibrated.add_argument("file", type=Path, help="evaluator, as written by train")
+    about = "player of the games; default: the last one of the training"
+    calibrated.add_argument("--player", help=about)
+    calibrated.add_argument("--games", type=int, default=500, help="games; default 500")
+    about = "Compare players on the same games, outside the training set of any evaluator."
     example = "greedy lookahead:judge.safetensors"
     add = described("evaluator compare", about, example, "WHO... [options]")
     compared = parts.add_parser("compare", help=about, **add)
     compared.add_argument("who", nargs="+", help="bot, lookahead:FILE[:RISK][:depth2], or run")
-    compared.add_argument("--levels", type=int, nargs="+", default=[5, 10])
-    compared.add_argument("--speed", default="medium")
-    compared.add_argument("--games", type=int, default=500)
+    levels, about = [5, 10], "levels to play; default 5 10"
+    add_level = compared.add_argument
+    add_level("--levels", type=int, nargs="+", default=levels, metavar="N", help=about)
+    compared.add_argument("--speed", default="medium", help="speed; default medium")
+    compared.add_argument("--games", type=int, default=500, help="games per level; default 500")
     add_runs(compared)
     for each in (calibrated, compared):
-        each.add_argument("--seed", type=int, default=0, help="which games are drawn")
-        each.add_argument("--out", type=Path, metavar="FILE", help="JSON to write")
+        each.add_argument("--seed", type=int, default=0, help="seed of the games; default 0")
+        each.add_argument("--out", type=Path, metavar="FILE", help="JSON file to write")
     return parse
 
 

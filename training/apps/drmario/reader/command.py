@@ -10,9 +10,9 @@ from fastenv.errors import FastEnvError
 from training.run.command_line import described, new_parser
 
 ABOUT = """\
-Read frames of Dr. Mario. "train" makes a network that reads bottle, falling pill and preview from a
-camera's frames; "evaluate" measures it on frames that no training has seen; "play" lets a bot or a
-trained agent play through it, and the same on rows beside it.
+Train and test a network that reads bottle, falling pill and preview from camera frames of
+Dr. Mario. "evaluate" measures its accuracy on frames outside the training set. "play" lets a bot or
+a trained agent play from the frames that it reads and, for comparison, from the true states.
 """
 
 
@@ -22,33 +22,35 @@ def parser() -> argparse.ArgumentParser:
     parts = parse.add_subparsers(dest="part", required=True, metavar="PART")
     file = "reader.safetensors"
 
-    add = described("reader train", "Make a network.", f"--out {file}", "--out FILE [options]")
-    one = parts.add_parser("train", help="Make a network.", **add)
-    one.add_argument("--out", type=Path, required=True, metavar="FILE", help="safetensors")
-    one.add_argument("--frames", type=int, default=14_000, help="to learn from; default 14,000")
-    one.add_argument("--seed", type=int, default=0)
+    about = "Train a reader network."
+    add = described("reader train", about, f"--out {file}", "--out FILE [options]")
+    one = parts.add_parser("train", help=about, **add)
+    about = "network to write, safetensors"
+    one.add_argument("--out", type=Path, required=True, metavar="FILE", help=about)
+    one.add_argument("--frames", type=int, default=14_000, help="training frames; default 14,000")
+    one.add_argument("--seed", type=int, default=0, help="training seed; default 0")
 
-    about = "Read frames that no training has seen."
+    about = "Measure the accuracy of a reader on frames outside its training set."
     add = described("reader evaluate", about, file, "FILE [options]")
     one = parts.add_parser("evaluate", help=about, **add)
-    one.add_argument("--frames", type=int, default=1000, help="default 1,000")
+    one.add_argument("--frames", type=int, default=1000, help="frames to read; default 1,000")
 
-    about = "Play from frames, and on rows."
+    about = "Play from frames, and from states for comparison."
     add = described("reader play", about, f"{file} --who greedy", "FILE [options]")
     two = parts.add_parser("play", help=about, **add)
-    about = "a bot or a run folder; default %(default)s"
+    about = "bot or run folder that plays; default %(default)s"
     two.add_argument("--who", default="pretrained/drmario", help=about)
-    about = "default that of the agent's training, or 5"
+    about = "level; default: that of the agent's training, or 5"
     two.add_argument("--level", type=int, help=about)
-    two.add_argument("--episodes", type=int, default=100, help="default 100")
-    about = "decisions of an episode at most; default 1,000"
+    two.add_argument("--episodes", type=int, default=100, help="episodes; default 100")
+    about = "maximum decisions of an episode; default 1,000"
     two.add_argument("--max-steps", type=int, default=1000, help=about)
     for each in (one, two):
-        each.add_argument("file", type=Path, help="a network, as train writes it")
-        each.add_argument("--seed", type=int, default=0)
-        each.add_argument("--record", type=Path, metavar="FILE", help="JSON to write it to as well")
+        each.add_argument("file", type=Path, help="reader network, as written by train")
+        each.add_argument("--seed", type=int, default=0, help="seed of the games; default 0")
+        each.add_argument("--record", type=Path, metavar="FILE", help="JSON record to write")
     for each in parts.choices.values():
-        about = "a trained agent among those whose games are read"
+        about = "trained agent whose games are read too"
         each.add_argument("--agent", type=Path, metavar="RUN", help=about)
     return parse
 

@@ -12,9 +12,8 @@ from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
 ABOUT = """\
-Watch games in the terminal while they are played. Environments of Dr. Mario are played by a bot, by
-a trained agent, or as they were recorded; h shows the keys. docs/howto/train_drmario.md
-says what there is to see.
+Watch games of Dr. Mario live in the terminal, played by a bot, by a trained agent, or from a
+recording; h shows the keys. docs/howto/train_drmario.md explains the display.
 """
 
 
@@ -23,19 +22,21 @@ def parser() -> argparse.ArgumentParser:
     example = "--bot greedy --envs 4"
     parse = new_parser("watch viewer", ABOUT, example, "--bot NAME [options]")
     who = parse.add_mutually_exclusive_group(required=True)
-    who.add_argument("--bot", help="a scripted player")
-    who.add_argument("--policy", help="path of a trained agent, or the name of a run")
-    who.add_argument("--replay", type=Path, metavar="FILE", help="a recorded game")
-    who.add_argument("--demo", type=Path, metavar="FILE", help="tables of the demo")
+    who.add_argument("--bot", help="bot that plays")
+    who.add_argument("--policy", help="trained agent that plays: run folder or name of a run")
+    who.add_argument("--replay", type=Path, metavar="FILE", help="recorded game to show")
+    who.add_argument("--demo", type=Path, metavar="FILE", help="tables of the demo to show")
     parse.add_argument(
-        "--env", default="DrMarioPlacement-v0", help="with --bot; default %(default)s"
+        "--env", default="DrMarioPlacement-v0", help="environment for --bot; default %(default)s"
     )
-    about = "option of the game: level=5"
+    about = "option of the game, such as level=5; repeatable"
     parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
-    parse.add_argument("--envs", type=int, default=1, help="environments; default 1")
-    parse.add_argument("--seed", type=int, default=0, help="of the first environment")
-    parse.add_argument("--speed", type=float, default=1.0, help="1 is that of the console")
-    parse.add_argument("--best-times", type=Path, metavar="FILE", help="store of best times")
+    parse.add_argument("--envs", type=int, default=1, help="number of environments; default 1")
+    parse.add_argument("--seed", type=int, default=0, help="seed of the first environment")
+    about = "speed; 1, the default, is that of the console"
+    parse.add_argument("--speed", type=float, default=1.0, help=about)
+    about = "SQLite file of best times"
+    parse.add_argument("--best-times", type=Path, metavar="FILE", help=about)
     add_runs(parse)
     return parse
 
