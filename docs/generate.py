@@ -97,8 +97,8 @@ def counts() -> str:
     players = max(n for n in range(2, 17) if _is_taken("SkullKingFlat-v0", num_players=n))
     rows = (
         ("`num_threads`", f"{MAX_THREADS}, and at most one a lane"),
-        ("seed", f"{2**64 - 1:,}"),
-        ("agents of a row", f"{max(game.spec.num_agents for _, game in games())}"),
+        ("seed of the last lane: `seed + num_envs - 1`", f"{2**64 - 1:,}"),
+        ("agents of a row, in these games", f"{max(game.spec.num_agents for _, game in games())}"),
         ("players of Skull King", f"{players}"),
         ("rounds of Skull King, cards of a hand", f"{MAX_ROUNDS}, {MAX_CARDS}"),
         ("nodes of a belt in Prospector, asteroids of a node", f"{MAX_NODES}, {MAX_ASTEROIDS}"),

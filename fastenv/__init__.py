@@ -1,4 +1,4 @@
-"""fastenv: games written once readably, stepped in batches at compiled speed, equal bit for bit.
+"""fastenv: game environments, rules in plain Python, batches at compiled speed, equal bit for bit.
 
 >>> import fastenv
 >>> vec = fastenv.make_vec("SkullKingWorker-v0", num_envs=4, autoreset_mode="same_step")

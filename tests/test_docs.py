@@ -6,6 +6,7 @@ import re
 import runpy
 import shutil
 import statistics
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,40 @@ def test_readme_is_read_in_a_minute() -> None:
     begin = " ".join(README.split()[:150])
     assert "<!-- first:end -->" in begin
     assert "```python import fastenv" in begin
+
+
+def test_every_page_says_alike_what_a_game_is_written_in() -> None:
+    """It is one reference in plain Python and compiled code, which nobody counts."""
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    said = {"pyproject.toml": about["description"], "fastenv": fastenv.__doc__ or ""}
+    for name in ("README.md", "CITATION.cff", "docs/index.md", "docs/explanation/design.md"):
+        said[name] = (ROOT / name).read_text(encoding="utf-8")
+    for name, text in said.items():
+        assert "plain Python" in text, name
+        assert not re.search(r"written (once|twice)|(two|three|four) implementations", text), name
+
+
+@pytest.mark.parametrize("page", PRETRAINED)
+def test_cards_say_how_large_the_network_is(page: str) -> None:
+    folder = (ROOT / page).parent
+    files = [file for file in folder.rglob("*") if file.suffix not in {".md", ".json", ""}]
+    megabytes = sum(file.stat().st_size for file in files) / 1e6
+    (said,) = re.findall(r"([\d.]+) MB", (ROOT / page).read_text(encoding="utf-8"))
+    assert float(said) == round(megabytes, 1)
+
+
+def test_cards_say_how_many_games_their_command_plays() -> None:
+    said = {
+        page: int(games.replace(",", ""))
+        for page in PRETRAINED
+        for games in re.findall(
+            r"# ([\d,]+) games against", (ROOT / page).read_text(encoding="utf-8")
+        )
+    }
+    assert said
+    for page, games in said.items():
+        config = json.loads((ROOT / page).with_name("config.json").read_text(encoding="utf-8"))
+        assert games == config["config"]["evaluation"]["games"], page
 
 
 def test_readme_shows_a_film_that_is_small() -> None:

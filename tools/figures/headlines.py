@@ -32,9 +32,9 @@ def first_figure() -> str:
     part = 100 * middle(bars.bar(_STOCK_BARS["Skull King Worker"]))
     return (
         f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, moves "
-        f"of the bots included: {over:.0f} times the plain Python. Dr. Mario steps "
-        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`. When Stable-Baselines3 "
-        f"trains, the environment takes {part:.0f} % of the time."
+        f"of the bots included: {over:.0f} times the plain Python. When Stable-Baselines3 trains "
+        f"on it, the environment takes {part:.0f} % of the time. Dr. Mario steps "
+        f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`."
     )
 
 
@@ -91,8 +91,8 @@ def headlines() -> str:
     taken = list({row.record.path: row.record for row in rows}.values())
     return (
         f"{table(heads, made)}\n\n{shares}\n\nSpeeds are decisions or frames a CPU second, of all "
-        "processes together: the median, with the lowest and the highest repeat. PyBoy 2.9 has a "
-        f"fast mode, which is not measured. {taken_at(taken)}\n\n{_beside_bots()}"
+        "processes together: the median, with the lowest and the highest repeat. Later versions of "
+        f"PyBoy are not measured. {taken_at(taken)}\n\n{_beside_bots()}"
     )
 
 
@@ -358,7 +358,7 @@ def _whole_games(pattern: str, what: str) -> tuple[str, str]:
     record = newest(pattern)
     runs = list(record.head["runs"].values())
     wins, scripted = [], []
-    for opponents, shown in (("rule_hard", "RuleBased HARD"), ("heuristic", "`heuristic`")):
+    for opponents, shown in (("rule_hard", "`rule_hard`"), ("heuristic", "`heuristic`")):
         games = [run["win_rate"][opponents] for run in runs]
         rate = interval(over_seeds([each["trained"] for each in games]), 1, 100, " %")
         wins.append(f"{rate} against three {shown}")
@@ -380,7 +380,7 @@ def _champion() -> tuple[str, str]:
     shown = {
         "pretrained/skullking-ppo": "of the agent before it",
         "heuristic": "`heuristic`",
-        "rule_hard": "RuleBased HARD",
+        "rule_hard": "`rule_hard`",
     }
     wins = [
         interval(over_seeds([run["win_rate"][name]["trained"] for run in runs]), 1, 100, " %")
@@ -403,7 +403,7 @@ def _pair() -> tuple[str, str]:
     wins = interval(over_seeds(last_of(record, "M2")), 1, 100, " %")
     precision = " or ".join(sorted({run["trained"]["precision"] for run in record.head["runs"]}))
     return (
-        "a pair of Manager and Worker in whole games against three RuleBased HARD",
+        "a pair of Manager and Worker in whole games against three `rule_hard`",
         f"wins {wins} over {len(record.head['seeds'])} training seeds and the deals, after "
         f"{min(record.head['steps']) / 1e6:.0f} M decisions, "
         f"{clock(found['cpu_s']['median'])} ({clock(found['cpu_s']['range'][0])} to "
@@ -419,7 +419,7 @@ def _agent() -> tuple[str, str]:
         interval(found[name]["win_rate"], 1, 100, " %") for name in ("trained", "heuristic")
     )
     return (
-        "`pretrained/skullking-ppo`, one such training, against three RuleBased HARD",
+        "`pretrained/skullking-ppo`, one such training, against three `rule_hard`",
         f"wins {trained} over deals after {record.head['steps'] / 1e6:.0f} M decisions; "
         f"`heuristic`, the best scripted player, wins {heuristic} of the same games "
         f"(`benchmarks/{record.path.name}`)",
