@@ -143,7 +143,7 @@ def print_dots(text: str, every: float | None = None, file: TextIO | None = None
     thread = threading.Thread(target=tick, name="ticker", daemon=True)
     shared = tuple(stream and _Shared(stream, line) for stream in before)
     if file is None:
-        sys.stdout, sys.stderr = shared  # type: ignore[assignment]
+        sys.stdout, sys.stderr = shared
     _open.append(line)
     thread.start()
     try:
