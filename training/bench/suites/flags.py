@@ -201,8 +201,8 @@ class Stepper:
         if "forkserver" in methods:
             context.set_forkserver_preload([_serve.__module__])
         self._pipe, other = context.Pipe()
-        told = (other, way, env, dict(options), rows, batch_steps)
-        self._process = context.Process(target=_serve, args=told, daemon=True)
+        work = (other, way, env, dict(options), rows, batch_steps)
+        self._process = context.Process(target=_serve, args=work, daemon=True)
         self._process.start()
         other.close()
         self.ran: Row = self._pipe.recv()
@@ -234,8 +234,8 @@ def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_
     backend = way if way in BACKENDS else "reference"
     engine = make_engine(env, len(rows), options, backend, 1)
     engine.set_states(rows)
-    told: Row = {"workload": "masked_uniform", "stagger": STAGGER, "batch_steps": batch_steps}
-    pipe.send(ran.describe_engine(engine, "step_many", beside=BESIDE, **told))
+    about: Row = {"workload": "masked_uniform", "stagger": STAGGER, "batch_steps": batch_steps}
+    pipe.send(ran.describe_engine(engine, "step_many", beside=BESIDE, **about))
     step_all: Callable[[np.ndarray], object] = engine.step_many
     if way == "rules":
         step_all = _rules_alone(engine, rows)
