@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     Show = Callable[[str], nbformat.NotebookNode]
 
 ROOT = Path(__file__).resolve().parents[1]
+RUNS = ROOT / "notebooks" / "runs"
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
 
@@ -47,6 +48,11 @@ def text_of(notebook: nbformat.NotebookNode) -> str:
     return "\n".join(out.get("text") or out.get("data", {}).get("text/plain", "") for out in said)
 
 
+def said_in(notebook: nbformat.NotebookNode) -> str:
+    """Join the text cells."""
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
 def pictures(notebook: nbformat.NotebookNode) -> int:
     return sum("image/png" in out.get("data", {}) for out in outputs(notebook))
 
@@ -57,12 +63,12 @@ def shape(notebook: nbformat.NotebookNode) -> list[str]:
     return re.findall(r"[^\W_]+", re.sub(r"[\d.,]+", "0", text))
 
 
-def run(name: str, tmp_path: Path) -> nbformat.NotebookNode:
-    """Execute a notebook where no run has been made yet; what is committed looks the same."""
+def run(name: str) -> nbformat.NotebookNode:
+    """Execute a notebook; what is committed looks the same."""
     from tools.notebooks import execute
 
     path = ROOT / "notebooks" / name
-    notebook = execute(path, tmp_path)
+    notebook = execute(path)
     committed = read(path)
     assert shape(committed) == shape(notebook), f"run python -m tools.notebooks {name[:2]}"
     return notebook
@@ -71,11 +77,11 @@ def run(name: str, tmp_path: Path) -> nbformat.NotebookNode:
 @pytest.fixture(
     params=["committed", pytest.param("run again", marks=[needs_core, pytest.mark.slow])]
 )
-def show(request: pytest.FixtureRequest, tmp_path: Path) -> Show:
+def show(request: pytest.FixtureRequest) -> Show:
     """Give what is said of a notebook both its committed outputs and those of a run of today."""
     if request.param == "committed":
         return lambda name: read(ROOT / "notebooks" / name)
-    return lambda name: run(name, tmp_path)
+    return run
 
 
 @pytest.mark.parametrize(("kind", "record"), [("config", "configs"), ("env", "bars")])
@@ -166,15 +172,53 @@ def test_quickstart_shows_equal_numbers(show: Show) -> None:
     assert pictures(notebook) == 1
 
 
-def test_explore_runs_makes_what_it_needs(show: Show) -> None:
+def test_explore_runs_shows_what_the_committed_runs_hold(show: Show) -> None:
+    """Every figure that it prints, or says in its text, is one of ``notebooks/runs``."""
     notebook = show("02_explore_runs.ipynb")
     text = text_of(notebook)
-    assert "1 run(s): tiny" in text
-    assert "1 run(s) evaluated" in text
-    assert "no run was evaluated while it trained" not in text
+    for variant in ("baseline", "short"):
+        assert f"gamma-{variant}: seeds 1, 2, 3" in text
+    assert re.search(r"^ppo.gamma +(0\.9997 +){3}(0\.997 *){3}$", text, re.MULTILINE)
+    assert re.search(r"; plays as recorded$", text, re.MULTILINE)
+    report, sweep = (json.loads((RUNS / f"{name}.json").read_text()) for name in ("gamma", "rates"))
+    found = report["compared"]["episodes"]
+    for of in found.values():
+        value, low, high = of["return"]["mean"]
+        assert f"{value:.2f} [{low:.2f}, {high:.2f}]" in text
+    for trial in sweep["trials"]:
+        assert re.search(rf"^{trial['trial']} +{trial['value']:.2f}", text, re.MULTILINE)
+    said = said_in(notebook)
+    for record in (report, sweep):
+        assert record["command"] in said.replace(" \\\n    ", " ")
+    gap = found["short"]["return"]["minus_baseline"]
+    assert f"{gap[0]:.2f} [{gap[1]:.2f}, {gap[2]:.2f}]" in said
+    means = [found[variant]["return"]["mean"][0] for variant in ("baseline", "short")]
+    assert "{:.2f} and {:.2f}".format(*means) in said
+    values = [trial["value"] for trial in sweep["trials"]]
+    assert f"from {min(values):.2f} to {max(values):.2f} here" in said
+    for gamma in (0.997, 0.9997):
+        assert f"{gamma**200:.2f}" in said
     assert re.search(r"^fast +\d+ +\d+ +\d+$", text, re.MULTILINE)
     assert re.search(r"^\d+ +SkullKingWorker-v0 +masked_uniform +4096 +1 +\d+", text, re.MULTILINE)
-    assert pictures(notebook) == 5
+    assert pictures(notebook) == 6
+
+
+def test_committed_runs_are_whole_and_small() -> None:
+    logs = sorted(RUNS.glob("*/metrics.jsonl"))
+    assert len(logs) == 6
+    assert sum(path.stat().st_size for path in RUNS.rglob("*") if path.is_file()) < 1_500_000
+    assert not list(RUNS.rglob("checkpoints"))
+    for log in logs:
+        steps = [json.loads(line)["step"] for line in log.read_text().splitlines()]
+        config, summary = (
+            json.loads((log.parent / f"{name}.json").read_text()) for name in ("config", "summary")
+        )
+        assert steps == list(range(steps[0], steps[-1] + 1, steps[0])), "a line for each iteration"
+        assert steps[-1] == summary["steps"] == config["config"]["total_steps"]
+        assert not summary["dirty"]
+    for path in RUNS.rglob("*.json*"):
+        if path.suffix != ".gz":
+            assert not re.search(r"/(home|root|tmp|work|Users)/", path.read_text()), path
 
 
 def test_prospector_shows_who_beats_cashing_out(show: Show) -> None:
@@ -219,6 +263,8 @@ def test_replay_measures_and_shows_where_agents_walk(show: Show) -> None:
     found = dict(re.findall(r"^(random|DQN|with trackers) +(\d+) cells;", text, re.MULTILINE))
     assert len(found) == 3
     assert int(found["with trackers"]) > int(found["DQN"]) > 100
+    assert "Plain DQN ends below random play" in said_in(notebook)
+    assert int(found["DQN"]) < int(found["random"]) < int(found["with trackers"])
     assert pictures(notebook) == 3
 
 

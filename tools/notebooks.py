@@ -1,13 +1,13 @@
 """Run the notebooks from top to bottom and write their outputs: ``python -m tools.notebooks``.
 
-As a reader of a fresh clone would: there are no runs yet. Names such as ``02`` choose some.
+As a reader of a fresh clone would: no runs but those of the repository. Names such as ``02``
+choose some.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,12 @@ ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
 
 
-def execute(path: Path, runs: Path) -> Any:
+def execute(path: Path) -> Any:
     """Run a notebook in its folder.
 
     Parameters
     ----------
     path : Path
-    runs : Path
-        Folder of the runs that it finds.
 
     Returns
     -------
@@ -35,7 +33,7 @@ def execute(path: Path, runs: Path) -> Any:
     """
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     folders = f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
-    environment = {**os.environ, "FASTENV_RUNS": str(runs), "PYTHONPATH": folders}
+    environment = {**os.environ, "FASTENV_RUNS": "", "PYTHONPATH": folders}
     client = NotebookClient(
         notebook,
         timeout=1800,
@@ -57,9 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parse.parse_args(argv)
     for path in sorted(FOLDER.glob("*.ipynb")):
         if not args.names or path.name.startswith(tuple(args.names)):
-            with tempfile.TemporaryDirectory() as runs:
-                made = execute(path, Path(runs))
-                nbformat.write(made, path)  # type: ignore[no-untyped-call]
+            nbformat.write(execute(path), path)  # type: ignore[no-untyped-call]
             print(path.relative_to(ROOT))
     return 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,10 +25,14 @@ from training.logs.run_data import (
     smooth,
 )
 from training.logs.sections import MAIN, SHARES, main_panels
+from training.logs.seed_groups import SeedGroup
 
 # Told apart by people with any kind of colour vision (Okabe and Ito); black is for bots.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F7F7F", "#B8A000")
+DASHES = ("-", "--", ":", "-.", (0, (5, 1, 1, 1, 1, 1)))  # and without colours
+MARKERS = ("o", "s", "^", "D", "v")
 CURVES = {"episode/return_mean": "training return", "rounds/hit_rate": "bids made"}
+Style = dict[str, Any]  # of a line: color, linestyle and marker
 POINTS = 800  # of a line, at most
 # The environment green, the rest of collecting blue, the update from yellow to red.
 PHASE_COLOURS = {
@@ -96,12 +100,13 @@ def _grid(
         return None
     columns_left = len({column for column, _ in drawn})
     across = min(across, columns_left)
+    styles = _styles([run.name for run in runs])
 
     def draw(axes: Sequence[Axes]) -> None:
         for axis, (column, x) in zip(axes, drawn, strict=True):
             factor, label = _unit(x, runs)
-            for run, colour in zip(runs, colours(len(runs)), strict=True):
-                _curve(axis, run.column(x) * factor, run.column(column), colour)
+            for run in runs:
+                _curve(axis, run.column(x) * factor, run.column(column), styles[run.name])
             axis.set_title(titles[column], loc="left")
             axis.yaxis.set_major_formatter(_short)
             values = np.concatenate([run.column(column) for run in runs])
@@ -115,19 +120,19 @@ def _grid(
         for run in runs
         if any(np.isfinite(run.column(column)).any() for column, _ in drawn)
     ]
-    return _figure(len(drawn), across, 2.4, draw, legend=_legend(runs, with_any))
+    return _figure(len(drawn), across, 2.4, draw, legend=_legend(styles, with_any))
 
 
-def _curve(axis: Axes, at: np.ndarray, values: np.ndarray, colour: str) -> None:
+def _curve(axis: Axes, at: np.ndarray, values: np.ndarray, style: Style) -> None:
     known = np.isfinite(at) & np.isfinite(values)
     if not known.any():
         return
     at, raw, smoothed = at[known], values[known], smooth(values[known])
     thinned = slice(None, None, -(-len(at) // POINTS))
     if len(at) > 1:
-        axis.plot(at[thinned], raw[thinned], color=colour, alpha=0.25, linewidth=0.8)
-    marker = "o" if len(at) == 1 else None
-    axis.plot(at[thinned], smoothed[thinned], color=colour, linewidth=1.6, marker=marker)
+        axis.plot(at[thinned], raw[thinned], color=style["color"], alpha=0.25, linewidth=0.8)
+    marker = style["marker"] if len(at) == 1 else None
+    axis.plot(at[thinned], smoothed[thinned], **style | {"marker": marker}, linewidth=1.6)
 
 
 def _unit(x: str, runs: Sequence[RunData]) -> tuple[float, str]:
@@ -151,6 +156,83 @@ def _x_axis(axis: Axes, x: str, label: str) -> None:
 
 def _short(value: float, _position: float | None = None) -> str:
     return f"{value:.4g}"
+
+
+# -- over seeds ------------------------------------------------------------------------------------
+
+
+def seed_curves(groups: Sequence[SeedGroup], curves: Mapping[str, str] = CURVES) -> Figure | None:
+    """Draw the mean of the seeds of each group over decisions, in a band.
+
+    The band reaches one standard deviation of the seeds to either side. Thin lines are the seeds.
+    Columns of the metrics are smoothed, and evaluations during the training have markers. Where
+    seeds have other steps, they are interpolated between those that all of them have reached.
+
+    Parameters
+    ----------
+    groups : sequence of SeedGroup
+        As :func:`training.logs.seed_groups.find_groups` returns them.
+    curves : mapping
+        Column of the metrics, such as ``episode/return_mean``, or measure of the evaluations
+        during the training, such as ``return``, to the title of its panel.
+
+    Returns
+    -------
+    Figure or None
+        None if no run has anything of it.
+    """
+    styles = _styles([group.name for group in groups])
+    panels = {
+        name: {
+            group.name: seeds
+            for group in groups
+            if (seeds := [line for run in group.runs if (line := _line_of(run, name)).size])
+        }
+        for name in curves
+    }
+    panels = {name: lines for name, lines in panels.items() if lines}
+    if not panels:
+        return None
+    measured = {column for group in groups for run in group.runs for column in run.metrics}
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for axis, (name, of_group) in zip(axes, panels.items(), strict=True):
+            for group, seeds in of_group.items():
+                style = styles[group] | ({"marker": None} if name in measured else {})
+                _spread(axis, seeds, style)
+            axis.set_title(curves[name], loc="left")
+            axis.yaxis.set_major_formatter(_short)
+            _x_axis(axis, "step", "decisions")
+
+    drawn = {group for of_group in panels.values() for group in of_group}
+    return _figure(len(panels), min(2, len(panels)), 2.8, draw, legend=_legend(styles, drawn))
+
+
+def _line_of(run: RunData, name: str) -> np.ndarray:
+    """Return steps and values, shape (2, n), of a column or of an evaluated measure."""
+    if name in run.metrics:
+        line = np.array([run.column("step"), smooth(run.column(name))])
+    else:
+        points = sorted(row[:2] for measure, row in _measured(run) if measure == name)
+        line = np.array(points, np.float64).reshape(-1, 2).T
+    return line[:, np.isfinite(line).all(0)]
+
+
+def _spread(axis: Axes, seeds: Sequence[np.ndarray], style: Style) -> None:
+    """Draw lines of seeds, shape (2, n) each, thin, their mean, and a band around it."""
+    first, last = max(at[0] for at, _ in seeds), min(at[-1] for at, _ in seeds)
+    steps = np.unique(np.concatenate([at for at, _ in seeds]))
+    steps = steps[(first <= steps) & (steps <= last)]
+    steps = steps[:: max(1, -(-len(steps) // POINTS))]
+    values = np.array([np.interp(steps, *line) for line in seeds])
+    mean = values.mean(0)
+    if len(seeds) > 1:
+        for at, value in seeds:
+            axis.plot(at, value, **style | {"marker": None}, alpha=0.5, linewidth=0.7)
+        wide = values.std(0, ddof=1)
+        shade = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
+        axis.fill_between(steps, mean - wide, mean + wide, **shade)
+    axis.plot(steps, mean, **style, markersize=4, linewidth=1.8)
 
 
 # -- where the time goes ---------------------------------------------------------------------------
@@ -290,31 +372,36 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
     """Draw the evaluations that were made during the trainings over decisions."""
     points: dict[str, dict[str, list[tuple[float, ...]]]] = {}
     for run in runs:
-        for evaluation in run.evaluations:
-            if not isinstance(evaluation.get("step"), int | float):
-                continue
-            for measure, value in mapping(evaluation, "results").items():
-                interval = value if is_interval(value) else (value,) * 3
-                if is_interval(interval):
-                    rows = points.setdefault(measure, {}).setdefault(run.name, [])
-                    rows.append((evaluation["step"], *interval))
+        for measure, row in _measured(run):
+            points.setdefault(measure, {}).setdefault(run.name, []).append(row)
     if not points:
         return None
-    colour = dict(zip((run.name for run in runs), colours(len(runs)), strict=True))
+    styles = _styles([run.name for run in runs])
 
     def draw(axes: Sequence[Axes]) -> None:
         for axis, (measure, found) in zip(axes, points.items(), strict=True):
             for name, rows in found.items():
                 at, value, low, high = np.array(sorted(rows)).T
-                axis.plot(at, value, "o-", color=colour[name], markersize=3, linewidth=1.4)
-                axis.fill_between(at, low, high, color=colour[name], alpha=0.15, linewidth=0)
+                axis.plot(at, value, **styles[name], markersize=3, linewidth=1.4)
+                shade = {"color": styles[name]["color"], "alpha": 0.15, "linewidth": 0}
+                axis.fill_between(at, low, high, **shade)
             kind, comma, against = measure.partition(",")
             axis.set_title(_SPOKEN.get(kind, kind) + comma + against, loc="left")
             _x_axis(axis, "step", "decisions")
 
-    legend = _legend(runs, {name for found in points.values() for name in found})
+    legend = _legend(styles, {name for found in points.values() for name in found})
     across = 2 if len(points) % 2 == 0 else min(3, len(points))
     return _figure(len(points), across, 2.0, draw, legend=legend)
+
+
+def _measured(run: RunData) -> Iterator[tuple[str, tuple[float, ...]]]:
+    """Yield measure and step, value, low and high of the evaluations during a training."""
+    for evaluation in run.evaluations:
+        if isinstance(evaluation.get("step"), int | float):
+            for measure, value in mapping(evaluation, "results").items():
+                interval = value if is_interval(value) else (value,) * 3
+                if is_interval(interval):
+                    yield measure, (evaluation["step"], *interval)
 
 
 # -- figures ---------------------------------------------------------------------------------------
@@ -325,10 +412,21 @@ def colours(count: int) -> list[str]:
     return [COLOURS[k % len(COLOURS)] for k in range(count)]
 
 
-def _legend(runs: Sequence[RunData], drawn: Collection[str]) -> dict[str, str]:
-    """Return name and colour of the runs that are drawn, none if there is only one run."""
-    pairs = zip(runs, colours(len(runs)), strict=True)
-    return {run.name: colour for run, colour in pairs if run.name in drawn and len(runs) > 1}
+def _styles(names: Sequence[str]) -> dict[str, Style]:
+    """Return how the line of each name is drawn: by colour, and by dashes and marker in grey."""
+    return {
+        name: {
+            "color": colour,
+            "linestyle": DASHES[k % len(DASHES)],
+            "marker": MARKERS[k % len(MARKERS)],
+        }
+        for k, (name, colour) in enumerate(zip(names, colours(len(names)), strict=True))
+    }
+
+
+def _legend(styles: Mapping[str, Style], drawn: Collection[str]) -> dict[str, Style]:
+    """Return the lines that are drawn, by name; none if there is only one."""
+    return {name: style for name, style in styles.items() if name in drawn and len(styles) > 1}
 
 
 def _figure(
@@ -336,7 +434,7 @@ def _figure(
     across: int,
     height: float,
     draw: Callable[[Sequence[Axes]], None],
-    legend: Mapping[str, str] | None = None,
+    legend: Mapping[str, Style] | None = None,
 ) -> Figure:
     """Return a figure of ``count`` panels, drawn in the common style."""
     down = -(-count // across)
@@ -350,8 +448,7 @@ def _figure(
             axis.remove()
         draw(axes[:count])
         if legend:
-            handles = [Line2D([], [], color=colour) for colour in legend.values()]
-            figure.legend(
-                handles, legend, loc="outside upper left", ncols=across_legend, frameon=False
-            )
+            handles = [Line2D([], [], **style, markersize=4) for style in legend.values()]
+            place = {"loc": "outside upper left", "ncols": across_legend}
+            figure.legend(handles, legend, **place, frameon=False, handlelength=3)
     return figure

@@ -1,12 +1,14 @@
 import json
 import shutil
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from training.logs import plots
-from training.logs.run_data import read_runs
+from training.logs.run_data import RunData, read_runs
+from training.logs.seed_groups import SeedGroup
 
 PICTURES = (
     plots.learning_curves,
@@ -99,3 +101,53 @@ def test_evaluation_points_say_wins_and_bids_made(native):
     assert [axis.get_title(loc="left") for axis in axes] == [
         f"{said}, 3 x rule_hard" for said in ("wins", "margin", "bids made")
     ]
+
+
+def seed(steps, values, **evaluated):
+    """Return a run with a column ``x``, and with a measure that was evaluated at its steps."""
+    metrics = {"step": np.array(steps, float), "x": np.array(values, float)}
+    points = [
+        {"step": step, "results": {name: value}}
+        for name, of_name in evaluated.items()
+        for step, value in zip(steps, of_name, strict=True)
+    ]
+    return RunData("seed", Path("seed"), metrics=metrics, evaluations=points)
+
+
+def test_curves_over_seeds_are_a_mean_in_a_band():
+    """Between the steps that all seeds have reached, where they differ."""
+    one = seed([100, 200, 300], [0, 0, 0], won=[1, 2, 3])
+    two = seed([100, 250, 400], [6, 6, 6], won=[3, 6, 9])
+    groups = [SeedGroup("both", (one, two)), SeedGroup("alone", (one,))]
+    figure = plots.seed_curves(groups, {"x": "X", "won": "won", "missing": "-"})
+    column, measure = figure.axes
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["X", "won"]
+    for axis in figure.axes:
+        *thin, mean, alone = axis.lines
+        assert [len(line.get_xdata()) for line in thin] == [3, 3]
+        assert all(line.get_linewidth() < mean.get_linewidth() for line in thin)
+        np.testing.assert_array_equal(mean.get_xdata(), [100, 200, 250, 300])
+        assert len(alone.get_xdata()) == 3
+        (band,) = axis.collections  # one seed has none
+        assert np.ptp(band.get_paths()[0].vertices[:, 0]) == 200
+    np.testing.assert_array_equal(column.lines[2].get_ydata(), [3.0] * 4)
+    np.testing.assert_allclose(measure.lines[2].get_ydata(), [2, 3.5, 4.25, 5])
+    heights = column.collections[0].get_paths()[0].vertices[:, 1]
+    assert [heights.min(), heights.max()] == pytest.approx([3 - 18**0.5, 3 + 18**0.5])
+    assert plots.seed_curves(groups, {"missing": "-"}) is None
+
+
+def test_lines_are_told_apart_without_colours(native, tmp_path):
+    for name in ("a", "b", "c"):
+        shutil.copytree(native, tmp_path / "runs" / name)
+    runs = read_runs(sorted((tmp_path / "runs").iterdir()))
+    groups = [SeedGroup(run.name, (run,)) for run in runs]
+    for figure in (
+        plots.learning_curves(runs, over_time=False),
+        plots.seed_curves(groups, {"episode/return_mean": "return"}),
+        plots.evaluation_points(runs),
+    ):
+        thick = [line for line in figure.axes[0].lines if line.get_linewidth() > 1]
+        named = figure.legends[0].get_lines()
+        for lines in (thick, named):
+            assert len({line.get_linestyle() for line in lines}) == len(runs)
