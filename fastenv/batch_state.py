@@ -241,7 +241,7 @@ class BatchState:
         """
         trusted = checks.as_bool("trusted", trusted)
         lanes = self.lanes(idx)
-        rows = checks.as_rows(rows, self.spec.state_dtype)
+        rows = checks.as_rows(rows, self.spec)
         if rows.shape != lanes.shape:
             raise StateError(f"{rows.size} rows for {lanes.size} lanes")
         if not trusted:

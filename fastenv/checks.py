@@ -311,10 +311,11 @@ def _short(dtype: np.dtype[Any]) -> str:
     return f"a record of {len(dtype.names)} fields in {dtype.itemsize} bytes"
 
 
-def as_rows(rows: object, dtype: np.dtype[Any]) -> Array:
+def as_rows(rows: object, spec: GameSpec) -> Array:
     """Return state rows as compiled code reads them, one axis, or raise :class:`StateError`."""
-    given = np.atleast_1d(as_array("rows", rows, StateError))
-    check_dtype("rows", given.dtype, dtype, StateError)
+    given, dtype = np.atleast_1d(as_array("rows", rows, StateError)), spec.state_dtype
+    if spec.former_dtype is None or given.dtype != spec.former_dtype:
+        check_dtype("rows", given.dtype, dtype, StateError)
     if given.ndim != 1:
         raise StateError(f"rows must have one axis, got shape {given.shape}")
     # viewed first: an equal dtype may not say that it is aligned

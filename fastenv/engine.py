@@ -483,7 +483,7 @@ class BatchEngine(BatchState):
         trusted: bool = False,
         seat: int | Array | None = None,
     ) -> tuple[Array, Array]:
-        rows = checks.as_rows(rows, self.spec.state_dtype)
+        rows = checks.as_rows(rows, self.spec)
         if not checks.as_bool("trusted", trusted):
             self.game.validate(rows)
         shapes = [(len(rows), *array.shape[1:]) for array in (self.obs, self.mask)]

@@ -214,7 +214,7 @@ class Worlds:
     def _running(self, rows: object, trusted: bool) -> Array:
         """Return rows of running games, or raise :class:`StateError`."""
         trusted = checks.as_bool("trusted", trusted)
-        found = checks.as_rows(rows, self._game.spec.state_dtype)
+        found = checks.as_rows(rows, self._game.spec)
         over = found["done"] != 0
         if over.any():
             raise StateError(f"rows: the game of row {int(over.argmax())} is over")

@@ -59,6 +59,9 @@ class GameSpec:
           frames since the agent's last decision, and those of the episode,
         * ``needs_action`` (uint8, one an agent) and ``bot_rng`` (uint64, 4), in games of several
           agents: who must act, and the generator of those that are played by bots.
+    former_dtype : dtype, optional
+        ``state_dtype`` of versions before, of the same bytes, where some of them have another name
+        now: such rows are loaded, and trainings go on.
     tail : tuple of str
         Last fields of the row, of uint8, whose length depends on the configuration: the compiled
         struct ends before them, and finds them by offsets that the game writes into ``shared``.
@@ -125,6 +128,7 @@ class GameSpec:
 
     num_actions: int
     state_dtype: np.dtype[Any]
+    former_dtype: np.dtype[Any] | None = None
     tail: tuple[str, ...] = ()
     num_agents: int = 1
     order: Order = "mixed"

@@ -42,7 +42,14 @@ from fastenv.drmario.layout import (
 )
 from fastenv.drmario.placement import new_game
 from fastenv.drmario.reference import DrMario
-from fastenv.drmario.state import BOT_DTYPE, KNOBS_DTYPE, derived_dtype, shared_record, state_dtype
+from fastenv.drmario.state import (
+    BOT_DTYPE,
+    FORMER_PLAYER_DTYPE,
+    KNOBS_DTYPE,
+    derived_dtype,
+    shared_record,
+    state_dtype,
+)
 from fastenv.drmario.steering import FrameSteering, PlacementSteering
 from fastenv.drmario.validate import validate_rows
 from fastenv.errors import ConfigError, show, with_nearest
@@ -94,6 +101,7 @@ class DrMarioGame(ConfiguredGame):
             opponent="random" if agents == 2 else None,
             order="mixed" if config.placement else "together",
             state_dtype=state_dtype(agents, config.stack),
+            former_dtype=state_dtype(agents, config.stack, FORMER_PLAYER_DTYPE),
             tail=("stack",) if config.stack > 1 else (),
             terms_dtype=TERMS_DTYPE,
             info_dtype=info_dtype(agents),

@@ -129,6 +129,7 @@ PLAYER: Fields = [
 HEAD_DTYPE = np.dtype(HEAD, align=True)
 VIEW_DTYPE = np.dtype(VIEW, align=True)
 PLAYER_DTYPE = np.dtype(PLAYER, align=True)
+FORMER_PLAYER_DTYPE = np.dtype([*PLAYER[:-1], ("unused_end", "u1", (4,))], align=True)
 
 # -- rows ------------------------------------------------------------------------------------------
 
@@ -152,7 +153,7 @@ TWO: Fields = [
 STACKED = t.STACK - 1
 
 
-def state_dtype(agents: int, stack: int) -> np.dtype[Any]:
+def state_dtype(agents: int, stack: int, player: np.dtype[Any] = PLAYER_DTYPE) -> np.dtype[Any]:
     """Return the dtype of a row.
 
     Parameters
@@ -160,9 +161,15 @@ def state_dtype(agents: int, stack: int) -> np.dtype[Any]:
     agents : {1, 2}
     stack : {1, 4}
         Frames that an observation shows.
+    player : dtype
+        Of a player; ``FORMER_PLAYER_DTYPE`` before decisions were counted.
     """
     tail = [("stack", "u1", (agents, STACKED, VIEW_DTYPE.itemsize))] if stack > 1 else []
-    return np.dtype([*(ONE if agents == 1 else TWO), *tail], align=True)
+    fields = [
+        ("players", player, (agents,)) if field[0] == "players" else field
+        for field in (ONE if agents == 1 else TWO)
+    ]
+    return np.dtype([*fields, *tail], align=True)
 
 
 # -- beside the row --------------------------------------------------------------------------------

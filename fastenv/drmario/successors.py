@@ -44,7 +44,7 @@ def of_rows(game: Any, rows: object, agent: int, backend: str | Backend, trusted
     if isinstance(agent, bool) or not isinstance(agent, int) or not 0 <= agent < agents:
         allowed = "0" if agents == 1 else "0 or 1"
         raise ConfigError(f"agent={show(agent)}: must be {allowed}")
-    found = checks.as_rows(rows, spec.state_dtype)
+    found = checks.as_rows(rows, spec)
     if not checks.as_bool("trusted", trusted):
         checks.check_states(game, found)
     which = resolve(backend, kernel_module=spec.kernel_module, core_module=spec.core_module)

@@ -253,3 +253,16 @@ def test_a_game_can_be_drawn(agents):
     engine = engine_of(agents=agents)
     row = engine.get_states()[0]
     assert "viruses" in engine.game.render(row, "ansi")
+
+
+@pytest.mark.parametrize("options", [{}, {"agents": 2, "placement": True}])
+def test_rows_of_before_decisions_were_counted_are_loaded(options):
+    """They have the same bytes, four of which had another name."""
+    engine, other = (engine_of(seed=seed, **options) for seed in (1, 2))
+    former = engine.spec.former_dtype
+    assert former != engine.spec.state_dtype
+    assert "unused_end" in former["players"].base.names
+    other.set_states(engine.get_states().view(former))
+    assert other.get_states().tobytes() == engine.get_states().tobytes()
+    with pytest.raises(StateError, match="rows"):
+        other.set_states(np.zeros(2, [("players", former["players"])]))

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import torch
 
+import fastenv
 from tests.slow import every
 from tests.training import manifests
 from training.run import checkpoint
@@ -346,3 +347,15 @@ for steps in range(1, 1_000_000):
         path = checkpoint.newest(tmp_path)
         found = checkpoint.load(path, IDENTITY)
         assert found.model["weight"][0] == found.steps
+
+
+@pytest.mark.parametrize(
+    ("env", "layout"),
+    [
+        ("DrMarioPlacement-v0", "28a8b277a3c4e800"),
+        ("DrMarioVersus-v0", "db7a7736a0140266"),
+    ],
+)
+def test_trainings_of_before_rows_had_a_new_name_go_on(env, layout):
+    spec = fastenv.make_game(env).spec
+    assert checkpoint.identity_of_rows(spec, 4) == {"state layout": layout, "lanes": 4}

@@ -28,6 +28,7 @@ from torch import Tensor
 
 from fastenv.errors import ConfigError, FastEnvError, FileError, show, show_reason
 from fastenv.files import check_zip, read_npz, read_regular, show_path
+from fastenv.spec import GameSpec
 from training.run import files
 from training.run.engine import Engine
 from training.run.options import canonical_json
@@ -463,9 +464,13 @@ def identity_of(env: str, engine: Engine) -> dict[str, Any]:
     return {**same, "observation": arrays}
 
 
-def identity_of_rows(state_dtype: np.dtype, lanes: int) -> dict[str, Any]:
-    """Return what else it must share with an engine to go on in its lanes."""
-    layout = json.dumps([list(map(str, (state_dtype.fields or {}).items())), state_dtype.itemsize])
+def identity_of_rows(spec: GameSpec, lanes: int) -> dict[str, Any]:
+    """Return what else it must share with an engine to go on in its lanes.
+
+    A layout is known by its first names: bytes that have another one now are the same.
+    """
+    dtype = spec.state_dtype if spec.former_dtype is None else spec.former_dtype
+    layout = json.dumps([list(map(str, (dtype.fields or {}).items())), dtype.itemsize])
     return {"state layout": hashlib.sha256(layout.encode()).hexdigest()[:16], "lanes": lanes}
 
 

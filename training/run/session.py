@@ -214,8 +214,8 @@ class Session:
         identity: dict[str, Any],
     ) -> None:
         self.run, self.learner, self.callbacks = run, learner, callbacks
-        rows = learner.engines[0].spec.state_dtype
-        self._identity = {**identity, **checkpoint.identity_of_rows(rows, run.config.num_envs)}
+        spec = learner.engines[0].spec
+        self._identity = {**identity, **checkpoint.identity_of_rows(spec, run.config.num_envs)}
         self.steps = 0
         self.progress: dict[str, Any] = {"iteration": 0, "wall_s": 0.0}
         self._began_at = 0
