@@ -20,7 +20,7 @@ import json
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,23 +73,22 @@ def decode(part: Sequence[int], kind: str) -> int:
 
 def operated(op: str | None, reference: int, value: int) -> int:
     """Return what an operation makes of a value."""
-    return int(
-        {
-            None: lambda: value,
-            "nonzero": lambda: value != 0,
-            "zero": lambda: value == 0,
-            "positive": lambda: value > 0,
-            "negative": lambda: value < 0,
-            "sign": lambda: (value > 0) - (value < 0),
-            "equal": lambda: value == reference,
-            "negative-equal": lambda: value == -reference,
-            "not-equal": lambda: value != reference,
-            "less-than": lambda: value < reference,
-            "greater-than": lambda: value > reference,
-            "less-or-equal": lambda: value <= reference,
-            "greater-or-equal": lambda: value >= reference,
-        }[op]()
-    )
+    operations: dict[str | None, Callable[[], int]] = {
+        None: lambda: value,
+        "nonzero": lambda: value != 0,
+        "zero": lambda: value == 0,
+        "positive": lambda: value > 0,
+        "negative": lambda: value < 0,
+        "sign": lambda: (value > 0) - (value < 0),
+        "equal": lambda: value == reference,
+        "negative-equal": lambda: value == -reference,
+        "not-equal": lambda: value != reference,
+        "less-than": lambda: value < reference,
+        "greater-than": lambda: value > reference,
+        "less-or-equal": lambda: value <= reference,
+        "greater-or-equal": lambda: value >= reference,
+    }
+    return int(operations[op]())
 
 
 class Integration:
@@ -103,8 +102,7 @@ class Integration:
         entry = self.info[name]
         begin, width = entry["address"], int(entry["type"][-1])
         number = decode([memory(begin + k) for k in range(width)], entry["type"])
-        mask = entry.get("mask", -1)
-        return number & mask
+        return number & int(entry.get("mask", -1))
 
     def measured(self, name: str, spec: Json, default: str, before: Any, now: Any) -> int:
         """Return a variable as a scenario measures it."""
