@@ -174,7 +174,7 @@ def _block(
             over = np.concatenate([over, np.flatnonzero(running)])
         if over.size:
             running[over] = False
-            tell_progress(begun + n - np.count_nonzero(running), total, "episodes")
+            tell_progress(begun + n - int(np.count_nonzero(running)), total, "episodes")
             for name in kinds:
                 final[name][over] = _own(engine.info[name])[over]
             if meeting:

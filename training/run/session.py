@@ -232,7 +232,8 @@ class Session:
         if not self.done:
             for file in (run.metrics, run.windows, run.events, run.evaluations):
                 drop_after(file, self.steps)
-            best = {line.get("step") for line in read_lines(run.evaluations) if line.get("best")}
+            lines = read_lines(run.evaluations)
+            best = {line["step"] for line in lines if line.get("best") and "step" in line}
             checkpoint.keep_only(run.checkpoints / checkpoint.BEST, best)
             if saved is not None:
                 kept = run.config.checkpoints
