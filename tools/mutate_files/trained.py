@@ -208,7 +208,7 @@ def read_told(folder: Path) -> None:
     listed = runs.listed(places)
     messages.dump({"kind": "runs", "runs": listed})
     assert {entry["name"] for entry in listed} >= {"own"}
-    messages.dump(forms.describe(TINY["env"], places))
+    messages.dump(forms.describe(str(TINY["env"]), places))
     paths = {name: places.find(name) for name in ("own", "other")}
     report.page(paths)
     messages.dump(runs.CurveReader(paths).read_all())

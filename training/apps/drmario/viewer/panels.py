@@ -65,8 +65,9 @@ def _is_test(gate: Mapping[str, Any]) -> bool:
     """Tell whether an event says how a test of the curriculum ended."""
     counts = all(type(gate.get(name)) is int for name in ("successes", "failures"))
     interval = gate.get("interval")
-    known = isinstance(interval, list) and interval != []
-    return counts and "stage" in gate and known and all(type(x) in (int, float) for x in interval)
+    if not isinstance(interval, list) or not interval or "stage" not in gate:
+        return False
+    return counts and all(type(x) in (int, float) for x in interval)
 
 
 def number(value: float | None, digits: int = 2) -> str:
