@@ -125,7 +125,7 @@ def test_the_committed_walks_of_replay_are_what_is_said_of_them() -> None:
     """Other processors learn otherwise, so this is of the committed ones alone."""
     notebook = read(ROOT / "notebooks" / "06_replay.ipynb")
     cells = dict(re.findall(r"^(random|DQN) +(\d+) cells;", text_of(notebook), re.MULTILINE))
-    assert "it ends below random play" in notebook.cells[-1].source
+    assert "DQN ends below random play" in notebook.cells[-1].source
     assert int(cells["DQN"]) < int(cells["random"])
 
 
