@@ -449,6 +449,12 @@ def _figure(
         draw(axes[:count])
         if legend:
             handles = [Line2D([], [], **style, markersize=4) for style in legend.values()]
-            place = {"loc": "outside upper left", "ncols": across_legend}
-            figure.legend(handles, legend, **place, frameon=False, handlelength=3)
+            figure.legend(
+                handles,
+                list(legend),
+                loc="outside upper left",
+                ncols=across_legend,
+                frameon=False,
+                handlelength=3,
+            )
     return figure
