@@ -378,8 +378,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-if __name__ == "__main__":
+def start() -> int:
+    """Run the command line of this process; a dot a second tells that a long command works."""
     command = next(iter(sys.argv[1:]), "")
     with nullcontext() if command == "play" else print_dots(command):
-        status = main()
-    raise SystemExit(status)
+        return main()
+
+
+if __name__ == "__main__":
+    raise SystemExit(start())
