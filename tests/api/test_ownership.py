@@ -14,7 +14,8 @@ OPTIONS = {"SkullKingFlat-v0": {"schedule": (1, 2)}}
 
 class Single(copies.Single):
     def look(self):
-        return self.view.get_state(), self.view.action_masks(), self.view.render()
+        shown = self.view.render() if self.view.render_mode else None  # without one it warns
+        return self.view.get_state(), self.view.action_masks(), shown
 
 
 class Vector(copies.Vector):
