@@ -315,7 +315,22 @@ def _reader(records: Array) -> tuple[Callable[[Any], tuple[Any, ...]], list[str]
     return struct.Struct(code).unpack_from, kept
 
 
-class FastEnv(gymnasium.Env[Any, int]):
+class WithSpec:
+    """What both views hold of Gymnasium's registry."""
+
+    _spec: EnvSpec | None = None
+
+    @property
+    def spec(self) -> EnvSpec | None:
+        """Gymnasium's spec, as its ``make`` or ``make_vec`` wrote it; ``to_json`` can be called."""
+        return self._spec
+
+    @spec.setter
+    def spec(self, spec: EnvSpec | None) -> None:
+        self._spec = plain_spec(spec)
+
+
+class FastEnv(WithSpec, gymnasium.Env[Any, int]):
     """A single game.
 
     Parameters
@@ -358,7 +373,6 @@ class FastEnv(gymnasium.Env[Any, int]):
     """
 
     backend: str
-    _spec: EnvSpec | None = None
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
 
@@ -388,15 +402,6 @@ class FastEnv(gymnasium.Env[Any, int]):
         self.action_space: spaces.Space[Any] = action_space(configured)
         self._running = self._seeded = False
         self._adopt(engine)
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """Gymnasium's spec, which ``gymnasium.make`` writes; its ``to_json`` can be called."""
-        return self._spec
-
-    @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
-        self._spec = plain_spec(spec)
 
     @property
     def game(self) -> Game:

@@ -9,13 +9,13 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
-from gymnasium.envs.registration import EnvSpec
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from fastenv import checks
 from fastenv.backend import Backend
 from fastenv.env import (
+    WithSpec,
     action_space,
     as_seated,
     check_drawable,
@@ -24,7 +24,6 @@ from fastenv.env import (
     engine_for,
     observation_space,
     opponent_of,
-    plain_spec,
     shown_obs,
 )
 from fastenv.errors import ConfigError, ResetNeededError, UnknownOptionError, show, with_nearest
@@ -89,7 +88,7 @@ def sample_legal(
     return actions
 
 
-class FastVectorEnv(VectorEnv[Any, Array, Array]):
+class FastVectorEnv(WithSpec, VectorEnv[Any, Array, Array]):
     """``num_envs`` games behind Gymnasium's vector interface.
 
     Parameters
@@ -142,7 +141,6 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
     """
 
     metadata: dict[str, Any] = {"render_modes": ["ansi", "rgb_array"], "render_fps": 2}  # noqa: RUF012
-    _spec: EnvSpec | None = None
 
     @checks.refuse_too_many
     def __init__(
@@ -202,15 +200,6 @@ class FastVectorEnv(VectorEnv[Any, Array, Array]):
         )
         self.action_space: spaces.Space[Any] = batch_space(self.single_action_space, self.num_envs)
         self._lane_seeds: Sequence[int | None] = [None] * self.num_envs
-
-    @property
-    def spec(self) -> EnvSpec | None:
-        """Gymnasium's spec, which ``gymnasium.make_vec`` writes; its ``to_json`` can be called."""
-        return self._spec
-
-    @spec.setter
-    def spec(self, spec: EnvSpec | None) -> None:
-        self._spec = plain_spec(spec)
 
     @property
     def np_random_seed(self) -> tuple[int | None, ...]:  # type: ignore[override]

@@ -64,6 +64,8 @@ def _watch(args: argparse.Namespace) -> None:
         possible = value is None or (0 if name == "delay" else 0.01) <= value < math.inf
         require(possible, f"--{name}", value, "a finite number above 0")
 
+    allowed = "left out with --env: a scripted player does not sample"
+    require(not args.sample or args.env is None, "--sample", True, allowed)
     if args.think:
         require(args.out is None, "--think", True, "left out with --out: a film shows no thoughts")
 

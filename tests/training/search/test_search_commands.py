@@ -276,6 +276,7 @@ def test_watch_shows_what_a_bot_has_found(table, capsys):
         (["heuristic", "--env", FLAT, "--think"], "left out: none of them searches"),
         (["greedy", "--env", PILLS, "--think"], "or is one of lookahead2, lookahead3, rollouts"),
         ([SEARCH, "--think", "--out", "x.gif"], "--think must be left out with --out"),
+        (["heuristic", "--env", FLAT, "--sample"], "--sample must be left out with --env"),
         (["search:heuristic"], "must be search:RUN, or with --env search:BOT"),
         (["search:nobody", "--env", FLAT], "bot 'nobody'"),
     ],
