@@ -1,0 +1,1 @@
+"""Changes of behaviour that the tests must notice: ``python -m tools.mutants``."""
