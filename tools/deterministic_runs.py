@@ -1,9 +1,12 @@
-"""Whether a change leaves what is learnt as it was: ``python -m tools.deterministic_runs``.
+"""Whether a change leaves results as they were: ``python -m tools.deterministic_runs``.
 
 Short deterministic trainings, of every trainer but RLlib's and of every game, whose last
-``model.pt`` is compared by its SHA-256. ``--out FILE`` writes what was found, ``--against FILE``
-compares with what another version of the code has written on the same machine; exit 1 if a run
-differs. ``--checkout DIR`` runs the code of another folder.
+``model.pt`` is compared by its SHA-256; an evaluation of each; and tables in which agents, bots and
+searchers meet. Of records all is compared but what is different each time: times, machines, paths.
+``--out FILE`` writes what was found, ``--against FILE`` compares with what another version of the
+code has written on the same machine; exit 1 if anything differs. ``--checkout DIR`` runs the code
+of another folder. RLlib pins another Gymnasium: its part is ``--only rllib``, with the Python of
+its environment.
 """
 
 from __future__ import annotations
@@ -15,7 +18,9 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from training.run import machine
 
@@ -62,6 +67,14 @@ RUNS = {
         " --set=dqn.capacity=4096 --set=dqn.learning_starts=512 --set=dqn.prioritized=true"
         " --set=dqn.noisy=true --total-steps=4000"
     ),
+    "expert, Skull King by search": (
+        f"{CONFIG}/skullking.yaml {SMALL} --set=expert.search=worlds=4,rollouts=policy"
+        " --total-steps=1500"
+    ),
+    "expert, Prospector by a bot": (
+        f"--env=Prospector-v0 --trainer=expert {SMALL} --set=expert.teacher=short_haul"
+        " --total-steps=1500"
+    ),
     "dqn, Lantern Walk with a memory": (
         f"--env=LanternWalk-v0 --trainer=dqn --num-envs=4 {PIXELS} --set=dqn.net_arch=[32]"
         " --set=dqn.capacity=2048 --set=dqn.learning_starts=256 --set=dqn.recurrent=gru"
@@ -69,10 +82,104 @@ RUNS = {
     ),
 }
 ALWAYS = "--seed=5 --device=cpu --torch-threads=1 --set=deterministic=true --no-evaluation"
+RLLIB = {
+    "rllib, Worker": (
+        f"--env=SkullKingWorker-v0 --trainer=rllib {SMALL} --set=rllib.num_env_runners=0"
+        " --total-steps=1000"
+    ),
+}
+# How each run is evaluated; games whose evaluations take long play less.
+EVALUATION = "--games=20 --episodes=12 --max-steps=400 --replays=2 --seed=3"
+KING, PPO = "pretrained/skullking", "pretrained/skullking-ppo"
+# By name, words behind `python -m training`, and the record that they write into {runs}.
+TABLES = {
+    "an agent, another, search and a bot": (
+        f"evaluate {KING} --against {PPO} search:{PPO},worlds=4 rule_hard --games 24"
+        " --output-path {runs}/table.json",
+        "table.json",
+    ),
+    "two agents and their samples": (
+        f"evaluate {KING} --against {PPO} --sample --games 40 --output-path {{runs}}/table.json",
+        "table.json",
+    ),
+    "six players, all groups": (
+        f"evaluate {KING} --against {PPO} rule_easy rule_hard heuristic random --games 8"
+        " --output-path {runs}/table.json",
+        "table.json",
+    ),
+    "Dr. Mario by frames": (
+        "evaluate greedy --against random lookahead2 --env DrMarioVersus-v0 --games 4"
+        " --output-path {runs}/table.json",
+        "table.json",
+    ),
+    "agents beside each other": (
+        "evaluate pretrained/prospector --against short_haul random_legal --episodes 12"
+        " --output-path {runs}/table.json",
+        "table.json",
+    ),
+    **{
+        f"bots of {env}": (
+            f"evaluate --bots --env {env} --episodes 6 --max-steps 400"
+            " --output-path {runs}/bots.json",
+            "bots.json",
+        )
+        for env in (
+            *("SkullKingFlat-v0", "SkullKingAbility-v0", "Prospector-v0", "DrMarioPlacement-v0"),
+            *("DrMarioVersus-v0", "GameBoyGoal-v0", "LanternWalk-v0"),
+        )
+    },
+    "best response": (
+        "exploit heuristic --env SkullKingFlat-v0 --seeds 1 --total-steps 1000 --games 40"
+        " --search worlds=2 --name response --runs {runs}",
+        "response.json",
+    ),
+    "comparison over seeds": (
+        "compare --env Prospector-v0 --seeds 1,2 --variant a --variant b --with ppo.n_epochs=2"
+        f" --total-steps 1000 --games 10 {SMALL} --set=deterministic=true --name both"
+        " --runs {runs}",
+        "both.json",
+    ),
+}
+# Keys of records that are different each time.
+VOLATILE = (
+    *(
+        "created",
+        "command",
+        "git_rev",
+        "dirty",
+        "host",
+        "versions",
+        "wall_s",
+        "cpu_ms_per_decision",
+    ),
+    *("training_s", "core_s", "checkpoint_path", "path", "hidden", "cpu_s"),
+)
 
 
-def model_hash(flags: str, checkout: Path) -> str:
-    """Return the SHA-256 of the last ``model.pt`` of a training.
+def call(words: str, checkout: Path) -> None:
+    """Run ``python -m`` with words, as a shell takes them, by the code of a folder."""
+    command = [sys.executable, "-m", *shlex.split(words)]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{words}\n{done.stdout[-1000:]}\n{done.stderr[-2000:]}")
+
+
+def record_hash(path: Path, folder: str) -> str:
+    """Return the SHA-256 of what a record says, but for what is different each time."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {k: kept(v) for k, v in sorted(value.items()) if k not in VOLATILE}
+        if isinstance(value, list):
+            return [kept(each) for each in value]
+        return value.replace(folder, "") if isinstance(value, str) else value
+
+    text = json.dumps(kept(json.loads(path.read_text(encoding="utf-8"))), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def train(flags: str, checkout: Path, runs: str) -> dict[str, str]:
+    """Return the SHA-256 of the last ``model.pt`` of a training, and of its evaluation.
 
     Parameters
     ----------
@@ -80,16 +187,36 @@ def model_hash(flags: str, checkout: Path) -> str:
         Of ``training train``, as a shell takes them.
     checkout : Path
         The folder whose code trains.
+    runs : str
+        Where the run goes.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        words = [*shlex.split(flags), *ALWAYS.split(), "--name=run", f"--runs={folder}"]
-        command = [sys.executable, "-m", "training.train", *words]
-        done = subprocess.run(command, cwd=checkout, capture_output=True, text=True)
-        if done.returncode != 0:
-            raise SystemExit(f"{' '.join(words)}\n{done.stderr[-2000:]}")
-        checkpoints = Path(folder, "run", "checkpoints")
-        newest = checkpoints / (checkpoints / "latest").read_text().strip()
-        return hashlib.sha256((newest / "model.pt").read_bytes()).hexdigest()
+    call(f"training train {flags} {ALWAYS} --name=run --runs={runs}", checkout)
+    checkpoints = Path(runs, "run", "checkpoints")
+    newest = checkpoints / (checkpoints / "latest").read_text().strip()
+    found = {"model.pt": hashlib.sha256((newest / "model.pt").read_bytes()).hexdigest()}
+    call(f"training evaluate run --runs={runs} {EVALUATION}", checkout)
+    found["evaluation.json"] = record_hash(Path(runs, "run", "evaluation.json"), runs)
+    return found
+
+
+def table(words: str, name: str, checkout: Path, runs: str) -> str:
+    """Return the SHA-256 of the record that a command writes."""
+    call(f"training {words.format(runs=runs)}", checkout)
+    return record_hash(Path(runs, name), runs)
+
+
+def results(only: str, checkout: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and the SHA-256 of everything whose name has a text."""
+    trainings = RLLIB if only.startswith("rllib") else RUNS
+    for name, flags in trainings.items():
+        if only in name:
+            with tempfile.TemporaryDirectory() as runs:
+                for file, value in train(flags, checkout, runs).items():
+                    yield f"{name}: {file}", value
+    for name, (words, file) in TABLES.items():
+        if only in name:
+            with tempfile.TemporaryDirectory() as runs:
+                yield name, table(words, file, checkout, runs)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -98,20 +225,18 @@ def main(argv: list[str] | None = None) -> int:
     parse.add_argument("--checkout", type=Path, default=machine.ROOT, metavar="DIR")
     parse.add_argument("--out", type=Path, metavar="FILE", help="JSON to write")
     parse.add_argument("--against", type=Path, metavar="FILE", help="what --out has written")
-    parse.add_argument("--only", default="", metavar="TEXT", help="runs whose name has it")
+    parse.add_argument("--only", default="", metavar="TEXT", help="results whose name has it")
     args = parse.parse_args(argv)
-    before = {} if args.against is None else json.loads(args.against.read_text())["runs"]
+    before = {} if args.against is None else json.loads(args.against.read_text())["results"]
     found, differing = {}, 0
-    for name, flags in RUNS.items():
-        if args.only not in name:
-            continue
-        found[name] = model_hash(flags, args.checkout)
-        same = before.get(name) in (None, found[name])
+    for name, value in results(args.only, args.checkout):
+        found[name] = value
+        same = before.get(name) in (None, value)
         differing += not same
-        print(f"{found[name][:16]}  {'' if same else 'DIFFERS  '}{name}", flush=True)
+        print(f"{value[:16]}  {'' if same else 'DIFFERS  '}{name}", flush=True)
     if args.out is not None:
         record = {**machine.revision(), "host": machine.host(), "versions": machine.versions()}
-        args.out.write_text(json.dumps({**record, "runs": found}, indent=1) + "\n")
+        args.out.write_text(json.dumps({**record, "results": found}, indent=1) + "\n")
     return 1 if differing else 0
 
 

@@ -77,9 +77,9 @@ def test_a_case_of_each_kind(kind, tool):
 @pytest.mark.parity
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("begin", range(0, 66, 11))
+@pytest.mark.parametrize("begin", (0, 11))
 def test_the_first_cases_of_the_search(kind, begin):
-    """All of them together are 6,645 frames."""
+    """Millions of others are in the record; these show a fault of today."""
     from tools.gameboy import cases
 
     for number in range(begin, begin + 11):
