@@ -77,9 +77,9 @@ def test_a_case_of_each_kind(kind, tool):
 @pytest.mark.parity
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("begin", (0, 11))
+@pytest.mark.parametrize("begin", [0, 11])
 def test_the_first_cases_of_the_search(kind, begin):
-    """Millions of others are in the record; these show a fault of today."""
+    """The record has many more; these show a fault of today."""
     from tools.gameboy import cases
 
     for number in range(begin, begin + 11):

@@ -145,7 +145,7 @@ def test_its_options_learn_to_stay_alive():
         for _ in range(4):
             trainer.iterate()
         lengths.append(np.mean(ended))
-    # Processors round differently: on some the second has hardly begun, on some the third falls back.
+    # Processors round differently: on some the second hardly begins, on some the third falls back.
     assert np.mean(lengths[1:]) > 1.25 * lengths[0], lengths
 
 
