@@ -78,7 +78,7 @@ from tools.figures.speeds import (  # noqa: E402
     vectorised,
 )
 from tools.figures.wheels import wheels  # noqa: E402
-from training.policies import card  # noqa: E402
+from training.players import card  # noqa: E402
 
 METADATA = "metadata"  # the mark of what stands at the top of a card
 

@@ -26,7 +26,7 @@ from tools.figures.headlines import comparisons, headlines, own_figures, taken_a
 from tools.figures.records import newest
 from training.bench.suites import flags
 from training.bench.targets import unmeasured
-from training.policies import card
+from training.players import card
 from training.ppo.options import NativeRun, PPOConfig
 from training.run import machine
 from training.run.config import RunConfig

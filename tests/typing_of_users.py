@@ -5,7 +5,7 @@ from typing import assert_type
 import fastenv
 import training
 from fastenv import FastEnv, FastVectorEnv
-from training.policies.policy import Policy
+from training.players.policy import Policy
 
 env = fastenv.make("SkullKingWorker-v0", backend="fast")
 assert_type(env, FastEnv)

@@ -27,8 +27,8 @@ from fastenv.drmario import tables as t
 from fastenv.engine import rng_streams
 from fastenv.errors import FastEnvError
 from training.apps.drmario.splits import draw_seeds
-from training.policies.load import load_policy
-from training.policies.policy import Policy
+from training.players.load import load_policy
+from training.players.policy import Policy
 from training.run import files, machine
 
 LEVELS, SPEEDS = (0, 5, 10, 15, 20, 24), ("low", "medium", "high")

@@ -17,8 +17,8 @@ import numpy as np
 
 from fastenv.errors import FastEnvError
 from training.apps.skullking.win_chance import SCALES
-from training.policies.contest import load_players, table_of
-from training.policies.guests import Guest, make_guest
+from training.evaluation.contest import load_players, table_of
+from training.players.guests import Guest, make_guest
 from training.run import files, machine
 
 LOWEST, HIGHEST = 1.0, 1000.0  # points

@@ -18,8 +18,8 @@ from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.apps.skullking.last_tricks import action_values, regret
 from training.evaluation.bootstrap import Resamples
-from training.policies import contest
-from training.policies.guests import Table, make_guest
+from training.evaluation import contest
+from training.players.guests import Table, make_guest
 from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-last-tricks.json")

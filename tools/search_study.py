@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from training.policies import contest
+from training.evaluation import contest
 from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-search.json")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from training import composition, moved
 
 if TYPE_CHECKING:  # what users take from here; it is imported below, when they do
-    from training.policies.load import load_policy
+    from training.players.load import load_policy
 
 __all__ = ["load_policy"]
 
@@ -59,7 +59,7 @@ composition.compose()  # every start passes here: commands, spawned workers, Ray
 def __getattr__(name: str) -> object:
     """Import what users take from here when they do: it needs torch."""
     if name in __all__:
-        from training.policies.load import load_policy
+        from training.players.load import load_policy
 
         return load_policy
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

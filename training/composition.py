@@ -273,13 +273,13 @@ DEFAULT_ENVS = {
 
 
 def _seating() -> Callable[..., Any]:
-    from training.policies.opponents import prepare_seats
+    from training.selfplay.opponents import prepare_seats
 
     return prepare_seats
 
 
 def _opponents() -> Callable[..., Any]:
-    from training.policies.opponents import check
+    from training.selfplay.opponents import check
 
     return check
 

@@ -131,8 +131,7 @@ def play_table(args: argparse.Namespace) -> None:
     refuse_unused(args, "--against", (*unused, *_OF_RUNS, "bot", "run_id"))
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
-    from training.evaluation import tables
-    from training.policies import contest, standings
+    from training.evaluation import contest, standings, tables
 
     players = contest.load_players([args.run, *args.against], args.runs)
     games = 1000 if args.games is None else args.games
@@ -191,8 +190,8 @@ def evaluate_search(args: argparse.Namespace) -> None:
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     from training.evaluation import searching, tables
-    from training.evaluation.trained import load
-    from training.policies.load import find
+    from training.players.load import find
+    from training.players.trained import load
     from training.search import agent
 
     found = agent.load(args.run, args.runs, checkpoint=args.checkpoint, member=args.member)

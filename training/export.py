@@ -23,7 +23,7 @@ it is ready to be uploaded to a model hub: weights as safetensors, config and mo
 
 
 def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
-    from training.policies.onnx_export import export_onnx
+    from training.players.onnx_export import export_onnx
 
     folder = args.folder or Path(f"{run.name}-onnx")
     for file in export_onnx(run, folder, args.checkpoint, args.member):
@@ -32,8 +32,8 @@ def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
 
 
 def _write_hub(args: argparse.Namespace) -> int:
-    from training.policies import card
-    from training.policies.export import copy_network, export_for_hub, network_in
+    from training.players import card
+    from training.players.export import copy_network, export_for_hub, network_in
 
     require(not args.onnx, "--onnx", args.onnx, "left out with --hub")
     require(args.folder is None, "FOLDER", str(args.folder), "given once, behind --hub")
@@ -46,7 +46,10 @@ def _write_hub(args: argparse.Namespace) -> int:
         copy_network(network, args.hub)
     else:
         run = RunFolder.find(args.run, args.runs)
-        export_for_hub(run, args.hub, args.checkpoint, half=args.half, values=args.values)
+        from training.evaluation import run_card
+
+        which = {"half": args.half, "values": args.values, "make_card": run_card.make}
+        export_for_hub(run, args.hub, args.checkpoint, **which)
     for file in sorted(args.hub.iterdir()):
         print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
     if "license" not in card.check(card.read(args.hub) or "", str(args.hub / card.FILE)):
@@ -90,7 +93,7 @@ def main(argv: list[str] | None = None) -> int:
             return _write_onnx(run, args)
         require(args.folder is not None, "FOLDER", None, "given, unless with --onnx or --hub")
         require(args.member is None, "--member", args.member, "left out without --onnx")
-        from training.policies.export import export
+        from training.players.export import export
 
         written = export(run, args.folder, args.checkpoint, half=args.half, values=args.values)
     except (FastEnvError, OSError, ImportError) as error:

@@ -46,8 +46,8 @@ def main(argv: list[str] | None = None) -> int:
         import numpy as np
         from rich.console import Console
 
-        from training.policies.person import LeaveGame
-        from training.policies.seating import session
+        from training.terminal.person import LeaveGame
+        from training.terminal.seating import session
 
     console = Console(highlight=False)
     try:

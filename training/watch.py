@@ -72,7 +72,7 @@ def _watch(args: argparse.Namespace) -> None:
     with print_dots("loading"):
         from rich.console import Console
 
-        from training.policies import watched
+        from training.terminal import watched
 
         episode = _begin(args, "ansi" if args.out is None else "rgb_array")
     if args.out is None:
@@ -84,8 +84,8 @@ def _watch(args: argparse.Namespace) -> None:
 
 
 def _begin(args: argparse.Namespace, mode: str) -> Any:
-    """Return the :class:`training.policies.watched.Episode` that was asked for."""
-    from training.policies import watched, watched_table
+    """Return the :class:`training.terminal.watched.Episode` that was asked for."""
+    from training.terminal import watched, watched_table
 
     options = dict(args.set)
     if args.against is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import training
 from fastenv.adapters.pettingzoo import aec_env
 from fastenv.engine import rng_streams
-from training.policies.guests import PolicyGuest
+from training.players.guests import PolicyGuest
 
 
 def scripted(env, name, seed):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from training.apps.skullking.manager_env import ManagerEnv, RuleCards
-from training.policies.opponents import GuestEngine
+from training.selfplay.opponents import GuestEngine
 from training.run.engine import Engine
 from training.run.envs import make_engine
 from training.selfplay.engine import PoolEngine

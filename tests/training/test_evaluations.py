@@ -19,7 +19,7 @@ from tests.slow import late, together
 from training.callbacks import evaluations as evaluating
 from training.evaluation.bootstrap import Interval
 from training.evaluation.curve import Evaluator
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
 from training.run.loop import Loop

@@ -6,9 +6,9 @@ import torch
 
 from training import export as command
 from training import load_policy
-from training.evaluation.trained import load
-from training.policies.export import export
-from training.policies.value import find_value
+from training.players.trained import load
+from training.players.export import export
+from training.players.value import find_value
 from training.run import checkpoint, files, machine
 from training.run.folder import RunFolder
 from training.train import main

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from training.evaluation.over_seeds import train_to_end
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.logs.run_log import read_lines
 from training.ppo.options import NativeRun
 from training.run import checkpoint, files, folder

@@ -18,7 +18,7 @@ from training.evaluation.policies import Bot
 from training.evaluation.protocol import EpisodeProtocol, bot
 from training.evaluation.protocols import get_protocol
 from training.evaluation.shares import share, wilson
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.logs.run_data import describe_opponents, groups_of
 from training.run import games
 from training.run.config import RunConfig

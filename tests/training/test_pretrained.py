@@ -10,7 +10,7 @@ from tests.needs import needs_core
 from training.apps.gameboy.evaluation import LENGTH, held_out
 from training.apps.skullking.playing import play_matches
 from training.evaluation.episodes import play
-from training.evaluation.trained import AGENT, DRAWN, load
+from training.players.trained import AGENT, DRAWN, load
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 

@@ -10,7 +10,7 @@ from training.commands.protocol import main
 from training.evaluation.episodes import Episodes
 from training.evaluation.protocol import Plan
 from training.evaluation.protocols import get_protocol
-from training.evaluation.trained import AGENT, load
+from training.players.trained import AGENT, load
 from training.run import games
 from training.run.folder import RunFolder
 

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from tests.bits import equal
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
 

@@ -15,7 +15,7 @@ import torch
 from tests.bits import equal
 from tests.slow import every, late, together
 from tests.training import manifests
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run import checkpoint, files, session
 from training.run.config import RunConfig
 from training.run.folder import RunError, RunFolder

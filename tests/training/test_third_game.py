@@ -18,7 +18,7 @@ from training import (
     report,
 )
 from training.commands import milestones, profile, protocol, replay
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
 from training.train import main

@@ -10,8 +10,8 @@ from typing import Any
 from tools.figures.drmario import played_through
 from tools.figures.drmario_bots import LEARNT, OTHER
 from tools.figures.records import RECORDS, ROOT, Record, newest
-from training.policies import card
-from training.policies.card import Result
+from training.players import card
+from training.players.card import Result
 
 LICENSE = "mit"  # that of the repository
 _MATCHES = ("points", "margin", "win_rate", "bid_hit")

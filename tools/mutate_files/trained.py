@@ -78,7 +78,7 @@ def read_run(folder: Path) -> None:
     """Play with a trained policy, report on its run, and go on with the training."""
     from training.callbacks.run_callbacks import make_callbacks
     from training.logs import run_data
-    from training.policies.load import load_policy
+    from training.players.load import load_policy
     from training.ppo.run import NativeLearner, identity
     from training.run.folder import RunFolder
     from training.run.session import Session
@@ -102,11 +102,12 @@ def read_run(folder: Path) -> None:
 
 def make_weights(folder: Path) -> None:
     """Export the agent of a tiny run for a hub of models."""
-    from training.policies.export import export_for_hub
+    from training.evaluation.run_card import make
+    from training.players.export import export_for_hub
     from training.run.folder import RunFolder
 
     make_run(folder)
-    export_for_hub(RunFolder.open(folder / "run"), folder / "agent")
+    export_for_hub(RunFolder.open(folder / "run"), folder / "agent", make_card=make)
     shutil.rmtree(folder / "run")
 
 
@@ -128,7 +129,7 @@ def mend_weights(folder: Path) -> None:
 
 def read_weights(folder: Path) -> None:
     """Play with an agent that was exported."""
-    from training.policies.load import load_policy
+    from training.players.load import load_policy
 
     policy = load_policy(folder / "agent")
     env = policy.make()

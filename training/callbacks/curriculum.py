@@ -10,6 +10,7 @@ Wherever the stage changes, all lanes begin anew with its knobs, so that no roll
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -22,7 +23,7 @@ from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
 from training.callbacks.times import TimeGoals, targets
 from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
-from training.evaluation.policies import Net
+from training.players.network import Network
 from training.run import checkpoint, envs, games, trainers
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
@@ -334,7 +335,7 @@ class Curriculum(Callback):
         certificate = self._gate.certify(
             iteration,
             self.engine,
-            Net(logits),
+            partial(Network, logits),
             self._success,
             stage=stages[-1].name,
             target=stage_test.target,

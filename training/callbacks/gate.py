@@ -14,10 +14,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from pydantic import model_validator
@@ -27,12 +28,11 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError, show
 from training.callbacks.sequential import EProcess, Sprt, Verdict, confidence_sequence, level
 from training.callbacks.trackers.base import Source, StepReader, read
+from training.evaluation.loop import Loop
+from training.players.player import MakePlayer
 from training.run import files
 from training.run.options import Number, Options, Text, Truth, Whole, canonical_json
 from training.run.seeds import GATE_SEEDS
-
-if TYPE_CHECKING:  # it would import Stable-Baselines3
-    from training.evaluation.policies import Policy
 
 MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
 
@@ -232,88 +232,54 @@ def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -
 # -- running ---------------------------------------------------------------------------------------
 
 
-class Episodes:
-    """Plays episodes with given seeds on all lanes; results come in the order of the episodes.
+def results(
+    engine: BatchEngine,
+    make: MakePlayer,
+    success: Source,
+    seeds: np.ndarray,
+    max_steps: int | None = None,
+) -> Iterator[tuple[bool, bool]]:
+    """Play episodes on all lanes; yield of each, in their order, what came of it.
 
-    Lane ``i`` of ``n`` plays the episodes ``i``, ``i + n``, ...: assigned before they begin, and a
-    lane that is done does not wait for the others.
+    A lane that is done does not wait for the others (``wait`` of
+    :class:`training.evaluation.loop.Loop`).
 
     Parameters
     ----------
     engine : BatchEngine
         Only these episodes play on it.
-    policy : Policy
+    make : callable
+        Makes the player.
     success : str or callable
-        Info column or function of a :class:`~training.callbacks.trackers.base.StepReader`,
-            read where an
-        episode has ended; nonzero is a success.
-    first_seed : int
-        Of episode 0; episode ``e`` has ``e`` more.
-    count : int
+        Info column or function of a :class:`~training.callbacks.trackers.base.StepReader`, read
+        where an episode has ended; nonzero is a success.
+    seeds : ndarray of int64, shape (episodes,)
     max_steps : int, optional
         An episode that is not over after so many decisions is given up, and has failed.
+
+    Yields
+    ------
+    bool, bool
+        Whether the episode succeeded, and whether it was given up.
     """
-
-    def __init__(
-        self,
-        engine: BatchEngine,
-        policy: Policy,
-        success: Source,
-        first_seed: int,
-        count: int,
-        max_steps: int | None = None,
-    ) -> None:
-        self._engine, self._policy, self._success = engine, policy, success
-        self._first_seed, self._count, self._max_steps = first_seed, count, max_steps
-        self._playing = np.arange(engine.num_envs)  # episode of each lane
-        self._steps = np.zeros(engine.num_envs, np.int64)
-        self._results: dict[int, tuple[bool, bool]] = {}
-        self._next = 0
-        engine.reset_many(seeds=first_seed)  # lanes beyond the last episode wait in a first state
-
-    def __iter__(self) -> Episodes:
-        """Return itself."""
-        return self
-
-    def __next__(self) -> tuple[bool, bool]:
-        """Return whether the next episode succeeded, and whether it was given up."""
-        if self._next >= self._count:
-            raise StopIteration
-        while self._next not in self._results:
-            self._step()
-        self._next += 1
-        return self._results.pop(self._next - 1)
-
-    def _begin(self, lanes: np.ndarray) -> None:
-        lanes = lanes[self._playing[lanes] < self._count]
-        if lanes.size:
-            seeds: list[int | None] = [None] * self._engine.num_envs
-            chosen = np.zeros(self._engine.num_envs, np.bool_)
-            for lane in lanes.tolist():
-                seeds[lane] = self._first_seed + int(self._playing[lane])
-                chosen[lane] = True
-            self._engine.reset_many(chosen, seeds)
-            self._steps[lanes] = 0
-
-    def _step(self) -> None:
-        """Take a decision in every lane that plays; collect what ended; begin what follows."""
-        engine, running = self._engine, self._playing < self._count
-        engine.step_many(self._policy.act(engine), select=running, autoreset=False)
-        self._steps += running
-        over = running & engine.ended
-        late = np.zeros_like(over)
-        if self._max_steps is not None:
-            late = running & ~over & (self._steps >= self._max_steps)
-        lanes = np.flatnonzero(over | late)
-        if lanes.size:
-            won = (np.asarray(read(self._success, StepReader(engine))) != 0) & over
-            results = zip(won[lanes].tolist(), late[lanes].tolist(), strict=True)
-            self._results |= zip(self._playing[lanes].tolist(), results, strict=True)
-            self._playing[lanes] += engine.num_envs
-            self._begin(lanes)
+    limit = sys.maxsize if max_steps is None else max_steps
+    known: dict[int, tuple[bool, bool]] = {}
+    following = 0
+    for step in Loop(engine, [make(engine)], seeds, limit=limit, wait=False):
+        if step.finished.size:
+            won = np.asarray(read(success, StepReader(engine))) != 0
+            for lane in step.over.tolist():
+                known[int(step.episode[lane])] = bool(won[lane]), False
+            for lane in step.given_up.tolist():
+                known[int(step.episode[lane])] = False, True
+        while following in known:
+            yield known.pop(following)
+            following += 1
 
 
-def _decide(test: Sprt | EProcess, played: Episodes) -> tuple[Verdict, int, int, int]:
+def _decide(
+    test: Sprt | EProcess, played: Iterable[tuple[bool, bool]]
+) -> tuple[Verdict, int, int, int]:
     """Look after every episode until the test has decided, or there are no more.
 
     Returns
@@ -379,7 +345,7 @@ def _certificate(
 
 def certify(
     engine: BatchEngine,
-    policy: Policy,
+    make: MakePlayer,
     success: Source,
     config: GateConfig,
     *,
@@ -395,10 +361,10 @@ def certify(
     ----------
     engine : BatchEngine
         Configured for the stage, and not the engine that trains: its lanes are reset and seeded.
-    policy : Policy
-        A copy that nobody trains meanwhile.
+    make : callable
+        Makes the player: of a copy that nobody trains meanwhile.
     success : str or callable
-        See :class:`Episodes`.
+        See :func:`results`.
     config : GateConfig
     stage : str
         Name of the stage.
@@ -410,7 +376,7 @@ def certify(
     settings : mapping, optional
         Plain values that describe the stage, for the hash.
     max_steps : int, optional
-        See :class:`Episodes`.
+        See :func:`results`.
 
     Raises
     ------
@@ -425,7 +391,8 @@ def certify(
         config.replace(tests=number)  # more tests than planned: enough episodes for this one?
     before, test = fingerprint(), config.test(number)
     first = GATE_SEEDS + (number - 1) * MAX_EPISODES
-    found = _decide(test, Episodes(engine, policy, success, first, config.n_max, max_steps))
+    seeds = first + np.arange(config.n_max, dtype=np.int64)
+    found = _decide(test, results(engine, make, success, seeds, max_steps))
     if fingerprint() != before:
         raise RuntimeError(f"stage {stage}: the policy changed during its test; test a copy of it")
     settled = config_hash(config, settings)
@@ -454,7 +421,7 @@ class Gate:
         self,
         update: int,
         engine: BatchEngine,
-        policy: Policy,
+        make: MakePlayer,
         success: Source,
         *,
         stage: str,
@@ -471,7 +438,7 @@ class Gate:
             Number of the update behind which it takes place.
         target : float, optional
             Success rate that must be exceeded; default that of the configuration.
-        engine, policy, success, stage, fingerprint, settings, max_steps
+        engine, make, success, stage, fingerprint, settings, max_steps
             See :func:`certify`.
         """
         config = self.config if target is None else self.config.replace(target=target)
@@ -479,7 +446,7 @@ class Gate:
         self._last_update = update
         return certify(
             engine,
-            policy,
+            make,
             success,
             config,
             stage=stage,

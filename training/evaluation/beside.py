@@ -11,11 +11,12 @@ from rich.console import Console
 
 from fastenv import BatchEngine, make_game
 from fastenv.registry import short_id
-from training.evaluation.episodes import Player
-from training.evaluation.protocol import RANDOM, EpisodeProtocol
+from training.evaluation.protocol import EpisodeProtocol
 from training.evaluation.protocols import get_protocol
 from training.evaluation.tables import format_interval_short
-from training.evaluation.trained import AGENT, DRAWN, load
+from training.players.names import RANDOM_LEGAL
+from training.players.player import MakePlayer
+from training.players.trained import AGENT, DRAWN, load
 from training.run import games
 from training.run.folder import RunFolder
 from training.run.names import is_search
@@ -89,9 +90,9 @@ def _players(
     protocol: EpisodeProtocol,
     engine: BatchEngine,
     sample: bool,
-) -> tuple[dict[str, Player], list[str]]:
+) -> tuple[dict[str, MakePlayer], list[str]]:
     """Return who plays by name, and the names of those whose actions are drawn."""
-    players: dict[str, Player] = {}
+    players: dict[str, MakePlayer] = {}
     drawn = []
     for name, folder in named:
         shown = name if folder is None or not sample else f"{name}, drawn"
@@ -110,15 +111,15 @@ def _folder(name: str, root: Path) -> RunFolder | None:
     return RunFolder.find(name, root) if there else None
 
 
-def _scripted(name: str, protocol: EpisodeProtocol, engine: BatchEngine) -> Player:
+def _scripted(name: str, protocol: EpisodeProtocol, engine: BatchEngine) -> MakePlayer:
     """Return who plays under a name that is no run's."""
-    known = is_search(name) or name == RANDOM or games.get_engine_game(engine).player(name)
+    known = is_search(name) or name == RANDOM_LEGAL or games.get_engine_game(engine).player(name)
     if not known:
         check_bot(engine.game, name)
-    return protocol.scripted([name])[name]
+    return protocol.scripted_player(name)
 
 
-def _player(run: RunFolder, engine: BatchEngine, sample: bool) -> Player:
+def _player(run: RunFolder, engine: BatchEngine, sample: bool) -> MakePlayer:
     """Return the agent of a run, unless it sees something else than an engine shows."""
     env, here = short_id(run.config.env), engine.game.env_id
     require(env == here, f"env of {run.name}", env, f"{here}, where all play")

@@ -12,7 +12,7 @@ from training.evaluation import paired
 from training.evaluation.over_seeds import over_seeds, train_to_end
 from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import play_for_comparison
-from training.evaluation.trained import provenance
+from training.players.trained import provenance
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import MAY_CHANGE, RunFolder

@@ -18,8 +18,8 @@ from training.evaluation.protocol import Headline
 from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import evaluate
 from training.evaluation.tables import format_interval
-from training.evaluation.trained import AGENT
 from training.logs.run_data import groups_of, is_interval
+from training.players.trained import AGENT
 from training.run import files
 from training.run.folder import RunFolder
 from training.run.session import Outcome

@@ -16,7 +16,7 @@ import numpy as np
 from training.evaluation.bootstrap import Interval
 from training.evaluation.protocol import Curve
 from training.evaluation.protocols import get_protocol
-from training.evaluation.trained import make_trained
+from training.players.trained import make_trained
 from training.run import checkpoint, envs, trainers
 from training.run.checkpoint import BEST, CheckpointError
 from training.run.folder import RunFolder

@@ -6,7 +6,7 @@ to finish" would favour short ones. A lane that is done waits.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,10 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.ticker import tell_progress
 from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.policies import Policy
+from training.evaluation.loop import Loop, Step
+from training.players.player import MakePlayer
 from training.run import games
 
-# A fresh policy for the episodes of an engine's lanes: seed of the first, and number of lanes.
-Player = Callable[[int, int], Policy]
 LANES = 512  # that play at once
 _WHOLE = ("seed", "steps", "dt_total", "invalid_actions")
 _FLAGS = ("terminated", "truncated", "guard_truncated")
@@ -99,7 +98,7 @@ class Episodes:
 
 def play(
     engine: BatchEngine,
-    player: Player,
+    make: MakePlayer,
     count: int,
     first_seed: int,
     max_steps: int,
@@ -112,94 +111,94 @@ def play(
     ----------
     engine : BatchEngine
         Its lanes play at once, as often as needed.
-    player : callable
+    make : callable
+        Makes the player.
     count : int
         Episodes.
     first_seed : int
+        Of the first episode and of what is drawn in it; the next has one more.
     max_steps : int
     keep_actions : bool
     """
-    blocks = [
-        _block(engine, player, first_seed, start, count, max_steps, keep_actions)
-        for start in range(0, count, engine.num_envs)
-    ]
-    columns = {
-        name: np.concatenate([block.columns[name] for block in blocks])
-        for name in blocks[0].columns
-    }
-    actions = tuple(a for block in blocks for a in block.actions or ()) if keep_actions else None
-    return Episodes(columns, actions, blocks[0].final)
+    seeds = first_seed + np.arange(count, dtype=np.int64)
+    loop = Loop(engine, [make(engine)], seeds, limit=max_steps)
+    table = _Table(engine, seeds, keep_actions)
+    finished = 0
+    for step in loop:
+        table.note(engine, step)
+        finished += len(step.finished)
+        if len(step.finished):
+            tell_progress(finished, count, "episodes")
+    return table.episodes()
 
 
-def _block(
-    engine: BatchEngine,
-    player: Player,
-    first_seed: int,
-    begun: int,
-    total: int,
-    max_steps: int,
-    keep_actions: bool,
-) -> Episodes:
-    """Play the episodes behind those that have ``begun``, one in each of the engine's lanes."""
-    n, lanes, seed = min(engine.num_envs, total - begun), engine.num_envs, first_seed + begun
-    kinds = games.get_engine_game(engine).episode_columns
-    kinds = {name: kind for name, kind in kinds.items() if name in engine.info}
-    meeting = {name: kind for name, kind in _meeting(engine).items() if name not in kinds}
-    sums = {name: np.zeros(lanes, np.int64) for name in ("steps", "dt_total", "invalid_actions")}
-    returns = np.zeros(lanes)
-    ends = {name: np.zeros(lanes, np.bool_) for name in _FLAGS}
-    final = {name: np.zeros(lanes) for name in (*kinds, *meeting)}
-    taken = []
+class _Table:
+    """Takes in steps of a loop; see :class:`Episodes`."""
 
-    engine.reset_many(seeds=seed)
-    policy = player(seed, lanes)
-    running = np.arange(lanes) < n
-    for step in range(1, max_steps + 1):
-        actions = policy.act(engine)
-        if keep_actions:
-            taken.append(actions.astype(np.int32))
-        engine.step_many(actions, select=running, autoreset=False)
-        returns += engine.reward  # 0 in lanes that wait
-        sums["steps"] += running
-        sums["dt_total"] += running * _ticks(engine)
-        sums["invalid_actions"] += running * _counted(engine, "invalid_action", 0)
-        over = np.flatnonzero(running & engine.ended)
-        if over.size:
-            ends["terminated"][over] = engine.terminated[over]
-            ends["truncated"][over] = engine.truncated[over]
-            returns[over] = engine.ep_return[over]  # summed up in double precision
-        if step == max_steps:
-            running[over] = False
-            ends["guard_truncated"] |= running
-            over = np.concatenate([over, np.flatnonzero(running)])
-        if over.size:
-            running[over] = False
-            tell_progress(begun + n - int(np.count_nonzero(running)), total, "episodes")
-            for name in kinds:
-                final[name][over] = _own(engine.info[name])[over]
-            if meeting:
-                found = _outcomes(engine, over)
-                for name in meeting:
-                    final[name][over] = found[name]
-            if not running.any():
-                break
-    columns = _columns(seed, sums, returns, ends) | final
-    kept = None
-    if keep_actions:
-        table = np.stack(taken, axis=1)
-        kept = tuple(table[lane, : sums["steps"][lane]] for lane in range(n))
-    return Episodes({name: column[:n] for name, column in columns.items()}, kept, kinds | meeting)
+    def __init__(self, engine: BatchEngine, seeds: np.ndarray, keep_actions: bool) -> None:
+        count = len(seeds)
+        kinds = games.get_engine_game(engine).episode_columns
+        self._kinds = {name: kind for name, kind in kinds.items() if name in engine.info}
+        meeting = _meeting(engine).items()
+        self._meeting = {name: kind for name, kind in meeting if name not in self._kinds}
+        self._sums = {
+            name: np.zeros(count, np.int64) for name in ("steps", "dt_total", "invalid_actions")
+        }
+        self._seeds, self._returns = seeds, np.zeros(count)
+        self._ends = {name: np.zeros(count, np.bool_) for name in _FLAGS}
+        self._final = {name: np.zeros(count) for name in (*self._kinds, *self._meeting)}
+        self._keeps, self._taken = keep_actions, [(np.zeros(0, np.int64), np.zeros(0, np.int32))]
+
+    def note(self, engine: BatchEngine, step: Step) -> None:
+        """Take in a step."""
+        lanes, episodes = step.lanes, step.episode[step.lanes]
+        self._returns[episodes] += engine.reward[lanes]
+        self._sums["steps"][episodes] += 1
+        self._sums["dt_total"][episodes] += _ticks(engine)[lanes]
+        invalid = engine.info.get("invalid_action")
+        if invalid is not None:
+            self._sums["invalid_actions"][episodes] += _own(invalid)[lanes].astype(np.int64)
+        if self._keeps:
+            self._taken.append((episodes, step.actions[lanes]))
+        over, ended = step.over, step.episode[step.over]
+        self._ends["terminated"][ended] = engine.terminated[over]
+        self._ends["truncated"][ended] = engine.truncated[over]
+        self._returns[ended] = engine.ep_return[over]  # summed up in double precision
+        self._ends["guard_truncated"][step.episode[step.given_up]] = True
+        finished = step.finished
+        if not finished.size:
+            return
+        where = step.episode[finished]
+        for name in self._kinds:
+            self._final[name][where] = _own(engine.info[name])[finished]
+        if self._meeting:
+            found = _outcomes(engine, finished)
+            for name in self._meeting:
+                self._final[name][where] = found[name]
+
+    def episodes(self) -> Episodes:
+        """Return what was taken in."""
+        columns = _columns(self._seeds, self._sums, self._returns, self._ends) | self._final
+        return Episodes(columns, self._actions(), self._kinds | self._meeting)
+
+    def _actions(self) -> tuple[np.ndarray, ...] | None:
+        """Return the actions of each episode, if they were kept."""
+        if not self._keeps:
+            return None
+        episodes, actions = map(np.concatenate, zip(*self._taken, strict=True))
+        actions = actions[np.argsort(episodes, kind="stable")]
+        return tuple(np.split(actions, np.cumsum(self._sums["steps"])[:-1]))
 
 
 def _columns(
-    seed: int,
+    seeds: np.ndarray,
     sums: Mapping[str, np.ndarray],
     returns: np.ndarray,
     ends: Mapping[str, np.ndarray],
 ) -> dict[str, np.ndarray]:
     """Return the columns that every game has."""
     return {
-        "seed": np.arange(len(returns)) + seed,
+        "seed": seeds,
         "steps": sums["steps"],
         "dt_total": sums["dt_total"],
         "return_total": returns,
@@ -227,12 +226,6 @@ def _outcomes(engine: BatchEngine, lanes: np.ndarray) -> dict[str, np.ndarray]:
 def _ticks(engine: BatchEngine) -> np.ndarray:
     """Return how many ticks the decision of each lane has lasted."""
     return engine.info["dt"].astype(np.int64) if "dt" in engine.info else engine.tau
-
-
-def _counted(engine: BatchEngine, column: str, default: int) -> np.ndarray | int:
-    """Return a column of whole numbers, or the default in games that do not have it."""
-    values = engine.info.get(column)
-    return default if values is None else _own(values).astype(np.int64)
 
 
 def _own(column: np.ndarray) -> np.ndarray:

@@ -18,8 +18,7 @@ from fastenv.errors import ConfigError
 from fastenv.seats import Opponent
 from training.evaluation import episodes
 from training.evaluation.bootstrap import Interval
-from training.evaluation.episodes import Comparison, Episodes, Player
-from training.evaluation.policies import Net
+from training.evaluation.episodes import Comparison, Episodes
 from training.evaluation.protocol import (
     Curve,
     EpisodeProtocol,
@@ -28,8 +27,10 @@ from training.evaluation.protocol import (
     Plan,
 )
 from training.evaluation.shares import share
-from training.evaluation.trained import AGENT, Trained
 from training.logs.run_data import describe_opponents
+from training.players.network import Network
+from training.players.player import MakePlayer
+from training.players.trained import AGENT, Trained
 from training.run.backend import make_seated
 from training.run.config import RunConfig
 from training.run.envs import (
@@ -165,7 +166,7 @@ class OpponentProtocol(EpisodeProtocol):
         options: Mapping[str, Any],
         plan: Plan,
         sets: Sets,
-        players: Mapping[str, Player],
+        players: Mapping[str, MakePlayer],
     ) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Episodes]]:
         """Let players play against all opponent sets, and print a table of each.
 
@@ -310,11 +311,11 @@ class OpponentCurve(Curve):
 
     def play(self, agent: Trained, seed: int) -> Mapping[str, Interval]:
         """See :meth:`Curve.play`."""
-        player: Player = lambda _seed, _lanes: Net(agent.logits)  # noqa: E731
+        make = partial(Network, agent.logits)
         measures = dict.fromkeys((self._protocol.measure, *self._protocol.measures, "steps"))
         found: dict[str, Interval] = {}
         for name, engine in self._engines.items():
-            play = partial(episodes.play, engine, player, self._plan.count)
+            play = partial(episodes.play, engine, make, self._plan.count)
             played = {AGENT: play(seed, self._plan.max_steps)}
             means = self._protocol.compare(played, self._plan).means[AGENT]
             found |= {self._name(measure, name): means[measure] for measure in measures}

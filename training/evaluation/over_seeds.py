@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from training.evaluation.bootstrap import LEVEL, Interval
-from training.evaluation.trained import Trained, load
+from training.players.trained import Trained, load
 from training.run import trainers
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines

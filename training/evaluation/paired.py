@@ -21,7 +21,7 @@ from training.evaluation.statistics import (
     performance_profile,
 )
 from training.evaluation.tables import Column, format_interval
-from training.evaluation.trained import AGENT
+from training.players.trained import AGENT
 
 
 def statistics(

@@ -20,10 +20,12 @@ from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.evaluation import episodes, tables
 from training.evaluation.bootstrap import Interval
-from training.evaluation.episodes import Comparison, Episodes, Player
-from training.evaluation.policies import Bot, Net, RandomLegal
+from training.evaluation.episodes import Comparison, Episodes
 from training.evaluation.tables import Column
-from training.evaluation.trained import AGENT, Trained
+from training.players.names import RANDOM_LEGAL, maker
+from training.players.network import Network
+from training.players.player import MakePlayer
+from training.players.trained import AGENT, Trained
 from training.run import registry
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -33,7 +35,6 @@ from training.run.names import is_search
 from training.run.options import require
 from training.run.sections import EvaluationConfig
 
-RANDOM = "random_legal"
 MILESTONES = "milestones.json"  # in a run folder
 
 
@@ -349,7 +350,7 @@ class Plan:
         return {name: value for name, value in asdict(self).items() if name != "env_options"}
 
     def play(
-        self, engine: BatchEngine, players: Mapping[str, Player], keep_actions: Sequence[str] = ()
+        self, engine: BatchEngine, players: Mapping[str, MakePlayer], keep_actions: Sequence[str] = ()
     ) -> dict[str, Episodes]:
         """Let all players play the same episodes; the actions of some may be kept."""
         return {
@@ -359,11 +360,6 @@ class Plan:
             )
             for name, player in players.items()
         }
-
-
-def bot(kind: str) -> Player:
-    """Return a scripted player of that name; its generators are seeded like the episodes."""
-    return lambda first_seed, lanes: Bot(kind, lanes, first_seed)
 
 
 class EpisodeProtocol(Protocol):
@@ -398,21 +394,19 @@ class EpisodeProtocol(Protocol):
         self.measure = game.judged_by or self.measures[0]
         self.baseline: str | None = None
 
-    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
+    def scripted(self, names: Sequence[str] | None = None) -> dict[str, MakePlayer]:
         """Return scripted players by name; default all, reference lines first."""
-        names = names or (*self.reference_lines, *self.bots) or (RANDOM,)
-        by_chance: Player = lambda first_seed, lanes: RandomLegal(first_seed)  # noqa: E731
-        found: dict[str, Player] = {}
-        for name in names:
-            if is_search(name):
-                found[name] = registry.FUNCTIONS.load("search")(name).player
-            else:
-                found[name] = by_chance if name == RANDOM else self._game.player(name) or bot(name)
-        return found
+        names = names or (*self.reference_lines, *self.bots) or (RANDOM_LEGAL,)
+        return {name: self.scripted_player(name) for name in names}
+
+    def scripted_player(self, name: str) -> MakePlayer:
+        """Return what makes a scripted player, or one that searches, by its name."""
+        agent = registry.FUNCTIONS.load("search")(name) if is_search(name) else name
+        return maker(agent)
 
     def kind(self, name: str) -> str:
         """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""
-        if name in (*self.reference_lines, RANDOM):
+        if name in (*self.reference_lines, RANDOM_LEGAL):
             return "reference_line"
         if is_search(name):
             return "search"
@@ -584,7 +578,7 @@ class EpisodeCurve(Curve):
 
     def play(self, agent: Trained, seed: int) -> Mapping[str, Interval]:
         """See :meth:`Curve.play`."""
-        player: Player = lambda _seed, _lanes: Net(agent.logits)  # noqa: E731
-        played = episodes.play(self._engine, player, self.count, seed, self._max_steps)
+        make = partial(Network, agent.logits)
+        played = episodes.play(self._engine, make, self.count, seed, self._max_steps)
         means = episodes.compare({AGENT: played}, AGENT, self._bootstrap).means[AGENT]
         return {name: means[name] for name in dict.fromkeys((self.decides, "return", "steps"))}

@@ -12,14 +12,16 @@ import numpy as np
 import torch
 from rich.console import Console
 
-from training.evaluation import replays
+from training.evaluation import episodes, replays
 from training.evaluation.episodes import Episodes
 from training.evaluation.protocols import get_protocol
-from training.evaluation.trained import Trained, load, play_own_episodes
+from training.players.trained import AGENT, Trained, load
 from training.run import files, machine
 from training.run.config import RunConfig
+from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.sections import EvaluationConfig
+from training.run.seeds import MATCH_SEEDS
 
 
 def evaluate(
@@ -66,7 +68,7 @@ def evaluate(
         lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in found.rows)
         files.write_text(run.path / "episodes.jsonl", lines)
     if options.replays:
-        played = play_own_episodes(trained, options) if found.played is None else found.played
+        played = _play_own_episodes(trained, options) if found.played is None else found.played
         env_options = {**run.config.env_options, **found.env_options}
         record["replays"] = write_replays(run, trained, played, options.replays, env_options)
         best = record["replays"][-1]
@@ -107,6 +109,15 @@ def play_for_comparison(
     if "compared" in before or before.get("checkpoint") != trained.path.name:
         files.write_json(path, {**describe(run, trained, options), "compared": found})
     return found
+
+
+def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
+    """Let the agent play alone in the environment it was trained on, to choose replays from."""
+    count = max(100, options.replays)
+    engine = make_engine(trained.config.env, count, trained.config.env_options)
+    first = MATCH_SEEDS + options.seed
+    player = trained.players()[AGENT]
+    return episodes.play(engine, player, count, first, options.max_steps, keep_actions=True)
 
 
 def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:

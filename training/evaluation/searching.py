@@ -12,7 +12,7 @@ from rich.console import Console
 
 from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import describe
-from training.evaluation.trained import Trained
+from training.players.trained import Trained
 from training.run.folder import RunFolder
 from training.run.sections import EvaluationConfig
 
@@ -29,22 +29,21 @@ class Searches:
         self._agent = agent
         self._made: list[Any] = []
 
-    def player(self, seed: int, lanes: int) -> Any:
-        """Return a player; see :data:`training.evaluation.episodes.Player`."""
-        self._made.append(self._agent.player(seed, lanes))
+    def player(self, engine: Any) -> Any:
+        """Return a player of an engine."""
+        self._made.append(self._agent.player(engine))
         return self._made[-1]
 
     def record(self) -> dict[str, Any]:
         """Return who searched how, and what a decision took, as JSON values."""
-        guests = [made.guest for made in self._made if made.guest is not None]
-        costs = [guest.cost for guest in guests]
-        decisions = sum(cost.decisions for cost in costs)
-        spent = 1000 * sum(cost.cpu_s for cost in costs)
+        made = self._made
+        decisions = sum(player.decisions for player in made)
+        spent = 1000 * sum(player.cpu_s for player in made)
         return {
             "name": self._agent.name,
-            "options": guests[0].searcher.options.to_dict() if guests else None,
+            "options": made[0].searcher.options.to_dict() if made else None,
             "decisions": decisions,
-            "searched": sum(cost.searched for cost in costs),
+            "searched": sum(player.searched for player in made),
             "cpu_ms_per_decision": round(spent / decisions, 4) if decisions else None,
         }
 

@@ -27,7 +27,7 @@ from training.evaluation.comparison import find_begun
 from training.evaluation.over_seeds import parse_seeds, train_to_end
 from training.evaluation.protocols import get_protocol
 from training.evaluation.run_evaluation import play_for_comparison
-from training.evaluation.trained import AGENT
+from training.players.trained import AGENT
 from training.run import files, machine, plain_yaml
 from training.run.config import RunConfig
 from training.run.finite import TrainingError

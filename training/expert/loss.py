@@ -11,11 +11,11 @@ from torch import Tensor
 
 from training.expert.episodes import Episodes
 from training.expert.options import ExpertConfig
-from training.expert.teacher import Asked, GuestTeacher, Teacher, certain
+from training.expert.teacher import Asked, PlayerTeacher, Teacher, certain
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
+from training.players.draws import mix
 from training.ppo.parts import Rollout
-from training.search.seeds import mix
 
 DECISION = 6  # what a seed is for
 SHARPEN = 1e6  # times the logits, which are small at first, the best action is certain
@@ -119,7 +119,7 @@ class ExpertLoss:
         self, engine: Any, logits: Tensor, kept: np.ndarray, led: np.ndarray, t: int
     ) -> Tensor:
         """Return logits with which the teacher plays the lanes that are led; keep its answers."""
-        assert isinstance(self._teacher, GuestTeacher)
+        assert isinstance(self._teacher, PlayerTeacher)
         every = np.arange(engine.num_envs)
         seed = (self._seed << 20) + self._iteration * self._steps + t
         seeds = mix(np.full(len(every), seed, np.uint64), every, DECISION)

@@ -11,9 +11,9 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import ActorCritic, make_logits
-from training.policies.guests import make_guest
-from training.policies.load import load_who, scripted_opponents
-from training.policies.policy import EnvSpec, Policy, Who
+from training.players.load import scripted_opponents
+from training.players.names import Who, load_who, make_player
+from training.players.policy import EnvSpec, Policy
 from training.run.config import RunConfig
 from training.run.envs import with_seating
 from training.run.options import require
@@ -64,7 +64,7 @@ class Teacher(Protocol):
         """
 
 
-class GuestTeacher:
+class PlayerTeacher:
     """An agent or a bot: what it plays is certain. See :class:`Teacher`.
 
     Parameters
@@ -85,10 +85,10 @@ class GuestTeacher:
         remembers = isinstance(base, Policy) and base.state_size > 0
         allowed = "somebody without a memory, who can be asked about single states"
         require(not remembers, "expert.teacher", str(getattr(base, "path", base)), allowed)
-        self._who, self._game, self._lanes = who, engine.game, engine.num_envs
+        self._game, self._lanes = engine.game, engine.num_envs
         agents = engine.game.spec.num_agents
         self._tables = [self._table(seat if agents > 1 else None) for seat in range(agents)]
-        make_guest(who, self._tables[0], 0)  # or it is refused
+        self._players = [make_player(who, table) for table in self._tables]  # or it is refused
 
     def _table(self, seat: int | None) -> BatchEngine:
         """Return an engine whose lanes take any state, and show a seat where rows show all."""
@@ -111,21 +111,22 @@ class GuestTeacher:
     def moves(self, rows: np.ndarray, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
         """Return what it plays, int64 (k,); parameters as of :class:`Asked`."""
         actions = np.zeros(len(rows), np.int64)
-        for seat, table in enumerate(self._tables):
+        for seat in range(len(self._tables)):
             own = np.flatnonzero(seats == seat)
             if own.size:
-                actions[own] = self._play(table, rows[own], int(seeds[own[0]] >> ONE))
+                drawn = (seeds[own] >> ONE).astype(np.int64)
+                actions[own] = self._play(seat, rows[own], drawn)
         return actions
 
-    def _play(self, table: BatchEngine, rows: np.ndarray, seed: int) -> np.ndarray:
-        # A new guest each time: a run that goes on then draws what one that was never ended draws.
-        guest, actions = make_guest(self._who, table, seed), np.zeros(len(rows), np.int64)
+    def _play(self, seat: int, rows: np.ndarray, seeds: np.ndarray) -> np.ndarray:
+        table, player = self._tables[seat], self._players[seat]
+        actions = np.zeros(len(rows), np.int64)
         for first in range(0, len(rows), self._lanes):
-            part = rows[first : first + self._lanes]
-            lanes = np.arange(len(part))
-            table.set_states(part, lanes)
-            guest.begin(lanes)
-            actions[first : first + len(part)] = guest.act(table, lanes)
+            part = slice(first, first + self._lanes)
+            lanes = np.arange(len(rows[part]))
+            table.set_states(rows[part], lanes)
+            player.begin(table, lanes, seeds[part])
+            actions[part] = player.act(table, lanes)
         return actions
 
 
@@ -230,4 +231,4 @@ def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
         allowed = "'all' where every decision is searched: PPO would have nothing to learn"
         require(options.ppo == "all" or not teacher.covers_all, "expert.ppo", options.ppo, allowed)
         return teacher
-    return GuestTeacher(load_who(options.teacher), engine)
+    return PlayerTeacher(load_who(options.teacher), engine)

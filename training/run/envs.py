@@ -83,7 +83,7 @@ def check_guests(env: str, options: Mapping[str, Any]) -> None:
     """
     engine: Any = make_engine(env, 1, options)
     if has_guests(options):
-        _ = engine.guests  # they are made when they are asked for
+        _ = engine.players  # they are made when they are asked for
 
 
 def without_guests(options: Mapping[str, Any]) -> dict[str, Any]:

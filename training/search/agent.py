@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastenv import BatchEngine
-from training.policies.load import load_policy
-from training.policies.policy import Policy
-from training.policies.thought import Thought
+from training.players.load import load_policy
+from training.players.policy import Policy
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
-from training.search.guest import SearchGuest, SearchPlayer
 from training.search.options import SearchOptions
+from training.search.player import SearchPlayer
 
 ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 
@@ -36,19 +34,13 @@ class SearchAgent:
     options: SearchOptions
     name: str
 
-    def guest(self, engine: BatchEngine, seed: int) -> SearchGuest:
-        """Return it as a player at tables."""
-        return SearchGuest(self.base, self.options, engine, seed)
-
-    def player(
-        self, seed: int, lanes: int, listener: Callable[[int, Thought], None] | None = None
-    ) -> SearchPlayer:
-        """Return it as a player of episodes; see :data:`training.evaluation.episodes.Player`."""
-        return SearchPlayer(self.base, self.options, seed, listener)
+    def player(self, engine: BatchEngine) -> SearchPlayer:
+        """Return it as a player of an engine."""
+        return SearchPlayer(self.base, self.options, engine)
 
 
 def searching(policy: Policy, **options: Any) -> SearchAgent:
-    """Return a trained agent that searches; see :meth:`training.policies.policy.Policy.search`."""
+    """Return a trained agent that searches; see :meth:`training.players.policy.Policy.search`."""
     shown = {k: v if isinstance(v, str) else format_values(v) for k, v in options.items()}
     given = "".join(f",{name}={value}" for name, value in shown.items())
     return SearchAgent(policy, SearchOptions.from_mapping(options), f"{SEARCH}{policy.path}{given}")

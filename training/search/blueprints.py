@@ -10,9 +10,9 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError, show
-from training.policies.guests import sight_of
-from training.policies.policy import Policy
-from training.search.seeds import mix, uniform
+from training.players.draws import mix, uniform
+from training.players.network import sight_of_rows
+from training.players.policy import Policy
 
 MAX_STEPS = 10_000  # of rollouts by a network, which then end as they stand
 POLICY = "policy"  # rollouts by the network that is searched for
@@ -130,7 +130,7 @@ class SteppedBlueprint:
                 "bot for networks with memory and in games whose agents act together."
             )
         self._engine, self._policy, self._actor = engine, policy, actor
-        self._see = sight_of(policy)
+        self._see = sight_of_rows(policy)
         self._bots = tuple(bots) or engine.game.bot_names[:1]  # somebody who has nothing to decide
 
     def play_on(self, start: Start, players: np.ndarray | None = None) -> np.ndarray:

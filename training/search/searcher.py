@@ -12,8 +12,9 @@ import numpy as np
 from fastenv import BatchEngine, checks
 from fastenv.errors import ConfigError, StateError
 from fastenv.rollouts import Stop, check_resample
-from training.policies.policy import Policy
-from training.policies.thought import Thought
+from training.players.draws import mix
+from training.players.policy import Policy
+from training.players.thought import Thought
 from training.run import games
 from training.run.options import require
 from training.search.beliefs import Belief, choose_by_weight
@@ -29,7 +30,6 @@ from training.search.blueprints import (
 from training.search.estimates import Estimates
 from training.search.options import SearchOptions
 from training.search.rules import SearchRules
-from training.search.seeds import mix
 from training.search.values import Closing
 
 BLOCKS = 4  # parts of a budget, after each of which actions are dropped

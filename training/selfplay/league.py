@@ -10,6 +10,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.seats import EXTERNAL
+from training.players.ratings import LEARNER, Ratings, RatingsFile
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -17,7 +18,6 @@ from training.run.options import require
 from training.run.sections import SelfPlayConfig
 from training.selfplay.engine import Encode, PoolEngine
 from training.selfplay.pool import Player, Pool
-from training.selfplay.ratings import LEARNER, Ratings, RatingsFile
 
 
 class Learner(Protocol):

@@ -12,10 +12,9 @@ import numpy as np
 
 from fastenv.errors import show
 from fastenv.registry import make_game, short_id
-from training.policies.guests import Guest, find_table, make_guest
-from training.policies.load import load_who
-from training.policies.person import YOU, number_names
-from training.policies.policy import Policy, Who
+from training.players.guests import Guest, find_table, make_guest
+from training.players.load import load_who
+from training.players.policy import Policy, Who
 from training.run import games
 from training.run.envs import make_engine, with_defaults
 from training.run.names import short_name
@@ -23,6 +22,7 @@ from training.run.seating import env_of_table, without_seating
 from training.studio.forms import bots_for
 from training.studio.places import PERSON, Places, check_options
 from training.studio.refusal import Refusal
+from training.terminal.person import YOU, number_names
 
 
 @dataclass

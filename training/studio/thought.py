@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import ConfigError
-from training.policies.guests import Guest, PolicyGuest, make_guest
-from training.policies.policy import Policy, Who
-from training.policies.value import Value, find_value
+from training.players.guests import Guest, PolicyGuest, make_guest
+from training.players.policy import Policy, Who
+from training.players.value import Value, find_value
 from training.run.names import short_name
 from training.studio.places import Places
 from training.studio.refusal import Refusal

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from training.evaluate import main
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run.folder import RunFolder
 
 # Two members with the lanes of a tiny run each.

@@ -14,7 +14,7 @@ from tests.training.test_resume import metrics
 from training.expert.options import ExpertConfig
 from training.expert.run import ExpertLearner
 from training.nets.layout import obs_layout
-from training.policies.export import export
+from training.players.export import export
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.train import main

@@ -16,7 +16,7 @@ from tests.training.games import walk
 from tests.training.games.walk import ENV
 from training import evaluate
 from training.evaluation.protocol import RANDOM
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_defaults

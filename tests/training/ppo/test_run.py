@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from tests.slow import every
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.ppo import learnt
 from training.ppo.options import NativeRun
 from training.ppo.trainer import PPOTrainer

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.training.search.slow_estimates import Position
 from training.search.beliefs import choose_by_weight
 from training.search.estimates import DOUBT, MIN_WORLDS, Estimates
-from training.search.seeds import mix
+from training.players.draws import mix
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -8,14 +8,14 @@ import fastenv
 import training
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Phase
-from training.policies import thinking
-from training.policies.contest import load_players, play_table
-from training.policies.guests import find_table, make_guest
-from training.policies.thinking import Thoughts
-from training.policies.thought import Thought
+from training.terminal import thinking
+from training.evaluation.contest import load_players, play_table
+from training.players.guests import find_table, make_guest
+from training.terminal.thinking import Thoughts
+from training.players.thought import Thought
 from training.run.envs import make_engine
 from training.search.agent import SearchAgent, load
-from training.search.guest import SearchPlayer, draw_step
+from training.search.player import SearchPlayer, draw_step
 from training.search.options import SearchOptions
 
 FLAT = "SkullKingFlat-v0"

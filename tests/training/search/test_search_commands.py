@@ -12,8 +12,8 @@ from tests.slow import diagonal
 from training import evaluate, play, watch
 from training.apps.skullking.evaluation import MatchProtocol
 from training.evaluation.protocols import get_protocol
-from training.evaluation.trained import AGENT, WITHOUT
-from training.policies.contest import contest, load_players
+from training.players.trained import AGENT, WITHOUT
+from training.evaluation.contest import contest, load_players
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.search.searcher import Searcher

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from training.run.checkpoint import CheckpointError
-from training.selfplay.ratings import (
+from training.players.ratings import (
     ANCHOR,
     LEARNER,
     Ratings,

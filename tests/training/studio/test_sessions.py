@@ -11,7 +11,7 @@ from fastenv.errors import ConfigError
 from fastenv.registry import ENVS
 from tests.slow import late
 from training import load_policy
-from training.policies.value import find_value
+from training.players.value import find_value
 from training.studio import forms, kept
 from training.studio.table import fill
 

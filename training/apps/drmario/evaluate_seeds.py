@@ -117,8 +117,8 @@ def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
             flag = PLANNED.get(name)
             require(flag is None, f"--set {name}", value, f"left out: use {flag}")
         return ENV, dict(args.set), args.who
-    from training.evaluation.trained import load
-    from training.policies.load import find
+    from training.players.load import find
+    from training.players.trained import load
 
     require(not args.set, "--set", args.set, "left out with a trained agent")
     path = Path(args.who)

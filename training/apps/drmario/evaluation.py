@@ -21,7 +21,7 @@ from training.evaluation.episodes import Comparison, Episodes
 from training.evaluation.protocol import EpisodeProtocol, EvaluationResult, Plan
 from training.evaluation.shares import share
 from training.evaluation.tables import Column
-from training.evaluation.trained import Trained
+from training.players.trained import Trained
 from training.run import files
 from training.run.envs import with_defaults
 from training.run.games import GameTraining

@@ -10,8 +10,8 @@ from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.errors import InvalidActionError, StateError
 from training.apps.drmario.placements import is_falling
-from training.policies.guests import make_guest
-from training.policies.policy import Policy, Who
+from training.players.guests import make_guest
+from training.players.policy import Policy, Who
 from training.run.envs import make_engine
 
 ENV = "DrMarioPlacement-v0"
@@ -23,7 +23,7 @@ SHOWN = (
 
 
 class FramePlayer:
-    """Plays a seat of an engine of one lane; see :class:`training.policies.guests.Guest`.
+    """Plays a seat of an engine of one lane; see :class:`training.players.guests.Guest`.
 
     Its own bottle is written into a game of placements for one, and there it is asked; garbage and
     the other bottle it does not see.

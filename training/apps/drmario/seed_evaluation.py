@@ -24,7 +24,7 @@ from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.evaluation.episodes import Player
 from training.evaluation.policies import Bot, Memory
-from training.evaluation.trained import Trained
+from training.players.trained import Trained
 from training.run import files
 from training.run.envs import make_engine
 from training.run.options import require

@@ -24,7 +24,7 @@ from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Episodes
 from training.evaluation.over_seeds import over_seeds, train_to_end
 from training.evaluation.protocol import EpisodeProtocol, Plan
-from training.evaluation.trained import AGENT
+from training.players.trained import AGENT
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder

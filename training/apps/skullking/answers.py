@@ -13,8 +13,8 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import SPECIALS, Phase
-from training.policies.guests import sight_of
-from training.policies.policy import Policy
+from training.players.guests import sight_of
+from training.players.policy import Policy
 from training.search.blueprints import POLICY
 
 EMPTY = 127  # behind every card in a sorted hand

@@ -39,7 +39,7 @@ from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, Phase
 from training.apps.skullking.answers import EMPTY, Answers, Asked
 from training.apps.skullking.opponent_model import OpponentModel
 from training.apps.skullking.round_record import RoundRecord, is_bidding, round_start
-from training.policies.policy import Policy
+from training.players.policy import Policy
 from training.run import games
 from training.run.options import require
 

@@ -28,8 +28,8 @@ from training.apps.skullking.rules import STRONGEST
 from training.evaluation.bootstrap import Interval
 from training.evaluation.protocol import Curve, EvaluationResult, Headline, Protocol
 from training.evaluation.tables import Column, format_interval
-from training.evaluation.trained import AGENT, DRAWN, Trained
 from training.logs.run_data import describe_opponents
+from training.players.trained import AGENT, DRAWN, Trained
 from training.run.config import RunConfig
 from training.run.envs import check_guests
 from training.run.folder import RunFolder

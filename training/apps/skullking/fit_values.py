@@ -72,7 +72,7 @@ def run(args: argparse.Namespace) -> None:
     import torch
 
     from training.apps.skullking.round_view import RoundView
-    from training.policies.contest import load_players, table_of
+    from training.evaluation.contest import load_players, table_of
     from training.run import machine
     from training.search.values import Head, Value, fit
 
@@ -102,7 +102,7 @@ def _samples(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return what is seen, gained, tricks left, and which samples only judge: whole batches."""
     from training.apps.skullking.value_samples import play
-    from training.policies.guests import make_guest
+    from training.players.guests import make_guest
 
     lanes = min(LANES, args.games // JUDGES)
     batches = args.games // lanes

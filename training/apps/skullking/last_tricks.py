@@ -11,8 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv import BatchEngine
+from training.players.draws import mix
 from training.search.rules import margin
-from training.search.seeds import mix
 
 PARTS = 1 << 16  # rows that are looked at together
 FIRST, LATER = 1, 2  # what a seed is for

@@ -23,7 +23,7 @@ from training.evaluation import tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.over_seeds import seconds_of
 from training.evaluation.protocol import MILESTONES as FILE
-from training.evaluation.trained import AGENT, Trained, load, provenance
+from training.players.trained import AGENT, Trained, load, provenance
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
 from training.run.options import require

@@ -13,7 +13,7 @@ from fastenv import BatchEngine
 from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, Phase
 from training.apps.skullking.answers import EMPTY, Answers, Asked
 from training.apps.skullking.round_record import RoundRecord
-from training.policies.policy import Policy
+from training.players.policy import Policy
 
 BOTS = ("heuristic", "rule_hard")  # candidates beside the policy
 DOUBT = 0.05

@@ -10,7 +10,7 @@ from training.apps.skullking.players import NetInGame
 from training.apps.skullking.whole_games import ENV, WholeGames, manager_observer
 from training.evaluation.policies import Bot, Policy
 from training.nets.actor_critic import Logits
-from training.policies.policy import EnvSpec
+from training.players.policy import EnvSpec
 from training.run.config import RunConfig
 from training.run.envs import make_engine, with_defaults, without_guests
 

@@ -14,7 +14,7 @@ from training.apps.skullking.players import in_whole_games, match_policy
 from training.bench.timing import noisy
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.policies import Policy
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge
 from training.run.envs import make_trial_lane

@@ -18,8 +18,8 @@ from training.evaluation.policies import (
     choose_legal,
     episode_begins,
 )
-from training.evaluation.trained import WITHOUT, Trained
 from training.nets.actor_critic import Logits, RecurrentLogits
+from training.players.trained import WITHOUT, Trained
 from training.run.envs import make_engine
 
 CARDS = {Phase.PLAY, Phase.TIGRESS}  # phases in which a card is played

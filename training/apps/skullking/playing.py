@@ -12,7 +12,7 @@ from training.apps.skullking.players import match_policy, tier_of
 from training.apps.skullking.rules import SETS
 from training.evaluation.bootstrap import Interval
 from training.evaluation.policies import Bot, Net, Policy
-from training.evaluation.trained import AGENT, DRAWN, WITHOUT, Trained
+from training.players.trained import AGENT, DRAWN, WITHOUT, Trained
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.sections import EvaluationConfig

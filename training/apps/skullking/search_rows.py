@@ -19,8 +19,8 @@ from training.bench import timing
 from training.bench.ran import describe_engine
 from training.bench.targets import Row, speed, target
 from training.bench.timing import Work
-from training.policies.guests import Table, make_guest
-from training.policies.load import load_policy
+from training.players.guests import Table, make_guest
+from training.players.load import load_policy
 from training.search.agent import SearchAgent
 from training.search.options import SearchOptions
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
-from training.policies.guests import Guest
+from training.players.guests import Guest
 
 STRANGE = 0.15  # share of early decisions that are any legal one
 WITHIN = 0.1  # share of the rows with cards on the table that are kept

@@ -9,7 +9,7 @@ from fastenv.skullking.tables import Bot, Phase
 from tests.slow import diagonal, every
 from training.apps.skullking.beliefs import DOUBT, TRUST, HandBelief
 from training.apps.skullking.round_record import RoundRecord, is_bidding
-from training.policies.policy import EnvSpec, Policy
+from training.players.policy import EnvSpec, Policy
 
 FLAT = "SkullKingFlat-v0"
 TIERS = (FLAT, "SkullKingManager-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
@@ -276,7 +276,7 @@ def test_weights_do_not_depend_on_what_is_hidden():
 
 @pytest.mark.parametrize("name", ["bids", "plays"])
 def test_the_agent_searches_with_a_belief(name):
-    from training.policies.contest import contest, load_players
+    from training.evaluation.contest import contest, load_players
 
     who = [f"search:pretrained/skullking-ppo,worlds=4,belief={name}", "heuristic"]
     found = contest(load_players(who), 4, options={"schedule": (3,)}, resamples=10)

@@ -28,7 +28,7 @@ def test_numbers_without_sense_are_refused(words, says, tmp_path, capsys):
 def test_an_eighth_of_few_games_only_judges(monkeypatch):
     from training.apps.skullking import value_samples
     from training.apps.skullking.round_view import RoundView
-    from training.policies.contest import load_players, table_of
+    from training.evaluation.contest import load_players, table_of
 
     played = []
     play = value_samples.play

@@ -7,7 +7,7 @@ from tests.needs import needs_core
 from training.apps.skullking.last_tricks import FIRST, LATER, action_values, regret
 from training.apps.skullking.search_rows import BOT, TABLE, first_cards
 from training.search.rules import margin
-from training.search.seeds import mix
+from training.players.draws import mix
 
 pytestmark = needs_core
 WORLDS = 12

@@ -11,7 +11,7 @@ from training.apps.skullking.milestones_over_seeds import summary
 from training.apps.skullking.playing import play_matches
 from training.commands.milestones import main
 from training.evaluation import tables
-from training.evaluation.trained import AGENT, load
+from training.players.trained import AGENT, load
 from training.run.folder import RunFolder
 
 ALL_MISSED = {m.name: [m.bar + 0.1, m.bar - 0.1, m.bar + 0.2] for m in MILESTONES}

@@ -8,7 +8,7 @@ from tests.needs import needs_core
 from training import load_policy
 from training.apps.skullking.opponent_model import OpponentModel
 from training.apps.skullking.search_rows import TABLE, first_cards
-from training.policies.guests import make_guest
+from training.players.guests import make_guest
 from training.search.blueprints import BotBlueprint, ModelBlueprint, Start, SteppedBlueprint
 from training.search.options import SearchOptions
 from training.search.searcher import Searcher

@@ -17,7 +17,7 @@ from fastenv.skullking.tables import (
 from tests.slow import late
 from training.apps.skullking.round_view import NEEDS, RoundView
 from training.apps.skullking.value_samples import play
-from training.policies.guests import BotGuest
+from training.players.guests import BotGuest
 from training.search.options import SearchOptions
 from training.search.searcher import Searcher
 from training.search.values import Head, Value, load

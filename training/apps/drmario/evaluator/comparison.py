@@ -17,8 +17,8 @@ from training.apps.drmario.evaluator.samples import BARE, CLEARED, ENV, Games, P
 from training.apps.drmario.seed_evaluation import cvar
 from training.evaluation.bootstrap import Resamples
 from training.evaluation.shares import share
-from training.evaluation.trained import AGENT, load
-from training.policies.load import find
+from training.players.load import find
+from training.players.trained import AGENT, load
 from training.run.envs import make_engine, with_defaults
 from training.run.options import require
 

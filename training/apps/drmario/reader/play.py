@@ -50,8 +50,8 @@ def player_of(who: str) -> tuple[Player, dict[str, Any]]:
     """Return a bot or a trained agent, and the options of the environment it plays in."""
     if who in fastenv.make_game(ENV).bot_names:
         return lambda seed, lanes: Bot(who, lanes, seed), with_defaults(ENV, {"level": LEVEL})
-    from training.evaluation.trained import load
-    from training.policies.load import find
+    from training.players.load import find
+    from training.players.trained import load
 
     trained = load(*find(Path(who)))
     require(trained.config.env == ENV, "--who", who, f"a bot, or an agent of {ENV}")

@@ -27,8 +27,8 @@ def players(agent: Path | None, seed: int) -> dict[str, Policy]:
     """Return who plays: bots, and an agent if there is one."""
     found: dict[str, Policy] = {name: Bot(name, LANES, seed) for name in BOTS}
     if agent is not None:
-        from training.evaluation.trained import load
-        from training.policies.load import find
+        from training.players.load import find
+        from training.players.trained import load
 
         trained = load(*find(agent))
         require(trained.config.env == ENV, "--agent", str(agent), f"an agent of {ENV}")

@@ -16,11 +16,12 @@ from fastenv.drmario.layout import REWARD_TERMS
 from fastenv.drmario.tables import Mode
 from fastenv.registry import short_id
 from training.callbacks.shaping import Potential, make_potential
-from training.evaluation import replays, trained
+from training.evaluation import replays
 from training.evaluation.episodes import Player
 from training.evaluation.policies import Bot
-from training.evaluation.trained import AGENT
-from training.policies.load import find
+from training.players import trained
+from training.players.load import find
+from training.players.trained import AGENT
 from training.run import games
 from training.run.backend import make_seated
 from training.run.envs import with_defaults

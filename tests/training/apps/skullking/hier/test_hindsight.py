@@ -16,7 +16,7 @@ from training.apps.skullking.hindsight.auxiliary import make
 from training.apps.skullking.hindsight.losses import tricks_log_probs
 from training.apps.skullking.hindsight.modes import BIDS, MODES
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig

@@ -13,7 +13,7 @@ from training.apps.skullking.hier.options import check, policy_run
 from training.apps.skullking.pair import BIDS, CARDS
 from training.apps.skullking.players import tier_of
 from training.callbacks.run_callbacks import check_config
-from training.evaluation.trained import load
+from training.players.trained import load
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import RunFolder

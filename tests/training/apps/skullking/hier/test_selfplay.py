@@ -16,7 +16,7 @@ from training.apps.skullking.whole_games import WholeGames
 from training.evaluation.policies import best_legal
 from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
-from training.policies.load import load_policy
+from training.players.load import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
 from training.selfplay.engine import PoolEngine

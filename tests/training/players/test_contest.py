@@ -1,0 +1,203 @@
+"""Players at one table: duplicate deals, every rotation, points, wins and ratings."""
+
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import fastenv
+from fastenv.errors import ConfigError
+from tests.nim import NimGame
+from tests.slow import every
+from training.evaluate import main
+from training.evaluation.protocols import get_protocol
+from training.evaluation.contest import contest, load_players, play_table, standings
+from training.players.guests import find_table
+from training.evaluation.standings import show
+from training.run.folder import RunError
+from training.players.ratings import ANCHOR, expected, fit
+
+from .met import NIM
+
+FLAT = "SkullKingFlat-v0"
+PRETRAINED = "pretrained/skullking-ppo"
+
+
+class Same:
+    """Plays the first legal action, whoever it is."""
+
+    def begin(self, lanes):
+        self.seen = []
+
+    def act(self, engine, lanes):
+        self.seen.append(lanes)
+        return engine.mask[lanes].argmax(1)
+
+
+def test_equal_players_get_the_same_from_every_rotation():
+    engine = find_table([], FLAT).make(8)
+    seating = (np.arange(4) + np.arange(8)[:, None]) % 4
+    guests = [Same() for _ in range(4)]
+    points = play_table(engine, guests, seating, np.repeat([5, 6], 4))
+    assert (points[:4] == points[0]).all()
+    assert (points[4:] == points[4]).all()
+    assert (points[0] != points[4]).any()
+    assert all(guest.seen for guest in guests)
+
+
+@pytest.mark.slow
+def test_known_strengths_come_out_in_order(trained):
+    players = load_players([PRETRAINED, "rule_hard", "random", str(trained("flat"))])
+    found = contest(players, 200, seed=3, resamples=200).standings
+    names = [one.name for one in found]
+    assert names[:2] == ["pretrained/skullking-ppo", "rule_hard"]
+    assert sum(one.wins.value for one in found) == pytest.approx(1)
+    assert np.mean([one.rating.value for one in found]) == pytest.approx(ANCHOR)
+    assert found[0].wins.low > 0.5
+    for one in found:
+        for interval in (one.points, one.wins, one.rating):
+            assert interval.low <= interval.value <= interval.high
+    again = contest(players, 200, seed=3, resamples=200).standings
+    assert again == found
+
+
+def test_two_players_share_the_seats():
+    found = contest(load_players([PRETRAINED, "random"]), 40, resamples=50).standings
+    assert [(one.name, one.seats) for one in found] == [(PRETRAINED, 2), ("random", 2)]
+    assert sum(one.wins.value * one.seats for one in found) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    every(2, ["native", "manager", "recurrent", "ssm", "attention", "hier", "ensemble", "sb3"]),
+)
+def test_every_kind_can_sit_at_a_table(trained, kind):
+    found = contest(load_players([str(trained(kind)), "random"]), 8, resamples=10)
+    assert len(found.standings) == 2
+    assert (found.deals, found.num_players) == (2, 4)
+
+
+def test_the_same_player_against_itself_is_even():
+    found = contest(load_players([PRETRAINED] * 4), 8, resamples=20).standings
+    assert {one.name for one in found} == {PRETRAINED, *(f"{PRETRAINED}#{k}" for k in (2, 3, 4))}
+    assert {one.points.value for one in found} == {found[0].points.value}
+    np.testing.assert_allclose([one.rating.value for one in found], ANCHOR)
+
+
+def test_standings_of_given_points():
+    players = load_players(["a", "b"])
+    points = np.tile([[[10, 0], [10, 0], [0, 5]]], (4, 1, 1))
+    first, second = standings(players, [([0, 1], points)], 50, 0)[0]
+    assert (first.name, second.name) == ("a", "b")
+    assert first.points.value == pytest.approx(20 / 3)
+    assert second.wins.value == pytest.approx(1 / 3)
+
+
+def test_ratings_explain_the_comparisons():
+    strengths = np.array([1200.0, 1000.0, 950.0, 850.0])
+    chance = np.array([[expected(a, b) for b in strengths] for a in strengths])
+    np.testing.assert_allclose(fit(chance * 1e6), strengths, atol=0.1)
+    both = fit(np.stack([chance * 1e6, chance.T * 1e6]))
+    np.testing.assert_allclose(both[1], 2000 - strengths, atol=0.1)
+    assert np.isfinite(fit(np.array([[0.0, 50.0], [0.0, 0.0]]))).all()
+
+
+def test_a_game_for_points_is_ranked_by_points():
+    """One wins nine of ten games by little, and loses the tenth by much."""
+    points = np.full((10, 2, 2), 1.0)
+    points[..., 1] = -1
+    points[0] = [-100, 100]
+    met, players = [((0, 1), points)], load_players(["rule_hard", "heuristic"])
+    for judged_by, first in (("win", "rule_hard"), ("points", "heuristic")):
+        found, _ = standings(players, met, 50, 0, judged_by)
+        assert found[0].name == first, judged_by
+
+
+def test_what_a_game_says_of_points_is_what_ranks(agent, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(NimGame, "judged_by", "points")
+    path = tmp_path / "report.json"
+    flags = ["--against", "perfect", "random", "--games", "8", "--output-path", str(path)]
+    assert main([agent("nim2"), *flags]) == 0
+    assert "Best first by mean points, which this game is played for." in capsys.readouterr().out
+    report = json.loads(path.read_text())
+    assert report["judged_by"] == "points"
+    points = [one["points"][0] for one in report["players"]]
+    assert points == sorted(points, reverse=True)
+    protocol = get_protocol(NIM)
+    assert (protocol.measure, protocol.columns("")[0][0]) == ("points", "points")
+    monkeypatch.setattr(NimGame, "judged_by", "win")
+    assert get_protocol(NIM).measure == "win"
+    monkeypatch.setattr(NimGame, "judged_by", "luck")
+    with pytest.raises(ConfigError, match="judged_by='luck': must be win or points"):
+        fastenv.make_game(NIM).spec.check()
+
+
+def test_sampled_actions_are_another_player(agent, tmp_path, capsys):
+    found = {}
+    for words in ((), ("--sample",)):
+        path = tmp_path / "report.json"
+        flags = ["--against", "random", "--games", "40", "--output-path", str(path), *words]
+        assert main([agent("nim2"), *flags]) == 0
+        assert ("nim2, drawn" in capsys.readouterr().out) == bool(words)
+        found[words] = {one["name"]: one for one in json.loads(path.read_text())["players"]}
+    best, drawn = ({n.split("/")[-1]: one for n, one in each.items()} for each in found.values())
+    assert (best["nim2"]["drawn"], drawn["nim2"]["drawn"], drawn["random"]["drawn"]) == (
+        *(False, True),
+        False,
+    )
+    assert best["nim2"]["points"] != drawn["nim2"]["points"]
+
+
+def test_who_cannot_come_is_named(trained):
+    with pytest.raises(ConfigError, match=r"bot 'nobody': must be one of"):
+        contest(load_players([PRETRAINED, "nobody"]), 4)
+    with pytest.raises(RunError, match="must be a run folder"):
+        load_players(["rule_hard", "no/where"])
+    with pytest.raises(ConfigError, match="at most 50 groups of 4, and not 70"):
+        contest(load_players([PRETRAINED, *["random"] * 7]), 4)
+    with pytest.raises(ConfigError, match="of the game of SkullKingFlat-v0"):
+        contest(load_players([PRETRAINED, str(trained("prospector"))]), 4)
+    with pytest.raises(ConfigError, match="players meet"):
+        contest(load_players([str(trained("prospector")), "random"]), 4)
+    with pytest.raises(ConfigError, match="one trained agent"):
+        contest(load_players(["rule_hard", "random"]), 4)
+
+
+def test_command(capsys, tmp_path):
+    path = tmp_path / "report.json"
+    flags = ["--against", "rule_hard", "heuristic", "random", "--games", "16", "--seed", "2"]
+    assert main([PRETRAINED, *flags, "--output-path", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "16 games: 4 deals, 4 rotations of the seats" in shown
+    report = json.loads(path.read_text())
+    assert [len(one["points"]) for one in report["players"]] == [3] * 4
+    assert report["games"] == 16
+    assert sum(one["win_share"][0] for one in report["players"]) == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("flags", "refused"),
+    [
+        (["--games", "0"], "--games must be from 1 to 100,000"),
+        (
+            ["--episodes", "20"],
+            "--episodes 20: must be left out with --against: it is not used there; use --games 20",
+        ),
+        (["--only", "goals"], "--only goals: must be left out with --against"),
+        (["--opponents", "mixed"], "--opponents mixed: must be left out with --against"),
+        (["--seed", "-1"], "seed must be from 0"),
+    ],
+)
+def test_command_refuses(capsys, flags, refused):
+    assert main([PRETRAINED, "--against", "random", *flags]) == 2
+    assert refused in capsys.readouterr().err
+
+
+def test_table_fits_a_small_terminal(capsys):
+    found = contest(load_players([PRETRAINED, "random"]), 8, resamples=20)
+    show(Console(width=80), found)
+    shown = capsys.readouterr().out
+    assert "random" in shown
+    assert "…" not in shown
+    assert max(map(len, shown.splitlines())) <= 80

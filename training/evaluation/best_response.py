@@ -1,0 +1,446 @@
+"""Best responses to an agent: a lower bound on its exploitability.
+
+One seat is trained against copies of one agent, which does not change, or searches with it as the
+known blueprint. Nobody can win more than its even share against a perfect agent of a game in which
+all seats are alike. What is gained beyond it was found with the budget that is stated; with more,
+more may be.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from training.evaluation.bootstrap import Interval, Resamples
+from training.evaluation.comparison import Training, find_begun
+from training.evaluation.contest import POINTS, Entrant, load_players, play_group
+from training.evaluation.equal_time import fit_to_time
+from training.evaluation.over_seeds import half_width, over_seeds, train_to_end
+from training.evaluation.tables import format_interval
+from training.players.policy import Policy
+from training.players.table import Table
+from training.run import files, games
+from training.run.config import RunConfig
+from training.run.folder import RunFolder
+from training.run.options import canonical_json, require
+from training.run.seeds import MATCH_SEEDS
+
+SCRATCH, AGENT, SEARCH = "scratch", "agent", "search"
+WAYS = (SCRATCH, AGENT, SEARCH)
+UNTIL, SHARE = 0.25, 0.25  # of a run in which the agent is imitated, and of its decisions
+WORLDS = 64
+RESAMPLES = 2000
+ORIGIN = ("command", "created", "git_rev", "dirty", "host", "versions")  # of a row that is kept
+_ROW = {"wins", "points", "points_gained"}
+_ROWS = {SEARCH: _ROW | {"cpu_ms_per_decision"}}
+_TRAINED = _ROW | {"steps", "core_minutes", "runs"}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The training budget of a response.
+
+    Parameters
+    ----------
+    core_seconds : float or None
+        Of one core; None where decisions are given.
+    steps : int or None
+        Decisions.
+    """
+
+    core_seconds: float | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True)
+class Response:
+    """The results of one response in its seat, with intervals over deals.
+
+    Parameters
+    ----------
+    wins : Interval
+        Share of games that it won; shared wins count 1/k.
+    points : Interval
+        Mean of a game.
+    gain : Interval
+        Of these, more than the agent gets in that seat on the same deals.
+    """
+
+    wins: Interval
+    points: Interval
+    gain: Interval
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "wins": self.wins.to_list(),
+            "points": self.points.to_list(),
+            "points_gained": self.gain.to_list(),
+        }
+
+
+@dataclass
+class Measured:
+    """The games that responses to one agent play.
+
+    Parameters
+    ----------
+    table : Table
+    agent : str
+        A path or the name of a bot.
+    games : int
+    seed : int
+        First of the deals.
+    """
+
+    table: Table
+    agent: str
+    games: int
+    seed: int
+    _own: np.ndarray | None = field(default=None, repr=False)
+
+    @property
+    def deals(self) -> int:
+        """Each is played once in every rotation of the seats."""
+        return -(-self.games // self.table.seats.count)
+
+    def record(self) -> dict[str, Any]:
+        """Return the table, the games and the seeds as JSON values."""
+        seats = self.table.seats.count
+        return {
+            "agent": self.agent,
+            "env": self.table.env,
+            "options": dict(self.table.options),
+            "seats": seats,
+            "games": self.deals * seats,
+            "first_seed": MATCH_SEEDS + self.seed,
+            "even_share": 1 / seats,
+            "judged_by": self.table.judged_by,
+        }
+
+    def play(self, response: Entrant | None) -> tuple[np.ndarray, float | None]:
+        """Return the points of all seats (deals, rotations, seats) and the response's cost.
+
+        Parameters
+        ----------
+        response : Entrant or None
+            In the first seat; None for the agent itself.
+
+        Returns
+        -------
+        ndarray of float64
+            The first of the last axis is the response.
+        float or None
+            Milliseconds of CPU time a decision; None of a bot.
+        """
+        others = load_players([self.agent] * self.table.seats.count)
+        players = others if response is None else [response, *others[1:]]
+        points, _, costs = play_group(self.table, players, self.deals, self.seed)
+        first = costs[0]
+        spent = 1000 * first.cpu_s / max(1, first.decisions)
+        return points, None if isinstance(players[0].who, str) else spent
+
+    def measure(self, response: Entrant) -> tuple[Response, float | None]:
+        """Let a response play; see :meth:`play`."""
+        if self._own is None:
+            self._own = self.play(None)[0][:, :, 0].mean(1)
+        points, cost = self.play(response)
+        best = points == points.max(2, keepdims=True)
+        wins = (best / best.sum(2, keepdims=True))[:, :, 0].mean(1)
+        reached = points[:, :, 0].mean(1)
+        columns = np.stack([wins, reached, reached - self._own], axis=1)
+        found = Resamples(columns, np.ones_like(columns), RESAMPLES, self.seed).intervals()
+        return Response(*found), cost
+
+
+# -- what is trained -------------------------------------------------------------------------------
+
+
+def train_config(base: RunConfig, table: Table, agent: str, way: str, seed: int) -> RunConfig:
+    """Return the training of a response.
+
+    Parameters
+    ----------
+    base : RunConfig
+        How it learns.
+    table : Table
+    agent : str
+        Who has the other seats, and with ``way="agent"`` is imitated first.
+    way : {"scratch", "agent"}
+    seed : int
+
+    Raises
+    ------
+    ConfigError
+        For a trainer that cannot meet trained agents.
+    """
+    seats = table.seats
+    meets = base.MEETS_AGENTS and not base.members and base.selfplay is None
+    allowed = "native or expert, alone and without selfplay: it trains against one agent"
+    require(meets, "trainer", base.trainer, allowed)
+    options = {**base.env_options, **table.options, seats.opponents: [agent] * (seats.count - 1)}
+    changed = {"seed": seed, "env_options": options, "preset": None}
+    if way == SCRATCH:
+        return base.replace(**changed)
+    values = {**base.to_dict(), **changed, "trainer": "expert"}
+    values["expert"] = {"teacher": agent, "share": SHARE, "until": UNTIL}
+    found: RunConfig = RunConfig.from_mapping(values)
+    return found
+
+
+def plan(
+    base: RunConfig,
+    table: Table,
+    agent: str,
+    ways: Sequence[str],
+    seeds: Sequence[int],
+    budget: Budget,
+    name: str,
+    runs: Path,
+) -> list[Training]:
+    """Return the trainings, each with its length.
+
+    The speed is that of a training from scratch; one that imitates first is as many decisions long.
+    """
+    trained = [way for way in ways if way != SEARCH]
+    found = [
+        Training(way, train_config(base, table, agent, way, seed), "")
+        for seed in seeds
+        for way in trained
+    ]
+    steps = budget.steps
+    if budget.core_seconds is not None and found:
+        config = train_config(base, table, agent, SCRATCH, seeds[0])
+        asked = Training(SCRATCH, config.replace(name=f"{name}-{SCRATCH}-{seeds[0]}"), "")
+        (timed,) = fit_to_time([asked], budget.core_seconds, runs)
+        steps = timed.config.total_steps
+    changed = {} if steps is None else {"total_steps": steps}
+    return [
+        Training(
+            each.variant,
+            each.config.replace(
+                name=f"{name}-{each.variant}-{each.config.seed}", **changed
+            ).shortened(),
+            "",
+        )
+        for each in found
+    ]
+
+
+def search_name(agent: str, policy: Policy | None, env: str, given: str | None) -> str:
+    """Return the name of the search that takes the agent as the blueprint of all seats.
+
+    Parameters
+    ----------
+    agent : str
+    policy : Policy or None
+        None of a bot.
+    env : str
+        Of the table.
+    given : str or None
+        Options of the search; default those that know the agent best.
+    """
+    if given is None:
+        rules = games.get_game(env).search
+        beliefs = policy is not None and rules is not None and rules.beliefs is not None
+        network = policy is not None and not policy.state_size
+        given = f"worlds={WORLDS},rollouts={'policy' if network else agent}"
+        given += ",belief=bids" if beliefs else ""
+    return f"search:{agent},{given}"
+
+
+def left_to(table: Table, ways: Sequence[str]) -> dict[str, str]:
+    """Return the options that a response does not take from anybody, and what says them.
+
+    Parameters
+    ----------
+    table : Table
+    ways : sequence of str
+    """
+    said = {"env": "--env", "seed": "--seeds", "name": "--name"}
+    said["total_steps"] = "--total-steps or --core-minutes"
+    said[f"env_options.{table.seats.opponents}"] = "AGENT"
+    said |= {f"env_options.{name}": "the table of AGENT" for name in table.options}
+    return said | ({"expert": "--ways agent"} if AGENT in ways else {})
+
+
+# -- all of it -------------------------------------------------------------------------------------
+
+
+def keep_ways(
+    path: Path, measured: Measured, ways: Sequence[str], length: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the rows of other ways in an existing record, with their origin.
+
+    Parameters
+    ----------
+    path : Path
+        Of the record.
+    measured : Measured
+    ways : sequence of str
+        Those that are measured now.
+    length : mapping
+        ``core_minutes`` and ``total_steps`` of the trainings.
+
+    Returns
+    -------
+    kept : dict
+        Row by way.
+    length : dict
+        That of all trainings in the record.
+
+    Raises
+    ------
+    ConfigError
+        For another file than a record of responses to this agent, or one whose rows do not go
+        together with those that are asked for.
+    """
+    if not path.exists():
+        return {}, dict(length)
+    earlier, ours = _read_record(path, measured), measured.record()
+    origin = {name: earlier[name] for name in ORIGIN if name in earlier}
+    rows = earlier["ways"].items()
+    kept = {way: {"from": origin, **row} for way, row in rows if way not in ways}
+    stays = f"that of {path} with its {' and '.join(kept)}, or --name another"
+    for name, flag in {"games": "--games", "first_seed": "--seed"}.items():
+        as_asked = not kept or earlier.get(name) == ours[name]
+        require(as_asked, flag, getattr(measured, flag.strip("-")), stays)
+    before = {name: earlier.get(name) for name in length}
+    trained = [way for way in kept if way != SEARCH]
+    if not trained:
+        return kept, dict(length)
+    if set(ways) != {SEARCH}:
+        flag = "--core-minutes" if length["total_steps"] is None else "--total-steps"
+        value = next((each for each in length.values() if each is not None), None)
+        require(before == length, flag, value, stays)
+    return kept, before
+
+
+def _read_record(path: Path, measured: Measured) -> dict[str, Any]:
+    """Return a record of responses to the same agent; ConfigError if there is something else."""
+    found, ours = files.read_object(path), measured.record()
+    rows = found.get("ways")
+    known = isinstance(rows, dict) and all(
+        isinstance(row, dict) and way in WAYS and _ROWS.get(way, _TRAINED) <= row.keys()
+        for way, row in rows.items()
+    )
+    table = ("agent", "env", "options")
+    same = all(canonical_json(found.get(name)) == canonical_json(ours[name]) for name in table)
+    allowed = f"another one: {path} is no record of responses to {measured.agent} at this table"
+    require(known and same, "--name", path.stem, allowed)
+    return found
+
+
+def respond(
+    measured: Measured,
+    trainings: Sequence[Training],
+    search: str | None,
+    runs: Path,
+    say: Any = lambda _: None,
+) -> dict[str, Any]:
+    """Train what is to be trained, let all responses play, and return the record of these ways.
+
+    A run that has begun goes on where it was.
+
+    Parameters
+    ----------
+    measured : Measured
+    trainings : sequence of Training
+    search : str or None
+        Name of an agent that searches.
+    runs : Path
+    say : callable
+        Is told of each response.
+    """
+    ways: dict[str, list[dict[str, Any]]] = {}
+    for each in trainings:
+        begun = find_begun(runs, each.config)
+        run = begun if begun is not None else RunFolder.create(runs, each.config)
+        _, trained = train_to_end(run, resume=begun is not None)
+        (player,) = load_players([str(run.path)])
+        response, _ = measured.measure(player)
+        ways.setdefault(each.variant, []).append({**trained, **response.record()})
+        say(f"{run.name}: {_in_words(response, measured.table.judged_by)}")
+    found: dict[str, Any] = {
+        way: {**_over(runs_of), "runs": runs_of} for way, runs_of in ways.items()
+    }
+    if search is not None:
+        (player,) = load_players([search])
+        response, cost = measured.measure(player)
+        found[SEARCH] = {**response.record(), "name": search, "cpu_ms_per_decision": cost}
+    return {**measured.record(), "ways": found}
+
+
+def _in_words(response: Response, judged_by: str) -> str:
+    """Return what a response came to, by what ranks players of its game."""
+    if judged_by == POINTS:
+        return f"{format_interval(response.gain, 1)} points gained"
+    return f"wins {format_interval(response.wins, 1, 100)} %"
+
+
+def joined(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with the rows of other ways, and which of the trained ones is strongest.
+
+    Parameters
+    ----------
+    record : mapping
+        Of :func:`respond`.
+    kept : mapping
+        Row by way; see :func:`keep_ways`.
+    """
+    ways = {**kept, **record["ways"]}
+    trained = {way: each for way, each in ways.items() if way != SEARCH}
+    measure = POINTS if record["judged_by"] == POINTS else "wins"
+    strongest = max(trained, key=lambda way: trained[way][measure][0], default=None)
+    return {**record, "strongest": strongest, "ways": ways}
+
+
+def _over(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return means over seeds with intervals that hold their spread and that of the deals."""
+
+    def mean(which: str, least: float, most: float) -> list[float | None]:
+        shared = [half_width(run[which]) for run in runs]
+        return over_seeds([run[which][0] for run in runs], least, most, shared).to_list()
+
+    return {
+        "wins": mean("wins", 0.0, 1.0),
+        "points": mean("points", -np.inf, np.inf),
+        "points_gained": mean("points_gained", -np.inf, np.inf),
+        "steps": statistics.mean(run["steps"] for run in runs),
+        "core_minutes": statistics.mean(run["core_s"] for run in runs) / 60,
+    }
+
+
+def show(console: Console, record: Mapping[str, Any]) -> None:
+    """Print the table of a record."""
+    share = 100 * record["even_share"]
+    title = (
+        f"One seat against {record['seats'] - 1} x {escape(record['agent'])}, "
+        f"{record['games']:,} games"
+    )
+    if record["judged_by"] != POINTS:
+        title += f"; an even share is {share:.3g} % of wins"
+    table = Printed(title=title, title_justify="left")
+    for heading in ("response", "wins %", "points gained", "decisions", "core minutes", "seeds"):
+        table.add_column(heading, justify="left" if heading == "response" else "right")
+    for way, each in record["ways"].items():
+        cells = [
+            format_interval(Interval.from_list(each["wins"]), 1, 100),
+            format_interval(Interval.from_list(each["points_gained"]), 1),
+        ]
+        if way == SEARCH:
+            cost = each["cpu_ms_per_decision"]
+            cells += ["", f"{cost:.2f} ms a decision" if cost is not None else "", ""]
+        else:
+            cells += [f"{each['steps']:,.0f}", f"{each['core_minutes']:.1f}"]
+            cells.append(str(len(each["runs"])))
+        table.add_row(way, *cells)
+    console.print(table)

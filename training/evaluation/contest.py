@@ -1,0 +1,438 @@
+"""Policies and bots against each other at one table, on duplicate deals (``evaluate --against``).
+
+A deal is what games of equal seeds have in common. Every deal is played once in each rotation of
+the seats, so luck falls on all alike. If more players come than the table has seats, every group of
+as many plays all deals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from fastenv.ticker import tell_progress
+from training.evaluation import skill
+from training.evaluation.bootstrap import Interval, Resamples
+from training.evaluation.loop import Cost, Loop
+from training.evaluation.statistics import table_statistics
+from training.players.names import Who, load_who, make_player
+from training.players.network import draws
+from training.players.policy import Policy
+from training.players.ratings import fit
+from training.players.table import Table, find_table
+from training.run.names import is_search, short_name
+from training.run.options import require
+from training.run.seeds import MATCH_SEEDS
+
+POINTS = "points"  # a measure that ranks
+MAX_GROUPS, MAX_GAMES = 50, 100_000
+
+
+@dataclass(frozen=True)
+class Entrant:
+    """Somebody who takes part in a contest.
+
+    Parameters
+    ----------
+    name : str
+        Name in tables.
+    who : Policy, Agent or str
+        A trained agent, an agent with search, or the name of a bot.
+    """
+
+    name: str
+    who: Who
+
+    @property
+    def base(self) -> Policy | str:
+        """The trained agent or the bot behind it: itself, unless it searches."""
+        return self.who if isinstance(self.who, Policy | str) else self.who.base
+
+    @property
+    def short(self) -> str:
+        """The name in a line of text."""
+        return short_name(self.name)
+
+
+@dataclass(frozen=True)
+class Standing:
+    """The results of a player, with 95 % intervals over deals.
+
+    Parameters
+    ----------
+    name : str
+    seats : int
+        Seats that it had at a table.
+    points : Interval
+        Mean points of a game, per seat.
+    wins : Interval
+        Share of games won, per seat; shared wins count 1/k.
+    draws : Interval
+        Share of games whose win a seat shared.
+    rating : Interval
+        Elo, 1000 on the mean, from all comparisons of two seats in a game.
+    skill : Interval or None
+        By openskill (:mod:`training.evaluation.skill`); None where two sit at the table.
+    over : mapping of str to Interval
+        By opponent, points minus the opponent's, paired by deal.
+    """
+
+    name: str
+    seats: int
+    points: Interval
+    wins: Interval
+    draws: Interval
+    rating: Interval
+    skill: Interval | None = None
+    over: Mapping[str, Interval] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A contest and its results.
+
+    Parameters
+    ----------
+    env : str
+        Its id.
+    standings : tuple of Standing
+        Best first: by their points, or by Elo.
+    deals, num_players, groups : int
+        Games are their product.
+    first_seed : int
+        Of the deals.
+    given_up : int
+        Games that were cut off after ``MAX_DECISIONS``.
+    statistics : mapping
+        By player, the interquartile mean of points over deals, and how probable it is that it comes
+        to more than another on a deal (:mod:`training.evaluation.statistics`).
+    judged_by : str
+        What ranks players of this game: ``points``, else that they win, which Elo sums up.
+    drawn : tuple of str
+        Trained players whose actions are drawn; others take their best one.
+    cpu_ms : mapping
+        By player, milliseconds of CPU time a decision: of all but bots, whose loop takes no note of
+        them, and only where somebody searches.
+    """
+
+    env: str
+    standings: tuple[Standing, ...]
+    deals: int
+    num_players: int
+    first_seed: int
+    groups: int = 1
+    given_up: int = 0
+    statistics: Mapping[str, Any] = field(default_factory=dict)
+    judged_by: str = "win"
+    drawn: tuple[str, ...] = ()
+    cpu_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    @property
+    def games(self) -> int:
+        """Games that were played."""
+        return self.deals * self.num_players * self.groups
+
+    def _cost(self, name: str) -> dict[str, float]:
+        known = name in self.cpu_ms
+        return {"cpu_ms_per_decision": round(self.cpu_ms[name], 4)} if known else {}
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "protocol": "one table, duplicate deals, every rotation of the seats",
+            "env": self.env,
+            "deals": self.deals,
+            "groups": self.groups,
+            "games": self.games,
+            "given_up": self.given_up,
+            "first_seed": self.first_seed,
+            "judged_by": self.judged_by,
+            "players": [
+                {
+                    "name": one.name,
+                    "seats": one.seats,
+                    "drawn": one.name in self.drawn,
+                    "points": one.points.to_list(),
+                    "points_over": {name: x.to_list() for name, x in one.over.items()},
+                    "win_share": one.wins.to_list(),
+                    "draw_share": one.draws.to_list(),
+                    "rating": one.rating.to_list(),
+                    "openskill": None if one.skill is None else one.skill.to_list(),
+                    **self.statistics.get(one.name, {}),
+                    **self._cost(one.name),
+                }
+                for one in self.standings
+            ],
+        }
+
+
+def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Entrant]:
+    """Return players by name: trained policies by a path or the name of a run, or else bots.
+
+    Both search if ``search:`` stands before their names (``training/search/agent.py``).
+
+    Raises
+    ------
+    RunError, CheckpointError
+        If a path is no trained agent.
+    """
+    found: list[Entrant] = []
+    for name in names:
+        shown = name if is_search(name) else _short_name(name)
+        taken = sum(player.name.partition("#")[0] == shown for player in found)
+        found.append(Entrant(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
+    return found
+
+
+def _short_name(name: str) -> str:
+    parts = [p for p in Path(name).parts if p not in ("checkpoints", "runs", "..", "/")]
+    return "/".join(parts[-2:]) if parts else name
+
+
+def table_of(
+    players: Sequence[Entrant], env: str | None = None, options: Mapping[str, Any] | None = None
+) -> Table:
+    """Return the table of a contest; see :func:`training.players.guests.find_table`.
+
+    Raises
+    ------
+    ConfigError
+        If all are bots and no ``env`` is named, or if ``env`` is no game of several players.
+    """
+    policies = [base for player in players if isinstance(base := player.base, Policy)]
+    allowed = "one trained agent at least, or bots of a named environment (--env)"
+    known = bool(policies) or env is not None
+    require(known, "players", [player.name for player in players], allowed)
+    return find_table(policies, env, options)
+
+
+def contest(
+    players: Sequence[Entrant],
+    num_games: int = 1000,
+    *,
+    env: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    resamples: int = 2000,
+    sample: bool = False,
+) -> Contest:
+    """Let players meet; see the module.
+
+    Parameters
+    ----------
+    players : sequence of Entrant
+        If they are fewer than the seats, they take several, in turns; if they are more, every
+        group of as many plays.
+    num_games : int
+        Of each group, at least; a multiple of the seats is played.
+    env : str, optional
+        Id of the environment; default that of the first trained player.
+    options : mapping, optional
+        Of the environment, over those of the first trained player.
+    seed : int
+        First evaluation seed.
+    resamples : int
+        Of the intervals, but for those of openskill.
+    sample : bool
+        Trained players draw their actions.
+
+    Raises
+    ------
+    ConfigError
+        If there are too many of them, or one cannot sit at this table.
+    """
+    table = table_of(players, env, options)
+    trial, names = table.make(1), [player.name for player in players]
+    count = table.seats.count
+    require(len(players) >= 2, "players", names, "2 at least")
+    groups = comb(len(players), count) if len(players) > count else 1
+    allowed = f"at most {MAX_GROUPS} groups of {count}, and not {groups:,}"
+    require(groups <= MAX_GROUPS, "players", names, allowed)
+    allowed = f"from 1 to {MAX_GAMES:,}"
+    require(1 <= num_games <= MAX_GAMES, "--games", num_games, allowed)
+    require(0 <= seed < 2**40, "seed", seed, "from 0 to 2**40 - 1")
+    for player in players:  # a table of one tells who cannot come, before many are set up
+        make_player(player.who, trial)
+    deals = -(-num_games // count)
+    met, given_up, spent = _meet(table, players, deals, seed, sample)
+    found, per_deal = standings(players, met, resamples, seed, table.judged_by)
+    return Contest(
+        *(table.env, found, deals, count, MATCH_SEEDS + seed, len(met), given_up),
+        statistics=table_statistics(per_deal, resamples, seed).record(names),
+        judged_by=table.judged_by,
+        drawn=_drawn(players, sample),
+        cpu_ms=_cpu_ms(players, spent),
+    )
+
+
+def _meet(
+    table: Table, players: Sequence[Entrant], deals: int, seed: int, sample: bool
+) -> tuple[list[tuple[tuple[int, ...], np.ndarray]], int, np.ndarray]:
+    """Return what each group has reached, games that were given up, and seconds and decisions."""
+    met, given_up, spent = [], 0, np.zeros((len(players), 2))
+    for who in _groups(len(players), table.seats.count):
+        points, unfinished, costs = play_group(
+            table, [players[k] for k in who], deals, seed, sample
+        )
+        met.append((who, points))
+        given_up += unfinished
+        for k, cost in zip(who, costs, strict=True):
+            spent[k] += cost.cpu_s, cost.decisions
+    return met, given_up, spent
+
+
+def _drawn(players: Sequence[Entrant], sample: bool) -> tuple[str, ...]:
+    """Return the names of those whose actions are drawn."""
+    return tuple(p.name for p in players if isinstance(p.who, Policy) and draws(p.who, sample))
+
+
+def _cpu_ms(players: Sequence[Entrant], spent: np.ndarray) -> dict[str, float]:
+    """Return milliseconds of CPU time a decision, given seconds and decisions (players, 2)."""
+    if not any(is_search(player.name) for player in players):
+        return {}
+    each = 1000 * spent[:, 0] / np.maximum(spent[:, 1], 1)
+    named = zip(players, each.tolist(), strict=True)
+    return {player.name: ms for player, ms in named if not isinstance(player.who, str)}
+
+
+def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
+    """Return who meets whom, a player a guest: few take several seats, of many all groups meet."""
+    if players <= seats:
+        return [tuple(k % players for k in range(seats))]
+    return [*combinations(range(players), seats)]
+
+
+def play_group(
+    table: Table, group: Sequence[Entrant], deals: int, seed: int, sample: bool = False
+) -> tuple[np.ndarray, int, list[Cost]]:
+    """Let a group meet on duplicate deals.
+
+    Parameters
+    ----------
+    table : Table
+    group : sequence of Entrant
+        One for each seat.
+    deals : int
+        Each is played in every rotation of the seats.
+    seed : int
+        First evaluation seed.
+    sample : bool
+        Trained players draw their actions.
+
+    Returns
+    -------
+    ndarray of float64, shape (deals, rotations, seats)
+        What each of the group has reached.
+    int
+        Games that were given up.
+    list of Cost
+        What the decisions of each have taken.
+    """
+    count = len(group)
+    engine = table.make(deals * count)
+    games = np.arange(deals * count)
+    seating = (np.arange(count) + games[:, None]) % count
+    seeds = MATCH_SEEDS + seed + games // count
+    loop = Loop(
+        engine,
+        [make_player(each.who, engine, sample=sample) for each in group],
+        seeds,
+        seating=seating,
+        draws=[seed + 1 + k + games for k in range(count)],
+    )
+    done = 0
+    for step in loop:
+        done += len(step.finished)
+        tell_progress(done, len(games), "games")
+    by_player = np.zeros(seating.shape)
+    np.put_along_axis(by_player, seating, engine.get_outcomes(), axis=1)
+    return by_player.reshape(deals, count, count), int((~engine.ended).sum()), loop.costs
+
+
+def standings(
+    players: Sequence[Entrant],
+    met: Sequence[tuple[Sequence[int], np.ndarray]],
+    resamples: int,
+    seed: int,
+    judged_by: str = "win",
+) -> tuple[tuple[Standing, ...], np.ndarray]:
+    """Return the standings, best first, and the mean points of each player on each deal.
+
+    Parameters
+    ----------
+    players : sequence of Entrant
+    met : sequence of (sequence of int, ndarray of shape (deals, games of a deal, guests))
+        Of each group the player of every guest, and what the guests reached.
+    resamples, seed : int
+    judged_by : str
+        Players are ranked by ``points``, or else by their ratings.
+
+    Returns
+    -------
+    tuple of Standing
+    ndarray of float64, shape (deals, players)
+        In the order of ``players``.
+    """
+    k, deals = len(players), len(met[0][1])
+    totals, games = np.zeros((3, deals, k)), np.zeros((deals, k))
+    score = np.zeros((deals, k, k))
+    for who, points in met:
+        member = np.eye(k)[list(who)]  # (guests, players)
+        best = points == points.max(2, keepdims=True)
+        wins = best / best.sum(2, keepdims=True)
+        draws = best & (best.sum(2, keepdims=True) > 1)
+        totals += [each.sum(1) @ member for each in (points, wins, draws)]
+        games += points.shape[1] * member.sum(0)
+        beats = (points[..., :, None] > points[..., None, :]) + 0.5 * (
+            points[..., :, None] == points[..., None, :]
+        )
+        score += member.T @ beats.sum(1) @ member
+    drawn = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed)
+    found = drawn.intervals()
+    ratings = _elo(score, resamples, seed)
+    skills: Sequence[Interval | None] = [None] * k
+    if met[0][1].shape[2] > 2:
+        skills = _skills(met, seed)
+    ranks = found[:k] if judged_by == POINTS else ratings
+    ranked = np.argsort([-one.value for one in ranks], kind="stable")
+    seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
+    rows = tuple(
+        Standing(
+            *(players[i].name, seats[i], found[i], found[k + i], found[2 * k + i]),
+            *(ratings[i], skills[i]),
+            {players[j].name: drawn.difference(i, j) for j in range(k) if j != i},
+        )
+        for i in ranked
+    )
+    return rows, totals[0] / games
+
+
+def _skills(met: Sequence[tuple[Sequence[int], np.ndarray]], seed: int) -> list[Interval]:
+    """Return the ratings by openskill: of one group by seat, of several by player."""
+    if len(met) == 1:
+        who, points = met[0]
+        return skill.rate(points, who, seed)
+    points = np.concatenate([each for _, each in met], axis=1)
+    seated = np.concatenate([np.tile(who, (each.shape[1], 1)) for who, each in met])
+    return skill.rate(points, range(seated.max() + 1), seed, seated)
+
+
+def _elo(score: np.ndarray, resamples: int, seed: int) -> list[Interval]:
+    """Return the Elo ratings by what players (k, k) won of each other, with intervals over deals.
+
+    Parameters
+    ----------
+    score : ndarray, shape (deals, k, k)
+    resamples, seed : int
+    """
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(len(score), np.full(len(score), 1 / len(score)), resamples)
+    value = fit(score.sum(0))
+    low, high = np.percentile(fit(np.tensordot(drawn, score, 1)), (2.5, 97.5), axis=0)
+    return [Interval(*map(float, each)) for each in zip(value, low, high, strict=True)]

@@ -1,0 +1,102 @@
+"""The card of a run: what its folder knows of the agent, for a hub of models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from fastenv.registry import short_id
+from training.evaluation.protocols import get_protocol
+from training.logs.run_data import groups_of, is_interval
+from training.players.card import Result, front_matter, metadata, table
+from training.players.trained import AGENT, Trained, provenance
+from training.run import files, machine
+from training.run.folder import RunFolder
+
+_GOALS = "goals reached"  # a group of results whose measure is not one of the protocol
+
+
+def make(run: RunFolder, trained: Trained) -> str:
+    """Return the card of an agent, with what the folder of its run knows and nothing else."""
+    results = list(results_of(run, trained))
+    tags = [short_id(run.config.env)]
+    parts = [
+        front_matter(metadata(run.name, results, tags=tags)),
+        f"# {run.name}\n",
+        f"An agent of `{short_id(run.config.env)}`, an environment of fastenv.\n",
+        f"## Use\n\n{_USE}",
+        f"## Results\n\n{_results_in_words(results)}",
+        f"## Training\n\n{_training(run, trained)}",
+        f"## Limits\n\n{_LIMITS}",
+        f"## License\n\n{_LICENSE}",
+    ]
+    return "\n".join(parts)
+
+
+def results_of(run: RunFolder, trained: Trained) -> Iterator[Result]:
+    """Yield the results of an evaluation of this very checkpoint; nothing without one."""
+    record = files.read_object(run.path / "evaluation.json")
+    if record.get("checkpoint") != trained.path.name:
+        return
+    protocol = get_protocol(run.config.env)
+    revision = record.get("git_rev") if record.get("dirty") is False else None
+    for group, players in groups_of(record).items():
+        columns = ["overall"] if group == _GOALS else [name for name, *_ in protocol.columns(group)]
+        for player, found in players.items():
+            metrics = {name: found[name] for name in columns if is_interval(found.get(name))}
+            if player.startswith(AGENT) and metrics:
+                yield Result(run.config.env, f"{group}, {player}", metrics, revision)
+
+
+def _results_in_words(results: Sequence[Result]) -> str:
+    if not results:
+        return "This checkpoint has not been evaluated.\n"
+    return f"Found by `python -m training evaluate`.\n\n{table(results)}\n"
+
+
+def _training(run: RunFolder, trained: Trained) -> str:
+    known = {
+        "trainer": run.config.trainer,
+        "decisions": f"{trained.steps:,}",
+        **provenance(run),
+        "config_sha256": run.config.sha256(),
+    }
+    host = known.pop("host") or {}
+    known["processor"] = machine.describe(host) or None
+    known["GPU"] = host.get("gpu")
+    known["dirty"] = {True: "yes", False: "no"}.get(known["dirty"])
+    names = {"git_rev": "commit", "dirty": "with uncommitted changes"}
+    lines = ["| | |", "| --- | --- |"]
+    lines += [
+        f"| {names.get(name, name)} | {value} |"
+        for name, value in known.items()
+        if value is not None
+    ]
+    return "\n".join([*lines, "", "`config.json` has every option.", ""])
+
+
+_LICENSE = """\
+No license has been chosen. Name one in the metadata (`license: ...`) before you upload this folder.
+"""
+_USE = """\
+You need a checkout of fastenv with `pip install '.[train]'`. FOLDER is this folder.
+
+```
+python -m training evaluate FOLDER
+python -m training watch FOLDER
+```
+
+```python
+import training
+
+policy = training.load_policy("FOLDER")
+env = policy.make()
+obs, info = env.reset(seed=0)
+action, state = policy.act(obs, info["action_mask"])
+```
+
+`model.safetensors` has the weights and `config.json` the options. No training goes on from them.
+"""
+_LIMITS = """\
+The agent plays the environment with the options of `config.json`. The results above are all that
+its folder knows of its strength.
+"""

@@ -1,0 +1,121 @@
+"""The standings of players at one table as tables in a terminal (``evaluate --against``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table as Printed
+
+from training.evaluation import skill
+from training.evaluation.bootstrap import Interval
+from training.evaluation.loop import MAX_DECISIONS, POINTS, Contest, Standing
+from training.evaluation.tables import format_interval
+
+IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings
+OVER = "points over next"
+_NAME = 24  # letters of a name that a table has room for, where it is asked
+_DIGITS = ((1, 3), (10, 2), (50, 1))  # of points up to a size; beyond it none
+
+
+def show(console: Console, found: Contest) -> None:
+    """Print the standings, in as many tables as the terminal is too narrow for one."""
+    seats = [
+        (", drawn" if one.name in found.drawn else "")
+        + (f" ({one.seats} seats)" if one.seats > 1 else "")
+        for one in found.standings
+    ]
+    names = [escape(one.name) + more for one, more in zip(found.standings, seats, strict=True)]
+    columns = _columns(found.standings, found.statistics)
+    if found.cpu_ms:
+        columns[CPU] = [
+            f"{found.cpu_ms[one.name]:.3g}" if one.name in found.cpu_ms else ""
+            for one in found.standings
+        ]
+    groups = f", {found.groups} groups" if found.groups > 1 else ""
+    title = (
+        f"{found.games:,} games: {found.deals:,} deals, {found.num_players} rotations of the "
+        f"seats{groups}"
+    )
+    for part in _split(columns, console.width - 4 - min(_NAME, max(map(len, names)))):
+        table = Printed(title=title if "points" in part else None, title_justify="left")
+        table.add_column("player", overflow="fold")
+        for heading in part:
+            table.add_column(heading, justify="right", no_wrap=True)
+        for k, name in enumerate(names):
+            table.add_row(name, *(columns[heading][k] for heading in part))
+        console.print(table)
+    for line in _remarks(found, list(columns)):
+        console.print(line, style="dim")
+
+
+def _split(columns: Mapping[str, Sequence[str]], room: int) -> list[list[str]]:
+    """Return the headings of columns that fit side by side, from the left to the right."""
+    parts: list[list[str]] = [[]]
+    left = room
+    for heading, cells in columns.items():
+        width = 3 + max(map(len, (heading, *cells)))
+        if parts[-1] and width > left:
+            parts.append([])
+            left = room
+        parts[-1].append(heading)
+        left -= width
+    return parts
+
+
+def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the cells of each column by its heading."""
+    ends = [abs(end) for one in standings for end in (one.points.low, one.points.high)]
+    decimals = next((digits for size, digits in _DIGITS if max(ends) <= size), 0)
+    columns = {
+        "points": [format_interval(one.points, decimals) for one in standings],
+        "wins %": [format_interval(one.wins, 1, 100) for one in standings],
+    }
+    if any(one.draws.value for one in standings):
+        columns["drawn %"] = [format_interval(one.draws, 1, 100) for one in standings]
+    columns["Elo"] = [format_interval(one.rating, 0) for one in standings]
+    skills = [one.skill for one in standings if one.skill is not None]
+    if skills:
+        columns["openskill"] = [format_interval(each, 1) for each in skills]
+    own = [statistics[one.name] for one in standings]
+    below = [one.name for one in standings[1:]]
+    paired = [one.over[name] for one, name in zip(standings, below, strict=False)]
+    columns[OVER] = [*(format_interval(each, decimals) for each in paired), ""]
+    columns[IQM] = [format_interval(Interval.from_list(each["iqm"]), decimals) for each in own]
+    over = [each["probability_of_improvement"] for each in own]
+    ahead = [Interval.from_list(p[name]) for p, name in zip(over, below, strict=False)]
+    columns[AHEAD] = [*(format_interval(each, 1, 100) for each in ahead), ""]
+    return columns
+
+
+def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
+    """Return what the columns are, a sentence or two a line."""
+    drawn = ", which are those drawn" if "drawn %" in columns else ""
+    ranked = "mean points, which this game is played for" if found.judged_by == POINTS else "Elo"
+    lines = [
+        f"Best first by {ranked}",
+        "Means of a seat and game with 95 % intervals over deals; shared wins count 1/k" + drawn,
+        "Elo from every two seats of a game, 1000 in the mean",
+    ]
+    if "openskill" in columns:
+        lines.append(
+            "openskill: mu by Plackett and Luce, 25 at first; the mean over "
+            f"{skill.ORDERS} random orders of the games"
+        )
+    lines.append(f"{OVER}: the difference of their points, deals paired")
+    lines.append(
+        f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
+        "more than the next, equal ones half"
+    )
+    if found.drawn:
+        lines.append("drawn: its actions are drawn from its policy; else it takes the best one")
+    if found.cpu_ms:
+        lines.append(f"{CPU}: CPU time of a decision, on the mean of all that it took")
+    if found.given_up:
+        lines.append(
+            f"{found.given_up} games were given up after {MAX_DECISIONS:,} decisions, and count as "
+            "they stood"
+        )
+    return [f"{line}." for line in lines]

@@ -1,0 +1,91 @@
+"""Players by name: a trained agent, one that searches, or a bot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Protocol
+
+from training.players.bots import Bot, RandomLegal
+from training.players.load import load_policy
+from training.players.network import seat_policy
+from training.players.player import MakePlayer, Player
+from training.players.policy import Policy
+from training.run import games, registry
+from training.run.names import is_search
+
+RANDOM_LEGAL = "random_legal"
+
+
+class Agent(Protocol):
+    """Somebody who is more than a policy or a bot, such as an agent with search."""
+
+    @property
+    def base(self) -> Policy | str:
+        """The policy or the bot behind it."""
+
+    @property
+    def name(self) -> str:
+        """The name that it was loaded by."""
+
+    def player(self, engine: Any) -> Player:
+        """Return it as a player of an engine."""
+
+
+Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
+
+
+def load_who(name: str, runs: Path = Path("runs")) -> Who:
+    """Return the player of a name: a trained agent, an agent with search, or the name of a bot.
+
+    Parameters
+    ----------
+    name : str
+        A path or the name of a run, that of a bot, or ``search:`` before one of them.
+    runs : Path
+        Folder of all runs.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If a path is no trained agent, or a search option is invalid.
+    """
+    if is_search(name):
+        found: Who = registry.FUNCTIONS.load("search")(name, runs)
+        return found
+    path = Path(name) if Path(name).exists() else runs / name
+    if path.exists():
+        return load_policy(path)
+    return load_policy(name) if "/" in name else name
+
+
+def make_player(who: Who, engine: Any, *, beside: bool = False, sample: bool = False) -> Player:
+    """Return somebody as a player of an engine.
+
+    Parameters
+    ----------
+    who : Policy, Agent or str
+        A name is that of a bot, of a player that the game knows (such as ``lookahead:FILE``), or
+        ``random_legal``.
+    engine : BatchEngine
+    beside, sample : bool
+        See :func:`training.players.network.seat_policy`; others choose as ever.
+
+    Raises
+    ------
+    ConfigError
+        If there is nobody of that name, or he cannot play there.
+    """
+    if isinstance(who, Policy):
+        return seat_policy(who, engine, beside=beside, sample=sample)
+    if not isinstance(who, str):
+        return who.player(engine)
+    if who == RANDOM_LEGAL:
+        return RandomLegal(engine)
+    made: MakePlayer | None = games.get_engine_game(engine).player(who)
+    return Bot(who, engine) if made is None else made(engine)
+
+
+def maker(who: Who, *, sample: bool = False) -> Callable[[Any], Player]:
+    """Return what makes somebody a player of any engine; see :func:`make_player`."""
+    return lambda engine: make_player(who, engine, sample=sample)

@@ -1,0 +1,88 @@
+"""The interface of everybody who plays: bots, networks, searchers, persons, snapshots, mixtures.
+
+A player belongs to one engine: its number of lanes and its game. It is asked in turn for the
+lanes in which the decision is its own; whose that is says the loop
+(:mod:`training.evaluation.episodes`, :mod:`training.selfplay.seated`), which alone steps the
+engine. It owns its generators, one a lane, so that who else plays, in which order or batch, changes
+nothing of what it draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from training.players.thought import Thought
+
+
+class Player(Protocol):
+    """Plays one seat in the lanes of an engine."""
+
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Forget what was in lanes in which games begin.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+            That the player was made for, or one that stands in for it.
+        lanes : ndarray of int, shape (k,)
+        seeds : ndarray of int64, shape (k,), optional
+            Of what it draws in each lane from now on; None goes on drawing.
+        """
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return its actions in lanes, int32 (k,).
+
+        Parameters
+        ----------
+        engine : BatchEngine
+            See :meth:`begin`; its observations, masks and rows are up to date, or
+            ``refresh`` makes them so.
+        lanes : ndarray of int, shape (k,)
+            In which its decision is due.
+        """
+
+
+# Makes a player for an engine.
+MakePlayer = Callable[[Any], Player]
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A player that can tell what it considered; asked for by ``isinstance``.
+
+    Attributes
+    ----------
+    explains : bool
+        Whether it keeps its thoughts; off by default, since that may take time.
+    """
+
+    explains: bool
+
+    def thought(self, lane: int) -> Thought | None:
+        """Return what it considered at its last decision in a lane; None if nothing."""
+
+
+@runtime_checkable
+class Weighs(Protocol):
+    """A player that knows how probable its actions are; asked for by ``isinstance``."""
+
+    def probabilities(self, engine: Any, lanes: np.ndarray) -> npt.NDArray[np.float64]:
+        """Return the probability of each action, shape (k, A), before it acts.
+
+        NaN where it cannot tell.
+        """
+
+
+def every_lane(engine: Any) -> np.ndarray:
+    """Return the numbers of all lanes of an engine."""
+    return np.arange(engine.num_envs)
+
+
+def begin_all(player: Player, engine: Any, seed: int) -> None:
+    """Let a player begin in all lanes, lane ``i`` with seed ``seed + i``."""
+    lanes = every_lane(engine)
+    player.begin(engine, lanes, seed + lanes.astype(np.int64))

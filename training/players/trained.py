@@ -1,0 +1,185 @@
+"""A checkpoint that plays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from fastenv import BatchEngine
+from fastenv.errors import show_reason
+from training.players.network import Network
+from training.players.player import MakePlayer
+from training.run import checkpoint, delayed_actions, files, games, trainers, weights
+from training.run.config import RunConfig
+from training.run.envs import make_engine
+from training.run.folder import RunError, RunFolder
+from training.run.options import require
+
+AGENT = "trained"
+DRAWN = "trained, drawn"  # what it does is drawn as in its training
+BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"
+WITHOUT = "without search"
+HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A checkpoint ready to play.
+
+    Parameters
+    ----------
+    config : RunConfig
+    path : Path
+        The checkpoint, or the file of weights in its place.
+    steps : int
+    logits : Logits or RecurrentLogits
+        Its network; one with a state remembers a game in every lane.
+    windows : dict
+        State of the window aggregator (:mod:`training.callbacks.windows`); empty without windows.
+    pair : Any
+        Both networks of a hierarchical run, as its trainer returns them; None elsewhere.
+    member : int or None
+        Which network of an ensemble it is, from 1 on.
+    search : callable or None
+        Makes the agent a player that searches; None where it does not.
+    sample : bool
+        It plays again with drawn actions, in any game.
+    """
+
+    config: RunConfig
+    path: Path
+    steps: int
+    logits: Any
+    windows: dict[str, Any]
+    pair: Any = None
+    member: int | None = None
+    search: MakePlayer | None = None
+    sample: bool = False
+
+    @property
+    def draws(self) -> bool:
+        """Whether evaluations have it play with drawn actions too: it is asked to, or its game."""
+        return self.sample or games.get_game(self.config.env).draws
+
+    def policy(self) -> str:
+        """Return in words how its actions are chosen, for a record."""
+        return f"{BEST}; {DRAWN}: {DRAWS}" if self.draws else BEST
+
+    def engine(self) -> BatchEngine:
+        """Return a small engine of the environment it was trained on, to encode with."""
+        return make_engine(self.config.env, 1, self.config.env_options)
+
+    def players(self) -> dict[str, MakePlayer]:
+        """Return who plays episodes: the agent, by its best actions.
+
+        Where it ``draws`` it plays again with drawn actions, and where its training
+        still holds actions back with these held back here too: so it has learnt to play. One that
+        searches plays again without.
+        """
+        made = partial(Network, self.logits)
+        found: dict[str, MakePlayer] = {AGENT: made}
+        if self.draws:
+            found[DRAWN] = partial(made, sample=True)
+        rules, steps = self.config.mask_schedule, self.steps
+        if any(rule.ticks_at(steps) for rule in rules):
+            legal = partial(delayed_actions.mask_delayed, rules=rules, steps=steps)
+            found[HELD_BACK] = partial(made, legal=legal)
+        if self.search is not None:
+            found = {AGENT: self.search, WITHOUT: found.pop(AGENT), **found}
+        return found
+
+
+def load(run: RunFolder, name: str | None = None, member: int | None = None) -> Trained:
+    """Read a run's newest whole checkpoint, or the one of that name.
+
+    Parameters
+    ----------
+    run : RunFolder
+    name : str, optional
+        A folder in ``checkpoints/``, or ``best``: the one that was evaluated best during the
+        training. One that is named is never replaced by another.
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such member.
+    CheckpointError
+        If it is foreign, or damaged and there is no other.
+    RunError
+        If there is none.
+    """
+    config = run.config
+    members = len(config.members)
+    if members and member is None:
+        member = 1
+    allowed = f"from 1 to {members}" if members else "left out: this run has one network"
+    require(member in range(1, members + 1) or member is None, "--member", member, allowed)
+    trainer = trainers.get_module(config.trainer)
+    engine = make_engine(config.env, 1, config.env_options)
+    identity = trainer.identity(run, engine)
+    saved: checkpoint.Checkpoint | None
+    if name is None and not run.checkpoints.is_dir():
+        saved = weights.load(run.weights, identity)
+    elif name is None:
+        saved = checkpoint.load_newest(run.checkpoints, identity, _warn)
+    else:
+        folder = run.checkpoints / name
+        path = checkpoint.newest(folder) if name == checkpoint.BEST else folder
+        saved = checkpoint.load(path, identity) if path is not None and path.is_dir() else None
+    if saved is None:
+        raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
+    windows = saved.trainer.get("windows") or {}
+    try:
+        parameters = saved.model["policy"]
+        return make_trained(config, saved.path, saved.steps, parameters, windows, member)
+    except (LookupError, RuntimeError, TypeError, ValueError, AttributeError) as error:
+        raise checkpoint.CheckpointError(
+            f"{saved.path} holds another network: {show_reason(error)}."
+        ) from error
+
+
+def read_again(trained: Trained) -> checkpoint.Checkpoint:
+    """Return what an agent was read from, to write it down in another form."""
+    path = trained.path
+    return weights.load(path, {}) if path.is_file() else checkpoint.load(path, {})
+
+
+def make_trained(
+    config: RunConfig,
+    path: Path,
+    steps: int,
+    parameters: Mapping[str, Any],
+    windows: dict[str, Any] | None = None,
+    member: int | None = None,
+) -> Trained:
+    """Return a trained agent; ``parameters`` are what its trainer calls its policy.
+
+    Raises
+    ------
+    KeyError, RuntimeError
+        They are those of another network.
+    """
+    trainer = trainers.get_module(config.trainer)
+    engine = make_engine(config.env, 1, config.env_options)
+    own = parameters if member is None else parameters[str(member)]
+    logits = trainer.load_logits(config, engine, own)
+    load_pair = getattr(trainer, "load_pair", None)  # of a trainer with two policies
+    pair = None if load_pair is None else load_pair(config, logits, own)
+    return Trained(config, path, steps, logits, windows or {}, pair, member)
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
+
+
+def provenance(run: RunFolder) -> dict[str, Any]:
+    """Return seed, revision, precision and machine of a training, as far as its folder knows."""
+    summary = files.read_object(run.path / "summary.json")
+    known = ("git_rev", "dirty", "precision", "host")
+    return {"seed": run.config.seed, **{name: summary.get(name) for name in known}}

@@ -1,0 +1,80 @@
+"""The value estimate of a trained policy, where its file still has the value network."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import torch
+
+from training.nets.layout import as_tensor
+from training.players.load import find
+from training.players.policy import Policy
+from training.run import trainers, weights
+from training.run.checkpoint import load
+from training.run.envs import make_engine
+
+Value = Callable[[np.ndarray], np.ndarray]
+
+
+def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
+    """Return the value of a policy as a function, or why it has none.
+
+    The function takes observations of the policy, shape (n, ...), and returns float64, shape (n,):
+    the sums of rewards that it expects from there, discounted and scaled as in its training.
+
+    Parameters
+    ----------
+    policy : Policy
+    name : str
+        What the policy is called in the sentence.
+
+    Returns
+    -------
+    value : callable or None
+    why : str
+        One sentence; empty with a value.
+
+    Raises
+    ------
+    CheckpointError
+        If its checkpoint cannot be read.
+    """
+    why = _why_never(policy, name)
+    if why:
+        return None, why
+    run, _ = find(policy.path)
+    trainer = trainers.get_module(run.config.trainer)
+    observer = make_engine(run.config.env, 1, run.config.env_options)
+    saved = weights.load(policy.path, {}) if policy.path.is_file() else load(policy.path, {})
+    own = saved.model["policy"]
+    own = own if policy.member is None else own[str(policy.member)]
+    load_nets = getattr(trainer, "load_nets", None)
+    net = None if load_nets is None else load_nets(run.config, observer, own)["policy"][0]
+    if net is None or not hasattr(net, "value"):
+        return None, f"{name} shows no value: of the trainer {run.config.trainer} none is read."
+    if not any(key.startswith("value_head") for key in own):
+        return None, (
+            f"{name} shows no value: its file holds what decides the play alone. "
+            "A run has its value, and so has an agent that was exported with --values."
+        )
+    if getattr(net, "view_size", 0):
+        return None, f"{name} shows no value: its value network saw more than a player does."
+
+    def value(obs: np.ndarray) -> np.ndarray:
+        with torch.inference_mode():
+            found = net.value(as_tensor(obs), state=torch.zeros(len(obs), 0))
+        # With a head for intrinsic rewards, those of the game come first.
+        values: np.ndarray = found.reshape(len(obs), -1)[:, 0].double().numpy()
+        return values
+
+    return value, ""
+
+
+def _why_never(policy: Policy, name: str) -> str:
+    """Return why a policy of this kind shows no value, nothing if it may."""
+    if policy.state_size:
+        return f"{name} shows no value: that of a network with a memory depends on what it was."
+    if policy.env_spec.encode is not None:
+        return f"{name} shows no value: its networks see something else than the game shows."
+    return ""

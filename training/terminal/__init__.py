@@ -1,0 +1,1 @@
+"""A game in a terminal: played, watched, or with thoughts beside it."""

@@ -1,0 +1,100 @@
+"""The seating of a game that a person plays against others."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+import fastenv
+from training.run.envs import make_engine, with_defaults
+from training.run.names import SEARCH, is_search
+from training.run.options import require
+from training.run.registry import DEFAULT_ENVS
+from training.run.seating import without_seating
+from training.terminal.person import YOU, Session, number_names
+
+
+def session(console: Console, args: argparse.Namespace) -> Session:
+    """Return the game that was asked for.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If somebody cannot sit at the table.
+    """
+    options, against = dict(args.set), args.against
+    if not against:
+        env = args.env or DEFAULT_ENVS["play"]
+        against = _default_players(env, with_defaults(env, options))
+        if not against:
+            require(args.seat == 0, "--seat", args.seat, "left out without --against")
+            alone = make_engine(env, 1, options)
+            return Session(console, alone, [YOU], [None], _adviser(args, [], alone))
+    from training.evaluation.contest import load_players, table_of
+    from training.players.guests import make_guest
+
+    players = load_players(against, Path(args.runs))
+    trained = any(not isinstance(player.who, str) for player in players)
+    env = args.env if args.env or trained else DEFAULT_ENVS["play"]
+    table = table_of(players, env, options)
+    count = table.seats.count
+    require(len(players) < count, "--against", against, f"1 to {count - 1} players")
+    require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
+    engine = table.make(1)
+    others = [players[k % len(players)] for k in range(count - 1)]
+    names = number_names([player.short for player in others])
+    guests: list[Any] = [
+        make_guest(player.who, engine, args.seed + 1 + k, sample=args.sample)
+        for k, player in enumerate(others)
+    ]
+    names.insert(args.seat, YOU)
+    guests.insert(args.seat, None)
+    return Session(console, engine, names, guests, _adviser(args, against, engine))
+
+
+def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> Any:
+    """Return who thinks for the person (``--think``); None for nobody.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If there is no such agent, or it cannot search here.
+    """
+    if args.think is None:
+        return None
+    from training.players.guests import make_guest
+    from training.players.load import load_who
+
+    bots = engine.game.bot_names
+    usual = (
+        *filter(is_search, against),
+        *(name for name in against if name not in bots),
+        *(against or bots[-1:]),
+    )
+    name = args.think or next(iter(usual), "")
+    allowed = "given a name: this game has no bots that could search"
+    require(bool(name), "--think", name, allowed)
+    name = name if is_search(name) else f"{SEARCH}{name}"
+    return make_guest(load_who(name, Path(args.runs)), engine, args.seed)
+
+
+def _default_players(env: str, options: Mapping[str, Any]) -> list[str]:
+    """Return who plays the other agents of a game where nobody is named; nobody in one for one.
+
+    Raises
+    ------
+    ConfigError
+        If the game names nobody either.
+    """
+    game = fastenv.make_game(env, **without_seating(options))
+    if game.spec.num_agents == 1:
+        return []
+    given = options.get("opponent", game.spec.opponent)
+    names = f"; there are {', '.join(game.bot_names)}" if game.bot_names else ""
+    allowed = f"given: nobody plays the others by default here{names}"
+    require(given is not None, "--against", None, allowed)
+    return [given] if isinstance(given, str) else list(given)

@@ -1,0 +1,165 @@
+"""The evaluations of a search, shown in a terminal (``--think``)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+MOST = 12  # actions that are shown
+NAME = 26, 36  # letters of an action, least and most
+BAR = 8, 60  # columns of a bar, least and most
+CHOSEN, NONE = "▶", "-"
+HEADS = ("mean", "±", "worlds", "policy %")  # a column that says nothing is left out
+
+
+class Thoughts:
+    """Listens to searches of one game; keeps what was thought last.
+
+    Parameters
+    ----------
+    shown : bool
+        Whether :meth:`draw` shows it; how far a search came that Ctrl-C has cut is always said.
+    """
+
+    def __init__(self, shown: bool) -> None:
+        self._shown, self._cut = shown, False
+        self._last: Any = None
+
+    def listen(self, guests: Iterable[Any]) -> bool:
+        """Listen to those who search; return whether there is one."""
+        searching = [guest for guest in guests if hasattr(guest, "listener")]
+        for guest in searching:
+            guest.listener = self
+        return bool(searching)
+
+    def __call__(self, lane: int, thought: Any) -> None:
+        """Hear of a :class:`training.players.thought.Thought`.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If this search was cut and the one before it too: who presses twice wants to leave.
+        """
+        cut_before, self._cut = self._cut, not thought.finished
+        self._last = thought
+        if cut_before and self._cut:
+            raise KeyboardInterrupt
+
+    def draw(self, console: Console, name_of: Callable[[int], str]) -> None:
+        """Show what was thought since it was asked last, if anything.
+
+        Parameters
+        ----------
+        console : rich.console.Console
+        name_of : callable
+            Returns the name of an action.
+        """
+        thought, self._last = self._last, None
+        if thought is None:
+            return
+        if self._shown:
+            console.print()
+            console.print(table(thought, name_of, console.width))
+        if not thought.finished:
+            console.print(f"  {how_far(thought)}", style="yellow", markup=False)
+
+
+def how_far(thought: Any) -> str:
+    """Return in a sentence how far a search came that was interrupted."""
+    worlds = int(thought.worlds.max())
+    if not worlds:
+        return "Interrupted before the first world: played as without search."
+    return f"Interrupted after {worlds} worlds of {thought.budget}: the best so far is played."
+
+
+def table(thought: Any, name_of: Callable[[int], str], width: int) -> Table:
+    """Return a bar an action, the best mean first.
+
+    Parameters
+    ----------
+    thought : training.players.thought.Thought
+    name_of : callable
+    width : int
+        Columns of the terminal.
+    """
+    order = np.argsort(-thought.mean, kind="stable")
+    order = order[np.argsort(thought.actions[order] != thought.chosen, kind="stable")][:MOST]
+    numbers = [_numbers(thought, k) for k in order]
+    heads = [head for i, head in enumerate(HEADS) if any(row[i] != NONE for row in numbers)]
+    numbers = [
+        [cell for head, cell in zip(HEADS, row, strict=True) if head in heads] for row in numbers
+    ]
+    columns = zip(heads, zip(*numbers, strict=True), strict=True)
+    taken = 6 + sum(2 + max(len(head), *map(len, cells)) for head, cells in columns)
+    longest = max(NAME[0], min(NAME[1], width - taken - 2 * BAR[0]))
+    names = [_short(name_of(int(thought.actions[k])), longest) for k in order]
+    taken += max(len("action"), *map(len, names))
+    room = max(BAR[0], min(BAR[1], width - taken))
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
+    shown.title = Text(_title(thought), "dim")
+    shown.add_column("")
+    shown.add_column("action", no_wrap=True)
+    shown.add_column("", no_wrap=True)
+    for head in heads:
+        shown.add_column(head, justify="right", no_wrap=True)
+    low, high = _ends(thought, order)
+    for k, name, cells in zip(order, names, numbers, strict=True):
+        chosen = thought.actions[k] == thought.chosen
+        bar = _bar(float(thought.mean[k]), float(thought.error[k]), low, high, room)
+        style = "bold cyan" if chosen else None
+        shown.add_row(CHOSEN if chosen else "", Text(name), bar, *cells, style=style)
+    left = len(thought.actions) - len(order)
+    if left:
+        shown.add_row("", Text(f"and {left} more", "dim"))
+    return shown
+
+
+def _title(thought: Any) -> str:
+    spent = f"{thought.milliseconds:.3g} ms"
+    if not np.isfinite(thought.error).any():
+        return f"thought for {spent}"
+    return f"thought for {spent}; ±: standard error of the distance to {CHOSEN}"
+
+
+def _short(name: str, longest: int) -> str:
+    return name if len(name) <= longest else f"{name[: longest - 1]}…"
+
+
+def _numbers(thought: Any, k: int) -> list[str]:
+    """Return the cells of an action."""
+    mean, error, wanted = thought.mean[k], thought.error[k], thought.wanted[k]
+    return [
+        f"{mean:.2f}" if math.isfinite(mean) else NONE,
+        f"{error:.2f}" if math.isfinite(error) else NONE,
+        str(int(thought.worlds[k])),
+        f"{100 * wanted:.1f}" if math.isfinite(wanted) else NONE,
+    ]
+
+
+def _ends(thought: Any, order: np.ndarray) -> tuple[float, float]:
+    """Return where bars begin and end."""
+    mean, error = thought.mean[order], np.nan_to_num(thought.error[order])
+    seen = np.isfinite(mean)
+    if not seen.any():
+        return 0.0, 1.0
+    low, high = (mean - error)[seen].min(), (mean + error)[seen].max()
+    return float(low - 0.1 * (high - low)), float(high)
+
+
+def _bar(mean: float, error: float, low: float, high: float, room: int) -> str:
+    """Return a bar up to a mean; what is within a standard error of it is lighter."""
+    if not math.isfinite(mean):
+        return ""
+    error = error if math.isfinite(error) else 0.0
+    scale = room / (high - low) if high > low else math.inf
+    ends = [
+        min(room, round((x - low) * scale)) if scale < math.inf else room
+        for x in (mean - error, mean, mean + error)
+    ]
+    return "█" * ends[0] + "▓" * (ends[1] - ends[0]) + "░" * (ends[2] - ends[1])

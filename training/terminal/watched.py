@@ -1,0 +1,268 @@
+"""Players to watch, and their episodes: in the terminal, or as a film."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.text import Text
+
+import fastenv
+from fastenv.registry import short_id
+from training.players.guests import Guest, draws, find_table, make_guest
+from training.players.policy import Agent, Policy
+from training.run import games
+from training.run.names import is_search, short_name
+from training.run.options import require
+from training.run.seating import SEATING
+from training.terminal.thinking import Thoughts
+
+# Chooses an action in an environment, of what it shows.
+Choose = Callable[[Any, Any], int]
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A player to watch.
+
+    Parameters
+    ----------
+    name : str
+    make : callable
+        Returns an environment, given its ``render_mode``.
+    begin : callable
+        Returns the function that chooses the actions in the episode of a seed.
+    thoughts : Thoughts or None
+        Those of a player that searches.
+    """
+
+    name: str
+    make: Callable[..., Any]
+    begin: Callable[[int], Choose]
+    thoughts: Thoughts | None = None
+
+
+def trained(
+    path: str, runs: Path, options: Mapping[str, Any], think: bool = False, sample: bool = False
+) -> Watched:
+    """Return a trained agent in the environment it was trained for; ``sample`` draws its actions.
+
+    Raises
+    ------
+    ConfigError, RunError, CheckpointError
+        If there is none.
+    """
+    from training.players.load import load_policy, load_who
+
+    if is_search(path):
+        agent = load_who(path, runs)
+        assert not isinstance(agent, str | Policy)
+        allowed = "search:RUN, or with --env search:BOT"
+        require(isinstance(agent.base, Policy), "who", path, allowed)
+        assert isinstance(agent.base, Policy)
+        return searching(agent, _maker(agent.base, options), think)
+    require(not think, "--think", think, "left out: none of them searches")
+    named = Path(path) if Path(path).exists() else runs / path
+    allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
+    require(named.exists(), "who", path, allowed)
+    policy = load_policy(named)
+
+    def begin(seed: int) -> Choose:
+        best, rng = not draws(policy, sample), np.random.default_rng(seed)
+        state = None
+
+        def choose(env: Any, obs: Any) -> int:
+            nonlocal state
+            mask = env.action_masks()
+            action, state = policy.act(obs, mask, state, deterministic=best, rng=rng)
+            return int(action)
+
+        return choose
+
+    return Watched(policy.path.parents[1].name, partial(policy.make, **options), begin)
+
+
+def searching(agent: Agent, make: Callable[..., Any], think: bool) -> Watched:
+    """Return an agent that searches."""
+    thoughts = Thoughts(think)
+
+    def begin(seed: int) -> Choose:
+        player = agent.player(seed, 1, thoughts)
+        return lambda env, obs: int(player.act(env.unwrapped.engine)[0])
+
+    return Watched(short_name(agent.name), make, begin, thoughts)
+
+
+def _maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return what makes an agent's environment: that of whole games, if it knows only a part."""
+    if short_id(policy.env) not in games.get_game(policy.env).table.parts:
+        return partial(policy.make, **options)
+    table, learnt = find_table([policy]), policy.env_spec.options
+    seating = {name: learnt[name] for name in SEATING if name in learnt}
+    return partial(fastenv.make, table.env, **{**table.options, **seating, **options})
+
+
+def scripted(name: str, env: str, options: Mapping[str, Any], think: bool = False) -> Watched:
+    """Return a scripted player, or one that looks ahead by a file, in an environment.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such player, environment or option.
+    """
+    make = partial(fastenv.make, env, **options)
+    if is_search(name):
+        from training.players.load import load_who
+
+        agent = load_who(name)
+        assert not isinstance(agent, str | Policy)
+        return searching(agent, make, think)
+    game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
+    if player is None:
+        game.bot(name)
+        check_think(think, [name], game)
+        return looking_ahead(name, make, think)
+    check_think(think, [], game)
+
+    def begin(seed: int) -> Choose:
+        policy = player(seed, 1)
+        return lambda env, obs: int(policy.act(env.unwrapped.engine)[0])
+
+    kind, *behind = name.split(":")
+    short = ":".join((kind, *behind[1:]))  # without the file
+    return Watched(short, make, begin)
+
+
+def looking_ahead(name: str, make: Callable[..., Any], think: bool) -> Watched:
+    """Return a bot, which tells what it found if it looks ahead."""
+    thoughts, lane = Thoughts(think), np.arange(1)
+
+    def begin(seed: int) -> Choose:
+        seated: list[Guest] = []
+
+        def choose(env: Any, obs: Any) -> int:
+            engine = env.unwrapped.engine
+            if not seated:
+                seated.append(make_guest(name, engine, seed))
+                if think:
+                    thoughts.listen(seated)
+            return int(seated[0].act(engine, lane)[0])
+
+        return choose
+
+    return Watched(name, make, begin, thoughts)
+
+
+def check_think(think: bool, names: Sequence[str], game: Any) -> None:
+    """Refuse ``--think`` where none of the players of a game has anything to show."""
+    thinks = any(is_search(name) or name in game.bots_that_look_ahead for name in names)
+    ahead = ", ".join(game.bots_that_look_ahead)
+    allowed = f"left out: none of them searches{ahead and f' or is one of {ahead}'}"
+    require(not think or thinks, "--think", think, allowed)
+
+
+@dataclass(frozen=True)
+class Episode:
+    """An episode that can be followed.
+
+    Parameters
+    ----------
+    steps : iterator of str or None
+        Stops before each decision and says what is about to be done; None at the end.
+    draw : callable
+        Returns the state, in the mode that was asked for.
+    is_over : callable
+        Returns whether it has ended, or was cut off.
+    result : callable
+        Returns in words what came out.
+    say : callable
+        Prints what was thought of the decision that is about to be made.
+    """
+
+    steps: Iterator[str | None]
+    draw: Callable[[], Any]
+    is_over: Callable[[], bool]
+    result: Callable[[], str]
+    say: Callable[[Console], None] = lambda console: None
+
+
+def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
+    """Return an episode of one who plays in an environment.
+
+    Parameters
+    ----------
+    who : Watched
+    seed : int
+    max_steps : int
+        Decisions after which the rest is left out.
+    mode : {"ansi", "rgb_array"}
+        What it is drawn as.
+    """
+    env: Any = who.make(render_mode=mode)
+    engine, choose = env.unwrapped.engine, who.begin(seed)
+    chosen: list[int] = []  # the action that is about to be taken
+
+    def steps() -> Iterator[str | None]:
+        obs, _ = env.reset(seed=seed)
+        for _ in range(max_steps):
+            action = choose(env, obs)
+            chosen[:] = [action]
+            name = env.unwrapped.game.action_name(action, env.unwrapped.get_state())
+            yield f"{who.name} chooses {name}"
+            obs, _, terminated, truncated, _ = env.step(action)
+            if terminated or truncated:
+                break
+        chosen.clear()
+        yield None
+
+    def draw() -> Any:
+        if not chosen:
+            return env.render()
+        return env.unwrapped.game.render_choice(env.unwrapped.get_state(), chosen[0], mode)
+
+    def say(console: Console) -> None:
+        if who.thoughts is not None:
+            game, row = env.unwrapped.game, env.unwrapped.get_state()
+            who.thoughts.draw(console, lambda action: game.action_name(action, row))
+
+    return Episode(
+        steps(),
+        draw,
+        lambda: bool(engine.ended[0]),
+        lambda: f"return {engine.ep_return[0]:.2f}",
+        say,
+    )
+
+
+def show(console: Console, episode: Episode, args: argparse.Namespace) -> None:
+    """Show an episode in the terminal."""
+    delay = args.delay
+    if delay is None:
+        delay = 1.0 if console.is_terminal else 0.0
+    for step, choice in enumerate(episode.steps):
+        over = "the end" if episode.is_over() else f"cut off after {step} decisions"
+        console.rule(f"decision {step + 1}" if choice is not None else over, style="dim")
+        console.print(Text.from_ansi(episode.draw()), no_wrap=True, overflow="crop")
+        if choice is not None:
+            episode.say(console)
+            console.print(Text(f"\n{choice}", "bold cyan"))
+            time.sleep(delay)
+    if episode.is_over():
+        console.print(f"{episode.result()}, seed {args.seed}")
+
+
+def film(episode: Episode, args: argparse.Namespace) -> int:
+    """Write an episode as a film; return its decisions."""
+    from training.logs import film as films
+
+    films.check(args.out)
+    pictures = [episode.draw() for _ in episode.steps]
+    films.write(args.out, [*pictures, pictures[-1]], args.fps)
+    return len(pictures) - 1
