@@ -132,10 +132,13 @@ def test_the_committed_walks_of_replay_are_what_is_said_of_them() -> None:
 @needs_core
 def test_the_committed_games_of_dr_mario_are_those_of_today() -> None:
     """By the bot and by the agent that is committed, played again."""
+    import numpy as np
+
     import fastenv
     from fastenv.drmario.seeds import seed_of
     from fastenv.engine import rng_streams
     from training.apps.drmario.reader import play
+    from training.evaluation.loop import Loop
     from training.run.envs import make_engine
 
     text = text_of(read(ROOT / "notebooks" / "07_drmario_evaluator.ipynb"))
@@ -152,10 +155,8 @@ def test_the_committed_games_of_dr_mario_are_those_of_today() -> None:
 
     player, options = play.player_of(str(ROOT / "pretrained" / "drmario"))
     both = make_engine(play.ENV, 2, options)
-    both.reset_many(seeds=400)
-    policy = player(400, 2)
-    while not both.ended.all():
-        both.step_many(policy.act(both), select=~both.ended, autoreset=False)
+    for _ in Loop(both, [player(both)], 400 + np.arange(2)):
+        pass
     one, two = both.get_states()["ep_frames"]
     for who in ("states", "pixels"):
         asked = f"{who}: frames of the two games {one:,} and {two:,}"

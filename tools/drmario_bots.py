@@ -21,16 +21,18 @@ import numpy as np
 import torch
 from scipy.stats import binomtest
 
-from fastenv import BatchEngine
-from fastenv.drmario import DrMarioGame, make_game
+import fastenv
+from fastenv import BatchEngine, Game
 from fastenv.drmario import tables as t
-from fastenv.engine import rng_streams
 from fastenv.errors import FastEnvError
 from training.apps.drmario.splits import draw_seeds
+from training.evaluation.loop import Loop
 from training.players.load import load_policy
+from training.players.names import make_player
 from training.players.policy import Policy
 from training.run import files, machine
 
+ENV = "DrMarioPlacement-v0"
 LEVELS, SPEEDS = (0, 5, 10, 15, 20, 24), ("low", "medium", "high")
 CELLS = [f"{level}:{speed}" for level in LEVELS for speed in SPEEDS]
 BOTS = ["lookahead3", "lookahead2", "greedy", "first", "random"]
@@ -61,7 +63,7 @@ class Played:
     cpu_us: float
 
 
-def engine_of(game: DrMarioGame, seeds: np.ndarray) -> BatchEngine:
+def engine_of(game: Game, seeds: np.ndarray) -> BatchEngine:
     """Return an engine whose lanes play these seeds of the game's own generator."""
     engine = BatchEngine(game, len(seeds), info_columns=("viruses", "reason"))
     for lane, seed in enumerate(seeds.tolist()):
@@ -90,23 +92,12 @@ def trained_of(folder: Path) -> dict[str, Any]:
     }
 
 
-def game_of(level: int, speed: str, player: str | Policy) -> DrMarioGame:
+def game_of(level: int, speed: str, player: str | Policy) -> Game:
     """Return the game of a level as the player sees it; a bot looks at the rows."""
     seen: dict[str, Any] = {"obs": "none"}
     if isinstance(player, Policy):
         seen = {name: player.env_spec.options[name] for name in SEEN}
-    return make_game(level=level, speed=speed, **seen)
-
-
-def choose(
-    engine: BatchEngine, player: str | Policy, words: np.ndarray, running: np.ndarray
-) -> np.ndarray:
-    """Return the placements of a player, shape (n,), in the lanes whose games go on."""
-    if isinstance(player, str):
-        return engine.bot_actions(player, words)
-    found = np.zeros(engine.num_envs, np.int32)
-    found[running], _ = player.act(engine.obs[running], engine.mask[running])
-    return found
+    return fastenv.make_game(ENV, level=level, speed=speed, **seen)
 
 
 def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Played:
@@ -121,21 +112,17 @@ def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Played:
     most_pills : int
     """
     n = engine.num_envs
-    engine.reset_many(seeds=0)
-    first = engine.info["viruses"].astype(int)
-    left, running, words = first.copy(), np.ones(n, np.bool_), rng_streams(0, n)
-    cleared, pills, frames = np.zeros(n, np.bool_), np.zeros(n, np.int64), np.zeros(n, np.int64)
+    first, pills, frames = (np.zeros(n, np.int64) for _ in range(3))
+
+    def count_viruses(engine: BatchEngine, lanes: np.ndarray, numbers: np.ndarray) -> None:
+        first[numbers] = engine.info["viruses"][lanes]
+
+    seated = [make_player(player, engine)]
     begun = time.process_time()
-    for _ in range(most_pills):
-        actions = choose(engine, player, words, running)
-        engine.step_many(actions, select=running, autoreset=False)
-        pills += running
-        frames += running * engine.tau
-        left = np.where(running, engine.info["viruses"], left)
-        cleared |= running & (engine.info["reason"] == t.Reason.CLEAR)
-        running &= ~engine.ended
-        if not running.any():
-            break
+    for step in Loop(engine, seated, np.arange(n), limit=most_pills, begun=count_viruses):
+        pills[step.lanes] += 1
+        frames[step.lanes] += engine.tau[step.lanes]
+    left, cleared = engine.info["viruses"].astype(int), engine.info["reason"] == t.Reason.CLEAR
     cpu_us = 1e6 * (time.process_time() - begun) / pills.sum()
     return Played(cleared, left / first, pills, frames, cpu_us)
 

@@ -18,7 +18,8 @@ import numpy as np
 from fastenv.errors import FastEnvError
 from training.apps.skullking.win_chance import SCALES
 from training.evaluation.contest import load_players, table_of
-from training.players.guests import Guest, make_guest
+from training.evaluation.loop import Loop
+from training.players.names import make_player
 from training.run import files, machine
 
 LOWEST, HIGHEST = 1.0, 1000.0  # points
@@ -34,25 +35,21 @@ def play(names: list[str], games: int, seed: int) -> np.ndarray:
     ndarray of float64, shape (games, rounds + 1, P)
         Totals before each round, and in the end; games of the players in turn.
     """
-    players = load_players(names)
-    engine = table_of(players).make(games)
-    guests: list[Guest] = [make_guest(p.who, engine, seed + k) for k, p in enumerate(players)]
-    kind = np.arange(games) % len(names)
-    engine.reset_many(seeds=np.arange(games) + seed)
-    for guest in guests:
-        guest.begin(np.arange(games))
+    entrants = load_players(names)
+    engine = table_of(entrants).make(games)
     game: Any = engine.game
+    number, kinds = np.arange(games), len(entrants)
+    loop = Loop(
+        engine,
+        [make_player(entrant.who, engine) for entrant in entrants],
+        seed + number,
+        seating=np.repeat(number[:, None] % kinds, game.num_seats, axis=1),
+        draws=[seed + k + number for k in range(kinds)],
+    )
     totals = np.zeros((games, len(game.config.hand_sizes()) + 1, game.num_seats))
-    while not engine.ended.all():
-        lanes = np.flatnonzero(~engine.ended)
-        actions = np.zeros(games, np.int32)
-        for k, guest in enumerate(guests):
-            own = lanes[kind[lanes] == k]
-            if own.size:
-                actions[own] = guest.act(engine, own)
-        engine.step_many(actions, select=~engine.ended, autoreset=False)
+    for _ in loop:
         rows = engine.get_states()
-        totals[np.arange(games), rows["rounds_done"]] = game.outcomes(rows)
+        totals[number, rows["rounds_done"]] = game.outcomes(rows)
     return totals
 
 

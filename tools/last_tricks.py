@@ -18,8 +18,10 @@ from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.apps.skullking.last_tricks import action_values, regret
 from training.evaluation.bootstrap import Resamples
-from training.evaluation import contest
-from training.players.guests import Table, make_guest
+from training.evaluation.loop import Loop
+from training.players.names import load_who, make_player
+from training.players.player import begin_all, every_lane
+from training.players.table import Table
 from training.run import files, machine
 
 RECORD = Path("benchmarks/skullking-last-tricks.json")
@@ -35,32 +37,25 @@ SEED = 60_000
 def positions(count: int, tricks: int) -> np.ndarray:
     """Return rows of games of the agent with so many tricks to come and a choice, (count,)."""
     engine = TABLE.make(count)
-    guest = make_guest(contest.load_players([AGENT])[0].who, engine, 0)
-    engine.reset_many(seeds=SEED)
-    guest.begin(np.arange(count))
-    found: list[np.ndarray] = []
+    player, games = make_player(load_who(AGENT), engine), every_lane(engine)
+    met: list[np.ndarray] = []
     rng = np.random.default_rng(tricks)
-    while not engine.ended.all():
+    for _ in Loop(engine, [player], SEED + games, draws=[games]):
         lanes = np.flatnonzero(~engine.ended)
-        rows = engine.get_states(lanes)
+        rows = engine.get_states(lanes)  # games begin with bids
         here = (rows["phase"] == Phase.PLAY) & (rows["cards"] - rows["tricks"] == tricks)
         here &= (engine.mask[lanes] != 0).sum(1) > 1
-        found.append(rows[here])
-        actions = np.zeros(count, np.int32)
-        actions[lanes] = guest.act(engine, lanes)
-        engine.step_many(actions, select=~engine.ended, autoreset=False)
-    every = np.concatenate(found)
+        met.append(rows[here])
+    every = np.concatenate(met)
     return every[rng.permutation(len(every))[:count]]
 
 
 def decide(who: str, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
     """Return what a player does in rows, int32 (n,)."""
     engine.set_states(rows)
-    guest: Any = make_guest(contest.load_players([who])[0].who, engine, 1)
-    lanes = np.arange(len(rows))
-    guest.begin(lanes)
-    actions: np.ndarray = guest.act(engine, lanes)
-    return actions
+    player = make_player(load_who(who), engine)
+    begin_all(player, engine, 1)
+    return player.act(engine, every_lane(engine))
 
 
 def judge(rows: np.ndarray, tricks: int) -> list[dict[str, Any]]:

@@ -11,7 +11,8 @@ import numpy as np
 import training
 from fastenv.adapters.pettingzoo import aec_env
 from fastenv.engine import rng_streams
-from training.players.guests import PolicyGuest
+from training.players.network import seat_policy
+from training.players.player import begin_all, every_lane
 
 
 def scripted(env, name, seed):
@@ -22,9 +23,9 @@ def scripted(env, name, seed):
 
 def trained(env, path, seed):
     """Return the choices of a trained agent, which sees the table as it did when it learned."""
-    guest = PolicyGuest(training.load_policy(path), env.engine, seed)
-    lane = np.zeros(1, np.intp)
-    return lambda agent, seen: int(guest.act(env.engine, lane)[0])
+    player = seat_policy(training.load_policy(path), env.engine)
+    begin_all(player, env.engine, seed)
+    return lambda agent, seen: int(player.act(env.engine, every_lane(env.engine))[0])
 
 
 def anything(env, seed):

@@ -25,8 +25,8 @@ from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds
 from training.evaluation.protocols import get_protocol
 from training.evaluation.statistics import improvement_interval, iqm_interval
-from training.players.trained import AGENT, load
 from training.evaluation.variants import plan
+from training.players.trained import AGENT, load
 from training.run.folder import RunFolder
 
 RECORDS = Path(__file__).resolve().parents[2] / "benchmarks"

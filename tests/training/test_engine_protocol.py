@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from training.apps.skullking.manager_env import ManagerEnv, RuleCards
-from training.selfplay.opponents import GuestEngine
 from training.run.engine import Engine
 from training.run.envs import make_engine
 from training.selfplay.engine import PoolEngine
+from training.selfplay.opponents import OpponentEngine
+from training.selfplay.pool_player import PoolPlayer
 
 LANES = 3
 ARRAYS = {name for name in Engine.__annotations__ if not name.startswith("_")}
@@ -26,11 +27,12 @@ def batch():
 
 
 def pool():
-    return PoolEngine(flat(), None, lambda: np.ones(0), bots=1.0, seed=0)
+    engine = flat()
+    return PoolEngine(engine, PoolPlayer(engine, None, lambda: np.ones(0), seed=0), bots=1.0)
 
 
-def guests():
-    return GuestEngine(flat(), [None, None, None])
+def opponents():
+    return OpponentEngine(flat(), [None, None, None])
 
 
 def manager():
@@ -38,7 +40,7 @@ def manager():
     return ManagerEnv(worker, make_engine("SkullKingManager-v0", 1), RuleCards())
 
 
-@pytest.fixture(params=[batch, pool, guests, manager], ids=lambda make: make.__name__)
+@pytest.fixture(params=[batch, pool, opponents, manager], ids=lambda make: make.__name__)
 def engine(request):
     return request.param()
 

@@ -10,8 +10,10 @@ from training.apps.prospector.bots import BOTS, REFERENCE_LINES
 from training.evaluate import main
 from training.evaluation import episodes
 from training.evaluation.episodes import Episodes
-from training.evaluation.policies import Bot
-from training.evaluation.protocol import Plan, bot
+from training.evaluation.protocol import Plan
+from training.players.bots import Bot
+from training.players.names import maker
+from training.players.player import begin_all, every_lane
 from training.run.envs import make_engine
 
 ENV = "Prospector-v0"
@@ -72,7 +74,7 @@ def engine():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_bot_plays_as_published(engine, name):
-    found = episodes.play(engine, bot(name), 300, 7, 30_000)
+    found = episodes.play(engine, maker(name), 300, 7, 30_000)
     summary = found.summary()
     assert (summary["episode_count"], summary["guard_truncated_count"]) == (300, 0)
     for key, value in PUBLISHED[name].items():
@@ -83,7 +85,7 @@ def test_bot_plays_as_published(engine, name):
 
 
 def test_cashing_out_is_one_step_and_nearly_nothing(engine):
-    found = episodes.play(engine, bot("cash_out"), 20, 7, 30_000)
+    found = episodes.play(engine, maker("cash_out"), 20, 7, 30_000)
     assert set(found.columns["steps"]) == {1}
     assert found.summary()["return_mean"] == pytest.approx(-0.001)
     assert found.columns["terminated"].all()
@@ -92,7 +94,7 @@ def test_cashing_out_is_one_step_and_nearly_nothing(engine):
 @pytest.mark.parametrize("name", ["masked_random", "market_timer"])
 def test_result_does_not_depend_on_how_many_play_at_once(name):
     one, many = (
-        episodes.play(make_engine(ENV, n), bot(name), 23, 7, 500, keep_actions=True)
+        episodes.play(make_engine(ENV, n), maker(name), 23, 7, 500, keep_actions=True)
         for n in (5, 32)
     )
     assert len(one) == 23
@@ -104,13 +106,14 @@ def test_result_does_not_depend_on_how_many_play_at_once(name):
 
 
 def test_rows_equal_a_loop_over_single_episodes():
-    found = episodes.play(make_engine(ENV, 8), bot("greedy_miner"), 8, 40, 30)
+    found = episodes.play(make_engine(ENV, 8), maker("greedy_miner"), 8, 40, 30)
     for e, row in enumerate(found.rows("x")):
         engine = make_engine(ENV, 1)
         engine.reset_many(seeds=40 + e)
-        policy, ticks, total, invalid, steps = Bot("greedy_miner", 1, 40 + e), 0, 0.0, 0, 0
+        player, ticks, total, invalid, steps = Bot("greedy_miner", engine), 0, 0.0, 0, 0
+        begin_all(player, engine, 40 + e)
         while not engine.ended[0] and steps < 30:
-            engine.step_many(policy.act(engine), autoreset=False)
+            engine.step_many(player.act(engine, every_lane(engine)), autoreset=False)
             steps += 1
             ticks += int(engine.info["dt"][0])
             total += engine.reward[0]
@@ -125,7 +128,7 @@ def test_rows_equal_a_loop_over_single_episodes():
 
 def test_step_limit_and_time_limit_are_told_apart():
     engine = make_engine(ENV, 3, {"time_max": 10})
-    hold = bot("hold")
+    hold = maker("hold")
     stopped, timed_out = (episodes.play(engine, hold, 3, 0, limit) for limit in (9, 30))
     assert stopped.columns["guard_truncated"].all()
     assert not (stopped.columns["truncated"] | stopped.columns["terminated"]).any()
@@ -136,7 +139,7 @@ def test_step_limit_and_time_limit_are_told_apart():
 
 def test_other_games_have_the_columns_they_know():
     engine = make_engine("SkullKingWorker-v0", 4)
-    found = episodes.play(engine, bot("rule_easy"), 6, 5, 100)
+    found = episodes.play(engine, maker("rule_easy"), 6, 5, 100)
     np.testing.assert_array_equal(found.columns["dt_total"], found.columns["steps"])
     assert "net_profit" not in found.columns
     assert "net_profit_mean" not in found.summary()

@@ -6,8 +6,8 @@ import torch
 
 from training import export as command
 from training import load_policy
-from training.players.trained import load
 from training.players.export import export
+from training.players.trained import load
 from training.players.value import find_value
 from training.run import checkpoint, files, machine
 from training.run.folder import RunFolder

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from training.evaluation.over_seeds import train_to_end
-from training.players.trained import load
 from training.logs.run_log import read_lines
+from training.players.trained import load
 from training.ppo.options import NativeRun
 from training.run import checkpoint, files, folder
 from training.run.folder import RunError, RunFolder

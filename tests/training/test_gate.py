@@ -10,12 +10,12 @@ from tests.slow import every, together
 from tests.toy import WalkGame
 from training.callbacks.gate import (
     MAX_EPISODES,
-    Episodes,
     Gate,
     GateConfig,
     certify,
     config_hash,
     policy_hash,
+    results,
 )
 from training.callbacks.sequential import EProcess, Sprt, confidence_sequence, level, log_mixture
 from training.run.seeds import GATE_SEEDS, TRAINING_BIT
@@ -197,10 +197,16 @@ def test_gates_that_cannot_work_are_refused(given, match):
 
 
 class Steps:
-    """Walks: a policy that needs no parameters."""
+    """Walks: a player that needs no parameters."""
 
-    def act(self, engine):
-        return np.ones(engine.num_envs, np.int32)
+    def __init__(self, engine):
+        pass
+
+    def begin(self, engine, lanes, seeds=None):
+        pass
+
+    def act(self, engine, lanes):
+        return np.ones(len(lanes), np.int32)
 
 
 def quick(seen):
@@ -216,7 +222,7 @@ def engine_of(n):
 
 def one_by_one(first, count, max_steps=None):
     """The episodes of a single environment, one after the other."""
-    engine, results = engine_of(1), []
+    engine, found = engine_of(1), []
     for seed in range(first, first + count):
         engine.reset_many(seeds=seed)
         steps = 0
@@ -224,20 +230,20 @@ def one_by_one(first, count, max_steps=None):
             engine.step_many(np.ones(1, np.int32), autoreset=False)
             steps += 1
         late = not engine.ended[0]
-        results.append((bool(engine.info["goal"][0] <= 4) and not late, late))
-    return results
+        found.append((bool(engine.info["goal"][0] <= 4) and not late, late))
+    return found
 
 
 @pytest.mark.parametrize("n", [1, 7, 30])
 @pytest.mark.parametrize("max_steps", [None, 3])
 def test_episodes_come_in_order_whatever_the_number_of_lanes(n, max_steps):
-    episodes = Episodes(engine_of(n), Steps(), quick, 50, 25, max_steps)
-    assert list(episodes) == one_by_one(50, 25, max_steps)
+    found = results(engine_of(n), Steps, quick, 50 + np.arange(25), max_steps)
+    assert list(found) == one_by_one(50, 25, max_steps)
 
 
 def test_certificate_tells_what_was_tested():
     found = [
-        certify(engine_of(n), Steps(), quick, CONFIG, stage="near", fingerprint=lambda: "abc")
+        certify(engine_of(n), Steps, quick, CONFIG, stage="near", fingerprint=lambda: "abc")
         for n in (3, 16)
     ]
     certificate = found[0]
@@ -245,8 +251,8 @@ def test_certificate_tells_what_was_tested():
     test = CONFIG.test(1)
     assert certificate.passed
     assert test.verdict(certificate.successes, certificate.failures) == "pass"
-    results = one_by_one(GATE_SEEDS, n)
-    assert certificate.successes == sum(won for won, _ in results)
+    played = one_by_one(GATE_SEEDS, n)
+    assert certificate.successes == sum(won for won, _ in played)
     assert certificate.last_seed == GATE_SEEDS + n - 1
     record = json.loads(certificate.to_json())
     assert record["alpha"] == level(0.05, 1)
@@ -259,11 +265,11 @@ def test_certificate_tells_what_was_tested():
 
 def test_undecided_and_given_up_do_not_pass():
     config = GateConfig(target=0.6, method="eprocess", margin=0.2, n_max=80)
-    found = certify(engine_of(4), Steps(), quick, config, stage="a", fingerprint=str)
+    found = certify(engine_of(4), Steps, quick, config, stage="a", fingerprint=str)
     assert found.successes + found.failures == 80
     assert found.verdict == "undecided"
     assert not found.passed
-    late = certify(engine_of(4), Steps(), quick, CONFIG, stage="b", fingerprint=str, max_steps=1)
+    late = certify(engine_of(4), Steps, quick, CONFIG, stage="b", fingerprint=str, max_steps=1)
     assert late.verdict == "fail"
     assert late.given_up > 0
 
@@ -271,12 +277,12 @@ def test_undecided_and_given_up_do_not_pass():
 def test_each_test_has_seeds_and_an_error_of_its_own(tmp_path):
     gate, engine = Gate(CONFIG), engine_of(8)
     assert gate.due(0)
-    first = gate.certify(0, engine, Steps(), quick, stage="a", fingerprint=str)
+    first = gate.certify(0, engine, Steps, quick, stage="a", fingerprint=str)
     assert not gate.due(9)
     assert gate.due(10)
     resumed = Gate(CONFIG)
     resumed.load_state_dict(gate.state_dict())
-    second = resumed.certify(10, engine, Steps(), quick, stage="a", fingerprint=str)
+    second = resumed.certify(10, engine, Steps, quick, stage="a", fingerprint=str)
     assert second.alpha == level(0.05, 2) < first.alpha
     assert second.first_seed == GATE_SEEDS + MAX_EPISODES > first.last_seed
     assert GATE_SEEDS + MAX_EPISODES * MAX_EPISODES < TRAINING_BIT
@@ -287,14 +293,14 @@ def test_each_test_has_seeds_and_an_error_of_its_own(tmp_path):
 def test_more_tests_than_there_are_episodes_for_are_refused():
     config = GateConfig(target=0.9, n_max=374)
     with pytest.raises(ConfigError, match="test 2"):
-        certify(engine_of(1), Steps(), quick, config, stage="a", number=2, fingerprint=str)
+        certify(engine_of(1), Steps, quick, config, stage="a", number=2, fingerprint=str)
 
 
 def test_a_policy_that_changes_is_noticed():
     versions = iter("ab")
     with pytest.raises(RuntimeError, match="changed during its test"):
         certify(
-            *(engine_of(4), Steps(), quick, CONFIG),
+            *(engine_of(4), Steps, quick, CONFIG),
             stage="a",
             fingerprint=lambda: next(versions),
         )

@@ -17,9 +17,9 @@ from training import export as command
 from training import load_policy
 from training.apps.drmario.evaluator import model as evaluator
 from training.apps.drmario.reader.network import load_reader
-from training.players.trained import load, read_again
 from training.players import card
 from training.players.export import export
+from training.players.trained import load, read_again
 from training.run import checkpoint, weights
 from training.run.checkpoint import CheckpointError, DamagedCheckpointError
 from training.run.folder import RunFolder

@@ -14,12 +14,14 @@ from training import compare, evaluate, report
 from training.commands import replay
 from training.evaluation import episodes
 from training.evaluation.opponent_protocol import OpponentProtocol, name_sets
-from training.evaluation.policies import Bot
-from training.evaluation.protocol import EpisodeProtocol, bot
+from training.evaluation.protocol import EpisodeProtocol
 from training.evaluation.protocols import get_protocol
 from training.evaluation.shares import share, wilson
-from training.players.trained import load
 from training.logs.run_data import describe_opponents, groups_of
+from training.players.bots import Bot
+from training.players.names import maker
+from training.players.player import begin_all, every_lane
+from training.players.trained import load
 from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -70,16 +72,17 @@ def test_sampled_actions_are_a_row_of_their_own(run):
 
 def test_an_episode_says_who_has_won_it():
     engine = make_engine(DUEL, 16, {"opponent": "slow", "goal": 8})
-    found = episodes.play(engine, bot("random"), 48, 5, 1000).columns
+    found = episodes.play(engine, maker("random"), 48, 5, 1000).columns
     one = make_engine(DUEL, 1, {"opponent": "slow", "agent_seat": 1, "goal": 8})
     assert found["seat"].tolist() == [0, 1] * 24
     seen = set()
     for k in range(1, 48, 2):
-        one.reset_many(seeds=int(found["seed"][k]))
-        player = Bot("random", 16, 5 + k // 16 * 16)  # lanes have generators of their own
-        streams = player._streams[k % 16 : k % 16 + 1]
+        seed = int(found["seed"][k])
+        one.reset_many(seeds=seed)
+        player = Bot("random", one)
+        begin_all(player, one, seed)  # lanes have generators of their own
         while not one.ended[0]:
-            one.step_many(one.bot_actions("random", streams), autoreset=False)
+            one.step_many(player.act(one, every_lane(one)), autoreset=False)
         theirs, own = one.get_states()["ep_return"][0]
         assert found["points"][k] == own == found["return_total"][k]
         assert found["win"][k] == (own > theirs) + 0.5 * (own == theirs)
@@ -90,7 +93,7 @@ def test_an_episode_says_who_has_won_it():
 
 def test_nobody_has_won_what_was_given_up():
     engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 10**6})
-    found = episodes.play(engine, bot("fast"), 8, 0, max_steps=3)
+    found = episodes.play(engine, maker("fast"), 8, 0, max_steps=3)
     assert found.columns["guard_truncated"].all()
     assert not found.columns["win"].any()
     assert not found.columns["draw"].any()
@@ -108,7 +111,7 @@ def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
     games.register(DUEL, OfOne())
     try:
         engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 8})
-        found = episodes.play(engine, bot("fast"), 16, 0, 1000).columns
+        found = episodes.play(engine, maker("fast"), 16, 0, 1000).columns
         assert train(tmp_path, "run", "--no-evaluation", episode_events=True) == 0
     finally:
         games.unregister(DUEL)
@@ -120,7 +123,8 @@ def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
 
 
 def test_games_for_one_have_no_winner():
-    found = episodes.play(make_engine("Prospector-v0", 2, {"time_max": 50}), bot("random"), 2, 0, 9)
+    engine = make_engine("Prospector-v0", 2, {"time_max": 50})
+    found = episodes.play(engine, maker("random"), 2, 0, 9)
     assert not {"win", "draw", "points", "seat"} & found.columns.keys()
 
 

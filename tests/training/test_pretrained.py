@@ -119,7 +119,7 @@ def test_pretrained_agent_gets_there_from_states_that_it_has_not_seen(folder, le
 
 @needs_core
 def test_pretrained_agent_earns_and_comes_home():
-    """100 of the 300 worlds of the record, drawn with the same generator."""
+    """100 of the 300 worlds of the record."""
     trained = load(RunFolder.open(PROSPECTOR))
     engine = make_engine(trained.config.env, 100, trained.config.env_options)
     found = play(engine, trained.players()[DRAWN], 100, 7, 2000).summary()

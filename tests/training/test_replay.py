@@ -10,8 +10,8 @@ from PIL import Image
 
 from training.commands.replay import main
 from training.evaluation import episodes, replays
-from training.evaluation.protocol import bot as player_of
 from training.evaluation.replays import ReplayError
+from training.players.names import maker
 from training.run.envs import make_engine
 
 GAMES = {
@@ -28,7 +28,7 @@ FRAME = {
 def played(env, seed=11):
     options, bot = GAMES[env]
     engine = make_engine(env, 4, options)
-    found = episodes.play(engine, player_of(bot), 4, seed, 1000, keep_actions=True)
+    found = episodes.play(engine, maker(bot), 4, seed, 1000, keep_actions=True)
     return found, [
         replays.record(env, options, seed + e, actions) for e, actions in enumerate(found.actions)
     ]

@@ -12,9 +12,9 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from fastenv.errors import ConfigError
 from training.apps.skullking.playing import play_matches
 from training.evaluation import trials
-from training.players.trained import load
 from training.evaluation.trials import space
 from training.logs.run_data import compared, read_runs
+from training.players.trained import load
 from training.report import main as report_main
 from training.run import files
 from training.run.folder import RunFolder

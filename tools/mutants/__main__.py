@@ -186,7 +186,8 @@ def main(argv: list[str] | None = None) -> int:
     args = parse.parse_args(argv)
     if args.what == "draw":
         print(f"seed {args.seed}")
-        for package in args.packages:
+        there = [name for name in args.packages if (machine.ROOT / "training" / name).is_dir()]
+        for package in there:  # others have moved since the mutants were drawn
             for path, line in draw(package, args.seed):
                 print(f"{package:12} {path}:{line}")
         return 0

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -327,12 +328,12 @@ def make_times(folder: Path) -> None:
     from training.apps.drmario import best_times
     from training.apps.drmario.evaluation import clears_of
     from training.evaluation import episodes
-    from training.evaluation.protocol import bot
+    from training.players.bots import Bot
     from training.run.envs import make_engine
 
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 4, options)
-    played = episodes.play(engine, bot("first"), 4, 3, 60, keep_actions=True)
+    played = episodes.play(engine, partial(Bot, "first"), 4, 3, 60, keep_actions=True)
     with best_times.BestTimes(folder / "times.sqlite") as store:
         store.add(clears_of(played, options)[:2], "run")
 

@@ -58,7 +58,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.shaping is not None:
         make_shaping(config, [engine])
     games.get_game(config.env).check(config)
-    if envs.has_guests(config.env_options):
+    if envs.has_agents(config.env_options):
         registry.FUNCTIONS.load("opponents")(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)

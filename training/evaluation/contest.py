@@ -198,7 +198,7 @@ def _short_name(name: str) -> str:
 def table_of(
     players: Sequence[Entrant], env: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Table:
-    """Return the table of a contest; see :func:`training.players.guests.find_table`.
+    """Return the table of a contest; see :func:`training.players.table.find_table`.
 
     Raises
     ------
@@ -302,7 +302,7 @@ def _cpu_ms(players: Sequence[Entrant], spent: np.ndarray) -> dict[str, float]:
 
 
 def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
-    """Return who meets whom, a player a guest: few take several seats, of many all groups meet."""
+    """Return who meets whom, a player a seat: few take several, and of many all groups meet."""
     if players <= seats:
         return [tuple(k % players for k in range(seats))]
     return [*combinations(range(players), seats)]
@@ -367,8 +367,8 @@ def standings(
     Parameters
     ----------
     players : sequence of Entrant
-    met : sequence of (sequence of int, ndarray of shape (deals, games of a deal, guests))
-        Of each group the player of every guest, and what the guests reached.
+    met : sequence of (sequence of int, ndarray of shape (deals, games of a deal, members))
+        Of each group the player that every member is, and what the members reached.
     resamples, seed : int
     judged_by : str
         Players are ranked by ``points``, or else by their ratings.
@@ -383,7 +383,7 @@ def standings(
     totals, games = np.zeros((3, deals, k)), np.zeros((deals, k))
     score = np.zeros((deals, k, k))
     for who, points in met:
-        member = np.eye(k)[list(who)]  # (guests, players)
+        member = np.eye(k)[list(who)]  # (members, players)
         best = points == points.max(2, keepdims=True)
         wins = best / best.sum(2, keepdims=True)
         draws = best & (best.sum(2, keepdims=True) > 1)

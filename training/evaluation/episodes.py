@@ -15,7 +15,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.ticker import tell_progress
 from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.loop import Loop, Step
+from training.evaluation.loop import GiveUp, Loop, Prepare, Step
 from training.players.player import MakePlayer
 from training.run import games
 
@@ -104,6 +104,8 @@ def play(
     max_steps: int,
     *,
     keep_actions: bool = False,
+    prepare: Prepare | None = None,
+    give_up: GiveUp | None = None,
 ) -> Episodes:
     """Let a player play episodes to their end, or until ``max_steps`` decisions.
 
@@ -119,9 +121,11 @@ def play(
         Of the first episode and of what is drawn in it; the next has one more.
     max_steps : int
     keep_actions : bool
+    prepare, give_up : callable, optional
+        See :class:`training.evaluation.loop.Loop`.
     """
     seeds = first_seed + np.arange(count, dtype=np.int64)
-    loop = Loop(engine, [make(engine)], seeds, limit=max_steps)
+    loop = Loop(engine, [make(engine)], seeds, limit=max_steps, prepare=prepare, give_up=give_up)
     table = _Table(engine, seeds, keep_actions)
     finished = 0
     for step in loop:

@@ -98,7 +98,7 @@ def ask(
     return actions
 
 
-# Told before episodes begin in lanes (k,), with their numbers (k,), such as to set knobs.
+# Told of lanes (k,) in which episodes begin, with their numbers (k,).
 Prepare = Callable[[Any, np.ndarray, np.ndarray], None]
 # Tells, after a step, which lanes (n,) to give up, bool (n,).
 GiveUp = Callable[[Any], np.ndarray]
@@ -125,7 +125,9 @@ class Loop:
     give_up : callable, optional
         See :data:`GiveUp`; another reason to.
     prepare : callable, optional
-        See :data:`Prepare`.
+        See :data:`Prepare`; called before they are reset, such as to set knobs.
+    begun : callable, optional
+        Likewise, called when they can be looked at as they begin.
     wait : bool
         Lanes that are done wait for the others of their block; else lane ``i`` of ``n`` goes on
         with episodes ``i + n``, ``i + 2n``, ...
@@ -144,6 +146,7 @@ class Loop:
     limit: int = MAX_DECISIONS
     give_up: GiveUp | None = None
     prepare: Prepare | None = None
+    begun: Prepare | None = None
     wait: bool = True
     costs: list[Cost] = field(init=False)
 
@@ -177,13 +180,14 @@ class Loop:
                 continue
             running[done] = False
             if not self.wait:
+                self._episode = self._episode.copy()  # what a step has said stays true
                 self._episode[done] += engine.num_envs
                 new = done[self._episode[done] < len(self.seeds)]
                 running[new] = True
                 self._begin(new)
 
     def _begin(self, lanes: np.ndarray, everywhere: bool = False) -> None:
-        """Begin episodes in lanes; with ``everywhere`` the others are reset too, and not looked at."""
+        """Begin episodes in lanes; ``everywhere`` resets the others too, which nobody looks at."""
         if not lanes.size:
             return
         engine, numbers = self.engine, self._episode[lanes]
@@ -200,6 +204,8 @@ class Loop:
         for k, player in enumerate(self.players):
             drawn = self.seeds if self.draws is None else self.draws[k]
             player.begin(engine, lanes, drawn[numbers])
+        if self.begun is not None:
+            self.begun(engine, lanes, numbers)
 
     def _step(self, running: np.ndarray) -> Step:
         engine, lanes = self.engine, np.flatnonzero(running)

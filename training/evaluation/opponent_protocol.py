@@ -34,13 +34,13 @@ from training.players.trained import AGENT, Trained
 from training.run.backend import make_seated
 from training.run.config import RunConfig
 from training.run.envs import (
-    check_guests,
+    check_agents,
     get_scheduled_values,
     with_defaults,
     with_seating,
 )
 from training.run.games import GameTraining
-from training.run.names import is_guest, is_search
+from training.run.names import is_agent, is_search
 from training.run.options import require
 from training.run.sections import EARLIER_SETS, EvaluationConfig
 
@@ -113,10 +113,10 @@ class OpponentProtocol(EpisodeProtocol):
         self, env: str, options: Mapping[str, Any], names: Sequence[str]
     ) -> ConfigError | None:
         """Return why one of some names is no player of the game, if one is none."""
-        bots = [name for name in names if not is_guest(name)]  # others are trained agents
+        bots = [name for name in names if not is_agent(name)]  # others are trained agents
         try:
             for name in filter(is_search, names):
-                check_guests(env, {**options, "opponent": name})
+                check_agents(env, {**options, "opponent": name})
             if not bots:
                 return None
             game, _ = make_seated(env, with_defaults(env, {**options, "opponent": bots[0]}))

@@ -350,7 +350,10 @@ class Plan:
         return {name: value for name, value in asdict(self).items() if name != "env_options"}
 
     def play(
-        self, engine: BatchEngine, players: Mapping[str, MakePlayer], keep_actions: Sequence[str] = ()
+        self,
+        engine: BatchEngine,
+        players: Mapping[str, MakePlayer],
+        keep_actions: Sequence[str] = (),
     ) -> dict[str, Episodes]:
         """Let all players play the same episodes; the actions of some may be kept."""
         return {

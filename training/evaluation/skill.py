@@ -33,41 +33,41 @@ def rate(
     outcomes : ndarray of float, shape (deals, games of a deal, seats)
         More is better, and equal ones are ties.
     who : sequence of int
-        Player of each guest, from 0 on.
+        Player of each member of the group, from 0 on.
     seed : int
         Of orders and resamples.
     seated : ndarray of int, shape (games of a deal, seats), optional
-        Guest of each outcome; default guest k has outcome k in every game.
+        Member of each outcome; default member k has outcome k in every game.
     """
     from scipy.stats import t  # takes a while to import, and few commands need it
 
     deals, games, seats = outcomes.shape
     rng = np.random.default_rng(seed)
-    member = np.eye(max(who) + 1)[list(who)]
-    member /= member.sum(0)
-    guests = np.broadcast_to(np.arange(seats) if seated is None else seated, outcomes.shape)
-    matches = np.concatenate([outcomes, guests], axis=2)
-    value = _rate_in_orders(matches, len(who), rng) @ member
+    share = np.eye(max(who) + 1)[list(who)]  # (members, players)
+    share /= share.sum(0)
+    members = np.broadcast_to(np.arange(seats) if seated is None else seated, outcomes.shape)
+    matches = np.concatenate([outcomes, members], axis=2)
+    value = _rate_in_orders(matches, len(who), rng) @ share
     count = int(np.clip(_SEATS // (ORDERS * deals * games * seats), FEWEST, MOST))
     drawn = rng.integers(deals, size=(count, deals))
-    found = np.array([_rate_in_orders(matches[chosen], len(who), rng) @ member for chosen in drawn])
+    found = np.array([_rate_in_orders(matches[chosen], len(who), rng) @ share for chosen in drawn])
     half = t.ppf((1 + LEVEL) / 2, count - 1) * found.std(0, ddof=1)
     ends = zip(value.tolist(), half.tolist(), strict=True)
     return [Interval(mu, mu - wide, mu + wide) for mu, wide in ends]
 
 
-def _rate_in_orders(matches: np.ndarray, guests: int, rng: np.random.Generator) -> np.ndarray:
-    """Return ``mu`` of each guest, the mean over random orders of outcomes and who had them."""
+def _rate_in_orders(matches: np.ndarray, members: int, rng: np.random.Generator) -> np.ndarray:
+    """Return ``mu`` of each member, the mean over random orders of outcomes and who had them."""
     from openskill.models import PlackettLuce
 
     model, seats = PlackettLuce(tau=0.0), matches.shape[2] // 2
-    total = np.zeros(guests)
+    total = np.zeros(members)
     for _ in range(ORDERS):
-        ratings = [[model.rating()] for _ in range(guests)]
+        ratings = [[model.rating()] for _ in range(members)]
         for match in rng.permutation(matches.reshape(-1, 2 * seats)).tolist():
-            at_table = [int(guest) for guest in match[seats:]]
-            rated = model.rate([ratings[guest] for guest in at_table], scores=match[:seats])
-            for guest, rating in zip(at_table, rated, strict=True):
-                ratings[guest] = rating
+            at_table = [int(member) for member in match[seats:]]
+            rated = model.rate([ratings[member] for member in at_table], scores=match[:seats])
+            for member, rating in zip(at_table, rated, strict=True):
+                ratings[member] = rating
         total += [one.mu for (one,) in ratings]
     return total / ORDERS

@@ -11,7 +11,8 @@ from rich.table import Table as Printed
 
 from training.evaluation import skill
 from training.evaluation.bootstrap import Interval
-from training.evaluation.loop import MAX_DECISIONS, POINTS, Contest, Standing
+from training.evaluation.contest import POINTS, Contest, Standing
+from training.evaluation.loop import MAX_DECISIONS
 from training.evaluation.tables import format_interval
 
 IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings

@@ -123,7 +123,7 @@ class DrMario(GameTraining):
         return frames_left(Path(name.removeprefix("evaluator:")))
 
     def player(self, name: str) -> Any:
-        """Return the look-ahead by an evaluator, ``lookahead:FILE``."""
+        """Return what makes the look-ahead by an evaluator, ``lookahead:FILE``."""
         from training.apps.drmario.evaluator import players
 
         return players.lookahead(name) if players.is_lookahead(name) else None

@@ -32,9 +32,8 @@ _CARDS = PartOfGame(
     values=(Phase.PLAY, Phase.TIGRESS),
     bot="rule_hard",
     begins=(Phase.BID,),
-    whole={"mode": "game"},
 )
-_BIDS = replace(_CARDS, values=(Phase.BID,))
+_BIDS = replace(_CARDS, values=(Phase.BID,), whole={"mode": "game"})
 TABLE = TableRules(
     env="SkullKingFlat-v0",
     options={"deals": "duplicate"},

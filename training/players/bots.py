@@ -90,6 +90,7 @@ class RandomLegal:
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return a legal action in each lane."""
+        engine.refresh()
         legal = engine.mask[lanes] != 0
         noise = gumbel(self._draws.next(lanes), legal.shape[1])
         actions: np.ndarray = np.where(legal, noise, -np.inf).argmax(1).astype(np.int32)

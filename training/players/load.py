@@ -10,7 +10,7 @@ from fastenv import Game
 from training.players.policy import EnvSpec, Policy
 from training.players.trained import load
 from training.run import games
-from training.run.envs import has_guests, with_seating, without_guests
+from training.run.envs import has_agents, with_seating, without_agents
 from training.run.folder import WEIGHTS, RunError, RunFolder
 
 ALLOWED = (
@@ -80,8 +80,8 @@ def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict
     game : Game
         The environment's.
     """
-    kept = without_guests(options)
-    if not has_guests(options) or game.spec.num_agents == 1 or game.spec.opponent is not None:
+    kept = without_agents(options)
+    if not has_agents(options) or game.spec.num_agents == 1 or game.spec.opponent is not None:
         return kept
     bots = (*games.get_game(env).bots, *game.bot_names)
     return {**kept, "opponent": bots[0]} if bots else kept

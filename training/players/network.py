@@ -22,7 +22,7 @@ from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import Logits, RecurrentLogits
 from training.players.bots import Bot
 from training.players.draws import LaneDraws, gumbel
-from training.players.parts import Part, Parts
+from training.players.parts import Parts, learnt_part
 from training.players.player import Player
 from training.players.policy import Policy
 from training.players.table import find_table
@@ -140,10 +140,15 @@ def seat_policy(
     part = games.get_game(policy.env).table.parts.get(short_id(policy.env))
     if part is None:
         return network
-    options, whole = policy.env_spec.options, part.whole
-    remembers = bool(whole) and all(options.get(name) == whole[name] for name in whole)
-    own = Part(network, part.values, () if remembers else part.begins)
+    own = learnt_part(network, part, policy.env_spec.options)
     return Parts(part.column, [own], Bot(part.bot, engine))
+
+
+def alone(policy: Policy, engine: Any, *, sample: bool = False) -> Network:
+    """Return a trained agent as the player of an environment that :meth:`Policy.make` has made."""
+    encode = policy.env_spec.encode
+    sight = shown if encode is None else lambda engine, lanes: encode(engine.get_states(lanes))
+    return Network(policy.logits, engine, sight, sample=draws(policy, sample))
 
 
 def draws(policy: Policy, sample: bool = False) -> bool:
@@ -182,7 +187,7 @@ def sight_of_rows(policy: Policy) -> Callable[[np.ndarray], np.ndarray]:
 
 def seen_by(env: str, options: Mapping[str, Any]) -> Sight:
     """Return the sight of a network that has learnt in an environment, in rows of its game."""
-    observer = fastenv.make_engine(env, 1, **options)
+    observer = fastenv.make_engine(env, 1, **without_seating(options))
     return lambda engine, lanes: observer.encode_obs_many(engine.get_states(lanes), trusted=True)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from training.players.player import Player, Weighs
+from training.run.games import PartOfGame
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,22 @@ class Part:
     player: Player
     values: Sequence[int]
     begins: Sequence[int] = ()
+
+
+def learnt_part(player: Player, part: PartOfGame, options: Mapping[str, Any]) -> Part:
+    """Return a player of the decisions that it has learnt, which forgets where it did in training.
+
+    Parameters
+    ----------
+    player : Player
+    part : PartOfGame
+        Of the environment of its training.
+    options : mapping
+        Of that environment.
+    """
+    whole = part.whole
+    remembers = bool(whole) and all(options.get(name) == whole[name] for name in whole)
+    return Part(player, part.values, () if remembers else part.begins)
 
 
 class Parts:

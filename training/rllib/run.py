@@ -43,11 +43,11 @@ def check(config: RLlibRun, engine: Engine) -> None:
         Without Ray, or with another release; says what to install.
     """
     native.check(config, engine)
-    guests = envs.has_guests(config.env_options)
+    agents = envs.has_agents(config.env_options)
     allowed = "scripted players with trainer='rllib'"
     option = envs.opponents_option(config.env_options)
     opponents = config.env_options.get(option)
-    require(not guests, f"env_options.{option}", opponents, allowed)
+    require(not agents, f"env_options.{option}", opponents, allowed)
     _need_ray()
 
 

@@ -14,7 +14,7 @@ from training.run import games, registry
 from training.run.backend import ChosenBackend, build, make_seated
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.names import is_guest
+from training.run.names import is_agent
 from training.run.options import Schedule, require
 from training.run.seeds import TRAINING_BIT
 
@@ -67,13 +67,13 @@ def opponents_option(options: Mapping[str, Any]) -> str:
     return next((name for name in OPPONENTS if name in options), OPPONENTS[0])
 
 
-def has_guests(options: Mapping[str, Any]) -> bool:
+def has_agents(options: Mapping[str, Any]) -> bool:
     """Tell whether agents that are played from outside are among the opponents."""
     given = options.get(opponents_option(options))
-    return any(map(is_guest, [given] if isinstance(given, str) else given or ()))
+    return any(map(is_agent, [given] if isinstance(given, str) else given or ()))
 
 
-def check_guests(env: str, options: Mapping[str, Any]) -> None:
+def check_agents(env: str, options: Mapping[str, Any]) -> None:
     """Refuse opponents that are played from outside and could not sit there, before they play.
 
     Raises
@@ -82,13 +82,13 @@ def check_guests(env: str, options: Mapping[str, Any]) -> None:
         If one is not there, or does not fit.
     """
     engine: Any = make_engine(env, 1, options)
-    if has_guests(options):
-        _ = engine.players  # they are made when they are asked for
+    if has_agents(options):
+        _ = engine.others.players  # they are made when they are asked for
 
 
-def without_guests(options: Mapping[str, Any]) -> dict[str, Any]:
+def without_agents(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return options with the game's own opponents, where trained agents are among them."""
-    drop = OPPONENTS if has_guests(options) else ()
+    drop = OPPONENTS if has_agents(options) else ()
     return {name: value for name, value in options.items() if name not in drop}
 
 
@@ -96,7 +96,7 @@ def _seating(
     env: str, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Callable[[BatchEngine], Any]]:
     """Return what the game is to be made with, and what seats trained agents in an engine."""
-    if not has_guests(options):
+    if not has_agents(options):
         return dict(options), lambda engine: engine
     found: tuple[dict[str, Any], Callable[[BatchEngine], Any]]
     found = registry.FUNCTIONS.load("seating")(env, options)

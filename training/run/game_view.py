@@ -60,11 +60,21 @@ class GameView:
         return {}
 
     def other_env(self, env: str) -> str | None:
-        """Return another environment of the game, whose players :meth:`guest` brings here."""
+        """Return another environment of the game, whose players :meth:`player` brings here."""
         return None
 
-    def guest(self, engine: Any, who: Any, seed: int) -> Any:
-        """Return a player of :meth:`other_env` as one of this engine of one lane."""
+    def player(self, engine: Any, who: Any) -> Any:
+        """Return somebody of :meth:`other_env` as a player of this engine of one lane.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        who : Policy, Agent or str
+
+        Returns
+        -------
+        training.players.player.Player
+        """
         raise NotImplementedError
 
     def pad(self, engine: Any) -> Sequence[PadKey]:

@@ -344,12 +344,12 @@ class GameTraining:
         return offered[name]
 
     def player(self, name: str) -> Any:
-        """Return the player of a name that is no bot's, such as one with a file.
+        """Return what makes the player of a name that is no bot's, such as one with a file.
 
         Returns
         -------
         callable or None
-            See :data:`training.evaluation.episodes.Player`; None for a name that says nothing.
+            See :data:`training.players.player.MakePlayer`; None for a name that says nothing.
 
         Raises
         ------

@@ -20,7 +20,7 @@ def is_search(name: Any) -> bool:
     return isinstance(name, str) and name.startswith(SEARCH)
 
 
-def is_guest(name: Any) -> bool:
+def is_agent(name: Any) -> bool:
     """Tell whether a player is no bot of the engine: paths have a ``/``, and who searches a colon.
 
     Such a player is played from outside.

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from training.run.names import is_guest
+from training.run.names import is_agent
 from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
 # What configs from before null was the default say where nobody was named, whatever the game.
@@ -134,7 +134,7 @@ class EvaluationConfig(Options):
         allowed = "the path of a trained agent, or among " + ", ".join((*known, "search:WHO"))
         for name in ("opponents", "curve_opponents"):
             for each in getattr(self, name) or ():
-                require(each in known or is_guest(each), f"evaluation.{name}", each, allowed)
+                require(each in known or is_agent(each), f"evaluation.{name}", each, allowed)
 
 
 class ShapingConfig(Options):

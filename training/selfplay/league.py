@@ -10,14 +10,16 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.seats import EXTERNAL
+from training.players.network import Sight, shown
 from training.players.ratings import LEARNER, Ratings, RatingsFile
 from training.run import envs
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import require
 from training.run.sections import SelfPlayConfig
-from training.selfplay.engine import Encode, PoolEngine
-from training.selfplay.pool import Player, Pool
+from training.selfplay.engine import PoolEngine
+from training.selfplay.pool import Pool, SnapshotNet
+from training.selfplay.pool_player import PoolPlayer
 
 
 class Learner(Protocol):
@@ -38,9 +40,9 @@ class League:
         Of the run: ``pool/`` and ``ratings.sqlite`` are kept there.
     make_net : callable
         Returns a network like the learner's.
-    encode : callable, optional
-        What such networks see of rows (:data:`training.selfplay.engine.Encode`); default the
-        observations of the engines.
+    sight : callable, optional
+        What such networks see (:data:`training.players.network.Sight`); default what the engines
+        show.
 
     Attributes
     ----------
@@ -52,14 +54,14 @@ class League:
         self,
         config: RunConfig,
         folder: Path,
-        make_net: Callable[[], Player],
-        encode: Encode | None = None,
+        make_net: Callable[[], SnapshotNet],
+        sight: Sight = shown,
     ) -> None:
         assert config.selfplay is not None
         self.options: SelfPlayConfig = config.selfplay
         self.pool = Pool(folder / "pool", self.options.keep, make_net)
         self.ratings, self._file = Ratings(), RatingsFile(folder / "ratings.sqlite")
-        self._encode = encode
+        self._sight = sight
         self.engines: list[PoolEngine] = []
         self._taken = self._due = 0  # snapshots, and how many were due when the last was taken
         self._before = (0, 0.0)  # games and score when the iteration began
@@ -81,19 +83,20 @@ class League:
             The lanes of bots are spread over all lanes, which differ in something else too; else
             they are the first ones.
         """
-        found = PoolEngine(
+        player = PoolPlayer(
             engine,
             self.pool,
             lambda: self.pool.weights(self.options.weights, self.ratings.win_rate),
-            bots=self.options.bots,
-            spread=spread,
             seed=seed,
             best=self.options.play == "best",
-            on_matches=self._add if rated else None,
-            encode=self._encode,
+            sight=self._sight,
         )
-        self.engines.append(found)
-        return found
+        on_matches = self._add if rated else None
+        seated = PoolEngine(
+            engine, player, bots=self.options.bots, spread=spread, on_matches=on_matches
+        )
+        self.engines.append(seated)
+        return seated
 
     def _add(self, players: np.ndarray, totals: np.ndarray) -> None:
         for seats, points in zip(players.tolist(), totals.tolist(), strict=True):
@@ -125,7 +128,7 @@ class League:
         self.pool.add(number, steps, net.state_dict())
         self._taken += 1
         self.ratings.enter(number)
-        self.pool.forget({number for e in self.engines for number in np.unique(e.players).tolist()})
+        self.pool.forget({n for e in self.engines for n in np.unique(e.others.snapshots).tolist()})
         for engine in self.engines:
             engine.begin()
 

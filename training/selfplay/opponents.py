@@ -8,6 +8,7 @@ In a game with an entry an agent in its rows the option is called ``opponent``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,49 @@ from training.players.names import load_who, make_player
 from training.players.player import Player, begin_all
 from training.run import games
 from training.run.envs import make_engine, opponents_option
-from training.run.names import is_guest, is_search
+from training.run.names import is_agent, is_search
 from training.run.options import require
 from training.run.seating import env_of_table, without_seating
-from training.selfplay.seated import Array, SeatedEngine
+from training.selfplay.seated import SeatedEngine
+
+
+class Opponents:
+    """A player for each seat after the learner's; see :class:`training.players.player.Player`.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    names : sequence of str or None
+        Paths or ``search:`` names, from the learner's seat on; None for a bot of the engine.
+    """
+
+    def __init__(self, engine: BatchEngine, names: Sequence[str | None]) -> None:
+        self._engine, self.names = engine, tuple(names)
+
+    @cached_property
+    def players(self) -> list[Player | None]:
+        """The player of each seat after the learner's, loaded when it is first asked for."""
+        known = {name: load_who(name) for name in {name for name in self.names if name}}
+        found = [
+            None if name is None else make_player(known[name], self._engine, beside=True)
+            for name in self.names
+        ]
+        for k, player in enumerate(found):
+            if player is not None:
+                begin_all(player, self._engine, k)
+        return found
+
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Let all of them begin, each with seeds of its own."""
+        for k, player in enumerate(self.players):
+            if player is not None:
+                player.begin(engine, lanes, None if seeds is None else seeds + k)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return the actions of those whose decisions are due."""
+        places = engine.get_places(lanes) - 1
+        actions: np.ndarray = ask(engine, self.players, lanes, places)[lanes]
+        return actions
 
 
 class OpponentEngine(SeatedEngine):
@@ -34,62 +74,21 @@ class OpponentEngine(SeatedEngine):
     Parameters
     ----------
     engine : BatchEngine
-        With the seats of ``paths`` played from outside.
-    paths : sequence of str or None
-        Of the opponents, or ``search:`` names, from the learner's seat on; None for a bot of the
-        engine.
-
-    Attributes
-    ----------
-    paths : tuple of str or None
+        With the seats of ``names`` played from outside.
+    names : sequence of str or None
+        See :class:`Opponents`.
     """
 
-    def __init__(self, engine: BatchEngine, paths: Sequence[str | None]) -> None:
-        super().__init__(engine)
-        self.paths = tuple(paths)
-        self._players: list[Player | None] | None = None
+    others: Opponents
+
+    def __init__(self, engine: BatchEngine, names: Sequence[str | None]) -> None:
+        super().__init__(engine, Opponents(engine, names))
 
     def configure(self, name: str, value: Any, idx: Any = None) -> None:
         """Set a knob; the opponents stay who they are."""
         allowed = "left out: trained agents are the opponents"
         require(name != self._opponents, name, value, allowed)
         self._engine.configure(name, value, idx)
-
-    @property
-    def players(self) -> list[Player | None]:
-        """The player of each seat after the learner's; None for a bot of the engine."""
-        if self._players is None:
-            known = {path: load_who(path) for path in {p for p in self.paths if p}}
-            self._players = [
-                None if path is None else make_player(known[path], self._engine, beside=True)
-                for path in self.paths
-            ]
-            for k, player in enumerate(self._players):
-                if player is not None:
-                    begin_all(player, self._engine, k)
-        return self._players
-
-    def _seat_players(self, fresh: Array) -> None:
-        self._external[fresh] = self._has_external()[fresh]
-        for player in self.players:
-            if player is not None:
-                player.begin(self._engine, np.flatnonzero(fresh))
-
-    def _decide(self, lanes: Array, places: Array, obs: Array, mask: Array) -> Array:
-        return ask(_Shown(self._engine, obs, mask), self.players, lanes, places - 1)
-
-
-class _Shown:
-    """An engine with the observations and masks that are up to date."""
-
-    def __init__(self, engine: BatchEngine, obs: Array, mask: Array) -> None:
-        self._engine, self.obs, self.mask = engine, obs, mask
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def refresh(self) -> None:
-        """Leave the engine's own behind: they are not looked at."""
 
 
 def prepare_seats(
@@ -123,9 +122,9 @@ def prepare_seats(
     names = [given] * (seats.count - 1) if isinstance(given, str) else list(given or ())
     allowed = "bots or trained agents here: agents that search play whole games alone"
     require(whole or not any(map(is_search, names)), name, given, allowed)
-    plain = [EXTERNAL if is_guest(each) else each for each in names]
-    paths = [each if is_guest(each) else None for each in names]
-    return {**options, name: plain}, lambda engine: OpponentEngine(engine, paths)
+    plain = [EXTERNAL if is_agent(each) else each for each in names]
+    outside = [each if is_agent(each) else None for each in names]
+    return {**options, name: plain}, lambda engine: OpponentEngine(engine, outside)
 
 
 def check(config: Any) -> None:
@@ -153,8 +152,8 @@ def check(config: Any) -> None:
         allowed = "of agents that do not search: a training cannot wait for them"
         require(not is_search(each), name, each, allowed)
     engine: Any = make_engine(config.env, 1, options)
-    _ = engine.players  # or it is refused
-    for path in filter(None, engine.paths):
+    _ = engine.others.players  # or it is refused
+    for path in filter(None, engine.others.names):
         policy = load_policy(path)
         parts = games.get_game(policy.env).table.parts
         allowed = "of agents that take all decisions of a game and have no memory"

@@ -16,15 +16,13 @@ import torch
 from torch import Tensor
 
 from fastenv.files import read_regular
+from training.nets.actor_critic import FeedForwardNet
 from training.run import files
 from training.run.checkpoint import CheckpointError
 
 
-class Player(Protocol):
-    """A network without a state that can be frozen: an ``ActorCritic``, or several that are one."""
-
-    def logits(self, obs: Tensor) -> Tensor:
-        """Return the logits (n, A) of what it sees, shape (n, ...)."""
+class SnapshotNet(FeedForwardNet, Protocol):
+    """A network that can be frozen: an ``ActorCritic``, or several that are one."""
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> Any:
         """Take over parameters."""
@@ -48,14 +46,14 @@ class Member:
         Decisions the learner had taken.
     sha256 : str
         Of its file.
-    net : Player
+    net : SnapshotNet
         Frozen, on the CPU.
     """
 
     id: int
     steps: int
     sha256: str
-    net: Player
+    net: SnapshotNet
 
 
 class Pool:
@@ -79,7 +77,7 @@ class Pool:
         Those that can be drawn, oldest first.
     """
 
-    def __init__(self, folder: Path, keep: int, make_net: Callable[[], Player]) -> None:
+    def __init__(self, folder: Path, keep: int, make_net: Callable[[], SnapshotNet]) -> None:
         self.folder, self.keep, self._make_net = folder, keep, make_net
         self.members: dict[int, Member] = {}
         self.active: tuple[int, ...] = ()
@@ -177,7 +175,7 @@ class Pool:
             raise CheckpointError(f"{problem} ({type(error).__name__}).") from error
         return parameters
 
-    def _frozen(self, parameters: Mapping[str, Tensor]) -> Player:
+    def _frozen(self, parameters: Mapping[str, Tensor]) -> SnapshotNet:
         net = self._make_net()
         net.load_state_dict(parameters)
         net.eval()

@@ -8,7 +8,6 @@ their rows, so they never enter the loss.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv import BatchEngine
+from training.evaluation.loop import ask
+from training.players.player import Player
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +25,7 @@ Array = npt.NDArray[Any]
 OnBegin = Callable[[Array, Array, Array], None]
 
 
-class SeatedEngine(ABC):
+class SeatedEngine:
     """Engine protocol of :class:`fastenv.BatchEngine` around one with external seats.
 
     Parameters
@@ -32,6 +33,8 @@ class SeatedEngine(ABC):
     engine : BatchEngine
         Of games, or parts of games, whose seats can be played from outside, not reset yet. What is
         not described here is its own.
+    others : Player
+        Plays all seats but the learner's: it is asked for every lane in which another decides.
 
     Attributes
     ----------
@@ -43,8 +46,8 @@ class SeatedEngine(ABC):
         As the engine's, the columns of a step likewise added up.
     """
 
-    def __init__(self, engine: BatchEngine) -> None:
-        self._engine = engine
+    def __init__(self, engine: BatchEngine, others: Player) -> None:
+        self._engine, self.others = engine, others
         n = engine.num_envs
         seats = engine.external_seats
         assert seats is not None  # who makes it has asked
@@ -61,23 +64,7 @@ class SeatedEngine(ABC):
         """Return what is the engine's own."""
         return getattr(self._engine, name)
 
-    @abstractmethod
-    def _decide(self, lanes: Array, places: Array, obs: Array, mask: Array) -> Array:
-        """Return actions (n,), of which those of ``lanes`` are the choices of their players.
-
-        Parameters
-        ----------
-        lanes, places : ndarray of int, shape (k,)
-            Where a seat has to decide, and how many after the learner's it is.
-        obs, mask : ndarray, shape (n, ...)
-            Up to date, unlike the engine's own.
-        """
-
-    @abstractmethod
-    def _seat_players(self, fresh: Array) -> None:
-        """Say who plays the episodes that have just begun, in lanes ``fresh``, bool (n,)."""
-
-    def _matches_over(self, lanes: Array) -> None:  # noqa: B027 (most do not care)
+    def _matches_over(self, lanes: Array) -> None:
         """Hear of the lanes whose matches are over, before they are reset."""
 
     # -- the engine protocol ---------------------------------------------------------------------
@@ -125,12 +112,12 @@ class SeatedEngine(ABC):
     def set_state(self, idx: npt.ArrayLike | None, blob: Array) -> None:
         """Load rows; see :meth:`fastenv.BatchEngine.set_state`. The players stay as they are."""
         self._engine.set_state(idx, blob)
-        self._external = self._has_external()
+        self._external = self._engine.has_outside()
 
     def set_seating(self, seating: Mapping[str, Array]) -> None:
         """Put back who sits where; see :meth:`fastenv.BatchEngine.set_seating`."""
         self._engine.set_seating(seating)
-        self._external = self._has_external()
+        self._external = self._engine.has_outside()
 
     # -- playing on ------------------------------------------------------------------------------
 
@@ -145,20 +132,17 @@ class SeatedEngine(ABC):
 
     def _decisions(self, obs: Array, mask: Array) -> tuple[Array, Array] | None:
         """Return actions (n,) of those who decide before the learner, and in which lanes."""
-        lanes, places = self._waiting()
+        lanes = self._waiting()
         if not lanes.size:
             return None
         waiting = np.zeros(self._engine.num_envs, np.bool_)
         waiting[lanes] = True
-        return self._decide(lanes, places, obs, mask), waiting
+        return ask(_Shown(self._engine, obs, mask), [self.others], lanes), waiting
 
-    def _waiting(self) -> tuple[Array, Array]:
-        """Return the lanes in which another seat than the learner's decides, and which."""
+    def _waiting(self) -> Array:
+        """Return the lanes in which another seat than the learner's decides."""
         lanes = np.flatnonzero(self._external & ~self._engine.ended)
-        if not lanes.size:
-            return lanes, lanes
-        places = self._engine.get_places(lanes)
-        return lanes[places > 0], places[places > 0]
+        return lanes[self._engine.get_places(lanes) > 0] if lanes.size else lanes
 
     def _start_again(self, obs: Array, mask: Array) -> None:
         """Reset the lanes whose episode is over."""
@@ -179,7 +163,9 @@ class SeatedEngine(ABC):
         self._play_to_the_learner(obs, mask)
 
     def _seat(self, fresh: Array, obs: Array, mask: Array) -> None:
-        self._seat_players(fresh)
+        lanes = np.flatnonzero(fresh)
+        self._external[lanes] = self._engine.has_outside(lanes)
+        self.others.begin(self._engine, lanes)
         if self.on_begin is not None:
             self.on_begin(fresh, obs, mask)
 
@@ -203,5 +189,15 @@ class SeatedEngine(ABC):
         for array, before in kept:
             array[...] = before
 
-    def _has_external(self) -> Array:
-        return self._engine.has_outside()
+
+class _Shown:
+    """An engine with the observations and masks that are up to date, wherever it wrote them."""
+
+    def __init__(self, engine: BatchEngine, obs: Array, mask: Array) -> None:
+        self._engine, self.obs, self.mask = engine, obs, mask
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+    def refresh(self) -> None:
+        """Leave the engine's own behind: they are not looked at."""

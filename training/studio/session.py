@@ -126,8 +126,8 @@ class Session:
             self._running = False
             return False
         seat = table.actor()
-        guest = table.guests[seat]
-        if guest is None:
+        player = table.players[seat]
+        if player is None:
             shown = self._shown
             action = None if shown is None else shown.held_action(self._held, self._tapped)
             self._tapped.clear()
@@ -135,7 +135,7 @@ class Session:
                 self._running = False
                 return False
         else:
-            action = self._thinker.decide(table, guest)
+            action = self._thinker.decide(table, player)
         self._decide(seat, action)
         return True
 
@@ -250,7 +250,7 @@ class Session:
         if table.engine.ended[0]:
             raise Refusal("the game is over: go back, or begin another one.")
         seat = table.actor()
-        if table.guests[seat] is not None:
+        if table.players[seat] is not None:
             raise Refusal(f"it is the turn of {table.names[seat]}.")
         if not shown.is_legal(message.action):
             raise Refusal(shown.why_illegal(message.action))
@@ -266,7 +266,7 @@ class Session:
         assert table is not None
         self._show()
         self._tell_timeline(time.monotonic())
-        others = not table.engine.ended[0] and table.guests[table.actor()] is not None
+        others = not table.engine.ended[0] and table.players[table.actor()] is not None
         if others:
             self._running, self._due = True, time.monotonic()
 
@@ -337,7 +337,7 @@ class Session:
     def _moment(self) -> kept.Moment:
         table, _ = self._needs_one()
         row = table.engine.get_states([0]).tobytes()  # a copy of a record has other padding
-        return kept.Moment(table.env, table.options, table.players, row)
+        return kept.Moment(table.env, table.options, table.asked, row)
 
     def _on_think(self, message: messages.Think) -> None:
         self._thinker.choose(message.on, message.who, message.opened)

@@ -113,7 +113,7 @@ class Shown:
     def is_persons_turn(self) -> bool:
         """Whether a person must decide."""
         table = self._table
-        return not table.engine.ended[0] and table.guests[table.actor()] is None
+        return not table.engine.ended[0] and table.players[table.actor()] is None
 
     @property
     def steering(self) -> Any:
@@ -184,7 +184,7 @@ class Shown:
             "title": table.game.title or table.env,
             "goal": engine.game.goal,
             "options": table.options,
-            "players": table.players,
+            "players": table.asked,
             "names": table.names,
             "persons": table.persons,
             "seed": seed,

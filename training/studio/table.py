@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from fastenv.errors import show
 from fastenv.registry import make_game, short_id
-from training.players.guests import Guest, find_table, make_guest
-from training.players.load import load_who
-from training.players.policy import Policy, Who
+from training.players.names import Who, load_who, make_player
+from training.players.player import Player, begin_all, every_lane
+from training.players.policy import Policy
+from training.players.table import find_table
 from training.run import games
 from training.run.envs import make_engine, with_defaults
 from training.run.names import short_name
@@ -36,10 +35,10 @@ class Table:
     options : dict
         Of the environment: all that its engine was made with.
     engine : BatchEngine
-    players : list of str
-        In seat order, as they were asked for.
-    guests : list of Guest or None
-        None for a person.
+    asked : list of str
+        Who sits in each seat, by the name that was asked for.
+    players : list of Player or None
+        They themselves; None for a person.
     names : list of str
         That people read.
     """
@@ -47,8 +46,8 @@ class Table:
     env: str
     options: dict[str, Any]
     engine: Any
-    players: list[str]
-    guests: list[Guest | None]
+    asked: list[str]
+    players: list[Player | None]
     names: list[str]
 
     @property
@@ -64,7 +63,7 @@ class Table:
     @property
     def persons(self) -> list[int]:
         """Seats of persons."""
-        return [seat for seat, guest in enumerate(self.guests) if guest is None]
+        return [seat for seat, player in enumerate(self.players) if player is None]
 
     def actor(self, lane: int = 0) -> int:
         """Return the seat whose decision is due in a lane."""
@@ -72,40 +71,49 @@ class Table:
 
     def begin(self) -> None:
         """Let players forget, where games begin or are gone back to."""
-        lanes = np.arange(self.engine.num_envs)
-        for guest in self.guests:
-            if guest is not None:
-                guest.begin(lanes)
+        for player in self.players:
+            if player is not None:
+                player.begin(self.engine, every_lane(self.engine))
 
-    def seat(self, players: Sequence[str], places: Places, seed: int) -> None:
+    def seat(self, asked: Sequence[str], places: Places, seed: int) -> None:
         """Put others into the seats.
+
+        Parameters
+        ----------
+        asked : sequence of str
+            Who is to sit there; see :func:`fill`.
+        places : Places
+        seed : int
+            Of what players draw.
 
         Raises
         ------
         Refusal, ConfigError, RunError, CheckpointError
             If somebody cannot sit there. Nothing has changed.
         """
-        seated = fill(players, len(self.players))
+        seated = fill(asked, len(self.players))
         bots = bots_for(self.env, self.engine.game)
         loaded = {name: load(name, places, bots) for name in {*seated}}
         self._take(seated, loaded, seed)
 
-    def _guest(self, who: Who, seed: int) -> Guest:
+    def _make(self, who: Who | None) -> Player | None:
+        """Return somebody as a player of this table; None for a person."""
+        if who is None:
+            return None
         if not _comes_from_other(self.env, who, self.engine.game.bot_names):
-            return make_guest(who, self.engine, seed)
+            return make_player(who, self.engine)
         if self.engine.num_envs > 1:
             raise Refusal(f"players of another environment play one game of {self.env} at a time.")
-        found: Guest = self.game.view().guest(self.engine, who, seed)
-        return found
+        made: Player = self.game.view().player(self.engine, who)
+        return made
 
     def _take(self, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
-        guests: list[Guest | None] = []
-        for k, name in enumerate(seated):
-            who = loaded[name]
-            guests.append(None if who is None else self._guest(who, seed + 1 + k))
+        players = [self._make(loaded[name]) for name in seated]
         names = [YOU if loaded[name] is None else short_name(name) for name in seated]
-        self.players, self.guests, self.names = seated, guests, number_names(names)
-        self.begin()
+        self.asked, self.players, self.names = seated, players, number_names(names)
+        for k, player in enumerate(players):
+            if player is not None:
+                begin_all(player, self.engine, seed + 1 + k)
 
 
 def _comes_from_other(env: str, who: Who, own: Sequence[str]) -> bool:

@@ -12,8 +12,11 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import ConfigError
-from training.players.guests import Guest, PolicyGuest, make_guest
-from training.players.policy import Policy, Who
+from training.players.names import Who, make_player
+from training.players.network import Sight, find_sight
+from training.players.player import Explains, Player, Weighs, begin_all
+from training.players.policy import Policy
+from training.players.thought import Thought
 from training.players.value import Value, find_value
 from training.run.names import short_name
 from training.studio.places import Places
@@ -26,7 +29,7 @@ LANE = np.arange(1)
 
 
 class Thinker:
-    """Listens to those who search, and asks others.
+    """Asks players what they considered, and somebody beside them.
 
     Parameters
     ----------
@@ -42,40 +45,41 @@ class Thinker:
         self._places = places
         self.on, self.opened = False, False
         self._who: str | None = None
-        self._adviser: Guest | None = None
+        self._adviser: Player | None = None
         self._value: Value | None = None
+        self._see: Sight | None = None  # what the network with that value sees
         self._note = ""  # why there is no value, or nothing else
-        self._last: tuple[int, Any] | None = None  # seat and thought
-        self._heard: Any = None
+        self._last: tuple[int, Thought] | None = None  # with the seat
 
     def choose(self, on: bool, who: str | None, opened: bool) -> None:
         """Choose what is shown."""
         self.on, self._who, self.opened = on, who, opened
 
     def sit(self, table: Table) -> None:
-        """Listen at a table.
+        """Sit down at a table.
 
         Raises
         ------
         FastEnvError
             If who is to think cannot sit there.
         """
-        self._last, self._adviser, self._value, self._note = None, None, None, ""
-        for guest in table.guests:
-            self._listen(guest)
+        self._last, self._adviser, self._value, self._see, self._note = None, None, None, None, ""
+        for player in table.players:
+            _let_explain(player)
         if self.on and self._who is not None:
             who = load(self._who, self._places, table.engine.game.bot_names)
             if who is not None:
                 self._adviser = self._seat(who, table)
-                self._adviser.begin(LANE)
-                self._listen(self._adviser)
+                begin_all(self._adviser, table.engine, 0)
+                _let_explain(self._adviser)
                 if isinstance(who, Policy):
                     self._value, self._note = find_value(who, short_name(self._who))
+                    self._see = find_sight(who, table.engine)
 
-    def _seat(self, who: Who, table: Table) -> Guest:
+    def _seat(self, who: Who, table: Table) -> Player:
         assert self._who is not None
         try:
-            return make_guest(who, table.engine, 0)
+            return make_player(who, table.engine)
         except ConfigError as error:
             name, self._who = short_name(self._who), None
             raise Refusal(
@@ -83,19 +87,12 @@ class Thinker:
                 "with other options. Begin a game with it as a player, then it can."
             ) from error
 
-    def _listen(self, guest: Any) -> None:
-        if hasattr(guest, "listener"):
-            guest.listener = self._hear
-
-    def _hear(self, lane: int, thought: Any) -> None:
-        self._heard = thought
-
-    def decide(self, table: Table, guest: Guest) -> int:
+    def decide(self, table: Table, player: Player) -> int:
         """Return what a player decides, and remember what it thought."""
         seat = table.actor()
-        self._heard = None
-        action = int(guest.act(table.engine, LANE)[0])
-        self._last = None if self._heard is None else (seat, self._heard)
+        action = int(player.act(table.engine, LANE)[0])
+        thought = _thought_of(player)
+        self._last = None if thought is None else (seat, thought)
         return action
 
     def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
@@ -128,31 +125,30 @@ class Thinker:
         adviser, engine = self._adviser, table.engine
         if adviser is None:
             return None
-        game, self._heard = engine.game, None
+        game = engine.game
 
         def name(action: int) -> str:
             found: str = game.action_name(action, shown.row)
             return found
 
         action = int(adviser.act(engine, LANE)[0])
-        value = None
-        if self._value is not None and isinstance(adviser, PolicyGuest):
-            value = _number(self._value(adviser.see(engine, LANE))[0])
+        thought, value = _thought_of(adviser), None
+        if self._value is not None and self._see is not None:
+            value = _number(self._value(self._see(engine, LANE))[0])
         found: dict[str, Any] = {
             "action": [action, name(action)],
             "value": value,
             "note": self._note,
         }
-        if self._heard is not None:
-            return {**found, **_thought(self._heard, name)}
-        if hasattr(adviser, "listener"):
+        if thought is not None:
+            return {**found, **_thought(thought, name)}
+        if isinstance(adviser, Explains):
             found["note"] = (
                 "Nothing was searched here: this decision is left to who plays in the search. "
                 "Its option decisions=all searches every one."
             )
-        tell = getattr(adviser, "probabilities", None)
-        if tell is not None:
-            chances = tell(engine, LANE)[0]
+        if isinstance(adviser, Weighs):
+            chances = adviser.probabilities(engine, LANE)[0]
             legal = np.flatnonzero(engine.mask[0])
             order = legal[np.argsort(-np.nan_to_num(chances[legal]), kind="stable")][:64]
             found["probabilities"] = [
@@ -163,7 +159,17 @@ class Thinker:
         return found
 
 
-def _thought(thought: Any, name: Callable[[int], str]) -> dict[str, Any]:
+def _let_explain(player: Player | None) -> None:
+    if isinstance(player, Explains):
+        player.explains = True
+
+
+def _thought_of(player: Player) -> Thought | None:
+    """Return what a player considered at its last decision; None if nothing."""
+    return player.thought(0) if isinstance(player, Explains) else None
+
+
+def _thought(thought: Thought, name: Callable[[int], str]) -> dict[str, Any]:
     """Return a thought of a search as JSON values, the best action first."""
     order = np.argsort(-thought.mean, kind="stable")[:64]
     return {

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from training.evaluation.loop import ask
+from training.players.player import every_lane
 from training.studio.places import Places
 from training.studio.table import Table, make_table
 
@@ -42,18 +44,13 @@ class Tiles:
     def _step(self) -> None:
         table, engine = self._table, self._table.engine
         actors = engine.get_actors() if table.meets else np.zeros(engine.num_envs, np.int32)
-        actions = np.zeros(engine.num_envs, np.int32)
-        for seat, guest in enumerate(table.guests):
-            lanes = np.flatnonzero(actors == seat)
-            if lanes.size and guest is not None:
-                actions[lanes] = guest.act(engine, lanes)
-        engine.step_many(actions)
+        engine.step_many(ask(engine, table.players, every_lane(engine), actors))
         over = np.flatnonzero(engine.terminated | engine.truncated)
         if over.size:
             self._episodes += over.size
-            for guest in table.guests:
-                if guest is not None:
-                    guest.begin(over)
+            for player in table.players:
+                if player is not None:
+                    player.begin(engine, over)
         self._decisions += engine.num_envs
         for lane in range(engine.num_envs):
             place = self._view.place(engine, lane)
@@ -66,7 +63,7 @@ class Tiles:
         """Return a table of one lane that stands where a lane does."""
         table = self._table
         lane = min(lane, table.engine.num_envs - 1)
-        picked = make_table(table.env, table.options, table.players, lane, places)
+        picked = make_table(table.env, table.options, table.asked, lane, places)
         picked.engine.reset_many(seeds=[lane])
         picked.engine.set_states(table.engine.get_states([lane]), [0], trusted=True)
         picked.begin()

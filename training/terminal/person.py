@@ -12,6 +12,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from training.players.player import Player, begin_all, every_lane
 from training.run import games
 from training.run.seating import name_all_seats
 from training.terminal.thinking import Thoughts
@@ -33,9 +34,9 @@ class Session:
         Of one lane.
     names : sequence of str
         Of the players in seat order; the person's is ``YOU``.
-    guests : sequence of Guest or None
+    players : sequence of Player or None
         Who sits there; None for the person. Where nobody else decides, one that is None.
-    adviser : Guest, optional
+    adviser : Player, optional
         Thinks for the person, who is shown what it thought of each decision. What others have
         thought is never shown: it names their cards.
     """
@@ -45,11 +46,11 @@ class Session:
         console: Console,
         engine: Any,
         names: Sequence[str],
-        guests: Sequence[Any],
-        adviser: Any = None,
+        players: Sequence[Player | None],
+        adviser: Player | None = None,
     ) -> None:
         self._console, self._engine = console, engine
-        self._names, self._guests = list(names), list(guests)
+        self._names, self._players = list(names), list(players)
         self._game = games.get_engine_game(engine)
         self._meets = len(names) > 1
         self._seat = self._names.index(YOU)
@@ -57,7 +58,7 @@ class Session:
         self._news: list[str] = []
         self._adviser, self._advice, self._others = adviser, Thoughts(True), Thoughts(False)
         self._advice.listen([adviser])
-        self._others.listen(guests)
+        self._others.listen(players)
 
     @property
     def _row(self) -> np.void:
@@ -67,28 +68,41 @@ class Session:
     def play(self, seed: int) -> None:
         """Play to the end.
 
+        Parameters
+        ----------
+        seed : int
+            Of the game, and of what the adviser draws; the others draw from those behind it.
+
         Raises
         ------
         LeaveGame
             If the person leaves.
         """
-        engine, lane = self._engine, np.arange(1)
+        engine = self._engine
         engine.reset_many(seeds=[seed])
-        for guest in (*self._guests, self._adviser):
-            if guest is not None:
-                guest.begin(lane)
+        others = [player for player in self._players if player is not None]
+        for k, player in enumerate(others):
+            begin_all(player, engine, seed + 1 + k)
+        if self._adviser is not None:
+            begin_all(self._adviser, engine, seed)
         if self._meets:
             seats = enumerate(self._names)
             self._news.append("Seats: " + ", ".join(f"{k} {name}" for k, name in seats) + ".")
         while not engine.ended[0]:
             before, seat = self._row, int(engine.get_actors()[0]) if self._meets else 0
-            guest = self._guests[seat]
-            action = self._ask(before) if guest is None else int(guest.act(engine, lane)[0])
-            self._others.draw(self._console, str)
+            player = self._players[seat]
+            action = self._ask(before) if player is None else self._let_decide(player)
             engine.step_many([action], autoreset=False)
             self._hear(before, action, seat)
         self._tell()
         self._finish()
+
+    def _let_decide(self, player: Player) -> int:
+        """Return the action of another; say how far its search came if it was cut."""
+        action = int(player.act(self._engine, every_lane(self._engine))[0])
+        self._others.hear(player)
+        self._others.draw(self._console, str)
+        return action
 
     def _hear(self, before: np.void, action: int, seat: int) -> None:
         """Take in a decision; what seats decide together is told once all of them have."""
@@ -150,7 +164,8 @@ class Session:
         """Show what somebody else would think of the person's decision."""
         if self._adviser is None:
             return
-        action = int(self._adviser.act(self._engine, np.arange(1))[0])
+        action = int(self._adviser.act(self._engine, every_lane(self._engine))[0])
+        self._advice.hear(self._adviser)
         self._advice.draw(self._console, lambda a: legal.get(a, str(a)))
         self._console.print(f"  advice: {legal[action]}", style="cyan", markup=False)
 

@@ -10,6 +10,7 @@ from typing import Any
 from rich.console import Console
 
 import fastenv
+from training.players.player import Player
 from training.run.envs import make_engine, with_defaults
 from training.run.names import SEARCH, is_search
 from training.run.options import require
@@ -35,28 +36,27 @@ def session(console: Console, args: argparse.Namespace) -> Session:
             alone = make_engine(env, 1, options)
             return Session(console, alone, [YOU], [None], _adviser(args, [], alone))
     from training.evaluation.contest import load_players, table_of
-    from training.players.guests import make_guest
+    from training.players.names import make_player
 
-    players = load_players(against, Path(args.runs))
-    trained = any(not isinstance(player.who, str) for player in players)
+    entrants = load_players(against, Path(args.runs))
+    trained = any(not isinstance(each.who, str) for each in entrants)
     env = args.env if args.env or trained else DEFAULT_ENVS["play"]
-    table = table_of(players, env, options)
+    table = table_of(entrants, env, options)
     count = table.seats.count
-    require(len(players) < count, "--against", against, f"1 to {count - 1} players")
+    require(len(entrants) < count, "--against", against, f"1 to {count - 1} players")
     require(0 <= args.seat < count, "--seat", args.seat, f"from 0 to {count - 1}")
     engine = table.make(1)
-    others = [players[k % len(players)] for k in range(count - 1)]
-    names = number_names([player.short for player in others])
-    guests: list[Any] = [
-        make_guest(player.who, engine, args.seed + 1 + k, sample=args.sample)
-        for k, player in enumerate(others)
+    others = [entrants[k % len(entrants)] for k in range(count - 1)]
+    names = number_names([each.short for each in others])
+    players: list[Player | None] = [
+        make_player(each.who, engine, sample=args.sample) for each in others
     ]
     names.insert(args.seat, YOU)
-    guests.insert(args.seat, None)
-    return Session(console, engine, names, guests, _adviser(args, against, engine))
+    players.insert(args.seat, None)
+    return Session(console, engine, names, players, _adviser(args, against, engine))
 
 
-def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> Any:
+def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> Player | None:
     """Return who thinks for the person (``--think``); None for nobody.
 
     Raises
@@ -66,8 +66,7 @@ def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> A
     """
     if args.think is None:
         return None
-    from training.players.guests import make_guest
-    from training.players.load import load_who
+    from training.players.names import load_who, make_player
 
     bots = engine.game.bot_names
     usual = (
@@ -79,7 +78,7 @@ def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> A
     allowed = "given a name: this game has no bots that could search"
     require(bool(name), "--think", name, allowed)
     name = name if is_search(name) else f"{SEARCH}{name}"
-    return make_guest(load_who(name, Path(args.runs)), engine, args.seed)
+    return make_player(load_who(name, Path(args.runs)), engine)
 
 
 def _default_players(env: str, options: Mapping[str, Any]) -> list[str]:

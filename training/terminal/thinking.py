@@ -1,15 +1,17 @@
-"""The evaluations of a search, shown in a terminal (``--think``)."""
+"""What players have considered, shown in a terminal (``--think``)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from training.players.player import Explains, Player
+from training.players.thought import Thought
 
 MOST = 12  # actions that are shown
 NAME = 26, 36  # letters of an action, least and most
@@ -19,7 +21,7 @@ HEADS = ("mean", "±", "worlds", "policy %")  # a column that says nothing is le
 
 
 class Thoughts:
-    """Listens to searches of one game; keeps what was thought last.
+    """What the players of one game have considered last.
 
     Parameters
     ----------
@@ -29,23 +31,25 @@ class Thoughts:
 
     def __init__(self, shown: bool) -> None:
         self._shown, self._cut = shown, False
-        self._last: Any = None
+        self._last: Thought | None = None
 
-    def listen(self, guests: Iterable[Any]) -> bool:
-        """Listen to those who search; return whether there is one."""
-        searching = [guest for guest in guests if hasattr(guest, "listener")]
-        for guest in searching:
-            guest.listener = self
-        return bool(searching)
+    def listen(self, players: Iterable[Player | None]) -> None:
+        """Ask players to keep their thoughts, those who can."""
+        for player in players:
+            if isinstance(player, Explains):
+                player.explains = True
 
-    def __call__(self, lane: int, thought: Any) -> None:
-        """Hear of a :class:`training.players.thought.Thought`.
+    def hear(self, player: Player) -> None:
+        """Take in what a player considered at the decision that it has just made in lane 0.
 
         Raises
         ------
         KeyboardInterrupt
             If this search was cut and the one before it too: who presses twice wants to leave.
         """
+        thought = player.thought(0) if isinstance(player, Explains) else None
+        if thought is None:
+            return
         cut_before, self._cut = self._cut, not thought.finished
         self._last = thought
         if cut_before and self._cut:
@@ -70,7 +74,7 @@ class Thoughts:
             console.print(f"  {how_far(thought)}", style="yellow", markup=False)
 
 
-def how_far(thought: Any) -> str:
+def how_far(thought: Thought) -> str:
     """Return in a sentence how far a search came that was interrupted."""
     worlds = int(thought.worlds.max())
     if not worlds:
@@ -78,12 +82,12 @@ def how_far(thought: Any) -> str:
     return f"Interrupted after {worlds} worlds of {thought.budget}: the best so far is played."
 
 
-def table(thought: Any, name_of: Callable[[int], str], width: int) -> Table:
+def table(thought: Thought, name_of: Callable[[int], str], width: int) -> Table:
     """Return a bar an action, the best mean first.
 
     Parameters
     ----------
-    thought : training.players.thought.Thought
+    thought : Thought
     name_of : callable
     width : int
         Columns of the terminal.
@@ -120,7 +124,7 @@ def table(thought: Any, name_of: Callable[[int], str], width: int) -> Table:
     return shown
 
 
-def _title(thought: Any) -> str:
+def _title(thought: Thought) -> str:
     spent = f"{thought.milliseconds:.3g} ms"
     if not np.isfinite(thought.error).any():
         return f"thought for {spent}"
@@ -131,7 +135,7 @@ def _short(name: str, longest: int) -> str:
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
-def _numbers(thought: Any, k: int) -> list[str]:
+def _numbers(thought: Thought, k: int) -> list[str]:
     """Return the cells of an action."""
     mean, error, wanted = thought.mean[k], thought.error[k], thought.wanted[k]
     return [
@@ -142,7 +146,7 @@ def _numbers(thought: Any, k: int) -> list[str]:
     ]
 
 
-def _ends(thought: Any, order: np.ndarray) -> tuple[float, float]:
+def _ends(thought: Thought, order: np.ndarray) -> tuple[float, float]:
     """Return where bars begin and end."""
     mean, error = thought.mean[order], np.nan_to_num(thought.error[order])
     seen = np.isfinite(mean)

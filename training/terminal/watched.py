@@ -10,22 +10,22 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.text import Text
 
 import fastenv
 from fastenv.registry import short_id
-from training.players.guests import Guest, draws, find_table, make_guest
-from training.players.policy import Agent, Policy
+from training.players.load import load_policy
+from training.players.names import Agent, load_who, maker
+from training.players.network import alone
+from training.players.player import MakePlayer, begin_all, every_lane
+from training.players.policy import Policy
+from training.players.table import find_table
 from training.run import games
 from training.run.names import is_search, short_name
 from training.run.options import require
 from training.run.seating import SEATING
 from training.terminal.thinking import Thoughts
-
-# Chooses an action in an environment, of what it shows.
-Choose = Callable[[Any, Any], int]
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,15 @@ class Watched:
     name : str
     make : callable
         Returns an environment, given its ``render_mode``.
-    begin : callable
-        Returns the function that chooses the actions in the episode of a seed.
+    player : callable
+        Makes the player, given the engine of that environment.
     thoughts : Thoughts or None
-        Those of a player that searches.
+        What it considers; None where it is not asked for that.
     """
 
     name: str
     make: Callable[..., Any]
-    begin: Callable[[int], Choose]
+    player: MakePlayer
     thoughts: Thoughts | None = None
 
 
@@ -59,8 +59,6 @@ def trained(
     ConfigError, RunError, CheckpointError
         If there is none.
     """
-    from training.players.load import load_policy, load_who
-
     if is_search(path):
         agent = load_who(path, runs)
         assert not isinstance(agent, str | Policy)
@@ -73,31 +71,13 @@ def trained(
     allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
     require(named.exists(), "who", path, allowed)
     policy = load_policy(named)
-
-    def begin(seed: int) -> Choose:
-        best, rng = not draws(policy, sample), np.random.default_rng(seed)
-        state = None
-
-        def choose(env: Any, obs: Any) -> int:
-            nonlocal state
-            mask = env.action_masks()
-            action, state = policy.act(obs, mask, state, deterministic=best, rng=rng)
-            return int(action)
-
-        return choose
-
-    return Watched(policy.path.parents[1].name, partial(policy.make, **options), begin)
+    make, player = partial(policy.make, **options), partial(alone, policy, sample=sample)
+    return Watched(policy.path.parents[1].name, make, player)
 
 
 def searching(agent: Agent, make: Callable[..., Any], think: bool) -> Watched:
     """Return an agent that searches."""
-    thoughts = Thoughts(think)
-
-    def begin(seed: int) -> Choose:
-        player = agent.player(seed, 1, thoughts)
-        return lambda env, obs: int(player.act(env.unwrapped.engine)[0])
-
-    return Watched(short_name(agent.name), make, begin, thoughts)
+    return Watched(short_name(agent.name), make, agent.player, Thoughts(think))
 
 
 def _maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:
@@ -119,45 +99,13 @@ def scripted(name: str, env: str, options: Mapping[str, Any], think: bool = Fals
     """
     make = partial(fastenv.make, env, **options)
     if is_search(name):
-        from training.players.load import load_who
-
         agent = load_who(name)
         assert not isinstance(agent, str | Policy)
         return searching(agent, make, think)
-    game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
-    if player is None:
-        game.bot(name)
-        check_think(think, [name], game)
-        return looking_ahead(name, make, think)
-    check_think(think, [], game)
-
-    def begin(seed: int) -> Choose:
-        policy = player(seed, 1)
-        return lambda env, obs: int(policy.act(env.unwrapped.engine)[0])
-
+    check_think(think, [name], fastenv.make_game(env, **options))
     kind, *behind = name.split(":")
     short = ":".join((kind, *behind[1:]))  # without the file
-    return Watched(short, make, begin)
-
-
-def looking_ahead(name: str, make: Callable[..., Any], think: bool) -> Watched:
-    """Return a bot, which tells what it found if it looks ahead."""
-    thoughts, lane = Thoughts(think), np.arange(1)
-
-    def begin(seed: int) -> Choose:
-        seated: list[Guest] = []
-
-        def choose(env: Any, obs: Any) -> int:
-            engine = env.unwrapped.engine
-            if not seated:
-                seated.append(make_guest(name, engine, seed))
-                if think:
-                    thoughts.listen(seated)
-            return int(seated[0].act(engine, lane)[0])
-
-        return choose
-
-    return Watched(name, make, begin, thoughts)
+    return Watched(short, make, maker(name), Thoughts(True) if think else None)
 
 
 def check_think(think: bool, names: Sequence[str], game: Any) -> None:
@@ -206,17 +154,23 @@ def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
         What it is drawn as.
     """
     env: Any = who.make(render_mode=mode)
-    engine, choose = env.unwrapped.engine, who.begin(seed)
+    engine, thoughts = env.unwrapped.engine, who.thoughts
+    player, lane = who.player(engine), every_lane(engine)
+    if thoughts is not None:
+        thoughts.listen([player])
     chosen: list[int] = []  # the action that is about to be taken
 
     def steps() -> Iterator[str | None]:
-        obs, _ = env.reset(seed=seed)
+        env.reset(seed=seed)
+        begin_all(player, engine, seed)
         for _ in range(max_steps):
-            action = choose(env, obs)
+            action = int(player.act(engine, lane)[0])
+            if thoughts is not None:
+                thoughts.hear(player)
             chosen[:] = [action]
             name = env.unwrapped.game.action_name(action, env.unwrapped.get_state())
             yield f"{who.name} chooses {name}"
-            obs, _, terminated, truncated, _ = env.step(action)
+            _, _, terminated, truncated, _ = env.step(action)
             if terminated or truncated:
                 break
         chosen.clear()
@@ -228,9 +182,9 @@ def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
         return env.unwrapped.game.render_choice(env.unwrapped.get_state(), chosen[0], mode)
 
     def say(console: Console) -> None:
-        if who.thoughts is not None:
+        if thoughts is not None:
             game, row = env.unwrapped.game, env.unwrapped.get_state()
-            who.thoughts.draw(console, lambda action: game.action_name(action, row))
+            thoughts.draw(console, lambda action: game.action_name(action, row))
 
     return Episode(
         steps(),

@@ -12,7 +12,8 @@ from rich.console import Console
 
 from fastenv.env import check_render_mode
 from training.evaluation.contest import load_players, table_of
-from training.players.guests import Guest, make_guest
+from training.players.names import make_player
+from training.players.player import Player, begin_all, every_lane
 from training.run import games
 from training.run.options import require
 from training.terminal.person import number_names
@@ -42,33 +43,30 @@ def at_table(
     ConfigError, RunError, CheckpointError
         If somebody cannot sit at the table.
     """
-    players = load_players(names, Path(args.runs))
-    table = table_of(players, args.env, options)
+    entrants = load_players(names, Path(args.runs))
+    table = table_of(entrants, args.env, options)
     count = table.seats.count
-    require(len(players) <= count, "--against", names[1:], f"1 to {count - 1} players")
+    require(len(entrants) <= count, "--against", names[1:], f"1 to {count - 1} players")
     engine = table.make(1)
     check_render_mode(engine.game, mode)
     check_think(args.think, names, engine.game)
-    seated = [players[k % len(players)] for k in range(count)]
-    labels = number_names([player.short for player in seated])
-    guests = [
-        make_guest(player.who, engine, args.seed + 1 + k, sample=args.sample)
-        for k, player in enumerate(seated)
-    ]
-    return _episode(engine, guests, labels, args, mode)
+    seated = [entrants[k % len(entrants)] for k in range(count)]
+    labels = number_names([each.short for each in seated])
+    players = [make_player(each.who, engine, sample=args.sample) for each in seated]
+    return _episode(engine, players, labels, args, mode)
 
 
 def _episode(
     engine: Any,
-    guests: Sequence[Guest],
+    players: Sequence[Player],
     labels: Sequence[str],
     args: argparse.Namespace,
     mode: str,
 ) -> Episode:
-    """Return an episode of guests, one in every seat of an engine of one lane."""
-    game, lane = games.get_engine_game(engine), np.arange(1)
+    """Return an episode of players, one in every seat of an engine of one lane."""
+    game, lane = games.get_engine_game(engine), every_lane(engine)
     thoughts = Thoughts(args.think)
-    thoughts.listen(guests)
+    thoughts.listen(players)
 
     def row() -> np.void:
         found: np.void = engine.get_states([0])[0]
@@ -76,11 +74,12 @@ def _episode(
 
     def steps() -> Iterator[str | None]:
         engine.reset_many(seeds=[args.seed])
-        for guest in guests:
-            guest.begin(lane)
+        for k, player in enumerate(players):
+            begin_all(player, engine, args.seed + 1 + k)
         for _ in range(args.max_steps):
             seat = int(engine.get_actors()[0])
-            action = int(guests[seat].act(engine, lane)[0])
+            action = int(players[seat].act(engine, lane)[0])
+            thoughts.hear(players[seat])
             yield f"{labels[seat]} chooses {engine.game.action_name(action, row())}"
             engine.step_many([action], autoreset=False)
             if engine.ended[0]:

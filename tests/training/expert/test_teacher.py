@@ -10,7 +10,7 @@ from fastenv.skullking.tables import Phase
 from tests.needs import needs_core
 from tests.slow import every
 from training.expert.options import ExpertRun
-from training.expert.teacher import Asked, GuestTeacher, SearchTeacher, make_teacher
+from training.expert.teacher import Asked, PlayerTeacher, SearchTeacher, make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
 from training.players.load import load_policy
@@ -53,7 +53,7 @@ def asked(rows, obs, legal):
 @pytest.mark.parametrize("bot", ["rule_hard", "heuristic"])
 def test_a_bot_answers_as_it_plays(states, bot):
     engine, rows, obs, legal = states
-    answers = GuestTeacher(bot, engine).answers(asked(rows, obs, legal))
+    answers = PlayerTeacher(bot, engine).answers(asked(rows, obs, legal))
     other = make_engine(ENV, len(rows), {"opponents": "heuristic"})
     other.reset_many(seeds=0)
     other.set_states(rows)
@@ -66,7 +66,7 @@ def test_a_bot_answers_as_it_plays(states, bot):
 
 def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
     engine, rows, obs, legal = states
-    teacher = GuestTeacher(load_policy(AGENT), engine)
+    teacher = PlayerTeacher(load_policy(AGENT), engine)
     answers = teacher.answers(asked(rows, obs, legal))
     policy = load_policy(AGENT)
     played, _ = policy.act(policy.env_spec.encode(rows), legal)
@@ -113,7 +113,7 @@ def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     assert (seats == seat).all()
     rows = engine.get_states()
     given = Asked(rows, seats, engine.obs, legal, seeds_of(rows))
-    answers = GuestTeacher("greedy", engine).answers(given)
+    answers = PlayerTeacher("greedy", engine).answers(given)
     assert (answers.argmax(1) == engine.bot_actions("greedy", rng_streams(2, 8))).all()
     config = ExpertRun.from_mapping({"env": "DrMarioVersus-v0", "trainer": "expert"})
     net = ActorCritic(obs_layout(engine), config.ppo, config.native)

@@ -118,7 +118,7 @@ def test_the_scripted_player_gets_there_from_all_states(env, most, held_out, ste
     engine = make_engine(env, len(chosen), options)
     for lane, state in enumerate(chosen):
         engine.configure("start_state", state, [lane])
-    found = play(engine, lambda _seed, _lanes: Scripted(), len(chosen), 0, most)
+    found = play(engine, Scripted, len(chosen), 0, most)
     assert found.columns["terminated"].all()
 
 

@@ -15,7 +15,7 @@ from fastenv.errors import ConfigError
 from tests.training.games import walk
 from tests.training.games.walk import ENV
 from training import evaluate
-from training.evaluation.protocol import RANDOM
+from training.players.names import RANDOM_LEGAL
 from training.players.trained import load
 from training.run import games
 from training.run.config import RunConfig
@@ -205,8 +205,8 @@ def test_it_is_evaluated_beside_chance(run, capsys):
     assert "walk: 12 episodes, seeds 5 to 16" in capsys.readouterr().out
     record = json.loads((run / "evaluation.json").read_text())
     found = record["episodes"]
-    assert list(found["policies"]) == ["trained", RANDOM]
-    assert (found["baseline"], found["count"], found["base_seed"]) == (RANDOM, 12, 5)
+    assert list(found["policies"]) == ["trained", RANDOM_LEGAL]
+    assert (found["baseline"], found["count"], found["base_seed"]) == (RANDOM_LEGAL, 12, 5)
     assert found["policies"]["trained"]["return_minus_baseline"] is not None
     for name, each in found["policies"].items():
         value, low, high = each["intervals"]["return"]
@@ -241,7 +241,7 @@ def test_bots_are_compared_with_the_first_of_them(told, run, tmp_path, capsys):
 
 def test_chance_plays_where_there_are_no_bots(capsys):
     assert evaluate.main(["--bots", "--env", ENV, "--episodes", "3"]) == 0
-    assert RANDOM in capsys.readouterr().out
+    assert RANDOM_LEGAL in capsys.readouterr().out
 
 
 def test_the_bots_of_the_game_itself_play_where_training_knows_none(capsys, monkeypatch):
@@ -249,7 +249,7 @@ def test_the_bots_of_the_game_itself_play_where_training_knows_none(capsys, monk
     assert evaluate.main(["--bots", "--env", ENV, "--episodes", "3"]) == 0
     said = capsys.readouterr().out
     assert said.index("walker") < said.index("random")  # the last one is the strongest
-    assert RANDOM not in said
+    assert RANDOM_LEGAL not in said
 
 
 @pytest.mark.parametrize(

@@ -14,16 +14,17 @@ from tests import nim
 from tests.needs import needs_core
 from tests.slow import diagonal
 from training.play import main as play
-from training.evaluation.contest import play_table
-from training.players.guests import find_table, make_guest
-from training.selfplay.opponents import GuestEngine
+from training.players.names import make_player
+from training.players.table import find_table
 from training.run import checkpoint
-from training.run.envs import has_guests, make_engine, without_guests
+from training.run.envs import has_agents, make_engine, without_agents
+from training.selfplay.opponents import OpponentEngine
 from training.train import main as train
 from training.watch import main as watch
 
 from . import met
 from .met import NIM, RACE
+from .tables import FirstLegal, first_legal, play_table
 
 FLAT = "SkullKingFlat-v0"
 
@@ -182,22 +183,6 @@ def test_tables_that_cannot_be_watched(agent, capsys, flags, refused):
 # -- among the opponents of a training -------------------------------------------------------------
 
 
-class Learner:
-    """Plays the first legal action."""
-
-    takes_all = True
-
-    def begin(self, lanes):
-        pass
-
-    def act(self, engine, lanes):
-        return first_legal(engine)[lanes]
-
-
-def first_legal(engine):
-    return engine.mask.argmax(1).astype(np.int32)
-
-
 def learn(engine, seeds):
     """Play an episode in each lane; return what all seats have reached, and the learner's seat."""
     engine.reset_many(seeds=seeds.tolist())
@@ -217,11 +202,11 @@ def learn(engine, seeds):
 def test_the_same_games_as_at_the_table(agent, kind, seat):
     path = agent(kind)
     engine = make_engine(RACE, 6, {"goal": 8, "opponent": path, "agent_seat": seat})
-    assert isinstance(engine, GuestEngine)
+    assert isinstance(engine, OpponentEngine)
     reached, seats = learn(engine, np.arange(40, 46))
     assert sorted(set(seats.tolist())) == ([0, 1] if seat == "rotate" else [seat])
     table = find_table([], RACE, {"goal": 8}).make(6)
-    players = [Learner(), make_guest(training.load_policy(path), table, 0)]
+    players = [FirstLegal(), make_player(training.load_policy(path), table)]
     seating = np.where(np.arange(2) == seats[:, None], 0, 1)
     wanted = play_table(table, players, seating, np.arange(40, 46))
     assert (reached == wanted).all(), "seeds 40 to 45"
@@ -233,9 +218,9 @@ def test_agents_in_several_seats(agent):
     reached, seats = learn(engine, np.arange(60, 68))
     assert (seats == 2).all()
     table = find_table([], NIM, {"players": 4}).make(8)
-    guests = [make_guest(training.load_policy(path), table, 0) for path in paths]
+    others = [make_player(training.load_policy(path), table) for path in paths]
     seating = np.tile([2, 3, 0, 1], (8, 1))
-    wanted = play_table(table, [Learner(), *guests], seating, np.arange(60, 68))
+    wanted = play_table(table, [FirstLegal(), *others], seating, np.arange(60, 68))
     assert (reached == wanted).all(), "seeds 60 to 67"
 
 
@@ -277,11 +262,11 @@ def test_what_cannot_sit_there_is_refused(agent, env, options, refused):
 
 
 def test_paths_are_found_in_both_options():
-    assert has_guests({"opponent": "a/b"})
-    assert has_guests({"opponents": ["random", "a/b"]})
-    assert not has_guests({"opponent": "random", "preset": "a/b"})
-    assert without_guests({"opponent": ["a/b", "random"], "goal": 8}) == {"goal": 8}
-    assert without_guests({"opponent": "fast", "goal": 8}) == {"opponent": "fast", "goal": 8}
+    assert has_agents({"opponent": "a/b"})
+    assert has_agents({"opponents": ["random", "a/b"]})
+    assert not has_agents({"opponent": "random", "preset": "a/b"})
+    assert without_agents({"opponent": ["a/b", "random"], "goal": 8}) == {"goal": 8}
+    assert without_agents({"opponent": "fast", "goal": 8}) == {"opponent": "fast", "goal": 8}
 
 
 # -- a whole training ------------------------------------------------------------------------------

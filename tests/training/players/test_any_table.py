@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -13,34 +14,25 @@ import training
 from fastenv.errors import ConfigError
 from tests.slow import every, together
 from training.evaluate import main
-from training.evaluation.statistics import table_statistics
 from training.evaluation import contest as contests
-from training.players import guests
-from training.evaluation.contest import contest, load_players, play_table, standings
-from training.players.guests import BotGuest, Table, find_table, make_guest
+from training.evaluation.contest import contest, load_players, standings
+from training.evaluation.loop import Loop
 from training.evaluation.standings import AHEAD, IQM, OVER, show
+from training.evaluation.statistics import table_statistics
+from training.players import network
+from training.players.bots import Bot
+from training.players.names import make_player
+from training.players.ratings import ANCHOR
+from training.players.table import Table, find_table
 from training.run import games
 from training.run.envs import make_engine
-from training.players.ratings import ANCHOR
 
 from .met import NIM, RACE
+from .tables import FirstLegal, play_table
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
 VERSUS = "DrMarioVersus-v0"
-
-
-class Same:
-    """Plays the first legal action, whoever it is."""
-
-    takes_all = True
-
-    def begin(self, lanes):
-        self.lanes = []
-
-    def act(self, engine, lanes):
-        self.lanes.append(lanes)
-        return engine.mask[lanes].argmax(1)
 
 
 def by_name(found):
@@ -66,7 +58,7 @@ def test_skull_king_is_the_game_of_external_opponents(players):
     reached = [
         play_table(
             engine,
-            [BotGuest(names[k % 3], engine, k) for k in range(players)],
+            [Bot(names[k % 3], engine) for k in range(players)],
             seating,
             seeds,
         )
@@ -104,13 +96,13 @@ def test_six_seats_take_agents_of_six(trained):
 def test_equal_players_get_the_same_from_every_rotation(agent, env, options):
     table = find_table([], env, options)
     count = table.seats.count
-    engine, players = table.make(2 * count), [Same() for _ in range(count)]
+    engine, players = table.make(2 * count), [FirstLegal() for _ in range(count)]
     seeds = np.repeat([5, 6], count)
     reached = play_table(engine, players, seated(count, 2 * count), seeds)
     for first in (0, count):
         assert (reached[first : first + count] == reached[first]).all()
     assert engine.ended.all()
-    assert all(each.lanes for each in players)
+    assert all(each.asked for each in players)
 
 
 def test_two_in_a_race(agent):
@@ -216,7 +208,7 @@ def test_a_game_is_the_one_against_a_bot_of_the_engine(agent, kind, seat):
         actions, state = policy.act(engine.obs, engine.mask, state)
         engine.step_many(actions, select=~engine.ended, autoreset=False)
     table = find_table([policy]).make(5)
-    players = [make_guest(policy, table, 0), make_guest("fast", table, 0)]
+    players = [make_player(policy, table), make_player("fast", table)]
     order = np.tile([0, 1] if seat == 0 else [1, 0], (5, 1))
     reached = play_table(table, players, order, seeds)
     assert (reached == engine.get_outcomes()).all(), "seeds 20 to 24"
@@ -237,7 +229,7 @@ def test_what_the_engine_shows_is_what_an_observer_encodes(agent, kinds, monkeyp
     found = contest(players, 20, resamples=20)
     goals = {"race": 8, "far": 30}
     assert set(asked) == {goals[kinds[1]]}  # the table is the first one's
-    monkeypatch.setattr(guests, "_shows_same", lambda *_: False)
+    monkeypatch.setattr(network, "_shows_same", lambda *_: False)
     assert contest(players, 20, resamples=20) == found
     assert set(asked) == {8, 30}
 
@@ -278,8 +270,7 @@ def test_skill_tells_strengths_apart():
 
 
 def test_a_game_without_an_end_is_given_up(agent, monkeypatch):
-    monkeypatch.setattr(contests, "MAX_DECISIONS", 3)
-    monkeypatch.setattr(play_table, "__defaults__", (3,))
+    monkeypatch.setattr(contests, "Loop", partial(Loop, limit=3))
     found = contest(load_players(["random", "random"]), 4, env=NIM, resamples=10)
     assert found.given_up > 0
     assert found.record()["given_up"] == found.given_up
@@ -350,7 +341,7 @@ def test_a_table_says_what_it_plays(agent):
 def test_standings_fit_a_terminal(capsys, width, tables):
     points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
     names = ["pretrained/skullking-ppo", "rule_hard", "an/agent", "random"]
-    players = [contests.Player(name, name) for name in names]
+    players = [contests.Entrant(name, name) for name in names]
     ranked, per_deal = standings(players, [(range(4), points)], 50, 0)
     statistics = table_statistics(per_deal, 50, 0).record(names)
     found = contests.Contest(FLAT, ranked, 20, 4, 0, 1, 2, statistics)

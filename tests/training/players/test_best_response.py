@@ -10,7 +10,7 @@ from training import exploit
 from training.evaluation import best_response
 from training.evaluation.best_response import ORIGIN, Measured
 from training.evaluation.contest import load_players
-from training.players.guests import find_table
+from training.players.table import find_table
 
 pytestmark = needs_core
 ENV = "SkullKingFlat-v0"

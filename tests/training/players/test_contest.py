@@ -11,39 +11,29 @@ from fastenv.errors import ConfigError
 from tests.nim import NimGame
 from tests.slow import every
 from training.evaluate import main
+from training.evaluation.contest import contest, load_players, standings
 from training.evaluation.protocols import get_protocol
-from training.evaluation.contest import contest, load_players, play_table, standings
-from training.players.guests import find_table
 from training.evaluation.standings import show
-from training.run.folder import RunError
 from training.players.ratings import ANCHOR, expected, fit
+from training.players.table import find_table
+from training.run.folder import RunError
 
 from .met import NIM
+from .tables import FirstLegal, play_table
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
 
 
-class Same:
-    """Plays the first legal action, whoever it is."""
-
-    def begin(self, lanes):
-        self.seen = []
-
-    def act(self, engine, lanes):
-        self.seen.append(lanes)
-        return engine.mask[lanes].argmax(1)
-
-
 def test_equal_players_get_the_same_from_every_rotation():
     engine = find_table([], FLAT).make(8)
     seating = (np.arange(4) + np.arange(8)[:, None]) % 4
-    guests = [Same() for _ in range(4)]
-    points = play_table(engine, guests, seating, np.repeat([5, 6], 4))
+    players = [FirstLegal() for _ in range(4)]
+    points = play_table(engine, players, seating, np.repeat([5, 6], 4))
     assert (points[:4] == points[0]).all()
     assert (points[4:] == points[4]).all()
     assert (points[0] != points[4]).any()
-    assert all(guest.seen for guest in guests)
+    assert all(each.asked for each in players)
 
 
 @pytest.mark.slow

@@ -8,30 +8,18 @@ import pytest
 import training
 from tests.slow import late
 from training.evaluate import main as evaluate
-from training.evaluation.contest import play_table
-from training.players.guests import find_table, make_guest
+from training.players.names import make_player
+from training.players.network import Network
+from training.players.table import find_table
 from training.run import checkpoint
 from training.run.envs import make_engine
 from training.train import main
 
 from .conftest import TINY
+from .tables import FirstLegal, first_legal, play_table
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
-
-
-def first_legal(engine):
-    return engine.mask.argmax(1).astype(np.int32)
-
-
-class Learner:
-    takes_all = True
-
-    def begin(self, lanes):
-        pass
-
-    def act(self, engine, lanes):
-        return first_legal(engine)[lanes]
 
 
 @pytest.mark.parametrize("kind", ["pretrained", "flat", "recurrent", "native"])
@@ -53,9 +41,9 @@ def test_the_same_games_as_at_the_table(trained, kind):
     np.testing.assert_allclose(rewards, engine.ep_return, rtol=1e-5)
     policy = training.load_policy(path)
     table = find_table([policy]).make(6)
-    guests = [Learner(), *(make_guest(policy, table, seed=k) for k in range(3))]
+    players = [FirstLegal(), *(make_player(policy, table) for _ in range(3))]
     seating = np.tile(np.arange(4), (6, 1))
-    wanted = play_table(table, guests, seating, np.arange(40, 46))
+    wanted = play_table(table, players, seating, np.arange(40, 46))
     assert (engine.get_states()["total"][:, :4] == wanted).all(), "seeds 40 to 45"
 
 
@@ -82,8 +70,8 @@ def test_agents_play_beside_a_learner_of_rounds_alone(trained, kind):
     twin = make_engine("SkullKingWorker-v0", 24, {"opponents": "external", **given})
     policy = training.load_policy(path)
     table = find_table([policy]).make(1)
-    guest = make_guest(policy, table, seed=0)
-    assert guest.takes_all
+    player = make_player(policy, table)
+    assert isinstance(player, Network)  # it takes all decisions, without a bot for some
     for each in (engine, twin):
         each.reset_many(seeds=7)
 
@@ -95,7 +83,7 @@ def test_agents_play_beside_a_learner_of_rounds_alone(trained, kind):
                     break
                 table.set_states(row, trusted=True)
                 actions = np.zeros(24, np.int32)
-                actions[lane] = guest.act(table, np.array([0]))[0]
+                actions[lane] = player.act(table, np.array([0]))[0]
                 twin.step_many(actions, select=np.arange(24) == lane, autoreset=False)
 
     play_others()

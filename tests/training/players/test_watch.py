@@ -29,16 +29,25 @@ def test_every_kind(trained, kind, capsys):
     assert f"{kind} chooses" in capsys.readouterr().out
 
 
+def test_drawn_actions_are_those_of_a_seed(trained, capsys):
+    def shown(*words):
+        assert main([str(trained("flat")), *words]) == 0
+        return capsys.readouterr().out
+
+    assert shown("--sample") == shown("--sample") != shown()
+
+
 @pytest.mark.parametrize(
     ("flags", "name", "decisions"),
     [
         (["rule_hard", "--env", "SkullKingFlat-v0", "--opponents", "random"], "rule_hard", 65),
         (["greedy_miner", "--env", "Prospector-v0", "--max-steps", "4"], "greedy_miner", 4),
+        (["random_legal", "--env", "Prospector-v0", "--max-steps", "4"], "random_legal", 4),
         (["greedy", *BOTTLE, "--set", "level=-3"], "greedy", None),
         ([JUDGE, *BOTTLE, "--set", "level=0", "--max-steps", "2"], "lookahead", 2),
         ([f"{JUDGE}:cvar0.25:depth2", *BOTTLE, "--max-steps", "2"], "lookahead:cvar0.25:depth2", 2),
     ],
-    ids=["cards", "ship", "bottle", "ahead", "two-ahead"],
+    ids=["cards", "ship", "any", "bottle", "ahead", "two-ahead"],
 )
 @needs_core
 def test_scripted_players(flags, name, decisions, capsys, monkeypatch):

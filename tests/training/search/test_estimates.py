@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.training.search.slow_estimates import Position
+from training.players.draws import mix
 from training.search.beliefs import choose_by_weight
 from training.search.estimates import DOUBT, MIN_WORLDS, Estimates
-from training.players.draws import mix
 
 SEEDS = st.integers(0, 2**32 - 1)
 

@@ -4,7 +4,7 @@ import pytest
 
 import training
 from fastenv.errors import ConfigError
-from training.run.names import base_of, is_guest, is_search, short_name, split_names
+from training.run.names import base_of, is_agent, is_search, short_name, split_names
 from training.run.options import Options
 from training.search.agent import load, parse
 from training.search.options import SearchOptions
@@ -13,7 +13,7 @@ PRETRAINED = "pretrained/skullking-ppo"
 
 
 @pytest.mark.parametrize(
-    ("name", "guest", "search", "base", "short"),
+    ("name", "agent", "search", "base", "short"),
     [
         ("heuristic", False, False, "heuristic", "heuristic"),
         ("runs/first", True, False, "runs/first", "first"),
@@ -22,8 +22,8 @@ PRETRAINED = "pretrained/skullking-ppo"
         (None, False, False, None, None),
     ],
 )
-def test_names_say_who_plays(name, guest, search, base, short):
-    assert (is_guest(name), is_search(name)) == (guest, search)
+def test_names_say_who_plays(name, agent, search, base, short):
+    assert (is_agent(name), is_search(name)) == (agent, search)
     if name is not None:
         assert (base_of(name), short_name(name)) == (base, short)
 

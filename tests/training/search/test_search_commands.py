@@ -11,9 +11,9 @@ from tests.needs import needs_core
 from tests.slow import diagonal
 from training import evaluate, play, watch
 from training.apps.skullking.evaluation import MatchProtocol
+from training.evaluation.contest import contest, load_players
 from training.evaluation.protocols import get_protocol
 from training.players.trained import AGENT, WITHOUT
-from training.evaluation.contest import contest, load_players
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.search.searcher import Searcher
@@ -145,10 +145,10 @@ def test_opponents_search():
     engine.reset_many(seeds=3)
     for _ in range(12):
         engine.step_many(engine.mask.argmax(1).astype(np.int32))
-    first, second, third = engine.guests
+    first, second, third = engine.others.players
     assert second is None
-    assert first.cost.searched > 0
-    assert third.cost.searched > 0
+    assert first.searched > 0
+    assert third.searched > 0
 
 
 def test_opponents_inside_an_engine_do_not():

@@ -8,6 +8,7 @@ from fastenv.gameboy.lantern_walk import Cell, load_world
 from tests.needs import needs_core
 from training.apps.gameboy.players import Scripted
 from training.apps.gameboy.walk_search import Quest, search_walk, start_engine
+from training.players.player import every_lane
 
 WALK = {"states": "lantern_walk"}
 
@@ -23,8 +24,8 @@ def played(engine, actions):
 
 def solved(engine):
     """Return the steps that the scripted player takes."""
-    solver = Scripted()
-    return played(engine, (int(solver.act(engine)[0]) for _ in range(512)))
+    solver, lanes = Scripted(engine), every_lane(engine)
+    return played(engine, (int(solver.act(engine, lanes)[0]) for _ in range(512)))
 
 
 @needs_core
@@ -47,10 +48,10 @@ def test_plans_of_several_lanes_are_those_of_each():
     """From the last part of the quest, with a beam of a few positions."""
     engine = start_engine(2, **WALK)
     engine.reset_many(seeds=0)
-    solver = Scripted()
+    solver, lanes = Scripted(engine), every_lane(engine)
     for _ in range(150):
-        engine.step_many(solver.act(engine), autoreset=False)
-    engine.step_many(solver.act(engine), select=np.arange(2) < 1, autoreset=False)
+        engine.step_many(solver.act(engine, lanes), autoreset=False)
+    engine.step_many(solver.act(engine, lanes), select=lanes < 1, autoreset=False)
     both = search_walk(engine, width=4, lanes=7)
     alone = start_engine(**WALK)
     alone.reset_many(seeds=0)

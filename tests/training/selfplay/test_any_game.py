@@ -10,6 +10,7 @@ import torch
 import fastenv
 from fastenv import registry
 from fastenv.one_seat import OUTSIDE
+from fastenv.seats import EXTERNAL
 from tests import nim
 from tests.race import without_scalars
 from tests.slow import every, late
@@ -20,6 +21,8 @@ from training.nets.layout import as_tensor, obs_layout
 from training.ppo.options import NativeConfig, PPOConfig
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
+from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.seated import SeatedEngine
 
 SECTIONS = PPOConfig(net_arch=(16,), activation="tanh"), NativeConfig()
 GAMES = {
@@ -57,7 +60,8 @@ def pool_of(folder, game, monkeypatch):
 def engine_of(pool, game, seed=5, on_matches=None, bots=0.0, num_envs=LANES):
     weights = lambda: pool.weights("age", lambda _: 0.0)  # noqa: E731
     engine = seated(game, num_envs)
-    return PoolEngine(engine, pool, weights, bots=bots, seed=seed, on_matches=on_matches)
+    player = PoolPlayer(engine, pool, weights, seed=seed)
+    return PoolEngine(engine, player, bots=bots, on_matches=on_matches)
 
 
 class Twin:
@@ -172,6 +176,44 @@ def test_lanes_together_play_what_a_twin_plays_lane_by_lane(tmp_path, monkeypatc
     assert ends or "frames" in game
 
 
+class FirstLegal:
+    """Plays the first legal action; notes where games have begun."""
+
+    def __init__(self):
+        self.begun, self.decisions = [], 0
+
+    def begin(self, engine, lanes, seeds=None):
+        assert seeds is None  # it goes on drawing
+        self.begun.append(lanes.tolist())
+
+    def act(self, engine, lanes):
+        assert (engine.get_places(lanes) > 0).all()
+        due = engine.get_states(lanes)["needs_action"].argmax(1)
+        assert due.tolist() == engine.get_actors(lanes).tolist()
+        self.decisions += len(lanes)
+        return engine.mask[lanes].argmax(1).astype(np.int32)
+
+
+def test_one_player_takes_all_seats_but_the_learners():
+    inner = fastenv.BatchEngine(nim.NimGame(3, 9), 4, opponent=EXTERNAL, agent_seat="rotate")
+    player = FirstLegal()
+    engine = SeatedEngine(inner, player)
+    obs, mask = np.zeros_like(engine.obs), np.zeros_like(engine.mask)
+    engine.reset_many(seeds=0, obs_out=obs, mask_out=mask)
+    assert player.begun == [[0, 1, 2, 3]]
+    ends = 0
+    for _ in range(12):
+        assert not engine.get_places().any()
+        engine.step_many(mask.argmax(1).astype(np.int32), obs_out=obs, mask_out=mask)
+        over = np.flatnonzero(engine.terminated).tolist()
+        ends += len(over)
+        assert player.begun[-1] == over or not over
+    # Nine sticks, one each time: the learner takes three, the others six. Twelve are four games;
+    # in a fifth others may have decided already.
+    assert ends == sum(map(len, player.begun[1:])) == 16
+    assert 16 * 6 <= player.decisions <= 16 * 6 + 4 * 2
+
+
 def test_those_who_play_are_told_with_what_they_have_reached(tmp_path, monkeypatch):
     told = []
     pool = pool_of(tmp_path, "nim for four", monkeypatch)
@@ -197,7 +239,7 @@ def test_lanes_of_bots_keep_theirs(tmp_path, monkeypatch):
     engine.reset_many(seeds=1)
     assert engine.has_outside().tolist() == [False, False, True, True, True]
     assert engine.get_knob("opponent") == ["perfect"] * 2 + ["external"] * 3
-    assert (engine.players[:2] == OUTSIDE).all()
+    assert (engine.others.snapshots[:2] == OUTSIDE).all()
 
 
 def test_an_episode_that_ends_before_the_learner_is_asked_is_not_its_own(tmp_path, monkeypatch):
@@ -205,7 +247,7 @@ def test_an_episode_that_ends_before_the_learner_is_asked_is_not_its_own(tmp_pat
     pool = pool_of(tmp_path, "nim for two", monkeypatch)
     inner = fastenv.BatchEngine(nim.NimGame(2, 1), 8, opponent="random")
     weights = lambda: pool.weights("age", lambda _: 0.0)  # noqa: E731
-    engine = PoolEngine(inner, pool, weights, bots=0.0, seed=1)
+    engine = PoolEngine(inner, PoolPlayer(inner, pool, weights, seed=1), bots=0.0)
     engine.begin()
     engine.reset_many(seeds=0)
     for _ in range(5):

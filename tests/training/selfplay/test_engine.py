@@ -17,6 +17,7 @@ from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
 from training.selfplay.engine import PoolEngine
 from training.selfplay.pool import Pool
+from training.selfplay.pool_player import PoolPlayer
 
 ENV = "SkullKingFlat-v0"
 OPTIONS = {"schedule": [1, 2, 1], "opponents": "rule_easy", "reward": "points"}
@@ -38,8 +39,8 @@ def pool(tmp_path, monkeypatch):
 def engine_of(pool, lanes, *, bots=0.0, seed=5, best=False, on_matches=None, **options):
     engine = make_engine(ENV, lanes, OPTIONS | options)
     weights = lambda: pool.weights("age", lambda _: 0.0)  # noqa: E731
-    given = {"bots": bots, "seed": seed, "best": best, "on_matches": on_matches}
-    return PoolEngine(engine, pool, weights, **given)
+    player = PoolPlayer(engine, pool, weights, seed=seed, best=best)
+    return PoolEngine(engine, player, bots=bots, on_matches=on_matches)
 
 
 def outputs(engine):
@@ -122,9 +123,36 @@ def test_groups_play_what_a_twin_plays_lane_by_lane(pool, best):
         expected = twin.step(actions)
         for name, array in expected.items():
             assert getattr(engine, name).tobytes() == array.tobytes(), f"{name}, step {step}"
-        np.testing.assert_array_equal(engine.players, twin.players)
-        seen |= set(engine.players.ravel().tolist())
+        np.testing.assert_array_equal(engine.others.snapshots, twin.players)
+        seen |= set(engine.others.snapshots.ravel().tolist())
     assert seen == {0, 1, 2}
+
+
+def test_all_seats_of_a_snapshot_are_one_forward_pass(pool, monkeypatch):
+    engine, asked, together = engine_of(pool, 40), [], []
+    engine.begin()
+    forward, act = ActorCritic.logits, PoolPlayer.act
+
+    def counted(net, obs):
+        asked.append(len(obs))
+        return forward(net, obs)
+
+    def watched(player, view, lanes):
+        asked.clear()
+        actions = act(player, view, lanes)
+        places = view.get_places(lanes)
+        deciding = player.snapshots[lanes, places - 1]
+        assert sorted(asked) == sorted(np.unique(deciding, return_counts=True)[1].tolist())
+        together.append(len(np.unique(places)) > 1)
+        return actions
+
+    monkeypatch.setattr(ActorCritic, "logits", counted)
+    monkeypatch.setattr(PoolPlayer, "act", watched)
+    engine.reset_many(seeds=6)
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        engine.step_many(fastenv.sample_legal(engine.mask, rng))
+    assert any(together)
 
 
 def test_the_learner_decides_in_every_lane_and_is_paid_its_official_points(pool):
@@ -170,8 +198,8 @@ def test_nothing_changes_before_the_first_snapshot_and_in_lanes_of_bots(pool):
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
         for name, array in outputs(half).items():
             np.testing.assert_array_equal(array[:4], expected[name][:4], err_msg=name)
-    assert (half.players[:4] == -1).all()
-    assert (half.players[4:] >= 0).all()
+    assert (half.others.snapshots[:4] == -1).all()
+    assert (half.others.snapshots[4:] >= 0).all()
 
 
 def test_a_lane_meets_the_pool_from_its_next_episode_on(pool):
@@ -181,12 +209,13 @@ def test_a_lane_meets_the_pool_from_its_next_episode_on(pool):
     rng = np.random.default_rng(2)
     ended = np.zeros(4, bool)
     for _ in range(30):
-        before = engine.players.copy()
+        before = engine.others.snapshots.copy()
         engine.step_many(fastenv.sample_legal(engine.mask, rng))
         ended |= engine.terminated == 1
         running = engine.terminated == 0
-        np.testing.assert_array_equal(engine.players[running], before[running])
-        np.testing.assert_array_equal((engine.players >= 0).all(axis=1), ended)
+        snapshots = engine.others.snapshots
+        np.testing.assert_array_equal(snapshots[running], before[running])
+        np.testing.assert_array_equal((snapshots >= 0).all(axis=1), ended)
         external = (engine.get_states()["bots"] == Bot.EXTERNAL).sum(axis=1)
         np.testing.assert_array_equal(external, 3 * ended)
     assert ended.all()
@@ -209,7 +238,9 @@ def test_a_saved_engine_goes_on_bit_for_bit(pool):
     rng = np.random.default_rng(4)
     for _ in range(17):
         engine.step_many(fastenv.sample_legal(engine.mask, rng))
-    other.load_state_dict(json.loads(json.dumps(engine.state_dict())))
+    saved = json.loads(json.dumps(engine.state_dict()))
+    assert list(saved) == ["begun", "players", "draws", "sampler"]  # as in earlier checkpoints
+    other.load_state_dict(saved)
     other.set_state(None, engine.get_state())
     for _ in range(40):
         actions = fastenv.sample_legal(engine.mask, rng)
@@ -218,7 +249,7 @@ def test_a_saved_engine_goes_on_bit_for_bit(pool):
         expected = outputs(engine)
         for name, array in outputs(other).items():
             np.testing.assert_array_equal(array, expected[name], err_msg=name)
-        np.testing.assert_array_equal(other.players, engine.players)
+        np.testing.assert_array_equal(other.others.snapshots, engine.others.snapshots)
 
 
 def test_destinations_get_the_learners_view(pool):

@@ -5,7 +5,6 @@ import sqlite3
 import numpy as np
 import pytest
 
-from training.run.checkpoint import CheckpointError
 from training.players.ratings import (
     ANCHOR,
     LEARNER,
@@ -15,6 +14,7 @@ from training.players.ratings import (
     fit,
     outcome,
 )
+from training.run.checkpoint import CheckpointError
 
 
 def with_snapshots(*ratings):

@@ -22,7 +22,7 @@ from training.apps.drmario.evaluator.players import DEPTH, is_lookahead, is_scri
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.seed_levels import by_level
 from training.apps.drmario.seed_plan import Plan
-from training.evaluation.episodes import Player
+from training.players.player import MakePlayer
 from training.run import files, machine
 from training.run.envs import with_defaults
 from training.run.options import require
@@ -96,8 +96,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         console.print(f"{args.best_times}: {count} new of {len(cleared)} different clears")
 
 
-def _players(args: argparse.Namespace, who: Any) -> dict[float | None, Player]:
-    """Return who plays, by the quantile to go by; None stands for a player who goes by none."""
+def _players(args: argparse.Namespace, who: Any) -> dict[float | None, MakePlayer]:
+    """Return what makes the players, by the quantile to go by; None for one that goes by none."""
     if not (isinstance(who, str) and is_lookahead(who)):
         require(args.risk_taus is None, "--risk-taus", args.risk_taus, "left out without lookahead")
         return {None: seeds.player_of(who, args.deterministic)}

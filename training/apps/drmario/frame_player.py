@@ -10,8 +10,8 @@ from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.errors import InvalidActionError, StateError
 from training.apps.drmario.placements import is_falling
-from training.players.guests import make_guest
-from training.players.policy import Policy, Who
+from training.players.names import Who, make_player
+from training.players.policy import Policy
 from training.run.envs import make_engine
 
 ENV = "DrMarioPlacement-v0"
@@ -23,7 +23,7 @@ SHOWN = (
 
 
 class FramePlayer:
-    """Plays a seat of an engine of one lane; see :class:`training.players.guests.Guest`.
+    """Plays a seat of an engine of one lane; see :class:`training.players.player.Player`.
 
     Its own bottle is written into a game of placements for one, and there it is asked; garbage and
     the other bottle it does not see.
@@ -34,24 +34,21 @@ class FramePlayer:
         Plays in ``DrMarioPlacement-v0``.
     engine : BatchEngine
         Of ``DrMarioFrame-v0`` or ``DrMarioVersusFrame-v0``, whose actions are buttons.
-    seed : int
     """
 
-    takes_all = True
-
-    def __init__(self, who: Who, engine: Any, seed: int) -> None:
+    def __init__(self, who: Who, engine: Any) -> None:
         base = who if isinstance(who, Policy | str) else who.base
         options = base.env_spec.options if isinstance(base, Policy) else {}
         self._inner = make_engine(ENV, 1, options)
-        self._guest = make_guest(who, self._inner, seed)
+        self._player = make_player(who, self._inner)
         self._script: dict[int, bytes] = {}  # of each seat, what is still to be pressed
         self._pill: dict[int, int] = {}
 
-    def begin(self, lanes: np.ndarray) -> None:
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Forget what was going on."""
         self._script.clear()
         self._pill.clear()
-        self._guest.begin(lanes)
+        self._player.begin(self._inner, lanes, seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return the buttons of the frame."""
@@ -80,7 +77,7 @@ class FramePlayer:
         gravity = t.gravity(setting, int(player["speed_ups"]))
         try:
             inner.set_states(state, [0])
-            action = int(self._guest.act(inner, LANE)[0])
+            action = int(self._player.act(inner, LANE)[0])
             board = player["board"]
             return reachability.script(board, int(row["frame"]) & 1, gravity, action)
         except (StateError, InvalidActionError):  # it falls as it is

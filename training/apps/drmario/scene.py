@@ -39,9 +39,9 @@ class DrMarioView(GameView):
         """Return where placements are chosen: who does can press buttons too."""
         return ENV if env in ("DrMarioFrame-v0", "DrMarioVersusFrame-v0") else None
 
-    def guest(self, engine: Any, who: Any, seed: int) -> FramePlayer:
+    def player(self, engine: Any, who: Any) -> FramePlayer:
         """Return a player of placements as one of frames."""
-        return FramePlayer(who, engine, seed)
+        return FramePlayer(who, engine)
 
     def pad(self, engine: Any) -> Sequence[PadKey]:
         """Return the buttons; where the game waits, one more to drop the pill."""

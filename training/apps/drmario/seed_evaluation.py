@@ -11,19 +11,22 @@ import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.drmario.seeds import registry_seeds, seed_id
 from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import Clear
 from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
-from training.evaluation.episodes import Player
-from training.evaluation.policies import Bot, Memory
+from training.evaluation.episodes import Episodes
+from training.evaluation.episodes import play as play_episodes
+from training.players.bots import Bot
+from training.players.network import Network
+from training.players.player import MakePlayer
 from training.players.trained import Trained
 from training.run import files
 from training.run.envs import make_engine
@@ -73,41 +76,51 @@ class Episode:
     actions: tuple[int, ...]
 
 
-class SampledPolicy:
-    """A network that draws from its distribution over the legal actions.
-
-    Parameters
-    ----------
-    logits : Logits or RecurrentLogits
-    seed : int
-    """
-
-    def __init__(self, logits: Any, seed: int) -> None:
-        self._memory, self._rng = Memory(logits), np.random.default_rng(seed)
-
-    def act(self, engine: BatchEngine) -> np.ndarray:
-        """See :class:`training.evaluation.policies.Policy`."""
-        self._memory.forget(engine)
-        logits = np.where(engine.mask != 0, self._memory.logits(engine.obs), -np.inf)
-        # The largest of logits with Gumbel noise is a draw from their softmax.
-        chosen = (logits + self._rng.gumbel(size=logits.shape)).argmax(1)
-        actions: np.ndarray = chosen.astype(np.int32)
-        return actions
-
-
-def player_of(who: str | Trained, deterministic: bool) -> Player:
-    """Return who plays: a bot by name, or a trained agent, which draws unless told otherwise."""
+def player_of(who: str | Trained, deterministic: bool) -> MakePlayer:
+    """Return what makes a bot by name, or a trained agent, which draws unless told otherwise."""
     if isinstance(who, str):
-        return lambda seed, lanes: Bot(who, lanes, seed)
+        return partial(Bot, who)
     if deterministic:
         return next(iter(who.players().values()))
-    return lambda seed, lanes: SampledPolicy(who.logits, seed)
+    return partial(Network, who.logits, sample=True)
 
 
 # -- playing ---------------------------------------------------------------------------------------
 
 
-def play(env: str, options: Mapping[str, Any], player: Player, plan: Plan) -> list[list[Episode]]:
+class _Registry:
+    """Sets the games of the registry, and gives up what has lasted too long.
+
+    Parameters
+    ----------
+    games : sequence of (int, str, int)
+        Level, speed and number in the registry of each episode.
+    lanes : int
+    t_max : int
+        Frames after which an episode is given up.
+    """
+
+    def __init__(self, games: Sequence[tuple[int, str, int]], lanes: int, t_max: int) -> None:
+        self._games, self._t_max = games, t_max
+        self._frames = np.zeros(lanes, np.int64)
+
+    def prepare(self, engine: Any, lanes: np.ndarray, numbers: np.ndarray) -> None:
+        """Set the games of episodes that begin."""
+        self._frames[lanes] = 0
+        for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
+            level, speed, index = self._games[number]
+            engine.configure("level", level, [lane])
+            engine.configure("speed", speed, [lane])
+            engine.configure("game_seed", int(registry_seeds()[level, index]), [lane])
+
+    def is_late(self, engine: Any) -> np.ndarray:
+        """Count a step; return where the frames are used up, bool (n,)."""
+        self._frames += engine.tau  # of lanes that wait too, which nobody asks for
+        late: np.ndarray = self._frames >= self._t_max
+        return late
+
+
+def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> list[list[Episode]]:
     """Play all episodes of all games.
 
     Parameters
@@ -116,7 +129,8 @@ def play(env: str, options: Mapping[str, Any], player: Player, plan: Plan) -> li
         An environment of one player.
     options : mapping
         Of the environment; its level, speed and seed are those of the plan.
-    player : callable
+    make : callable
+        Makes the player.
     plan : Plan
 
     Returns
@@ -127,43 +141,26 @@ def play(env: str, options: Mapping[str, Any], player: Player, plan: Plan) -> li
     games = [game for game in plan.games() for _ in range(plan.episodes)]
     engine = make_engine(env, min(LANES, len(games)), options)
     require(engine.num_agents == 1, "env", env, "one of one player")
-    found: list[Episode] = []
-    for start in range(0, len(games), engine.num_envs):
-        block = games[start : start + engine.num_envs]
-        found += _play_block(engine, player(plan.seed + start, engine.num_envs), block, plan.t_max)
-    return [found[k : k + plan.episodes] for k in range(0, len(found), plan.episodes)]
+    registry = _Registry(games, engine.num_envs, plan.t_max)
+    played = play_episodes(
+        *(engine, make, len(games), plan.seed, plan.t_max),  # a decision takes a frame at least
+        keep_actions=True,
+        prepare=registry.prepare,
+        give_up=registry.is_late,
+    )
+    every = [_episode(played, number, plan.t_max) for number in range(len(games))]
+    return [every[k : k + plan.episodes] for k in range(0, len(every), plan.episodes)]
 
 
-def _play_block(
-    engine: BatchEngine, policy: Any, games: Sequence[tuple[int, str, int]], t_max: int
-) -> list[Episode]:
-    """Play an episode in each of the first lanes."""
-    for lane, (level, speed, index) in enumerate(games):
-        engine.configure("level", level, [lane])
-        engine.configure("speed", speed, [lane])
-        engine.configure("game_seed", int(registry_seeds()[level, index]), [lane])
-    engine.reset_many(seeds=0)
-    running = np.arange(engine.num_envs) < len(games)
-    frames, returns = np.zeros(engine.num_envs, np.int64), np.zeros(engine.num_envs)
-    actions: list[list[int]] = [[] for _ in games]
-    while running.any():
-        chosen = policy.act(engine)
-        engine.step_many(chosen, select=running, autoreset=False)
-        for lane in np.flatnonzero(running).tolist():
-            actions[lane].append(int(chosen[lane]))
-        frames += np.where(running, engine.tau, 0)
-        returns += np.where(running, engine.reward, 0.0)
-        running &= ~engine.ended & (frames < t_max)
-    rows = engine.get_states()
-    found = []
-    for lane, taken in enumerate(actions):
-        reason = rows["reason"][lane]
-        cleared = bool(reason == Reason.CLEAR and frames[lane] <= t_max)
-        spawns = int(rows["players"]["locks"][lane, 0])
-        timeout = not cleared and reason != Reason.TOPOUT
-        ended = int(frames[lane]), spawns, float(returns[lane])
-        found.append(Episode(cleared, timeout, *ended, tuple(taken)))
-    return found
+def _episode(played: Episodes, number: int, t_max: int) -> Episode:
+    """Return how an episode went."""
+    assert played.actions is not None
+    names = ("reason", "dt_total", "spawns")
+    reason, frames, spawns = (int(played.columns[name][number]) for name in names)
+    cleared = reason == Reason.CLEAR and frames <= t_max
+    timeout = not cleared and reason != Reason.TOPOUT
+    total, actions = float(played.columns["return_total"][number]), played.actions[number]
+    return Episode(cleared, timeout, frames, spawns, total, tuple(actions.tolist()))
 
 
 # -- figures ---------------------------------------------------------------------------------------

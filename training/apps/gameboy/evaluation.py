@@ -10,10 +10,11 @@ import numpy as np
 from rich.console import Console
 
 from training.apps.gameboy.players import Scripted
-from training.evaluation.episodes import Comparison, Episodes, Player
+from training.evaluation.episodes import Comparison, Episodes
 from training.evaluation.protocol import EpisodeProtocol, EvaluationResult, Plan
 from training.evaluation.shares import share
 from training.evaluation.tables import Column
+from training.players.player import MakePlayer
 from training.players.trained import Trained
 from training.run.config import RunConfig
 from training.run.envs import with_defaults
@@ -64,11 +65,14 @@ class GameBoyProtocol(EpisodeProtocol):
         whole = super().evaluate(console, where, trained, options, {**asked, "starts": starts})
         return replace(found, record={**found.record, "beginning": whole.record["episodes"]})
 
-    def scripted(self, names: Sequence[str] | None = None) -> dict[str, Player]:
+    def scripted(self, names: Sequence[str] | None = None) -> dict[str, MakePlayer]:
         """See :meth:`EpisodeProtocol.scripted`; with who knows Lantern Walk."""
-        others = super().scripted([n for n in names if n != SOLVER] if names else None)
-        solver: Player = lambda first_seed, lanes: Scripted()  # noqa: E731
-        return {SOLVER: solver, **others} if names is None or SOLVER in names else others
+        found = super().scripted(names)
+        return found if names else {SOLVER: Scripted, **found}
+
+    def scripted_player(self, name: str) -> MakePlayer:
+        """See :meth:`EpisodeProtocol.scripted_player`."""
+        return Scripted if name == SOLVER else super().scripted_player(name)
 
     def kind(self, name: str) -> str:
         """See :meth:`EpisodeProtocol.kind`."""

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.gameboy.lantern_walk import Cell, ReadMemory, Solver, Walker
 from fastenv.gameboy.tables import WRAM
 
@@ -15,23 +14,30 @@ GOAL_CELL = Cell(2, 1, 6)
 
 
 class Scripted:
-    """A :class:`Solver` in every lane of an engine.
+    """A :class:`Solver` in every lane; see :class:`training.players.player.Player`.
 
     Goals are walked to, in overworlds the quest is finished; what a step does by chance (sticky
     actions) is answered in the next one.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        Of one console.
     """
 
-    def __init__(self) -> None:
-        self._solvers = {"goal": Walker(GOAL_CELL)}
+    def __init__(self, engine: Any) -> None:
+        config = engine.game.config
+        self._solver = Walker(GOAL_CELL) if config.kind == "goal" else Solver()
+        self._numbers = {name: k for k, name in enumerate(config.action_names)}
 
-    def act(self, engine: BatchEngine) -> np.ndarray:
-        """See :class:`training.evaluation.policies.Policy`."""
-        config: Any = engine.game.config  # type: ignore[attr-defined]
-        solver = self._solvers.get(config.kind) or Solver()
-        numbers = {name: k for k, name in enumerate(config.action_names)}
-        rows = engine.get_states()["wram"]
-        buttons = [solver.button(_reader(row)) for row in rows]
-        return np.array([numbers[(b or "noop").lower()] for b in buttons], np.int32)
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Nothing is remembered, and nothing drawn."""
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return the buttons of the solver."""
+        rows = engine.get_states(lanes)["wram"]
+        buttons = [self._solver.button(_reader(row)) for row in rows]
+        return np.array([self._numbers[(b or "noop").lower()] for b in buttons], np.int32)
 
 
 def _reader(wram: np.ndarray) -> ReadMemory:

@@ -51,8 +51,8 @@ _STRENGTH = np.array([*STRENGTH, 0.0])  # the last one is that of -1, which is n
 class Account:
     """What the pirates of one player came to, lane by lane.
 
-    Called after every step of the lanes' first episodes, as a ``Watch`` of ``goals.py``, it reads
-    from the rows what was decided in that step and what followed.
+    Called after every step, as a ``Watch`` of ``goals.py``, it reads from the rows what was decided
+    in that step and what followed.
 
     Parameters
     ----------
@@ -73,9 +73,8 @@ class Account:
         self._keeps = np.zeros(num_envs, np.bool_)  # the trick led by Rosie's choice is not over
         self._asked = np.zeros(num_envs, np.bool_)  # Rascal's bet is the player's own
 
-    def __call__(self, engine: BatchEngine, running: np.ndarray) -> None:
-        """Note what has happened in the lanes that were running before the last step."""
-        lanes = np.flatnonzero(running)
+    def __call__(self, engine: BatchEngine, lanes: np.ndarray) -> None:
+        """Note what has happened in the lanes (k,) that have taken the last step."""
         rows = engine.get_states(lanes)
         valid = rows["ev_invalid"] == 0  # an illegal action decides nothing
         lanes, rows = lanes[valid], rows[valid]

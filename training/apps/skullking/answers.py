@@ -13,7 +13,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import SPECIALS, Phase
-from training.players.guests import sight_of
+from training.players.network import sight_of_rows
 from training.players.policy import Policy
 from training.search.blueprints import POLICY
 
@@ -94,7 +94,7 @@ class Answers:
         self, engine: BatchEngine, policy: Policy | None, bots: Sequence[str], doubt: float
     ) -> None:
         self._engine, self._policy, self._doubt = engine, policy, doubt
-        self._see = None if policy is None else sight_of(policy)
+        self._see = None if policy is None else sight_of_rows(policy)
         self.names = (*([] if policy is None else [POLICY]), *bots)
 
     def log_chances(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> np.ndarray:

@@ -16,7 +16,7 @@ from rich.table import Table
 import fastenv
 from training.apps.skullking import abilities, goals, matches, tables
 from training.apps.skullking.pair import DECODED
-from training.apps.skullking.players import match_policy, tier_of, who_plays
+from training.apps.skullking.players import match_player, tier_of, who_plays
 from training.apps.skullking.playing import (
     compare_goals,
     games_of,
@@ -31,7 +31,7 @@ from training.evaluation.tables import Column, format_interval
 from training.logs.run_data import describe_opponents
 from training.players.trained import AGENT, DRAWN, Trained
 from training.run.config import RunConfig
-from training.run.envs import check_guests
+from training.run.envs import check_agents
 from training.run.folder import RunFolder
 from training.run.names import is_search
 from training.run.options import require
@@ -71,8 +71,8 @@ class MatchCurve(Curve):
         options = self._options
         results: dict[str, Interval] = {}
         for opponents, engine in self._engines.items():
-            policy = match_policy(agent, engine.num_envs, options.bids, options.seed)
-            games = matches.play(engine, policy, seed, self._players)
+            make = match_player(agent, options.bids)
+            games = matches.play(engine, make, seed, self._players, options.seed)
             found = matches.intervals(games, options.bootstrap, options.seed)
             results |= {self._name(m, opponents): found[m] for m in CURVE_MEASURES}
         return results
@@ -120,7 +120,7 @@ class MatchProtocol(Protocol):
         played = config.evaluation
         for name in {*(played.opponents or ()), *(played.curve_opponents or ())}:
             if is_search(name):
-                check_guests(matches.ENV, matches.match_options(name, players_of(config)))
+                check_agents(matches.ENV, matches.match_options(name, players_of(config)))
 
     def curve(self, config: RunConfig) -> Curve:
         """See :meth:`Protocol.curve`."""

@@ -102,7 +102,7 @@ def _samples(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return what is seen, gained, tricks left, and which samples only judge: whole batches."""
     from training.apps.skullking.value_samples import play
-    from training.players.guests import make_guest
+    from training.players.names import maker
 
     lanes = min(LANES, args.games // JUDGES)
     batches = args.games // lanes
@@ -110,7 +110,7 @@ def _samples(
     for k in range(batches):
         engine = table.make(lanes)
         seed = args.seed + k * lanes
-        samples = play(engine, make_guest(who, engine, seed), seed)
+        samples = play(engine, maker(who), seed)
         running, seen, seats = view(samples.rows)
         rows, gained = samples.rows[running], samples.gained[running]
         own = np.take_along_axis(gained, seats, axis=1)

@@ -1,6 +1,6 @@
 """The same goals and deals for everybody: how often the goal of a round is reached.
 
-One episode is one round with a given goal. All policies play the very same episodes (same seeds),
+One episode is one round with a given goal. All players play the very same episodes (same seeds),
 so their differences are paired.
 """
 
@@ -13,22 +13,23 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.policies import Policy, first_episodes
+from training.evaluation.loop import Loop
+from training.players.player import MakePlayer
 
-# Looks at an engine after a step that belonged to the first episode of some lanes, bool (n,).
+# Looks at an engine after a step of some lanes, int (k,).
 Watch = Callable[[BatchEngine, np.ndarray], None]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Goal-hit rates of policies that played the same episodes.
+    """Goal-hit rates of players of the same episodes.
 
     Parameters
     ----------
     rates : dict of str to dict of str to Interval
-        Policy to ``overall`` and ``round_<r>`` to rate.
+        Player to ``overall`` and ``round_<r>`` to rate.
     differences : dict of str to Interval
-        Policy to its overall rate minus that of ``baseline``, episodes paired.
+        Player to its overall rate minus that of ``baseline``, episodes paired.
     baseline : str
     episodes : int
     """
@@ -39,25 +40,32 @@ class Comparison:
     episodes: int
 
     def best(self, others: Collection[str]) -> str:
-        """Return which of some policies reaches most goals."""
-        return max(others, key=lambda policy: self.rates[policy]["overall"].value)
+        """Return which of some players reaches most goals."""
+        return max(others, key=lambda player: self.rates[player]["overall"].value)
 
-    def outside(self, policy: str, other: str) -> bool:
-        """Tell whether a policy is better than another, outside both 95 % intervals."""
-        return self.rates[policy]["overall"].low > self.rates[other]["overall"].high
+    def outside(self, player: str, other: str) -> bool:
+        """Tell whether a player is better than another, outside both 95 % intervals."""
+        return self.rates[player]["overall"].low > self.rates[other]["overall"].high
 
 
 def play(
-    engine: BatchEngine, policy: Policy, seed: int, watch: Watch | None = None
+    engine: BatchEngine,
+    make: MakePlayer,
+    seed: int,
+    watch: Watch | None = None,
+    draws: int = 0,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Play episode ``seed + i`` in lane ``i``.
 
     Parameters
     ----------
     engine : BatchEngine
-    policy : Policy
+    make : callable
+        Makes the player.
     seed : int
     watch : callable, optional
+    draws : int
+        Of what the player draws in the first lane; the next has one more.
 
     Returns
     -------
@@ -65,43 +73,50 @@ def play(
         Number of the round (from 1), cards, and goal as it was given.
     hit : ndarray of bool, shape (n,)
     """
-    engine.reset_many(seeds=seed)
-    info = engine.info
-    rounds = np.stack([info["round"], info["cards"], info["bid"]], axis=1)
-    hit = np.zeros(engine.num_envs, np.bool_)
-    for running, over in first_episodes(engine, policy):
+    lane, info = np.arange(engine.num_envs, dtype=np.int64), engine.info
+    rounds, hit = np.zeros((len(lane), 3), np.int64), np.zeros(len(lane), np.bool_)
+
+    def look(engine: BatchEngine, lanes: np.ndarray, _: np.ndarray) -> None:
+        rounds[lanes] = np.stack([info[name][lanes] for name in ("round", "cards", "bid")], axis=1)
+
+    player = make(engine)
+    for step in Loop(engine, [player], seed + lane, draws=[draws + lane], begun=look):
         if watch is not None:
-            watch(engine, running)
+            watch(engine, step.lanes)
+        over = step.over
         hit[over] = info["ended_won"][over] == info["ended_bid"][over]
     return rounds, hit
 
 
 def compare(
     engine: BatchEngine,
-    policies: Mapping[str, Policy],
+    players: Mapping[str, MakePlayer],
     seed: int,
     resamples: int,
     baseline: str = "rule_hard",
     watches: Mapping[str, Watch] | None = None,
+    draws: int = 0,
 ) -> Comparison:
-    """Let every policy play the same episodes, one a lane.
+    """Let every player play the same episodes, one a lane.
 
     Parameters
     ----------
     engine : BatchEngine
         Of a tier whose episodes are rounds with a goal.
-    policies : mapping of str to Policy
-        Must contain ``baseline``.
+    players : mapping of str to callable
+        Makes each player; must contain ``baseline``.
     seed : int
         Of the first episode.
     resamples : int
     baseline : str
     watches : mapping of str to callable, optional
-        Who watches which policy.
+        Who watches which player.
+    draws : int
+        See :func:`play`.
     """
     hits, first = {}, None
-    for name, policy in policies.items():
-        rounds, hits[name] = play(engine, policy, seed, (watches or {}).get(name))
+    for name, make in players.items():
+        rounds, hits[name] = play(engine, make, seed, (watches or {}).get(name), draws)
         first = rounds if first is None else first
         if not np.array_equal(rounds, first):
             raise AssertionError("equal seeds gave different goals or deals")
@@ -109,17 +124,17 @@ def compare(
     number = first[:, 0]
     groups = {"overall": np.ones(len(number), np.bool_)}
     groups |= {f"round_{r}": number == r for r in np.unique(number)}
-    columns = [(name, group) for name in policies for group in groups]
+    columns = [(name, group) for name in players for group in groups]
     numerators = np.stack([hits[name] & groups[group] for name, group in columns], axis=1)
     denominators = np.stack([groups[group] for _, group in columns], axis=1)
     drawn = Resamples(numerators, denominators, resamples, seed)
-    rates: dict[str, dict[str, Interval]] = {name: {} for name in policies}
+    rates: dict[str, dict[str, Interval]] = {name: {} for name in players}
     for (name, group), interval in zip(columns, drawn.intervals(), strict=True):
         rates[name][group] = interval
-    overall = {name: columns.index((name, "overall")) for name in policies}
+    overall = {name: columns.index((name, "overall")) for name in players}
     differences = {
         name: drawn.difference(overall[name], overall[baseline])
-        for name in policies
+        for name in players
         if name != baseline
     }
     return Comparison(rates, differences, baseline, engine.num_envs)

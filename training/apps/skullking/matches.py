@@ -1,6 +1,6 @@
 """Whole games on duplicate deals, replayed with the agent in each seat.
 
-Luck of the deal falls on all seats alike, and policies can be compared on equal deals. The measures
+Luck of the deal falls on all seats alike, and players can be compared on equal deals. The measures
 are those of docs/howto/train_skullking.md.
 """
 
@@ -15,7 +15,8 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.skullking.config import PHASE_ROUNDS
 from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.policies import Policy, first_episodes
+from training.evaluation.loop import Loop
+from training.players.player import MakePlayer
 from training.run.envs import make_engine
 
 ENV = "SkullKingFlat-v0"
@@ -62,32 +63,37 @@ def match_engine(
     return engine
 
 
-def play(engine: BatchEngine, policy: Policy, seed: int, players: int = 4) -> Games:
-    """Play one match: every lane of :func:`match_engine` to its end.
+def play(
+    engine: BatchEngine, make: MakePlayer, seed: int, players: int = 4, draws: int = 0
+) -> Games:
+    """Play one match: a game in every lane of :func:`match_engine`.
 
     Parameters
     ----------
     engine : BatchEngine
-    policy : Policy
+    make : callable
+        Makes the player.
     seed : int
         Deal ``d`` has seed ``seed + d``.
     players : int
+    draws : int
+        Of what the player draws in the first game; the next has one more.
     """
     n = engine.num_envs
-    deals = n // players
-    engine.reset_many(seeds=np.repeat(np.arange(deals, dtype=np.int64) + seed, players))
+    number = np.arange(n, dtype=np.int64)
     game: Any = engine.game
     num_rounds = len(game.config.hand_sizes())
     rounds = {name: np.zeros((n, num_rounds), np.int32) for name in _ROUND_COLUMNS}
     totals, seat = np.zeros((n, players), np.int64), np.zeros(n, np.int64)
     shaped = np.zeros(n)
     info = engine.info
-    for running, over in first_episodes(engine, policy):
-        ended = np.flatnonzero(running & (info["ended_round"] > 0))
+    for step in Loop(engine, [make(engine)], seed + number // players, draws=[draws + number]):
+        ended = step.lanes[info["ended_round"][step.lanes] > 0]
         where = ended, info["ended_round"][ended] - 1
         for name in _ROUND_COLUMNS:
             column = "points" if name == "points" else f"ended_{name}"
             rounds[name][where] = info[column][ended]
+        over = step.over
         if over.size:
             rows = engine.get_states(over)
             totals[over], seat[over] = rows["total"][:, :players], rows["agent"]

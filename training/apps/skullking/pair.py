@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from fastenv.skullking.tables import Phase
-from training.apps.skullking.players import CARDS as CARD_PHASES
-from training.apps.skullking.players import NetInGame
-from training.apps.skullking.whole_games import ENV, WholeGames, manager_observer
-from training.evaluation.policies import Bot, Policy
+from training.apps.skullking.whole_games import (
+    ENV,
+    MANAGER,
+    WORKER,
+    WholeGames,
+    manager_options,
+)
 from training.nets.actor_critic import Logits
+from training.players.bots import Bot
+from training.players.network import Network, seen_by
+from training.players.parts import Parts, learnt_part
+from training.players.player import MakePlayer
 from training.players.policy import EnvSpec
+from training.run import games
 from training.run.config import RunConfig
-from training.run.envs import make_engine, with_defaults, without_guests
+from training.run.envs import with_defaults, without_agents
 
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
 DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's
@@ -41,45 +50,45 @@ class Pair:
     def whole_games(self) -> tuple[Logits, EnvSpec]:
         """Return both as one function of what they see of whole games, and their observer."""
         options = self.config.env_options
-        games = WholeGames(options, self.bids, self.cards)
-        wraps = games.wrap, games.wrap_vec, games.encode_asked
-        shown = (games.obs_dtype, (), games.num_actions, *wraps)
-        return games.logits, EnvSpec(ENV, with_defaults(ENV, without_guests(options)), *shown)
+        whole = WholeGames(options, self.bids, self.cards)
+        wraps = whole.wrap, whole.wrap_vec, whole.encode_asked
+        shown = (whole.obs_dtype, (), whole.num_actions, *wraps)
+        return whole.logits, EnvSpec(ENV, with_defaults(ENV, without_agents(options)), *shown)
 
-    def policy(self, num_envs: int, seed: int) -> Policy:
-        """Return the pair as a player of whole games; it plays the best legal actions.
+    def player(self, engine: Any) -> Parts:
+        """Return the pair as a player of whole games; it plays the best legal actions."""
+        return self._player(engine, bids=self.bids, cards=self.cards)
 
-        Parameters
-        ----------
-        num_envs : int
-            Lanes of the engine it plays in.
-        seed : int
-            Of the bot that takes decisions which neither has learnt.
-        """
-        return self._with_cards(self._with_bids(self.bids, Bot("rule_hard", num_envs, seed)))
-
-    def halves(self, num_envs: int, bidder: str, seed: int) -> dict[str, Policy]:
-        """Return players that share a half with the pair: what each half is worth.
+    def halves(self, bidder: str) -> dict[str, MakePlayer]:
+        """Return what makes players that share a half with the pair: what each half is worth.
 
         Parameters
         ----------
-        num_envs : int
         bidder : str
             The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
-        seed : int
         """
-        players = {
-            BIDS: self._with_bids(self.bids, Bot("rule_hard", num_envs, seed)),
-            CARDS: self._with_cards(Bot(bidder, num_envs, seed)),
+        makers: dict[str, MakePlayer] = {
+            BIDS: partial(self._player, bids=self.bids),
+            CARDS: partial(self._player, cards=self.cards, others=bidder),
         }
         if self.decoded is not None:
-            bot = Bot("rule_hard", num_envs, seed)
-            players[DECODED] = self._with_cards(self._with_bids(self.decoded, bot))
-        return players
+            makers[DECODED] = partial(self._player, bids=self.decoded, cards=self.cards)
+        return makers
 
-    def _with_bids(self, bids: Logits, others: Policy) -> Policy:
-        return NetInGame(bids, manager_observer(self.config.env_options), {Phase.BID}, others)
-
-    def _with_cards(self, others: Policy) -> Policy:
-        observer = make_engine(self.config.env, 1, self.config.env_options)
-        return NetInGame(self.cards, observer, CARD_PHASES, others)
+    def _player(
+        self,
+        engine: Any,
+        *,
+        bids: Logits | None = None,
+        cards: Logits | None = None,
+        others: str = "rule_hard",
+    ) -> Parts:
+        """Return networks as a player of whole games; ``others`` decides what is left."""
+        options, rules = self.config.env_options, games.get_game(ENV).table.parts
+        learnt = ((MANAGER, bids, manager_options(options)), (WORKER, cards, options))
+        parts = [
+            learnt_part(Network(logits, engine, seen_by(env, shown)), rules[env], shown)
+            for env, logits, shown in learnt
+            if logits is not None
+        ]
+        return Parts(rules[WORKER].column, parts, Bot(others, engine))

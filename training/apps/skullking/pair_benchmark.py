@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import resource
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from fastenv import BatchEngine
 from training.apps.skullking import matches
-from training.apps.skullking.players import in_whole_games, match_policy
+from training.apps.skullking.players import in_whole_games, match_player
 from training.bench.timing import noisy
 from training.bench.trainer_modes import described, run_once
-from training.evaluation.policies import Policy
+from training.players.player import MakePlayer
 from training.players.trained import load
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge
@@ -98,21 +99,19 @@ def _play(run: RunFolder, games: int) -> dict[str, float]:
     """Return the means of whole games of a run's last checkpoint."""
     if not games:
         return {}
-    engine = _match(games)
-    return _means(engine, match_policy(load(run), engine.num_envs, "rule_hard", 0))
+    return _means(_match(games), match_player(load(run), "rule_hard"))
 
 
 def play_games(logits: Any, env: str, games: int) -> dict[str, float]:
     """Return mean official points and win rate of a network against 3 x rule_medium."""
-    engine = _match(games)
-    return _means(engine, in_whole_games(logits, env, {}, engine.num_envs))
+    return _means(_match(games), partial(in_whole_games, logits, env, {}))
 
 
 def _match(games: int) -> BatchEngine:
     return matches.match_engine(-(-games // 4), "rule_medium")
 
 
-def _means(engine: BatchEngine, policy: Policy) -> dict[str, float]:
-    """Return the mean of every measure of a match that a policy plays."""
-    sums = matches.measures(matches.play(engine, policy, 1 << 40))
+def _means(engine: BatchEngine, make: MakePlayer) -> dict[str, float]:
+    """Return the mean of every measure of a player's match."""
+    sums = matches.measures(matches.play(engine, make, 1 << 40))
     return {name: float(a.sum() / b.sum()) for name, (a, b) in sums.items() if b.sum()}

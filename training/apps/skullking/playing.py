@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from fastenv import BatchEngine
 from training.apps.skullking import abilities, goals, matches
 from training.apps.skullking.pair import HALVES
-from training.apps.skullking.players import match_policy, tier_of
+from training.apps.skullking.players import match_player, tier_of
 from training.apps.skullking.rules import SETS
 from training.evaluation.bootstrap import Interval
-from training.evaluation.policies import Bot, Net, Policy
+from training.players.bots import Bot
+from training.players.network import Network
+from training.players.player import MakePlayer
 from training.players.trained import AGENT, DRAWN, WITHOUT, Trained
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -59,31 +62,28 @@ def play_matches(
     Returns
     -------
     dict
-        Opponent set to policy to measure to :class:`Interval`.
+        Opponent set to player to measure to :class:`Interval`.
     """
-    players = players_of(trained.config)
+    players, seed = players_of(trained.config), options.seed
+    makers: dict[str, MakePlayer] = {k: partial(Bot, k) for k in baselines if k not in HALVES}
+    if trained.pair is not None:
+        halves = trained.pair.halves(options.bids)
+        makers |= {name: make for name, make in halves.items() if name in baselines}
+    makers[AGENT] = match_player(trained, options.bids)
+    if trained.draws:
+        makers[DRAWN] = match_player(trained, options.bids, sample=True)
+    if trained.search is not None:
+        makers[WITHOUT] = match_player(replace(trained, search=None), options.bids)
     results: dict[str, dict[str, dict[str, Interval]]] = {}
     for opponents in SETS if options.opponents is None else options.opponents:
         engine = match_engine(trained.config, opponents, options.games)
-        n = engine.num_envs
-        bots = [name for name in baselines if name not in HALVES]
-        seats: dict[str, Policy] = {k: Bot(k, n, options.seed) for k in bots}
-        if trained.pair is not None and len(bots) < len(baselines):
-            halves = trained.pair.halves(n, options.bids, options.seed)
-            seats |= {name: player for name, player in halves.items() if name in baselines}
-        seats[AGENT] = match_policy(trained, n, options.bids, options.seed)
-        if trained.draws:
-            seats[DRAWN] = match_policy(trained, n, options.bids, options.seed, draws=True)
-        if trained.search is not None:
-            alone = replace(trained, search=None)
-            seats[WITHOUT] = match_policy(alone, n, options.bids, options.seed)
         results[opponents] = {
             name: matches.intervals(
-                matches.play(engine, policy, MATCH_SEEDS + options.seed, players),
+                matches.play(engine, make, MATCH_SEEDS + seed, players, seed),
                 options.bootstrap,
-                options.seed,
+                seed,
             )
-            for name, policy in seats.items()
+            for name, make in makers.items()
         }
     return results
 
@@ -97,17 +97,20 @@ def compare_goals(
     -------
     Comparison
     dict
-        Policy to what its pirates came to; empty but for the Ability tier.
+        Player to what its pirates came to; empty but for the Ability tier.
     """
     fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": options.goals}
     rounds = ROUNDS if options.episodes is None else options.episodes
     env = trained.config.env
     engine = make_engine(env, rounds, {**trained.config.env_options, **fixed})
-    seats: dict[str, Policy] = {k: Bot(k, rounds, options.seed) for k in GOAL_BASELINES}
-    seats[AGENT] = Net(trained.logits)
+    seed, network = options.seed, partial(Network, trained.logits)
+    makers: dict[str, MakePlayer] = {k: partial(Bot, k) for k in GOAL_BASELINES}
+    makers[AGENT] = network
     if trained.draws:
-        seats[DRAWN] = Net(trained.logits, seed=options.seed)
-    accounts = {k: abilities.Account(rounds) for k in seats if tier_of(env) == "ability"}
-    first = GOAL_SEEDS + options.seed
-    found = goals.compare(engine, seats, first, options.bootstrap, watches=accounts)
-    return found, accounts
+        makers[DRAWN] = partial(network, sample=True)
+    accounts = {k: abilities.Account(rounds) for k in makers if tier_of(env) == "ability"}
+    first = GOAL_SEEDS + seed
+    comparison = goals.compare(
+        engine, makers, first, options.bootstrap, watches=accounts, draws=seed
+    )
+    return comparison, accounts

@@ -19,8 +19,12 @@ from training.bench import timing
 from training.bench.ran import describe_engine
 from training.bench.targets import Row, speed, target
 from training.bench.timing import Work
-from training.players.guests import Table, make_guest
+from training.evaluation.loop import Loop
+from training.players.bots import Bot
 from training.players.load import load_policy
+from training.players.network import seat_policy
+from training.players.player import begin_all, every_lane
+from training.players.table import Table
 from training.search.agent import SearchAgent
 from training.search.options import SearchOptions
 
@@ -52,10 +56,11 @@ def _works() -> dict[str, Work]:
     def roll() -> None:
         engine.rollout(starts, None, BOT, "round", seeds=1, trusted=True)
 
-    policy, every = make_guest(load_policy(AGENT), engine, 0), np.arange(ROWS)
+    agent, every = seat_policy(load_policy(AGENT), engine), every_lane(engine)
+    begin_all(agent, engine, 0)
 
     def decide() -> None:
-        policy.act(engine, every)
+        agent.act(engine, every)
 
     game = _Games()
     return {
@@ -72,14 +77,15 @@ def _works() -> dict[str, Work]:
 
 def first_cards(engine: BatchEngine) -> np.ndarray:
     """Return rows of an engine's tables at the first card of the round of ten."""
-    engine.reset_many(seeds=0)
-    streams = np.random.default_rng(0).integers(1, 2**63, (engine.num_envs, 4)).astype(np.uint64)
-    while True:
-        found = engine.get_states()
-        there = (found["round_idx"] == ROUND) & (found["phase"] == Phase.PLAY)
-        if there.all():
-            return found
-        engine.step_many(engine.bot_actions(BOT, streams), select=~there)
+    for _ in Loop(engine, [Bot(BOT, engine)], every_lane(engine), give_up=_is_there):
+        pass
+    return engine.get_states()
+
+
+def _is_there(engine: BatchEngine) -> np.ndarray:
+    rows = engine.get_states()
+    there: np.ndarray = (rows["round_idx"] == ROUND) & (rows["phase"] == Phase.PLAY)
+    return there
 
 
 class _Games:
@@ -88,21 +94,15 @@ class _Games:
     def __init__(self) -> None:
         self.engine = TABLE.make(TABLES)
         who = SearchAgent(BOT, SearchOptions(worlds=WORLDS), f"search:{BOT}")
-        self._guest = make_guest(who, self.engine, 0)
-        self._all = np.arange(TABLES)
+        self._player = who.player(self.engine)
         self.decisions = self.play()
 
     def play(self) -> int:
         """Play a game at every table; return how many decisions about cards it took."""
-        engine, guest, taken = self.engine, self._guest, 0
-        engine.reset_many(seeds=0)
-        guest.begin(self._all)
-        while not engine.ended.all():
-            lanes = np.flatnonzero(~engine.ended)
-            taken += int((engine.get_states(lanes)["phase"] == Phase.PLAY).sum())
-            actions = np.zeros(TABLES, np.int32)
-            actions[lanes] = guest.act(engine, lanes)
-            engine.step_many(actions, select=~engine.ended, autoreset=False)
+        engine, taken = self.engine, 0
+        for _ in Loop(engine, [self._player], every_lane(engine)):
+            due = engine.get_states(~engine.ended)["phase"]  # games begin with bids
+            taken += int((due == Phase.PLAY).sum())
         return taken
 
 

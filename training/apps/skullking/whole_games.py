@@ -13,19 +13,24 @@ from gymnasium import spaces
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.nets.actor_critic import Logits
-from training.run.envs import make_engine, without_guests
+from training.run.envs import make_engine, without_agents
 
 ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
 
 
-def manager_observer(options: Mapping[str, Any]) -> BatchEngine:
-    """Return an engine of the Manager tier with the rules of the Worker's, to encode with.
+def manager_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a Manager with the rules of a Worker's.
 
     It sees no card memory: that of a row whose round has begun holds cards on the table, which are
     played before the agent but after his bid.
     """
-    rules = {name: value for name, value in options.items() if name != "obs_ext"}
-    return make_engine(MANAGER, 1, without_guests(rules))
+    rules = without_agents(options)
+    return {name: value for name, value in rules.items() if name != "obs_ext"}
+
+
+def manager_observer(options: Mapping[str, Any]) -> BatchEngine:
+    """Return an engine of the Manager tier with the rules of the Worker's, to encode with."""
+    return make_engine(MANAGER, 1, manager_options(options))
 
 
 class WholeGames:
@@ -44,7 +49,7 @@ class WholeGames:
 
     def __init__(self, options: Mapping[str, Any], bids: Logits, cards: Logits) -> None:
         self._options = dict(options)
-        worker = make_engine(WORKER, 1, without_guests(options))
+        worker = make_engine(WORKER, 1, without_agents(options))
         self._observers = {"manager": manager_observer(options), "worker": worker}
         self._logits = {"manager": bids, "worker": cards}
         parts = [

@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,7 +24,7 @@ from training.apps.drmario.evaluation import clears_of
 from training.apps.drmario.records import COLUMNS, StoreOfRun
 from training.callbacks.best_times import BestTimes as OfTraining
 from training.evaluation import episodes
-from training.evaluation.protocol import bot
+from training.players.bots import Bot
 from training.ppo.options import NativeRun
 from training.run.envs import make_engine
 
@@ -236,7 +237,7 @@ def test_a_time_that_is_no_number_is_damage(store, value, what):
 def test_clears_of_an_evaluation_are_accepted(store):
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 8, options)
-    played = episodes.play(engine, bot("first"), 8, 3, 500, keep_actions=True)
+    played = episodes.play(engine, partial(Bot, "first"), 8, 3, 500, keep_actions=True)
     clears = clears_of(played, options)
     assert len(clears) > 0
     assert {clear.speed for clear in clears} == {"low"}

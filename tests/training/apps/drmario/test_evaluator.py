@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -30,7 +31,8 @@ from training.apps.drmario.evaluator.samples import (
 from training.apps.drmario.evaluator.situations import SITUATION, situations
 from training.apps.drmario.seed_evaluation import cvar
 from training.callbacks.shaping import Potential
-from training.evaluation.policies import Bot
+from training.players.bots import Bot
+from training.players.player import begin_all, every_lane
 from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -38,10 +40,14 @@ from training.run.envs import make_engine
 SEED = 31_415
 SMALL = Head(quantiles=9, hidden=16, t_max=9_000)
 WAYS, VIRUS = ("row", "column"), ("", " with a virus")
+GREEDY_BOT = partial(Bot, "greedy")
 
 
-def greedy(seed, lanes):
-    return Bot("greedy", lanes, seed)
+def greedy(engine, seed):
+    """The bot in all lanes of an engine."""
+    bot = GREEDY_BOT(engine)
+    begin_all(bot, engine, seed)
+    return bot
 
 
 def made(outcome, frames, left):
@@ -57,9 +63,9 @@ def made(outcome, frames, left):
 def rows():
     engine = make_engine(samples.ENV, 16, {"level": 3, "obs": "none", "extras": ()})
     engine.reset_many(seeds=SEED)
-    bot = greedy(SEED, 16)
+    bot = greedy(engine, SEED)
     for _ in range(12):
-        engine.step_many(bot.act(engine))
+        engine.step_many(bot.act(engine, every_lane(engine)))
     return engine.get_states()
 
 
@@ -229,7 +235,7 @@ def test_quantiles_of_outcomes_are_learnt():
 
 def test_frames_are_those_to_the_end_of_the_same_game():
     plan = Games(6, (0, 1), explore=0.0, seed=SEED, lanes=4, most=300)
-    found = samples.play(greedy, plan)
+    found = samples.play(GREEDY_BOT, plan)
     assert set(found.outcome) == {CLEARED}
     seeds = game_seeds(6, np.random.default_rng(SEED), odd=False)
     assert (seeds % 2 == 0).all()
@@ -238,10 +244,10 @@ def test_frames_are_those_to_the_end_of_the_same_game():
     options = {"level": int(found.level[0]), "game_seed": int(seeds[0])}
     engine = make_engine(samples.ENV, 1, options)
     engine.reset_many(seeds=0)
-    bot, taus, seen = greedy(0, 1), [], []
+    bot, taus, seen = greedy(engine, 0), [], []
     while not engine.ended[0]:
         seen.append(situations(engine.get_states())[0])
-        engine.step_many(bot.act(engine), autoreset=False)
+        engine.step_many(bot.act(engine, every_lane(engine)), autoreset=False)
         taus.append(int(engine.tau[0]))
     wanted = np.cumsum(taus[::-1])[::-1]
     np.testing.assert_array_equal(found.frames[: len(taus)], wanted)
@@ -252,7 +258,7 @@ def test_frames_are_those_to_the_end_of_the_same_game():
 def test_samples_begin_behind_the_last_decision_by_chance():
     plain = Games(8, (0, 0), explore=0.0, seed=SEED, most=300)
     for plan in (plain, replace(plain, explore=1.0, by_chance=1.0, until=9)):
-        found = samples.play(greedy, plan)
+        found = samples.play(GREEDY_BOT, plan)
         of_game = np.split(np.arange(len(found)), np.flatnonzero(found.left == 0)[:-1] + 1)
         for part in of_game:
             assert found.left[part].tolist() == list(range(len(part)))[::-1]
@@ -263,7 +269,7 @@ def test_samples_begin_behind_the_last_decision_by_chance():
 
 
 def test_games_that_are_given_up_are_censored():
-    found = samples.play(greedy, Games(3, (0, 0), explore=0.0, seed=SEED, most=5))
+    found = samples.play(GREEDY_BOT, Games(3, (0, 0), explore=0.0, seed=SEED, most=5))
     assert set(found.outcome) == {CENSORED}
     assert len(found) == 15
     assert (found.frames > 0).all()
@@ -360,7 +366,7 @@ def test_shaping_by_an_evaluator_telescopes(tmp_path):
     potential = Potential(engine, frames_left(saved), kappa=250.0, gamma=0.9997)
     potential.begin()
     first, total, discount = potential.values.copy(), np.zeros(4), np.ones(4)
-    bot, running = greedy(SEED, 4), np.ones(4, np.bool_)
+    bot, running = greedy(engine, SEED), np.ones(4, np.bool_)
     while running.any():
         added = potential.step(_stepped(engine, bot))
         total += np.where(running, discount * added, 0.0)
@@ -371,6 +377,6 @@ def test_shaping_by_an_evaluator_telescopes(tmp_path):
 
 
 def _stepped(engine, bot):
-    actions = bot.act(engine)
+    actions = bot.act(engine, every_lane(engine))
     engine.step_many(actions)
     return actions

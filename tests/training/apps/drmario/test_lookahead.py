@@ -17,6 +17,7 @@ from training.apps.drmario.evaluator.players import player_of
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import UNKNOWN, situations
 from training.apps.drmario.evaluator.successors import TWINS
+from training.players.player import every_lane
 from training.run import games
 from training.run.envs import make_engine
 
@@ -85,21 +86,23 @@ def cost_by_hand(row, action, further):
 @pytest.mark.parametrize("decision", [0, 3, 9])
 def test_costs_equal_those_of_placements_played_one_by_one(decision):
     engine = engine_at(decision, lanes=2)
-    got = LookAhead(Judged()).costs(engine)
+    look, lanes = LookAhead(Judged(), engine), every_lane(engine)
+    got = look.costs(engine, lanes)
     for lane, row in enumerate(engine.get_states()):
         feasible = np.flatnonzero(engine.mask[lane])
         wanted = [cost_by_hand(row, action, False) for action in feasible]
         np.testing.assert_array_equal(got[lane, feasible], np.array(wanted, np.float32))
         assert np.isinf(np.delete(got[lane], feasible)).all()
-    assert (LookAhead(Judged()).act(engine) == got.argmin(1)).all()
+    assert (look.act(engine, lanes) == got.argmin(1)).all()
 
 
 @pytest.mark.slow
 def test_two_steps_equal_those_played_one_by_one():
     engine = engine_at(9, lanes=1)
     (row,) = engine.get_states()
-    got = LookAhead(Judged(), depth=2, beam=3).costs(engine)[0]
-    first = LookAhead(Judged()).costs(engine)[0]
+    lanes = every_lane(engine)
+    got = LookAhead(Judged(), engine, depth=2, beam=3).costs(engine, lanes)[0]
+    first = LookAhead(Judged(), engine).costs(engine, lanes)[0]
     best = np.argsort(first, kind="stable")[:3]
     wanted = [cost_by_hand(row, action, True) for action in best]
     np.testing.assert_array_equal(got[best], np.array(wanted, np.float32))
@@ -115,12 +118,12 @@ def test_nothing_hidden_decides(depth):
     rows["reserve"] = rng.integers(9, size=rows["reserve"].shape)
     rows["rng"] = rng.integers(1, 2**63, size=rows["rng"].shape, dtype=np.uint64)
     other.set_states(rows, trusted=True)
-    look = LookAhead(Judged(), depth=depth)
-    np.testing.assert_array_equal(look.costs(engine), look.costs(other))
+    look, lanes = LookAhead(Judged(), engine, depth=depth), every_lane(engine)
+    np.testing.assert_array_equal(look.costs(engine, lanes), look.costs(other, lanes))
     players = rows["players"]
     players["preview_first"] = (players["preview_first"] + 1) % 3  # which a player does see
     other.set_states(rows, trusted=True)
-    assert (look.costs(engine) != look.costs(other)).any()
+    assert (look.costs(engine, lanes) != look.costs(other, lanes)).any()
 
 
 def test_twins_fill_the_same_cells():
@@ -130,24 +133,21 @@ def test_twins_fill_the_same_cells():
     assert (np.arange(512) >= TWINS).all()
 
 
-def test_lanes_that_are_over_wait():
+def test_lanes_that_it_is_not_asked_for_change_nothing():
     engine = engine_at(0)
     engine.step_many(engine.mask.argmax(1), autoreset=False)
-    engine.ended[1] = True
-    actions = LookAhead(Judged()).act(engine)
-    assert actions[1] == 0
-    assert engine.mask[0, actions[0]]
+    look, some = LookAhead(Judged(), engine), np.array([0, 2, 4])
+    actions = look.act(engine, some)
+    assert (actions == look.act(engine, every_lane(engine))[some]).all()
+    assert engine.mask[some, actions].all()
 
 
 def test_other_environments_are_refused():
-    look = LookAhead(Judged())
     for env in ("DrMarioFrame-v0", "DrMarioVersus-v0"):
-        engine = make_engine(env, 2, {})
-        engine.reset_many(seeds=0)
         with pytest.raises(ConfigError, match="one player, placements"):
-            look.act(engine)
+            LookAhead(Judged(), make_engine(env, 2, {}))
     with pytest.raises(ConfigError, match="depth=3"):
-        LookAhead(Judged(), depth=3)
+        LookAhead(Judged(), make_engine(samples.ENV, 1, {}), depth=3)
 
 
 # -- by name, and on the command line --------------------------------------------------------------
@@ -178,9 +178,9 @@ def test_own_rounds_look_as_far_ahead_as_they_are_told(monkeypatch):
     depths = []
 
     class Watched(LookAhead):
-        def __init__(self, evaluator, measure=None, depth=1, beam=4):
+        def __init__(self, evaluator, engine, measure=None, depth=1, beam=4):
             depths.append(depth)
-            super().__init__(evaluator, measure, depth, beam)
+            super().__init__(evaluator, engine, measure, depth, beam)
 
     monkeypatch.setattr(train, "LookAhead", Watched)
     small = {"levels": (0, 0), "hidden": 8, "quantiles": 3, "most": 20}
@@ -196,15 +196,16 @@ def test_own_rounds_look_as_far_ahead_as_they_are_told(monkeypatch):
 
 def test_names_of_players(file):
     engine = engine_at(1, level=1)
+    lanes = every_lane(engine)
     for name in (
         f"lookahead:{file}",
         f"lookahead:{file}:cvar0.25",
         f"lookahead:{file}:mean:depth2",
     ):
-        action = player_of(name)(0, LANES).act(engine)
-        assert engine.mask[np.arange(LANES), action].all()
-    plain = LookAhead(model.load(file), Measure("quantile", 0.75)).costs(engine)
-    named = player_of(f"lookahead:{file}:quantile0.75")(0, LANES).costs(engine)
+        action = player_of(name)(engine).act(engine, lanes)
+        assert engine.mask[lanes, action].all()
+    plain = LookAhead(model.load(file), engine, Measure("quantile", 0.75)).costs(engine, lanes)
+    named = player_of(f"lookahead:{file}:quantile0.75")(engine).costs(engine, lanes)
     np.testing.assert_array_equal(plain, named)
     for name, words in ((f"lookahead:{file}:worst", "risk="), ("lookahead:none", "evaluator=")):
         with pytest.raises(ConfigError, match=words):

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -30,7 +31,8 @@ from training.apps.drmario.reader import (
 from training.apps.drmario.reader.cell_classes import BOARD, CLASS_OF, NO_PILL
 from training.apps.drmario.reader.network import UNITS, Reader, ReaderError
 from training.apps.drmario.reader.player import CameraPlayer
-from training.evaluation.policies import Bot
+from training.players.bots import Bot
+from training.players.player import begin_all, every_lane
 from training.run.envs import make_engine
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -325,7 +327,7 @@ class Exact(CameraPlayer):
     """Reads everything right."""
 
     def _read(self, rows, lanes):
-        views = [cell_classes.game_views(rows[lane])[0] for lane in lanes]
+        views = [cell_classes.game_views(row)[0] for row in rows]
         return np.array([cell_classes.classes_of(view) for view in views], np.uint8).reshape(
             -1, cell_classes.CELLS
         )
@@ -338,12 +340,14 @@ def test_who_reads_right_sees_what_rows_show(options):
     lanes = 4
     engine = make_engine("DrMarioPlacement-v0", lanes, options)
     engine.reset_many(seeds=4)
-    player = Exact(Bot("greedy", lanes, 1), None, options, lanes, seed=0)
+    player = Exact(partial(Bot, "greedy"), None, options, engine)
+    begin_all(player, engine, 1)
     for _ in range(25):  # over the first rise of the speed
         going = engine.get_states()["done"] == 0
         if not going.any():
             break
-        actions = player.act(engine)
+        actions = np.zeros(lanes, np.int32)
+        actions[going] = player.act(engine, np.flatnonzero(going))
         assert (engine.mask[going] == player.engine.mask[going]).all()
         for name in engine.obs.dtype.names:
             assert (engine.obs[name][going] == player.engine.obs[name][going]).all(), name
@@ -351,19 +355,43 @@ def test_who_reads_right_sees_what_rows_show(options):
     assert going.any() == (options["level"] == 20)
 
 
+class Films:
+    """In place of a network: keeps the frames that it is shown."""
+
+    def __init__(self):
+        self.frames = []
+
+    def read_classes(self, frames):
+        self.frames.extend(frames)
+        return np.zeros((len(frames), cell_classes.CELLS), np.uint8)
+
+
+def test_games_beside_it_change_nothing_of_how_one_is_filmed():
+    films, options = [], {"level": 3}
+    for lanes in (1, 3):
+        engine = make_engine("DrMarioPlacement-v0", lanes, options)
+        engine.reset_many(seeds=7)
+        reader = Films()
+        player = CameraPlayer(partial(Bot, "first"), reader, options, engine)
+        begin_all(player, engine, 5)
+        for _ in range(2):
+            player._read(engine.get_states(), every_lane(engine))
+        films.append(np.stack([reader.frames[0], reader.frames[lanes]]))
+    np.testing.assert_array_equal(*films)
+
+
 def test_levels_that_count_matches_are_refused():
     engine = make_engine("DrMarioPlacement-v0", 1, {"level": -5})
     engine.reset_many(seeds=0)
-    player = Exact(Bot("first", 1, 0), None, {"level": -5}, 1, seed=0)
+    player = Exact(partial(Bot, "first"), None, {"level": -5}, engine)
     with pytest.raises(ConfigError, match="level=-5"):
-        player.act(engine)
+        begin_all(player, engine, 0)
 
 
 def test_other_environments_are_refused():
-    player = Exact(Bot("first", 1, 0), None, {}, 1, seed=0)
     versus: Any = SimpleNamespace(game=SimpleNamespace(env_id="DrMarioVersus-v0"))
     with pytest.raises(ConfigError, match=r"DrMarioVersus-v0.* must be DrMarioPlacement-v0"):
-        player.act(versus)
+        Exact(partial(Bot, "first"), None, {}, versus)
 
 
 def test_commands_refuse_what_makes_no_sense(tmp_path, capsys):

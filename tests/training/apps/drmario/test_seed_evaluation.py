@@ -16,7 +16,7 @@ from training.apps.drmario.seed_evaluation import Episode
 from training.apps.drmario.seed_plan import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
-from training.evaluation.policies import Bot
+from training.players.bots import Bot
 
 GAME = (5, "medium", 17)
 
@@ -105,12 +105,16 @@ def test_anomalies_are_unlike_the_others():
 class Moody:
     """Plays well, but by chance in every fifth lane."""
 
-    def __init__(self, seed, lanes):
-        self.good, self.bad = Bot("greedy", lanes, seed), Bot("random", lanes, seed)
+    def __init__(self, engine):
+        self.good, self.bad = Bot("greedy", engine), Bot("random", engine)
 
-    def act(self, engine):
-        bad = np.arange(engine.num_envs) % 5 == 4
-        return np.where(bad, self.bad.act(engine), self.good.act(engine))
+    def begin(self, engine, lanes, seeds=None):
+        for player in (self.good, self.bad):
+            player.begin(engine, lanes, seeds)
+
+    def act(self, engine, lanes):
+        bad = lanes % 5 == 4
+        return np.where(bad, self.bad.act(engine, lanes), self.good.act(engine, lanes))
 
 
 @pytest.fixture(scope="module")

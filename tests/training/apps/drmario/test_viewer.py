@@ -22,6 +22,7 @@ from training.apps.drmario.viewer.panels import Training
 from training.apps.drmario.viewer.playback import FASTEST, SLOWEST, Playback
 from training.evaluation import replays
 from training.logs.run_data import RunData
+from training.players.player import begin_all
 
 pytestmark = needs_core  # frames of many games
 ENV = "DrMarioPlacement-v0"
@@ -449,9 +450,10 @@ def recording(tmp_path, steps=6):
     engine = sources.make_bot_source(ENV, options, "first").engine(1)
     engine.reset_many(seeds=9)
     actions = []
-    player = sources.make_bot_source(ENV, options, "first").player(9, 1)
+    player = sources.make_bot_source(ENV, options, "first").player(engine)
+    begin_all(player, engine, 9)
     for _ in range(steps):
-        actions.append(int(player.act(engine)[0]))
+        actions.append(int(player.act(engine, np.arange(1))[0]))
         engine.step_many(actions[-1:], autoreset=False)
     replay = replays.record(ENV, options, 9, actions)
     return replays.save(replay, tmp_path), actions

@@ -5,6 +5,7 @@ import numpy as np
 import fastenv
 from tests.needs import needs_core
 from training.apps.prospector.search import LOST, SEARCH, UNIT, profit
+from training.players.player import begin_all
 from training.search.agent import load
 
 
@@ -19,10 +20,11 @@ def test_profit_counts_credits_less_what_was_spent_and_lost_ships():
 def test_a_scripted_player_searches_with_the_defaults_of_the_game():
     engine = fastenv.make_engine("Prospector-v0", num_envs=2)
     engine.reset_many(seeds=3)
-    player = load("search:rich_haul,worlds=4,limit=30").player(0, 2)
-    first = player.act(engine)
+    player = load("search:rich_haul,worlds=4,limit=30").player(engine)
+    begin_all(player, engine, 0)
+    first = player.act(engine, np.arange(2))
     assert (engine.mask[np.arange(2), first] != 0).all()
-    guest = load("search:rich_haul").guest(engine, 0)
-    assert guest.searcher.options.lead == SEARCH.options["lead"]
-    assert guest.searcher.options.worlds == SEARCH.options["worlds"]
-    assert guest.searcher.options.outcome == "profit"
+    options = load("search:rich_haul").player(engine).searcher.options
+    assert options.lead == SEARCH.options["lead"]
+    assert options.worlds == SEARCH.options["worlds"]
+    assert options.outcome == "profit"

@@ -2,6 +2,7 @@
 
 import json
 from collections import defaultdict
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,7 +16,7 @@ from fastenv.skullking.tables import STRENGTH, Phase
 from tests.slow import late, together
 from training.apps.skullking import abilities, goals, tables
 from training.apps.skullking.abilities import MEASURES, Account
-from training.evaluation.policies import Bot
+from training.players.bots import Bot
 from training.run.envs import make_engine
 
 ABILITY = "SkullKingAbility-v0"
@@ -38,12 +39,15 @@ def pick(mask, draw, penalty):
 class Drawn:
     """Plays at random, as drawn beforehand, so that an environment can play the same."""
 
-    def __init__(self, penalty):
+    def __init__(self, penalty, engine):
         self.penalty, self.step = penalty, 0
 
-    def act(self, engine):
+    def begin(self, engine, lanes, seeds=None):
+        self.step = 0
+
+    def act(self, engine, lanes):
         draws, self.step = DRAWS[self.step], self.step + 1
-        pairs = zip(engine.mask, draws, strict=False)
+        pairs = zip(engine.mask[lanes], draws[lanes], strict=True)
         return np.array([pick(mask, draw, self.penalty) for mask, draw in pairs], np.int32)
 
 
@@ -129,7 +133,7 @@ def game_of(env, like):
 def test_measures_are_those_of_an_account_by_hand(lanes, options, step):
     penalty = options.get("invalid_action") == "penalty"
     engine, account = make_engine(ABILITY, lanes, options), Account(lanes)
-    goals.play(engine, Drawn(penalty), SEED, account)
+    goals.play(engine, partial(Drawn, penalty), SEED, account)
     env = fastenv.make(ABILITY, backend="reference", **{"invalid_action": "raise", **options})
     for lane in range(0, lanes, step):
         notes = told(env, SEED + lane, lane, penalty)
@@ -165,7 +169,7 @@ def watched(engine, rows, *actions):
     account = Account(engine.num_envs)
     for chosen in actions:
         engine.step_many(np.resize(chosen, engine.num_envs), select=running, autoreset=False)
-        account(engine, running)
+        account(engine, lanes)
     return account
 
 
@@ -201,38 +205,38 @@ def events(**values):
 
 @pytest.mark.parametrize(("result", "won"), [(1, 1), (2, 0)])  # 2: lost, or destroyed
 def test_rosies_trick_is_the_one_that_ends_next(result, won):
-    account, running = Account(1), np.array([True])
-    account(events(ev_trick=1, phase=Phase.ROSIE), running)
-    account(events(ev_phase=Phase.ROSIE), running)  # action 0: oneself
-    account(events(phase=Phase.TIGRESS), running)  # the card played is the Tigress
-    account(events(ev_phase=Phase.TIGRESS, ev_trick=result), running)
-    account(events(ev_trick=1), running)  # the trick after it
+    account, lanes = Account(1), np.array([0])
+    account(events(ev_trick=1, phase=Phase.ROSIE), lanes)
+    account(events(ev_phase=Phase.ROSIE), lanes)  # action 0: oneself
+    account(events(phase=Phase.TIGRESS), lanes)  # the card played is the Tigress
+    account(events(ev_phase=Phase.TIGRESS, ev_trick=result), lanes)
+    account(events(ev_trick=1), lanes)  # the trick after it
     assert account.counts["rosie_kept"] == account.sums["rosie_kept"] == 1
     assert account.counts["rosie_kept_won"] == 1
     assert account.sums["rosie_kept_won"] == won
 
 
 def test_lead_given_away_is_not_kept():
-    account, running = Account(1), np.array([True])
-    account(events(ev_phase=Phase.ROSIE, ev_action=2), running)
-    account(events(ev_trick=1), running)
+    account, lanes = Account(1), np.array([0])
+    account(events(ev_phase=Phase.ROSIE, ev_action=2), lanes)
+    account(events(ev_trick=1), lanes)
     assert (account.counts["rosie_kept"], account.sums["rosie_kept"]) == (1, 0)
     assert account.counts["rosie_kept_won"] == 0
 
 
 def test_rascals_bet_is_settled_by_the_bid_and_no_bet_brings_nothing():
     for action, bid, points in ((0, 3, 0), (1, 3, 10), (2, 4, -20)):
-        account, running = Account(1), np.array([True])
-        account(events(ev_phase=Phase.RASCAL, ev_action=action), running)
-        account(events(ev_round=5, ev_bid=bid, ev_won=3, ev_bet=10 * action), running)
+        account, lanes = Account(1), np.array([0])
+        account(events(ev_phase=Phase.RASCAL, ev_action=action), lanes)
+        account(events(ev_round=5, ev_bid=bid, ev_won=3, ev_bet=10 * action), lanes)
         assert (account.counts["rascal_points"], account.sums["rascal_points"]) == (1, points)
         assert account.counts["rascal_won"] == (action > 0)
         assert account.sums["rascal_won"] == (points > 0)
 
 
-def test_lanes_that_play_a_second_episode_do_not_count():
+def test_lanes_that_wait_do_not_count():
     account = Account(1)
-    account(events(ev_phase=Phase.HARRY, ev_round=1), np.array([False]))
+    account(events(ev_phase=Phase.HARRY, ev_round=1), np.array([], np.int64))
     assert not any(count.any() for count in account.counts.values())
 
 
@@ -241,9 +245,9 @@ def test_lanes_that_play_a_second_episode_do_not_count():
 
 def compared(options, lanes):
     engine = make_engine(ABILITY, lanes, {"schedule": [10], **options})
-    seats = {name: Bot(name, lanes, 0) for name in ("random", "rule_hard")}
-    accounts = {name: Account(lanes) for name in seats}
-    goals.compare(engine, seats, SEED, resamples=10, watches=accounts)
+    players = {name: partial(Bot, name) for name in ("random", "rule_hard")}
+    accounts = {name: Account(lanes) for name in players}
+    goals.compare(engine, players, SEED, resamples=10, watches=accounts)
     return accounts, abilities.intervals(accounts, resamples=200, seed=0)
 
 

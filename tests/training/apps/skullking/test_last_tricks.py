@@ -6,8 +6,8 @@ import pytest
 from tests.needs import needs_core
 from training.apps.skullking.last_tricks import FIRST, LATER, action_values, regret
 from training.apps.skullking.search_rows import BOT, TABLE, first_cards
-from training.search.rules import margin
 from training.players.draws import mix
+from training.search.rules import margin
 
 pytestmark = needs_core
 WORLDS = 12

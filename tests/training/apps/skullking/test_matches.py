@@ -1,3 +1,6 @@
+from functools import partial
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -5,8 +8,9 @@ import fastenv
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
 from training.apps.skullking import goals, matches
-from training.apps.skullking.players import NetInGame
-from training.evaluation.policies import Bot, Net, best_legal
+from training.apps.skullking.players import in_whole_games
+from training.players.bots import Bot
+from training.players.network import Network
 from training.run.envs import make_engine
 
 PLAYERS = 4
@@ -57,7 +61,7 @@ def test_measures_of_a_hand_made_match():
 
 def test_rule_bot_beats_random_bots():
     engine = matches.match_engine(10, "random")
-    games = matches.play(engine, Bot("rule_hard", engine.num_envs, 0), seed=5)
+    games = matches.play(engine, partial(Bot, "rule_hard"), seed=5)
     found = matches.intervals(games, resamples=200, seed=0)
     assert found["win_rate"].low > 0.7
     assert found["margin"].low > 100
@@ -68,32 +72,34 @@ def test_rule_bot_beats_random_bots():
 
 def test_equal_bots_win_their_share():
     engine = matches.match_engine(50, "rule_hard")
-    games = matches.play(engine, Bot("rule_hard", engine.num_envs, 0), seed=5)
+    games = matches.play(engine, partial(Bot, "rule_hard"), seed=5)
     found = matches.intervals(games, resamples=500, seed=0)
     assert found["win_rate"].low < 0.25 < found["win_rate"].high
 
 
 def test_match_is_repeatable():
     engine = matches.match_engine(2, "rule_easy")
-    one, two = (matches.play(engine, Bot("heuristic", 8, 0), seed=5) for _ in range(2))
+    one, two = (matches.play(engine, partial(Bot, "heuristic"), seed=5) for _ in range(2))
     np.testing.assert_array_equal(one.totals, two.totals)
 
 
+def test_players_draw_from_seeds_of_their_own():
+    engine = matches.match_engine(4, "rule_easy")
+    one, two = (matches.play(engine, partial(Bot, "random"), 5, draws=draws) for draws in (0, 1))
+    assert (one.rounds["bid"][:, 9] != two.rounds["bid"][:, 9]).any()
+    again = matches.play(engine, partial(Bot, "random"), 5, draws=1)
+    np.testing.assert_array_equal(two.totals, again.totals)
+
+
 @pytest.mark.parametrize("ext", [None, "memory"])
-@pytest.mark.parametrize(
-    ("env", "phases"),
-    [
-        ("SkullKingWorker-v0", {Phase.PLAY}),
-        ("SkullKingAbility-v0", {Phase.PLAY}),
-        ("SkullKingManager-v0", {Phase.BID}),
-    ],
-)
-def test_network_of_a_smaller_tier_plays_whole_games(env, phases, ext):
+@pytest.mark.parametrize("tier", ["Worker", "Ability", "Manager"])
+def test_network_of_a_smaller_tier_plays_whole_games(tier, ext):
+    env = f"SkullKing{tier}-v0"
     view = make_engine(env, 1, {"obs_ext": ext})
     weights = np.random.default_rng(0).normal(size=(view.obs.shape[1], 11)).astype(np.float32)
     engine = matches.match_engine(2, "rule_medium", options={"obs_ext": ext})
-    policy = NetInGame(lambda obs: obs @ weights, view, phases, Bot("rule_hard", 8, 0))
-    games = matches.play(engine, policy, seed=9)
+    make = partial(in_whole_games, lambda obs: obs @ weights, env, {"obs_ext": ext})
+    games = matches.play(engine, make, seed=9)
     assert (games.rounds["bid"] <= games.rounds["cards"]).all()
 
 
@@ -110,10 +116,11 @@ def test_worker_in_a_whole_game_sees_what_it_was_trained_on():
     np.testing.assert_allclose(obs[:, 164], 0.1)  # one card dealt
 
 
-def test_best_legal_never_picks_an_illegal_action():
+def test_a_network_never_picks_an_illegal_action():
     logits = np.array([[5.0, 1.0, 2.0], [0.0, -1.0, -2.0]], np.float32)
     mask = np.array([[0, 1, 1], [0, 0, 1]], np.uint8)
-    assert best_legal(logits, mask).tolist() == [2, 2]
+    engine = SimpleNamespace(num_envs=2, obs=logits, mask=mask, refresh=lambda: None)
+    assert Network(lambda obs: obs, engine).act(engine, np.arange(2)).tolist() == [2, 2]
 
 
 # -- the same goals and deals ----------------------------------------------------------------------
@@ -124,18 +131,18 @@ def rounds():
     return make_engine("SkullKingWorker-v0", LANES, {"round_weights": "uniform"})
 
 
-def test_policies_play_the_same_rounds(rounds):
-    first, _ = goals.play(rounds, Bot("random", LANES, 0), seed=11)
-    second, _ = goals.play(rounds, Bot("rule_hard", LANES, 0), seed=11)
-    other, _ = goals.play(rounds, Bot("rule_hard", LANES, 0), seed=5000)
+def test_players_play_the_same_rounds(rounds):
+    first, _ = goals.play(rounds, partial(Bot, "random"), seed=11)
+    second, _ = goals.play(rounds, partial(Bot, "rule_hard"), seed=11)
+    other, _ = goals.play(rounds, partial(Bot, "rule_hard"), seed=5000)
     np.testing.assert_array_equal(first, second)
     assert (first != other).any()
     assert (first[:, 2] <= first[:, 1]).all()
 
 
 def test_comparison_finds_the_better_player(rounds):
-    seats = {name: Bot(name, LANES, 0) for name in ("random", "heuristic")}
-    found = goals.compare(rounds, seats, seed=11, resamples=200, baseline="random")
+    players = {name: partial(Bot, name) for name in ("random", "heuristic")}
+    found = goals.compare(rounds, players, seed=11, resamples=200, baseline="random")
     assert set(found.rates["random"]) == {"overall", *(f"round_{r}" for r in range(1, 11))}
     assert found.differences["heuristic"].low > 0
     assert found.best(["random", "heuristic"]) == "heuristic"
@@ -146,5 +153,6 @@ def test_comparison_finds_the_better_player(rounds):
 
 
 def test_constant_network_plays_rounds(rounds):
-    _, hit = goals.play(rounds, Net(lambda obs: np.zeros((len(obs), 11), np.float32)), seed=1)
+    make = partial(Network, lambda obs: np.zeros((len(obs), 11), np.float32))
+    _, hit = goals.play(rounds, make, seed=1)
     assert 0 < hit.mean() < 1

@@ -8,7 +8,10 @@ from tests.needs import needs_core
 from training import load_policy
 from training.apps.skullking.opponent_model import OpponentModel
 from training.apps.skullking.search_rows import TABLE, first_cards
-from training.players.guests import make_guest
+from training.evaluation.loop import Loop
+from training.players.names import make_player
+from training.players.network import seat_policy
+from training.players.player import begin_all, every_lane
 from training.search.blueprints import BotBlueprint, ModelBlueprint, Start, SteppedBlueprint
 from training.search.options import SearchOptions
 from training.search.searcher import Searcher
@@ -23,23 +26,24 @@ def policy():
     return load_policy(AGENT)
 
 
-def play(engine, guests, watch=lambda lanes, rows: None):
-    """Play games to the end; who sits in seat 0 watches its own decisions."""
-    everybody = np.arange(engine.num_envs)
-    engine.reset_many(seeds=11)
-    for guest in guests:
-        guest.begin(everybody)
-    while not engine.ended.all():
-        lanes = np.flatnonzero(~engine.ended)
-        rows, actions = engine.get_states(lanes), np.zeros(engine.num_envs, np.int32)
-        own = rows["actor"] == 0
-        if own.any():
-            watch(lanes[own], rows[own])
-        for seat, guest in enumerate(guests):
-            asked = lanes[rows["actor"] == seat]
-            if asked.size:
-                actions[asked] = guest.act(engine, asked)
-        engine.step_many(actions, select=~engine.ended, autoreset=False)
+class Watching:
+    """A player whose model watches its decisions."""
+
+    def __init__(self, player, model):
+        self.begin, self._act, self._watch = player.begin, player.act, model.watch
+
+    def act(self, engine, lanes):
+        self._watch(lanes, engine.get_states(lanes))
+        return self._act(engine, lanes)
+
+
+def play(engine, players):
+    """Play games to the end, a player in each seat."""
+    lanes = every_lane(engine)
+    seating = np.tile(np.arange(len(players)), (len(lanes), 1))
+    draws = [k + lanes for k in range(len(players))]
+    for _ in Loop(engine, players, 11 + lanes, seating=seating, draws=draws):
+        pass
 
 
 def test_players_are_told_apart(policy):
@@ -47,9 +51,10 @@ def test_players_are_told_apart(policy):
     model = OpponentModel(policy, engine)
     assert model.names == ("policy", "heuristic", "rule_hard")
     who = [policy if name == "policy" else name for name in SEATED]
+    first, *others = (make_player(each, engine) for each in who)
     lanes = np.arange(12)
     model.begin(lanes)
-    play(engine, [make_guest(each, engine, k) for k, each in enumerate(who)], model.watch)
+    play(engine, [Watching(first, model), *others])
     told = model.likely(lanes)
     for seat in (1, 2, 3):
         assert (told[:, seat] == model.names.index(SEATED[seat])).mean() > 0.9, seat
@@ -99,8 +104,8 @@ def test_a_network_plays_on_as_in_lanes(policy, table):
     ends = SteppedBlueprint(engine, policy, "actor").play_on(start)
     lanes = TABLE.make(len(start.of))
     lanes.set_states(start.rows[start.of], trusted=True)
-    guest, everybody = make_guest(policy, lanes, 0), np.arange(lanes.num_envs)
-    guest.begin(everybody)
+    player, everybody = seat_policy(policy, lanes), every_lane(lanes)
+    begin_all(player, lanes, 0)
     begun, actions = lanes.get_states()["rounds_done"], start.actions
     going = np.ones(lanes.num_envs, np.bool_)
     while going.any():
@@ -108,7 +113,7 @@ def test_a_network_plays_on_as_in_lanes(policy, table):
         going &= (lanes.get_states()["rounds_done"] == begun) & ~lanes.ended
         actions = np.zeros(lanes.num_envs, np.int32)
         if going.any():
-            actions[going] = guest.act(lanes, everybody[going])
+            actions[going] = player.act(lanes, everybody[going])
     assert np.array_equal(engine.game.outcomes(ends), lanes.get_outcomes())
 
 

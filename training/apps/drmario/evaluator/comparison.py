@@ -13,11 +13,12 @@ import numpy as np
 from fastenv.drmario import make_game
 from training.apps.drmario.evaluator import samples
 from training.apps.drmario.evaluator.players import is_lookahead, is_scripted, player_of
-from training.apps.drmario.evaluator.samples import BARE, CLEARED, ENV, Games, Player
+from training.apps.drmario.evaluator.samples import BARE, CLEARED, ENV, Games
 from training.apps.drmario.seed_evaluation import cvar
 from training.evaluation.bootstrap import Resamples
 from training.evaluation.shares import share
 from training.players.load import find
+from training.players.player import MakePlayer, begin_all, every_lane
 from training.players.trained import AGENT, load
 from training.run.envs import make_engine, with_defaults
 from training.run.options import require
@@ -81,8 +82,8 @@ def difference(ours: Outcomes, theirs: Outcomes) -> dict[str, list[float]]:
     return found
 
 
-def make_player(name: str, runs: Path) -> tuple[Player, Mapping[str, Any]]:
-    """Return a player and the options of the environment it needs.
+def find_player(name: str, runs: Path) -> tuple[MakePlayer, Mapping[str, Any]]:
+    """Return what makes a player, and the options of the environment it needs.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def make_player(name: str, runs: Path) -> tuple[Player, Mapping[str, Any]]:
 
 
 def play(
-    who: tuple[Player, Mapping[str, Any]], level: int, speed: str, count: int, seed: int
+    who: tuple[MakePlayer, Mapping[str, Any]], level: int, speed: str, count: int, seed: int
 ) -> Outcomes:
     """Let a player play games that no evaluator was trained on, the same for all players."""
     games = Games(
@@ -119,15 +120,16 @@ def play(
     return Outcomes(found.outcome[first] == CLEARED, found.frames[first])
 
 
-def decisions_a_second(player: Player, level: int, batch: int, seconds: float = SECONDS) -> float:
+def decisions_a_second(make: MakePlayer, level: int, batch: int, seconds: float = SECONDS) -> float:
     """Return how many decisions a player makes in a CPU second, the engine's steps included."""
     engine = make_engine(ENV, batch, {**BARE, "level": level})
     engine.reset_many(seeds=0)
-    policy, count = player(0, batch), 0
+    player, lanes, count = make(engine), every_lane(engine), 0
+    begin_all(player, engine, 0)
     for step in range(1_000_000):
         if step == 2:
             begin, count = time.process_time(), 0
-        engine.step_many(policy.act(engine))
+        engine.step_many(player.act(engine, lanes))
         count += batch
         if step > 2 and time.process_time() - begin > seconds:
             break
@@ -141,7 +143,7 @@ def compare(
 
     Of look-aheads also the decisions of a CPU second at the highest level.
     """
-    players = {name: make_player(name, runs) for name in who}
+    players = {name: find_player(name, runs) for name in who}
     found: dict[str, Any] = {}
     for level in levels:
         played = {name: play(player, level, speed, count, seed) for name, player in players.items()}

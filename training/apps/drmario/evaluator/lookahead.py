@@ -61,54 +61,60 @@ class Bottles:
 
 
 class LookAhead:
-    """A player; see :class:`training.evaluation.policies.Policy`.
+    """Takes the placement that costs least; see :class:`training.players.player.Player`.
 
     Parameters
     ----------
     evaluator : Evaluator
+    engine : BatchEngine
+        Of ``DrMarioPlacement-v0``.
     measure : Measure
         What placements are judged by.
     depth : {1, 2}
         Placements that are looked ahead: the pill that falls, and its preview.
     beam : int
         With depth 2, how many of the best first placements are looked at further.
+
+    Raises
+    ------
+    ConfigError
+        For another environment, or values out of range.
     """
 
     def __init__(
         self,
         evaluator: Evaluator,
+        engine: BatchEngine,
         measure: Measure | None = None,
         depth: int = 1,
         beam: int = BEAM,
     ) -> None:
         require(depth in (1, 2), "depth", depth, "1 or 2")
         require(beam >= 1, "beam", beam, "at least 1")
-        self._evaluator, self._judge = evaluator, Bottles(evaluator, measure or Measure())
-        self._depth, self._width = depth, beam
-        self._beam: Beam | None = None
+        config: Any = getattr(engine.game, "config", None)
+        fits = getattr(config, "placement", False) and config.agents == 1
+        name = getattr(engine.game, "env_id", None)
+        require(fits, "env", name, "DrMarioPlacement-v0 with an evaluator: one player, placements")
+        self._evaluator = evaluator
+        judge = Bottles(evaluator, measure or Measure())
+        self._beam = Beam(branches(config), judge, depth, beam)
 
-    def act(self, engine: BatchEngine, where: np.ndarray | None = None) -> np.ndarray:
-        """Return a placement for every lane, int32 (n,); 0 where no decision is due.
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Nothing is remembered, and nothing drawn."""
 
-        Parameters
-        ----------
-        engine : BatchEngine
-        where : ndarray of bool, shape (n,), optional
-            Lanes that are looked at; the others get 0.
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return its placements; 0 where none can be reached.
 
         Raises
         ------
         ConfigError
             For games that the evaluator was not trained for.
         """
-        actions = np.zeros(engine.num_envs, np.int32)
-        costs = self.costs(engine, where)
-        due = np.isfinite(costs).any(1)
-        actions[due] = costs[due].argmin(1)
+        actions: np.ndarray = self.costs(engine, lanes).argmin(1).astype(np.int32)
         return actions
 
-    def costs(self, engine: BatchEngine, where: np.ndarray | None = None) -> np.ndarray:
-        """Return what each placement costs, in frames to the clear, float32 (n, 512).
+    def costs(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return what each placement in lanes costs, in frames to the clear, float32 (k, 512).
 
         Infinity stands for those that cannot be reached or, with depth 2, were not looked at.
 
@@ -117,19 +123,11 @@ class LookAhead:
         ConfigError
             See :meth:`act`.
         """
-        config: Any = getattr(engine.game, "config", None)
-        fits = getattr(config, "placement", False) and config.agents == 1
-        name = getattr(engine.game, "env_id", None)
-        require(fits, "env", name, "DrMarioPlacement-v0 with an evaluator: one player, placements")
-        if self._beam is None:
-            self._beam = Beam(branches(config), self._judge, self._depth, self._width)
-        found = np.full(engine.mask.shape, np.inf, np.float32)
-        asked = ~engine.ended if where is None else where & ~engine.ended
-        due = np.flatnonzero((engine.mask != 0).any(1) & asked)
-        rows = engine.get_states(due)
+        engine.refresh()
+        rows, masks = engine.get_states(lanes), engine.mask[lanes]
         players = rows["players"][:, 0]
         self._evaluator.check(players["level"], players["speed_setting"])
-        searched = self._beam.search(rows, engine.mask[due])
-        first = searched.first
-        found[due[first.parents], first.actions] = searched.values[0]
-        return found
+        searched = self._beam.search(rows, masks)
+        costs, first = np.full(masks.shape, np.inf, np.float32), searched.first
+        costs[first.parents, first.actions] = searched.values[0]
+        return costs

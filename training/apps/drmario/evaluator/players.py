@@ -11,13 +11,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from pathlib import Path
 
 from training.apps.drmario.evaluator import model
 from training.apps.drmario.evaluator.lookahead import LookAhead
 from training.apps.drmario.evaluator.risk import Measure
-from training.apps.drmario.evaluator.samples import Player
-from training.evaluation.policies import Bot
+from training.players.bots import Bot
+from training.players.player import MakePlayer
 from training.run.options import require
 
 LOOKAHEAD = "lookahead:"
@@ -46,8 +47,8 @@ def is_scripted(name: str, bots: Collection[str], runs: Path) -> bool:
     return True
 
 
-def lookahead(name: str) -> Player:
-    """Return the look-ahead that a name asks for.
+def lookahead(name: str) -> MakePlayer:
+    """Return what makes the look-ahead that a name asks for.
 
     Raises
     ------
@@ -61,17 +62,15 @@ def lookahead(name: str) -> Player:
     if not colon or risk.endswith(".safetensors"):
         file, risk = rest, "mean"
     measure, evaluator = Measure.parse(risk), model.load(Path(file))
-    return lambda seed, lanes: LookAhead(evaluator, measure, depth)
+    return partial(LookAhead, evaluator, measure=measure, depth=depth)
 
 
-def player_of(name: str) -> Player:
-    """Return the player of a name.
+def player_of(name: str) -> MakePlayer:
+    """Return what makes the player of a name.
 
     Raises
     ------
     ConfigError
-        If there is none.
+        If it asks for an evaluator that there is not.
     """
-    if is_lookahead(name):
-        return lookahead(name)
-    return lambda seed, lanes: Bot(name, lanes, seed)
+    return lookahead(name) if is_lookahead(name) else partial(Bot, name)

@@ -7,7 +7,7 @@ plays alone. A game whose end is not waited for is *censored*: its bottles took 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,17 +16,17 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.drmario.generator import orbit_state
 from fastenv.drmario.tables import ORBIT, Reason
-from training.apps.drmario.evaluator.lookahead import LookAhead
 from training.apps.drmario.evaluator.situations import situations
-from training.evaluation.policies import Policy, RandomLegal
+from training.evaluation.loop import ask
+from training.players.bots import RandomLegal
+from training.players.player import MakePlayer, Player, begin_all
 from training.run.envs import make_engine
 from training.run.options import require
 
 ENV = "DrMarioPlacement-v0"
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}
 CLEARED, LOST, CENSORED = range(3)
-# Returns who plays the lanes of an engine: seed of its generators, and number of lanes.
-Player = Callable[[int, int], Policy]
+OWN, LUCK, BEGINNER = range(3)  # whose a decision is: the player's, chance's or the beginner's
 
 
 @dataclass(frozen=True)
@@ -140,42 +140,58 @@ def game_seeds(count: int, rng: np.random.Generator, *, odd: bool) -> np.ndarray
 
 
 def play(
-    player: Player,
+    make: MakePlayer,
     games: Games,
-    beginner: LookAhead | None = None,
+    begins: MakePlayer | None = None,
     options: Mapping[str, Any] = BARE,
 ) -> Samples:
     """Let a player play, and return what came of it.
 
     Parameters
     ----------
-    player : callable
+    make : callable
+        Makes the player.
     games : Games
-    beginner : LookAhead, optional
-        Who begins the games that are explored; default the player itself.
+    begins : callable, optional
+        Makes who begins the games that are explored; default the player itself.
     options : mapping
         Of the environment, for a player who needs an observation.
     """
     rng = np.random.default_rng(games.seed)
     seeds = game_seeds(games.count, rng, odd=games.odd)
     engine = make_engine(ENV, min(games.lanes, games.count), options)
+    players: list[Player] = [make(engine), RandomLegal(engine)]
+    if begins is not None:
+        players.append(begins(engine))
     parts = []
     for start in range(0, games.count, engine.num_envs):
         block = seeds[start : start + engine.num_envs]
-        policy = player(games.seed + start, engine.num_envs)
-        parts.append(_play_block(engine, policy, games, block, rng, beginner))
+        parts.append(_play_block(engine, players, games, block, games.seed + start, rng))
     return Samples.joined(parts)
 
 
 def _play_block(
     engine: BatchEngine,
-    policy: Policy,
+    players: Sequence[Player],
     games: Games,
     seeds: np.ndarray,
+    first: int,
     rng: np.random.Generator,
-    beginner: LookAhead | None,
 ) -> Samples:
-    """Play a game in each of the first lanes, side by side."""
+    """Play a game in each of the first lanes, side by side.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    players : sequence of Player
+        By ``OWN``, ``LUCK`` and, if somebody else begins, ``BEGINNER``.
+    games : Games
+    seeds : ndarray of int, shape (n,)
+        Of the games.
+    first : int
+        Seed of what the players draw in lane 0; the next lane has one more.
+    rng : Generator
+    """
     n, lanes = len(seeds), engine.num_envs
     levels = rng.integers(games.levels[0], games.levels[1] + 1, n)
     for lane in range(n):
@@ -186,25 +202,24 @@ def _play_block(
     explored = rng.random(lanes) < games.explore
     until = np.where(explored, rng.integers(1, games.until + 1, lanes), 0)
     rate = rng.random(lanes) * games.by_chance
-    luck = RandomLegal(int(rng.integers(2**32)))
+    drawn = {OWN: first, LUCK: int(rng.integers(2**32)), BEGINNER: first}
+    for place, player in enumerate(players):
+        begin_all(player, engine, drawn[place])
     running, elapsed = np.arange(lanes) < n, np.zeros(lanes, np.int32)
-    engine.ended |= ~running
     begin = np.zeros(lanes, np.int32)  # decision from which on the player plays alone
     seen, at, alive = [], [], []
     for step in range(games.most):
         seen.append(situations(engine.get_states()))
         at.append(elapsed.copy())
         alive.append(running.copy())
-        chosen = policy.act(engine)
         early = running & (step < until)
         by_chance = early & (rng.random(lanes) < rate)
-        if beginner is not None and early.any():
-            chosen = np.where(early, beginner.act(engine, early & ~by_chance), chosen)
-            begin[early] = step + 1
-        if by_chance.any():
-            chosen = np.where(by_chance, luck.act(engine), chosen)
-            begin[by_chance] = step + 1
-        engine.step_many(chosen, select=running, autoreset=False)
+        begun = early & (len(players) > BEGINNER)
+        places = np.select([by_chance, begun], [LUCK, BEGINNER], OWN)
+        begin[places != OWN] = step + 1
+        due = np.flatnonzero(running)
+        actions = ask(engine, players, due, places[due])
+        engine.step_many(actions, select=running, autoreset=False)
         elapsed += np.where(running, engine.tau, 0).astype(np.int32)
         running &= ~engine.ended
         if not running.any():

@@ -11,6 +11,7 @@ own rounds, if there are any, the look-ahead plays to the end, and the evaluator
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 from pydantic import Field, model_validator
@@ -19,8 +20,9 @@ from training.apps.drmario.evaluator import fit, model, samples
 from training.apps.drmario.evaluator.fit import FitConfig
 from training.apps.drmario.evaluator.lookahead import LookAhead
 from training.apps.drmario.evaluator.model import Evaluator, Head
-from training.apps.drmario.evaluator.samples import Games, Player, Samples
-from training.evaluation.policies import Bot
+from training.apps.drmario.evaluator.samples import Games, Samples
+from training.players.bots import Bot
+from training.players.player import MakePlayer
 from training.run.options import Options, Text, Whole, require
 
 
@@ -124,10 +126,8 @@ def train(
     last = config.rounds + config.own_rounds
     for number in range(last + 1):
         own = number > config.rounds
-        look = LookAhead(evaluator, depth=config.own_depth if own else 1)
-        player: Player = by_bot(config.bot)
-        if own:
-            player = lambda seed, lanes: look  # noqa: B023, E731
+        look = partial(LookAhead, evaluator, depth=config.own_depth if own else 1)
+        player: MakePlayer = look if own else partial(Bot, config.bot)
         beginner = look if number > 0 and not own else None
         played = samples.play(player, config.played(number), beginner)
         found = [played] if own else [*found, played]
@@ -136,8 +136,3 @@ def train(
         log(f"round {number} of {last}: loss {loss:.4f}")
         save(evaluator)
     return evaluator
-
-
-def by_bot(name: str) -> Player:
-    """Return a scripted player."""
-    return lambda seed, lanes: Bot(name, lanes, seed)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import numpy as np
 import fastenv
 from fastenv.drmario.tables import Reason
 from training.apps.drmario.reader.network import Reader
-from training.apps.drmario.reader.player import ENV, through_pixels
+from training.apps.drmario.reader.player import ENV, CameraPlayer
 from training.evaluation import episodes
 from training.evaluation.bootstrap import Resamples
-from training.evaluation.episodes import Episodes, Player
-from training.evaluation.policies import Bot
+from training.evaluation.episodes import Episodes
 from training.evaluation.shares import share
+from training.players.bots import Bot
+from training.players.player import MakePlayer
 from training.run.envs import make_engine, with_defaults
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
@@ -46,10 +48,10 @@ class Plan:
     seed: int = 0
 
 
-def player_of(who: str) -> tuple[Player, dict[str, Any]]:
-    """Return a bot or a trained agent, and the options of the environment it plays in."""
+def player_of(who: str) -> tuple[MakePlayer, dict[str, Any]]:
+    """Return what makes a bot or a trained agent, and the options of its environment."""
     if who in fastenv.make_game(ENV).bot_names:
-        return lambda seed, lanes: Bot(who, lanes, seed), with_defaults(ENV, {"level": LEVEL})
+        return partial(Bot, who), with_defaults(ENV, {"level": LEVEL})
     from training.players.load import find
     from training.players.trained import load
 
@@ -73,13 +75,13 @@ def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
     player, options = player_of(who)
     if plan.level is not None:
         options["level"] = plan.level
-    seats = {"rows": player, "pixels": through_pixels(player, reader, options)}
+    makes = {"rows": player, "pixels": partial(CameraPlayer, player, reader, options)}
     found: dict[str, Any] = {}
     cleared = []
-    for name, seat in seats.items():
+    for name, make in makes.items():
         engine = make_engine(ENV, min(LANES, plan.episodes), options)
         first = MATCH_SEEDS + plan.seed
-        played = episodes.play(engine, seat, plan.episodes, first, plan.max_steps)
+        played = episodes.play(engine, make, plan.episodes, first, plan.max_steps)
         cleared.append(played.columns["reason"] == Reason.CLEAR)
         found[name] = _outcome(played, cleared[-1])
     values = np.stack(cleared, 1).astype(float)

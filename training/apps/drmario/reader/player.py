@@ -10,16 +10,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import torch
 
-from fastenv import BatchEngine
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Tile
 from training.apps.drmario.reader import camera, cell_classes
 from training.apps.drmario.reader.cell_classes import BOARD, CLASSES
 from training.apps.drmario.reader.network import Reader
-from training.evaluation.episodes import Player
-from training.evaluation.policies import Policy
+from training.players.player import MakePlayer
 from training.run.envs import make_engine
 from training.run.options import require
 
@@ -32,16 +29,16 @@ SPAWN = [t.COLUMNS + column for column in t.SPAWN_CELLS]  # cells where pills ap
 class CameraPlayer:
     """A player who sees what a camera shows; every episode is filmed by another one.
 
+    See :class:`training.players.player.Player`.
+
     Parameters
     ----------
-    policy : Policy
-        Plays in engines of ``DrMarioPlacement-v0``.
+    make : callable
+        Makes who plays, in an engine of ``DrMarioPlacement-v0``.
     reader : Reader
     options : mapping
-        Of the environment that the policy has learnt in.
-    lanes : int
-    seed : int
-        Of the cameras.
+        Of the environment that he has learnt in.
+    engine : BatchEngine
     ranges : Ranges, optional
         Of the cameras.
 
@@ -49,61 +46,74 @@ class CameraPlayer:
     ----------
     engine : BatchEngine
         What the player is shown.
+
+    Raises
+    ------
+    ConfigError
+        For another environment than ``DrMarioPlacement-v0``.
     """
 
     def __init__(
         self,
-        policy: Policy,
+        make: MakePlayer,
         reader: Reader,
         options: Any,
-        lanes: int,
-        seed: int,
+        engine: Any,
         ranges: camera.Ranges | None = None,
     ) -> None:
-        self._policy, self._reader = policy, reader
-        self._rng = np.random.default_rng(seed)
-        self._cameras = camera.draw(lanes, self._rng, ranges)
-        self.engine = make_engine(ENV, lanes, options)
-        self._begun: Any = None
+        require(engine.game.env_id == ENV, "env", engine.game.env_id, f"{ENV} through a camera")
+        self._reader, self._ranges = reader, ranges
+        self.engine = make_engine(ENV, engine.num_envs, options)
+        self._player = make(self.engine)
+        self.engine.reset_many(seeds=0)
+        self._begun: Any = self.engine.get_states()
+        # Of each lane, so that what films one game is the same whoever plays beside it.
+        self._rngs = [np.random.default_rng(lane) for lane in range(engine.num_envs)]
+        self._cameras: dict[int, camera.Cameras] = {}
 
-    def act(self, engine: BatchEngine) -> np.ndarray:
-        """See :class:`training.evaluation.policies.Policy`.
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Set up other cameras, and take the beginning of such games.
+
+        Level and speed decide all of it but the board.
 
         Raises
         ------
         ConfigError
-            For another environment than ``DrMarioPlacement-v0``, or levels where matches count.
+            For levels where matches count.
         """
-        require(engine.game.env_id == ENV, "env", engine.game.env_id, f"{ENV} through a camera")
-        rows = engine.get_states()
-        if self._begun is None:
-            self._begin(rows)
-        running = np.flatnonzero(rows["done"] == 0)
-        states = self._state(CLASSES[self._read(rows, running)], rows[running], running)
-        self.engine.set_states(states, running)
-        return self._policy.act(self.engine)
+        players = engine.get_states(lanes)["players"][:, 0]
+        allowed = f"from {t.FEWEST_VIRUSES_LEVEL} on: where matches count, they are not read"
+        for k, (lane, player) in enumerate(zip(lanes.tolist(), players, strict=True)):
+            level = int(player["level"])
+            require(level >= t.FEWEST_VIRUSES_LEVEL, "level", level, allowed)
+            self.engine.configure("level", level, [lane])
+            self.engine.configure("speed", t.SPEEDS[player["speed_setting"]], [lane])
+            if seeds is not None:
+                self._rngs[lane] = np.random.default_rng(int(seeds[k]))
+            self._cameras[lane] = camera.draw(1, self._rngs[lane], self._ranges)
+        fresh = np.isin(np.arange(engine.num_envs), lanes)
+        self.engine.reset_many(fresh, seeds=0)
+        self._begun[lanes] = self.engine.get_states(lanes)
+        self._player.begin(self.engine, lanes, seeds)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return what is played by what was read."""
+        rows = engine.get_states(lanes)
+        states = self._state(CLASSES[self._read(rows, lanes)], rows, lanes)
+        self.engine.set_states(states, lanes)
+        return self._player.act(self.engine, lanes)
 
     def _read(self, rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
-        """Return the classes of the cells of games in some lanes, as their cameras show them."""
+        """Return the classes of the cells of games (k,) in lanes, as their cameras show them."""
         found = np.zeros((len(lanes), cell_classes.CELLS), np.uint8)
         for k in range(0, len(lanes), BATCH):
-            part = lanes[k : k + BATCH]
-            cameras = self._cameras[torch.from_numpy(part)]
-            frames = camera.shoot(cell_classes.draw_pictures(rows[part])[0], cameras, self._rng)
-            found[k : k + BATCH] = self._reader.read_classes(frames)
+            pictures = cell_classes.draw_pictures(rows[k : k + BATCH])[0]
+            frames = [
+                camera.shoot(picture[None], self._cameras[lane], self._rngs[lane])
+                for picture, lane in zip(pictures, lanes[k : k + BATCH].tolist(), strict=True)
+            ]
+            found[k : k + BATCH] = self._reader.read_classes(np.concatenate(frames))
         return found
-
-    def _begin(self, rows: Any) -> None:
-        """Take the beginning of such games: level and speed decide all of it but the board."""
-        players = rows["players"][:, 0]
-        allowed = f"from {t.FEWEST_VIRUSES_LEVEL} on: where matches count, they are not read"
-        lowest = int(players["level"].min())
-        require(lowest >= t.FEWEST_VIRUSES_LEVEL, "level", lowest, allowed)
-        for lane, player in enumerate(players):
-            self.engine.configure("level", int(player["level"]), [lane])
-            self.engine.configure("speed", t.SPEEDS[player["speed_setting"]], [lane])
-        self.engine.reset_many(seeds=0)
-        self._begun = self.engine.get_states()
 
     def _state(self, tiles: np.ndarray, rows: Any, lanes: np.ndarray) -> np.ndarray:
         """Return rows of what was read, shape (k,).
@@ -134,14 +144,3 @@ class CameraPlayer:
         of["virus_bcd"] = [t.to_bcd(min(int(count), 99)) for count in viruses]
         found["players"][:, 0] = of
         return found
-
-
-def through_pixels(
-    player: Player, reader: Reader, options: Any, ranges: camera.Ranges | None = None
-) -> Player:
-    """Return a player who sees frames instead of rows; see :class:`CameraPlayer`."""
-
-    def seated(seed: int, lanes: int) -> CameraPlayer:
-        return CameraPlayer(player(seed, lanes), reader, options, lanes, seed, ranges)
-
-    return seated

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import fastenv
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Button, Next
 from training.apps.drmario.reader.cell_classes import CLASSES
-from training.evaluation.policies import Bot, Net, Policy
+from training.players.bots import Bot
+from training.players.network import Network
+from training.players.player import MakePlayer, begin_all, every_lane
 from training.run.envs import make_engine
 from training.run.options import require
 
@@ -23,16 +26,16 @@ BUTTONS = (0, 0, 0, Button.LEFT, Button.RIGHT, Button.DOWN, Button.A, Button.B)
 HELD = 12  # frames that a button is held at most
 
 
-def players(agent: Path | None, seed: int) -> dict[str, Policy]:
-    """Return who plays: bots, and an agent if there is one."""
-    found: dict[str, Policy] = {name: Bot(name, LANES, seed) for name in BOTS}
+def players(agent: Path | None) -> list[MakePlayer]:
+    """Return what makes who plays: bots, and an agent that draws if there is one."""
+    found: list[MakePlayer] = [partial(Bot, name) for name in BOTS]
     if agent is not None:
         from training.players.load import find
         from training.players.trained import load
 
         trained = load(*find(agent))
         require(trained.config.env == ENV, "--agent", str(agent), f"an agent of {ENV}")
-        found["agent"] = Net(trained.logits, seed=seed)
+        found.append(partial(Network, trained.logits, sample=True))
     return found
 
 
@@ -51,25 +54,40 @@ def decisions(count: int, seed: int, agent: Path | None = None) -> np.ndarray:
     ndarray, shape (count,)
         State rows of ``DrMarioPlacement-v0``.
     """
-    who = players(agent, seed)
+    who = players(agent)
     found = []
-    for k, policy in enumerate(who.values()):
+    for k, make in enumerate(who):
         wanted = count // len(who) + (k < count % len(who))
-        found.append(_played(policy, wanted, seed + k * LANES))
+        found.append(_played(make, wanted, seed + k * LANES, seed))
     return np.concatenate(found)
 
 
-def _played(policy: Policy, wanted: int, seed: int) -> np.ndarray:
-    """Return rows from games of one player, each after as many decisions as chance has it."""
+def _played(make: MakePlayer, wanted: int, seed: int, draws: int) -> np.ndarray:
+    """Return rows from games of one player, each after as many decisions as chance has it.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the player.
+    wanted : int
+        Rows.
+    seed : int
+        Of the games.
+    draws : int
+        Of what the player draws.
+    """
     engine, rng = make_engine(ENV, LANES), np.random.default_rng(seed)
     for lane in range(LANES):
         engine.configure("level", int(rng.integers(t.LOWEST_LEVEL, t.LAST_VIRUS_LEVEL + 1)), [lane])
         engine.configure("speed", t.SPEEDS[rng.integers(len(t.SPEEDS))], [lane])
     engine.reset_many(seeds=seed)
+    player, every = make(engine), every_lane(engine)
+    begin_all(player, engine, draws)
     found: list[np.ndarray] = []
     while sum(map(len, found)) < wanted:
         for _ in range(int(rng.integers(2, 10))):
-            engine.step_many(policy.act(engine))
+            engine.step_many(player.act(engine, every))
+            player.begin(engine, np.flatnonzero(engine.terminated | engine.truncated))
         lanes = rng.permutation(LANES)[: LANES // 8]
         found.append(engine.get_states(lanes[~engine.ended[lanes]]))
     return np.concatenate(found)[:wanted]

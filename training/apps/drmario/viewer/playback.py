@@ -15,6 +15,8 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.layout import REWARD_TERMS
 from fastenv.drmario.view import FRAME_RATE
 from training.apps.drmario.viewer.sources import Source
+from training.evaluation.loop import ask
+from training.players.player import begin_all
 
 SLOWEST, FASTEST, FACTOR = 0.05, 512.0, 1.25
 LONGEST_GAP = 0.5  # seconds between two calls that are caught up with at most
@@ -176,7 +178,8 @@ class Playback:
         self._potential = None if shaped is None else shaped(self.engine)
         if self._potential is not None:
             self._potential.begin()
-        self._player = self.source.player(seed, num_envs)
+        self._player = self.source.player(self.engine)
+        begin_all(self._player, self.engine, seed)
         self.tally, self.totals = Tally(num_envs), Totals(self.clock())
         self._window = replace(self.totals)
         self.rates: Totals | None = None
@@ -197,7 +200,7 @@ class Playback:
 
     def _choose(self) -> None:
         start = self.clock()
-        self.actions = self._player.act(self.engine)
+        self.actions = ask(self.engine, [self._player], np.flatnonzero(~self.engine.ended))
         self.totals.inference += self.clock() - start
 
     # -- playing ---------------------------------------------------------------------------------
@@ -217,6 +220,7 @@ class Playback:
         start = self.clock()
         if ended.any():
             engine.reset_many(ended)
+            self._player.begin(engine, np.flatnonzero(ended))
             self.tally.begin(ended)
             if self._potential is not None:
                 self._potential.begin()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,10 +17,10 @@ from fastenv.drmario.tables import Mode
 from fastenv.registry import short_id
 from training.callbacks.shaping import Potential, make_potential
 from training.evaluation import replays
-from training.evaluation.episodes import Player
-from training.evaluation.policies import Bot
 from training.players import trained
+from training.players.bots import Bot
 from training.players.load import find
+from training.players.player import MakePlayer
 from training.players.trained import AGENT
 from training.run import games
 from training.run.backend import make_seated
@@ -45,7 +45,7 @@ class Source:
     name : str
         Who plays.
     player : callable
-        Returns who plays the lanes of an engine; see :data:`training.evaluation.episodes.Player`.
+        Makes who plays.
     most : int
         Environments that there can be at once.
     seed : int or None
@@ -61,7 +61,7 @@ class Source:
     env: str
     options: Mapping[str, Any]
     name: str
-    player: Player
+    player: MakePlayer
     most: int = MOST
     seed: int | None = None
     is_over: Callable[[BatchEngine], bool] = field(default=lambda engine: False)
@@ -81,27 +81,23 @@ class Source:
 class ReplayPlayer:
     """Plays the actions of a recording in the only lane, then waits.
 
+    See :class:`training.players.player.Player`.
+
     Parameters
     ----------
     actions : sequence of int
     """
 
-    def __init__(self, actions: list[int]) -> None:
-        self._actions, self._next = actions, 0
+    def __init__(self, actions: Sequence[int]) -> None:
+        self._actions, self._left = actions, iter(actions)
 
-    def act(self, engine: BatchEngine) -> np.ndarray:
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Go back to the first action."""
+        self._left = iter(self._actions)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return the next action; each is asked for once."""
-        self._next += 1
-        left = self._next <= len(self._actions)
-        return np.array([self._actions[self._next - 1] if left else 0], np.int32)
-
-
-class IdlePlayer:
-    """Presses nothing."""
-
-    def act(self, engine: BatchEngine) -> np.ndarray:
-        """Return no button for each lane."""
-        return np.zeros(engine.num_envs, np.int32)
+        return np.full(len(lanes), next(self._left, 0), np.int32)
 
 
 def make_bot_source(env: str, options: Mapping[str, Any], name: str) -> Source:
@@ -116,7 +112,7 @@ def make_bot_source(env: str, options: Mapping[str, Any], name: str) -> Source:
     game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
     if player is None:
         game.bot(name)
-        player = lambda seed, lanes: Bot(name, lanes, seed)  # noqa: E731
+        player = partial(Bot, name)
     return Source(env, options, name, player)
 
 
@@ -165,7 +161,7 @@ def make_replay_source(path: Path) -> Source:
         short_id(head["env"]),
         head["options"],
         path.name,
-        lambda seed, lanes: ReplayPlayer(replay.actions),
+        lambda engine: ReplayPlayer(replay.actions),
         most=1,
         seed=head["seed"],
         is_over=lambda engine: int(engine.get_states()["ep_length"][0]) >= played,
@@ -187,8 +183,8 @@ def make_demo_source(path: Path) -> Source:
         return bool(engine.get_states()["players"]["mode"][0, 0] != Mode.DEMO)
 
     name = f"demo of {path.name}"
-    play: Player = lambda seed, lanes: IdlePlayer()  # noqa: E731
-    return Source("DrMarioFrame-v0", options, name, play, most=1, seed=0, is_over=is_over)
+    idle: MakePlayer = lambda engine: ReplayPlayer(())  # noqa: E731
+    return Source("DrMarioFrame-v0", options, name, idle, most=1, seed=0, is_over=is_over)
 
 
 def _check_env(env: str) -> None:

@@ -12,7 +12,7 @@ from fastenv.errors import ConfigError
 from training.callbacks.gate import GateConfig
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
 from training.run.config import Only
-from training.run.envs import has_guests, stream_seed
+from training.run.envs import has_agents, stream_seed
 from training.run.options import (
     Number,
     Options,
@@ -236,7 +236,7 @@ def check(run: HierRun) -> None:
 
 def _check_others(run: HierRun) -> None:
     """Refuse what cannot be where others than bots play, who see the bids."""
-    if run.selfplay is None and not has_guests(run.env_options):
+    if run.selfplay is None and not has_agents(run.env_options):
         return
     allowed = (
         "'game' with selfplay or trained opponents: in rounds alone they would play cards before "

@@ -20,8 +20,8 @@ from training.apps.skullking.whole_games import manager_observer
 from training.callbacks import certificates
 from training.callbacks.gate import Certificate, Gate, policy_hash
 from training.callbacks.run_callbacks import run_training
-from training.evaluation.policies import Net
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, make_logits
+from training.players.network import Network
 from training.ppo import run as native
 from training.run import checkpoint, envs, sizes
 from training.run.backend import ChosenBackend
@@ -150,7 +150,7 @@ class HierLearner:
         return gate.certify(
             worker.iteration,
             engine,
-            Net(make_logits(worker.net)),
+            partial(Network, make_logits(worker.net)),
             lambda observer: observer["ended_won"] == observer["ended_bid"],
             stage="worker",
             fingerprint=lambda: policy_hash(worker.net.state_dict()),

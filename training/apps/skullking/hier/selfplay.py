@@ -20,7 +20,7 @@ from training.selfplay.league import League
 
 
 class PairNet(nn.Module):
-    """Both networks as one player of the pool; see :class:`training.selfplay.pool.Player`.
+    """Both networks as one of the pool; see :class:`training.selfplay.pool.SnapshotNet`.
 
     Parameters
     ----------
@@ -82,8 +82,12 @@ def make_league(
         }
         return PairNet(options, nets["manager"], nets["worker"])
 
-    encode = WholeGames(options, _nobody, _nobody).encode_asked
-    return League(config, folder, make_pair, encode)
+    games = WholeGames(options, _nobody, _nobody)
+
+    def see(engine: BatchEngine, lanes: np.ndarray) -> np.ndarray:
+        return games.encode_asked(engine.get_states(lanes))
+
+    return League(config, folder, make_pair, see)
 
 
 def _nobody(obs: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ from training.ppo import run as native
 from training.ppo.parts import PPOTrainer
 from training.run import envs
 from training.run.engine import Engine, OnStep
-from training.run.envs import Lanes, make_engine, stream_seed, without_guests
+from training.run.envs import Lanes, make_engine, stream_seed, without_agents
 from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
 
@@ -124,7 +124,7 @@ class HierTrainer:
     def _worker_lanes(self) -> Lanes:
         run = self.runs["worker"]
         if self._hier.balance == "steps":
-            rules = rules_of(fastenv.make_game(run.env, **without_guests(run.env_options)))
+            rules = rules_of(fastenv.make_game(run.env, **without_agents(run.env_options)))
             weights = [1 / cards for cards in rules.hand_sizes()]
             # As an option: a knob would be forgotten as soon as a phase curriculum sets its own.
             run = run.replace(env_options={**run.env_options, "round_weights": weights})
@@ -214,7 +214,7 @@ class HierTrainer:
     def _deal_cards(self) -> None:
         if self.worker_plays:
             whole = self._hier.mode == "game"
-            options = without_guests(self.config.env_options)
+            options = without_agents(self.config.env_options)
             observer = make_engine(self.config.env, 1, options) if whole else None
             self.manager_env.cards = WorkerCards(self.partners["worker"], observer)
 

@@ -121,7 +121,7 @@ def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:
         require(not config.trackers, "trackers", dict(config.trackers), allowed)
         mode = config.native.hindsight
         allowed = "'off' with trained opponents, who might have played otherwise to another goal"
-        require(not envs.has_guests(config.env_options), "native.hindsight", mode, allowed)
+        require(not envs.has_agents(config.env_options), "native.hindsight", mode, allowed)
     seed = envs.stream_seed(config.seed, "auxiliary")
     return make(game, config.ppo, config.native, config.num_envs, seed)
 

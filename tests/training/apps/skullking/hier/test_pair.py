@@ -6,7 +6,8 @@ import pytest
 from fastenv.skullking.tables import Phase
 from training.apps.skullking import matches
 from training.apps.skullking.pair import BIDS, CARDS, Pair
-from training.evaluation.policies import Bot, best_legal
+from training.players.bots import Bot
+from training.players.player import begin_all, every_lane
 from training.run.envs import make_engine
 
 SEED = 23
@@ -27,26 +28,27 @@ def test_manager_bids_and_worker_plays(pair):
         Phase.BID: (make_engine("SkullKingManager-v0", 1), pair.bids),
         Phase.PLAY: (make_engine(pair.config.env, 1, pair.config.env_options), pair.cards),
     }
-    n, bids = engine.num_envs, 0
+    n, bids, lanes = engine.num_envs, 0, every_lane(engine)
     engine.reset_many(seeds=SEED)
-    whole, halves = pair.policy(n, 0), pair.halves(n, "heuristic", 0)
-    rule = Bot("rule_hard", n, 0)
+    whole, rule = pair.player(engine), Bot("rule_hard", engine)
+    halves = {name: make(engine) for name, make in pair.halves("heuristic").items()}
+    for player in (whole, rule, *halves.values()):
+        begin_all(player, engine, 0)
     while not engine.ended.any():
         rows, mask = engine.get_states(), engine.mask.copy()
         phase = engine.info["decision_phase"].copy()
         ours = np.zeros(n, np.int32)
         for kind, (observer, logits) in observers.items():
-            lanes = np.flatnonzero(phase == kind)
-            if lanes.size:
-                seen = observer.encode_obs_many(rows[lanes])
-                ours[lanes] = best_legal(logits(seen), mask[lanes])
+            own = np.flatnonzero(phase == kind)
+            if own.size:
+                seen = observer.encode_obs_many(rows[own])
+                ours[own] = np.where(mask[own] != 0, logits(seen), -np.inf).argmax(1)
         bidding = phase == Phase.BID
         bids += bidding.sum()
-        found = whole.act(engine)
-        np.testing.assert_array_equal(found, ours)
-        card = halves[BIDS].act(engine)[~bidding]
-        np.testing.assert_array_equal(card, rule.act(engine)[~bidding])
-        np.testing.assert_array_equal(halves[BIDS].act(engine)[bidding], ours[bidding])
-        np.testing.assert_array_equal(halves[CARDS].act(engine)[~bidding], ours[~bidding])
-        engine.step_many(found, autoreset=False)
+        np.testing.assert_array_equal(whole.act(engine, lanes), ours)
+        by_bids, by_cards = (halves[name].act(engine, lanes) for name in (BIDS, CARDS))
+        np.testing.assert_array_equal(by_bids[~bidding], rule.act(engine, lanes)[~bidding])
+        np.testing.assert_array_equal(by_bids[bidding], ours[bidding])
+        np.testing.assert_array_equal(by_cards[~bidding], ours[~bidding])
+        engine.step_many(ours, autoreset=False)
     assert bids == 10 * n

@@ -13,13 +13,12 @@ from training.apps.skullking.hier.options import check
 from training.apps.skullking.hier.selfplay import PairNet
 from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.whole_games import WholeGames
-from training.evaluation.policies import best_legal
 from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
 from training.players.load import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
-from training.selfplay.engine import PoolEngine
+from training.selfplay.pool_player import PoolPlayer
 
 AGENT = "pretrained/skullking-ppo"
 # Games of two rounds; a rollout of the Worker has 128 decisions, one of the Manager 16.
@@ -70,7 +69,7 @@ def test_other_seats_are_played_by_the_snapshots_as_pairs(make_player, monkeypat
     monkeypatch.setattr(actor_critic, "POLICY_GAIN", 1.0)
     trainer = make_player()
     trainer.worker_plays = True
-    decide, asked, games = PoolEngine._decide, [], {}
+    act, asked, games = PoolPlayer.act, [], {}
 
     def games_of(number):
         if number not in games:
@@ -79,20 +78,22 @@ def test_other_seats_are_played_by_the_snapshots_as_pairs(make_player, monkeypat
             games[number] = WholeGames(trainer.config.env_options, *nets)
         return games[number]
 
-    def watched(engine, lanes, places, obs, mask):
-        actions = decide(engine, lanes, places, obs, mask)
-        players = engine.players[lanes, places - 1]
-        rows = engine.get_states(lanes)
-        for number in np.unique(players).tolist():
-            own = np.flatnonzero(players == number)
+    def watched(player, engine, lanes):
+        actions = act(player, engine, lanes)
+        deciding = player.snapshots[lanes, engine.get_places(lanes) - 1]
+        rows, legal = engine.get_states(lanes), engine.mask[lanes] != 0
+        for number in np.unique(deciding).tolist():
+            own = np.flatnonzero(deciding == number)
             pair = games_of(number)
-            wanted = best_legal(pair.logits(pair.encode(rows[own])), mask[lanes[own]])
-            np.testing.assert_array_equal(actions[lanes[own]], wanted)
+            logits = pair.logits(pair.encode(rows[own]))
+            wanted = np.where(legal[own], logits, -np.inf).argmax(1)
+            np.testing.assert_array_equal(actions[own], wanted)
             phases = np.unique(rows["phase"][own]).tolist()
-            asked.extend((engine is trainer.league.engines[1], number, phase) for phase in phases)
+            managers = player is trainer.league.engines[1].others
+            asked.extend((managers, number, phase) for phase in phases)
         return actions
 
-    monkeypatch.setattr(PoolEngine, "_decide", watched)
+    monkeypatch.setattr(PoolPlayer, "act", watched)
     while sum(trainer.steps.values()) < 900:
         trainer.iterate()
     assert {which for which, _, _ in asked} == {False, True}

@@ -8,15 +8,18 @@ import fastenv
 import training
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Phase
-from training.terminal import thinking
-from training.evaluation.contest import load_players, play_table
-from training.players.guests import find_table, make_guest
-from training.terminal.thinking import Thoughts
+from tests.training.players.tables import play_table
+from training.evaluation.contest import load_players
+from training.players.names import make_player
+from training.players.player import begin_all, every_lane
+from training.players.table import find_table
 from training.players.thought import Thought
 from training.run.envs import make_engine
 from training.search.agent import SearchAgent, load
-from training.search.player import SearchPlayer, draw_step
 from training.search.options import SearchOptions
+from training.search.player import SearchPlayer, draw_step
+from training.terminal import thinking
+from training.terminal.thinking import Thoughts
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
@@ -28,6 +31,13 @@ def table(lanes, first=0):
     return engine
 
 
+def seat(name, engine, seed=1):
+    """Return the player of a name, whose games begin."""
+    player = make_player(load(name), engine)
+    begin_all(player, engine, seed)
+    return player
+
+
 def to_cards(engine):
     streams = fastenv.engine.rng_streams(1, engine.num_envs)
     while (engine.get_states()["phase"] == Phase.BID).any() or (engine.mask.sum(1) < 2).any():
@@ -37,13 +47,11 @@ def to_cards(engine):
 
 @pytest.mark.parametrize("options", ["", ",lead=1", ",temperature=5", ",decisions=all"])
 def test_games_beside_it_change_nothing(options):
-    who = load(f"search:{PRETRAINED},worlds=4{options}")
     engine = to_cards(table(4))
     lanes = np.arange(4)
-    together = make_guest(who, engine, 7)
-    alone = make_guest(who, engine, 7)
-    for guest in (together, alone):
-        guest.begin(lanes)
+    together, alone = (
+        seat(f"search:{PRETRAINED},worlds=4{options}", engine, seed=7) for _ in range(2)
+    )
     for _ in range(3):
         actions = together.act(engine, lanes)
         assert [int(alone.act(engine, lanes[[k]])[0]) for k in (3, 1, 0, 2)] == [
@@ -55,37 +63,35 @@ def test_games_beside_it_change_nothing(options):
 def test_a_game_is_the_same_whatever_was_played_before():
     who, seating, seeds = load("search:heuristic,worlds=2"), np.array([[0, 1, 1, 1]]), np.array([5])
     engine = find_table([], FLAT).make(1)
-    guests = [make_guest(who, engine, 1), make_guest("rule_hard", engine, 2)]
-    first = play_table(engine, guests, seating, seeds, 60)
-    guests[1] = make_guest("rule_hard", engine, 2)
-    assert (play_table(engine, guests, seating, seeds, 60) == first).all()
+    players = [make_player(who, engine), make_player("rule_hard", engine)]
+    first = play_table(engine, players, seating, seeds, 60)
+    assert (play_table(engine, players, seating, seeds, 60) == first).all()
 
 
 def test_only_some_decisions_are_searched_and_counted():
     engine = table(3)
-    guest = make_guest(load("search:heuristic,worlds=2"), engine, 1)
-    guest.begin(np.arange(3))
-    heard = []
-    guest.listener = lambda lane, thought: heard.append(lane)
-    guest.act(engine, np.arange(3))  # bids are not
-    assert (guest.cost.decisions, guest.cost.searched, heard) == (3, 0, [])
-    guest.act(to_cards(engine), np.arange(3))
-    assert (guest.cost.decisions, guest.cost.searched, heard) == (6, 3, [0, 1, 2])
-    assert guest.cost.cpu_s > 0
+    player, lanes = seat("search:heuristic,worlds=2", engine), np.arange(3)
+    player.explains = True
+    player.act(engine, lanes)  # bids are not
+    assert (player.decisions, player.searched) == (3, 0)
+    assert all(player.thought(lane) is None for lane in lanes)
+    player.act(to_cards(engine), lanes)
+    assert (player.decisions, player.searched) == (6, 3)
+    assert all(player.thought(lane) is not None for lane in lanes)
+    assert player.cpu_s > 0
 
 
 def test_a_lead_that_nothing_has_leaves_the_policy_alone():
     engine = to_cards(table(6))
-    guests = [
-        make_guest(load(f"search:{PRETRAINED},worlds=4{more}"), engine, 1)
-        for more in ("", ",lead=1000000")
-    ]
-    own = make_guest(training.load_policy(PRETRAINED), engine, 1)
+    plain, never = (
+        seat(f"search:{PRETRAINED},worlds=4{more}", engine) for more in ("", ",lead=1000000")
+    )
+    own = make_player(training.load_policy(PRETRAINED), engine)
     lanes, differ = np.arange(6), False
     for _ in range(4):
         actions = own.act(engine, lanes)
-        assert (guests[1].act(engine, lanes) == actions).all()
-        differ |= (guests[0].act(engine, lanes) != actions).any()
+        assert (never.act(engine, lanes) == actions).all()
+        differ |= (plain.act(engine, lanes) != actions).any()
         to_cards_step(engine, actions)
     assert differ
 
@@ -97,11 +103,11 @@ def to_cards_step(engine, actions):
 
 def test_a_thought_is_what_was_looked_at():
     engine = to_cards(table(2))
-    guest = make_guest(load(f"search:{PRETRAINED},worlds=8"), engine, 1)
-    heard = {}
-    guest.listener = heard.__setitem__
-    actions = guest.act(engine, np.arange(2))
-    for lane, thought in heard.items():
+    player = seat(f"search:{PRETRAINED},worlds=8", engine)
+    player.explains = True
+    actions = player.act(engine, np.arange(2))
+    for lane in range(2):
+        thought = player.thought(lane)
         assert thought.actions.tolist() == np.flatnonzero(engine.mask[lane]).tolist()
         assert thought.chosen == actions[lane]
         assert thought.worlds.max() <= 8
@@ -114,9 +120,9 @@ def test_a_thought_is_what_was_looked_at():
 # -- Ctrl-C ----------------------------------------------------------------------------------------
 
 
-def cut(guest, monkeypatch):
+def cut(player, monkeypatch):
     """Press Ctrl-C in the second block of every search."""
-    blueprint, calls = guest.searcher.blueprint, []
+    blueprint, calls = player.searcher.blueprint, []
     play_on = blueprint.play_on
 
     def press(*args):
@@ -128,29 +134,31 @@ def cut(guest, monkeypatch):
     monkeypatch.setattr(blueprint, "play_on", press)
 
 
-def test_ctrl_c_ends_who_is_not_listened_to(monkeypatch):
+def test_ctrl_c_ends_who_does_not_explain(monkeypatch):
     engine = to_cards(table(1))
-    guest = make_guest(load("search:heuristic"), engine, 1)
-    cut(guest, monkeypatch)
+    player = seat("search:heuristic", engine)
+    cut(player, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
-        guest.act(engine, np.arange(1))
+        player.act(engine, np.arange(1))
 
 
 def test_ctrl_c_plays_the_best_so_far_and_twice_leaves(monkeypatch, capsys):
     engine = to_cards(table(1))
-    guest = make_guest(load("search:heuristic"), engine, 1)
-    cut(guest, monkeypatch)
+    player = seat("search:heuristic", engine)
+    cut(player, monkeypatch)
     thoughts = Thoughts(shown=False)
-    assert thoughts.listen([guest, object()])
-    action = int(guest.act(engine, np.arange(1))[0])
+    thoughts.listen([player, None, object()])
+    action = int(player.act(engine, np.arange(1))[0])
     assert engine.mask[0, action]
+    thoughts.hear(player)
     thoughts.draw(Console(width=80), str)
     shown = capsys.readouterr().out
     assert shown == "  Interrupted after 8 worlds of 32: the best so far is played.\n"
     thoughts.draw(Console(width=80), str)
     assert capsys.readouterr().out == ""  # it is said once
+    player.act(engine, np.arange(1))
     with pytest.raises(KeyboardInterrupt):
-        guest.act(engine, np.arange(1))
+        thoughts.hear(player)
 
 
 def test_a_search_that_was_cut_at_once_says_so():
@@ -179,12 +187,12 @@ def test_steps_from_the_policy_are_drawn_by_their_weights():
 
 def test_temperature_needs_a_network():
     with pytest.raises(ConfigError, match=r"search\.temperature=1\.0 .* null without a network"):
-        make_guest(load("search:heuristic,temperature=1"), table(1), 1)
+        make_player(load("search:heuristic,temperature=1"), table(1))
 
 
 def test_who_cannot_sit_is_refused():
     with pytest.raises(ConfigError, match="bot 'nobody': must be one of"):
-        make_guest(load("search:nobody"), table(1), 1)
+        make_player(load("search:nobody"), table(1))
 
 
 def test_a_policy_for_one_must_be_of_this_game():
@@ -192,7 +200,7 @@ def test_a_policy_for_one_must_be_of_this_game():
     agent = SearchAgent(policy, SearchOptions(worlds=1), "x")
     engine = make_engine("DrMarioPlacement-v0", 1)
     with pytest.raises(ConfigError, match="env='Prospector-v0' must be DrMarioPlacement-v0, as"):
-        agent.guest(engine, 0)
+        agent.player(engine)
 
 
 def test_players_are_named_in_short():
@@ -207,12 +215,13 @@ def test_players_are_named_in_short():
 def test_episodes_are_played_with_opponents_inside():
     engine = make_engine(FLAT, 3, {"opponents": "rule_hard"})
     engine.reset_many(seeds=4)
-    player = SearchPlayer("heuristic", SearchOptions(worlds=2), 1)
+    player = SearchPlayer("heuristic", SearchOptions(worlds=2), engine)
+    begin_all(player, engine, 1)
     for _ in range(12):
-        actions = player.act(engine)
+        actions = player.act(engine, every_lane(engine))
         assert engine.mask[np.arange(3), actions].all()
         engine.step_many(actions)
-    assert player.guest.cost.searched > 0
+    assert player.searched > 0
 
 
 # -- what is shown ---------------------------------------------------------------------------------
