@@ -23,8 +23,8 @@ from training.evaluation.statistics import table_statistics
 from training.policies import skill
 from training.policies.guests import Guest, Table, draws, find_table, make_guest
 from training.policies.load import load_who
-from training.policies.policy import Policy, Who
-from training.run.names import is_search, short_name
+from training.policies.policy import Policy, Who, name_in_line
+from training.run.names import is_search
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 from training.selfplay.ratings import fit
@@ -57,7 +57,7 @@ class Player:
     @property
     def short(self) -> str:
         """The name in a line of text."""
-        return short_name(self.name)
+        return name_in_line(self.who)
 
 
 @dataclass(frozen=True)

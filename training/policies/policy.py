@@ -16,6 +16,8 @@ from fastenv.errors import ConfigError
 from training.nets.actor_critic import Logits, RecurrentLogits
 from training.run import registry
 from training.run.config import RunConfig
+from training.run.folder import name_of_agent
+from training.run.names import SEARCH, short_name
 
 Env = gymnasium.Env[Any, int]
 VectorEnv = gymnasium.vector.VectorEnv[Any, Any, Any]
@@ -352,6 +354,13 @@ class Agent(Protocol):
 
 
 Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
+
+
+def name_in_line(who: Who) -> str:
+    """Return what a line of text calls a player: a trained agent by its run, or exported folder."""
+    if isinstance(who, Policy):
+        return name_of_agent(who.path)
+    return short_name(who) if isinstance(who, str) else f"{SEARCH}{name_in_line(who.base)}"
 
 
 def _writable(array: np.ndarray) -> np.ndarray:

@@ -17,10 +17,10 @@ from rich.text import Text
 import fastenv
 from fastenv.registry import short_id
 from training.policies.guests import Guest, draws, find_table, make_guest
-from training.policies.policy import Agent, Policy
+from training.policies.policy import Agent, Policy, name_in_line
 from training.policies.thinking import Thoughts
 from training.run import games
-from training.run.names import is_search, short_name
+from training.run.names import is_search
 from training.run.options import require
 from training.run.seating import SEATING
 
@@ -86,7 +86,7 @@ def trained(
 
         return choose
 
-    return Watched(policy.path.parents[1].name, partial(policy.make, **options), begin)
+    return Watched(name_in_line(policy), partial(policy.make, **options), begin)
 
 
 def searching(agent: Agent, make: Callable[..., Any], think: bool) -> Watched:
@@ -97,7 +97,7 @@ def searching(agent: Agent, make: Callable[..., Any], think: bool) -> Watched:
         player = agent.player(seed, 1, thoughts)
         return lambda env, obs: int(player.act(env.unwrapped.engine)[0])
 
-    return Watched(short_name(agent.name), make, begin, thoughts)
+    return Watched(name_in_line(agent), make, begin, thoughts)
 
 
 def _maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:
