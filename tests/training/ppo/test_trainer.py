@@ -17,11 +17,14 @@ from training.nets.cards import CardAttention, CardHead
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo import lanes as ppo_lanes
 from training.ppo import trainer as ppo_trainer
+from training.ppo.buffer import Rollout
+from training.ppo.learnt import Learnt
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.stepper import Stepper
 from training.ppo.trainer import TrainingError
 from training.run.decay import decay
 from training.run.envs import make_engine
+from training.run.ranks import SINGLE_RANK
 
 
 def test_the_rollout_holds_what_the_engine_showed(make_trainer):
@@ -220,6 +223,24 @@ def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
         for adv in found:
             torch.testing.assert_close(adv.mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
             torch.testing.assert_close(adv.std(), torch.tensor(1.0))
+
+
+def test_advantages_of_some_decisions_are_normalised_in_a_copy():
+    """The rollout keeps them as they are, as it does where all decisions are learnt."""
+    rollout, rng = Rollout(8, 3, Corridor(3), torch.device("cpu")), np.random.default_rng(0)
+    rollout.reward.copy_(torch.from_numpy(rng.normal(size=(8, 3))))
+    learnt = Learnt(rollout, SINGLE_RANK)
+    learnt.write_advantages(0.9, 0.8, rng.random((8, 3)) < 0.7)
+    raw = rollout.adv.clone()
+    found = learnt.normalised()
+    assert torch.equal(rollout.adv, raw)
+    others = torch.ones(raw.numel(), dtype=torch.bool)
+    others[learnt.numbers] = False
+    assert 0 < others.sum() < len(others) - 2
+    assert torch.equal(found.flatten()[others], raw.flatten()[others])
+    chosen = found.flatten()[~others]
+    torch.testing.assert_close(chosen.mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
+    torch.testing.assert_close(chosen.std(), torch.tensor(1.0))
 
 
 def test_schedules():
