@@ -175,7 +175,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
         ({"visits": {"cell": {"info": "won", "bin": 0}}}, "trackers.visits.cell.bin=0"),
         ({"archive": {"cell": "round", "visits": "visits"}}, "trackers.archive.visits='visits'"),
         ({"progress": {"events": []}}, "trackers.progress.events=[]"),
-        ({"progress": {"events": [{"name": "x"}]}}, "trackers.progress.events[0]: missing"),
+        ({"progress": {"events": [{"name": "x"}]}}, "trackers.progress.events[0].source=None"),
         ({"quests": {"stages": [{"quest": "a", "when": {"won": "x"}}]}}, "stages[0].when.won='x'"),
     ],
 )

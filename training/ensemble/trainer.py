@@ -226,7 +226,7 @@ class EnsembleTrainer(PPOTrainer):
         sums = torch.zeros(
             size, len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device
         )
-        done = [0] * size  # minibatches
+        done, steps = [0] * size, [0] * size  # minibatches, and those that were stepped by
         active = list(range(size))
         watches = [self.optimizer.watch(k) for k in active] if self.diagnoses else []
         batches = rollout.steps * self._each // ppo.batch_size
@@ -241,6 +241,7 @@ class EnsembleTrainer(PPOTrainer):
                 for k in active:
                     watch = watches[k] if watches and done[k] == 1 else None
                     sums[k, -1] += self.optimizer.step(k, watch)
+                    steps[k] += 1
                     self.updates += 1
                 self.optimizer.zero_grad()
                 self.phases.mark("optimizer")
@@ -248,16 +249,22 @@ class EnsembleTrainer(PPOTrainer):
                     break
             if not active:
                 break
-        found = self._terms(sums, done)
+        found = self._terms(sums, done, steps)
         self._check_finite(found)
         self.phases.mark("other")
         return self._summary(found, [self._member_diagnosis(k, w) for k, w in enumerate(watches)])
 
-    def _terms(self, sums: Tensor, minibatches: Sequence[int]) -> list[dict[str, Any]]:
-        """Return what each member's update came to, from sums (M, TERMS + 1) over minibatches."""
+    def _terms(
+        self, sums: Tensor, minibatches: Sequence[int], steps: Sequence[int]
+    ) -> list[dict[str, Any]]:
+        """Return what each member's update came to, from sums (M, TERMS + 1).
+
+        Terms were added up over minibatches, norms of gradients over steps.
+        """
         rollout, done = self.rollout, minibatches
         blocks = [self._block(k) for k in range(len(self.members))]
-        means = (sums / torch.tensor(done, device=self.device).unsqueeze(1)).tolist()
+        counts = [[n] * len(TERMS) + [max(1, k)] for n, k in zip(done, steps, strict=True)]
+        means = (sums / torch.tensor(counts, device=self.device)).tolist()
         return [
             {
                 **dict(zip((*TERMS, "grad_norm"), mean, strict=True)),

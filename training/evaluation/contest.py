@@ -21,12 +21,12 @@ from training.evaluation import skill
 from training.evaluation.bootstrap import Interval, Resamples
 from training.evaluation.loop import Cost, Loop
 from training.evaluation.statistics import table_statistics
-from training.players.names import Who, load_who, make_player
+from training.players.names import Who, load_who, make_player, name_in_line
 from training.players.network import draws
 from training.players.policy import Policy
 from training.players.ratings import fit
 from training.players.table import Table, find_table
-from training.run.names import is_search, short_name
+from training.run.names import is_search
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 
@@ -57,7 +57,7 @@ class Entrant:
     @property
     def short(self) -> str:
         """The name in a line of text."""
-        return short_name(self.name)
+        return name_in_line(self.who)
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class ExpertLoss:
                 self._window.append(answers)
         elif self.weight == 0.0:
             self._window.clear()
-        self._samples = self._join()
+        self._samples = self._join(rollout)
 
     def _ask(self, rollout: Rollout) -> Answers:
         places, rows, seats = map(np.concatenate, zip(*self._kept, strict=True))
@@ -176,10 +176,14 @@ class ExpertLoss:
             torch.from_numpy(target).index_select(0, answered).to(mask.device),
         )
 
-    def _join(self) -> Answers | None:
+    def _join(self, rollout: Rollout) -> Answers | None:
+        """Return the answers of the window where those of a rollout are made; see :meth:`_ask`."""
         if not self._window:
             return None
-        return Answers(*(torch.cat(parts) for parts in zip(*self._window, strict=True)))
+        # Those that a checkpoint has brought back are in host memory.
+        places = rollout.obs_device, rollout.mask.device, rollout.mask.device
+        fields = zip(zip(*self._window, strict=True), places, strict=True)
+        return Answers(*(torch.cat([x.to(place) for x in parts]) for parts, place in fields))
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
         """Return the weighted cross-entropy of a part of the answers; None if there are none."""

@@ -110,13 +110,17 @@ class Encoder(nn.Module):
         return self.encode(self.split(obs))
 
     def split(self, obs: Tensor) -> dict[str, Tensor]:
-        """Return the fields of observations by name, each (n, ...), in its own type."""
+        """Return the fields of observations by name, each (n, ...), in its own type.
+
+        Colours whose names do not matter are shown as :class:`Recolouring` does.
+        """
         if not self._is_record:
             found = {self._given[0].name: obs}
         else:
             found = {field.name: _of_record(obs, field) for field in self._given}
         packed = [field.name for field in self._given if field.kind == PACKED]
-        return {**found, **{name: unpack(found[name]) for name in packed}}
+        found |= {name: unpack(found[name]) for name in packed}
+        return found if self._recolouring is None else self._recolouring(found)
 
     def numbers(self, fields: dict[str, Tensor], name: str) -> Tensor:
         """Return a field, (n, ...), as networks see it; integers from -1 to 1."""
@@ -124,9 +128,7 @@ class Encoder(nn.Module):
         return _numbers(fields[name], field)
 
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
-        """Return the features of fields, see :meth:`forward`."""
-        if self._recolouring is not None:
-            fields = self._recolouring(fields)
+        """Return the features of fields, see :meth:`split`."""
         parts = [to_bins(_numbers(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
         parts += [
             conv(fields[field.name]) for field, conv in zip(self._images, self.convs, strict=True)

@@ -56,7 +56,7 @@ class PixelEncoder(Encoder):
         self._as_is = False
 
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
-        """Return the features of fields; see :meth:`Encoder.forward`."""
+        """Return the features of fields; see :meth:`Encoder.split`."""
         image = self.numbers(fields, self._image)
         planes = image.unsqueeze(1) if image.ndim == 3 else image
         found = self.trunk(planes.movedim(3, 1) if self._last else planes)

@@ -12,7 +12,8 @@ from training.players.network import seat_policy
 from training.players.player import MakePlayer, Player
 from training.players.policy import Policy
 from training.run import games, registry
-from training.run.names import is_search
+from training.run.folder import name_of_agent
+from training.run.names import SEARCH, is_search, short_name
 
 RANDOM_LEGAL = "random_legal"
 
@@ -33,6 +34,13 @@ class Agent(Protocol):
 
 
 Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
+
+
+def name_in_line(who: Who) -> str:
+    """Return what a line of text calls a player: a trained agent by its run, or exported folder."""
+    if isinstance(who, Policy):
+        return name_of_agent(who.path)
+    return short_name(who) if isinstance(who, str) else f"{SEARCH}{name_in_line(who.base)}"
 
 
 def load_who(name: str, runs: Path = Path("runs")) -> Who:

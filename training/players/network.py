@@ -144,7 +144,7 @@ def seat_policy(
     return Parts(part.column, [own], Bot(part.bot, engine))
 
 
-def alone(policy: Policy, engine: Any, *, sample: bool = False) -> Network:
+def in_own_env(policy: Policy, engine: Any, *, sample: bool = False) -> Network:
     """Return a trained agent as the player of an environment that :meth:`Policy.make` has made."""
     encode = policy.env_spec.encode
     sight = shown if encode is None else lambda engine, lanes: encode(engine.get_states(lanes))

@@ -57,7 +57,7 @@ class Learnt:
         adv = self._rollout.adv
         if self.numbers is None:
             return normalise(adv, self._ranks)
-        found = adv.flatten()
+        found = adv.flatten().clone()  # flatten() itself makes no copy of contiguous memory
         found[self.numbers] = normalise(found[self.numbers], self._ranks)
         return found.view_as(adv)
 

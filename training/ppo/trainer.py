@@ -458,7 +458,9 @@ class PPOTrainer(SavesState):
                 break
         self.ranks.average([sums])
         self.by_epoch = means_by_epoch(passes)
-        *means, norm = (sums / minibatches).tolist()
+        *totals, norms = sums.tolist()
+        means = [total / minibatches for total in totals]
+        steps = minibatches if within_kl else minibatches - 1  # the last one ended the update
         for mean in means:
             check_loss(mean, self.iteration + 1)
         self.precision.count_skipped(self.updates, self.optimizer)
@@ -466,7 +468,7 @@ class PPOTrainer(SavesState):
         return {
             **dict(zip(TERMS, means, strict=True)),
             **({} if rollout.intrinsic is None else rollout.intrinsic.metrics()),
-            "grad_norm": norm,
+            "grad_norm": norms / max(1, steps),
             **self._learnt.explained(),
             "minibatches": minibatches,
             "skipped_steps": self.precision.skipped,

@@ -25,6 +25,7 @@ read it meanwhile.
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -273,6 +274,19 @@ class RunFolder:
 def has_agent(path: Path) -> bool:
     """Tell whether a folder has the place for checkpoints, or weights in their place."""
     return (path / "checkpoints").is_dir() or (path / WEIGHTS).is_file()
+
+
+def name_of_agent(path: Path) -> str:
+    """Return the name of the folder that a trained agent lies in: of its run, or an exported one.
+
+    Parameters
+    ----------
+    path : Path
+        Its checkpoint, which may be in ``checkpoints/best``, or its file of weights.
+    """
+    runs = [folder.parent for folder in path.parents if folder.name == "checkpoints"]
+    folder = path.parent if path.name == WEIGHTS or not runs else runs[0]
+    return Path(os.path.abspath(folder)).name  # a folder that is called "." has a name elsewhere
 
 
 def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:

@@ -16,13 +16,13 @@ from rich.text import Text
 import fastenv
 from fastenv.registry import short_id
 from training.players.load import load_policy
-from training.players.names import Agent, load_who, maker
-from training.players.network import alone
+from training.players.names import Agent, load_who, maker, name_in_line
+from training.players.network import in_own_env
 from training.players.player import MakePlayer, begin_all, every_lane
 from training.players.policy import Policy
 from training.players.table import find_table
 from training.run import games
-from training.run.names import is_search, short_name
+from training.run.names import is_search
 from training.run.options import require
 from training.run.seating import SEATING
 from training.terminal.thinking import Thoughts
@@ -71,13 +71,13 @@ def trained(
     allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
     require(named.exists(), "who", path, allowed)
     policy = load_policy(named)
-    make, player = partial(policy.make, **options), partial(alone, policy, sample=sample)
-    return Watched(policy.path.parents[1].name, make, player)
+    make, player = partial(policy.make, **options), partial(in_own_env, policy, sample=sample)
+    return Watched(name_in_line(policy), make, player)
 
 
 def searching(agent: Agent, make: Callable[..., Any], think: bool) -> Watched:
     """Return an agent that searches."""
-    return Watched(short_name(agent.name), make, agent.player, Thoughts(think))
+    return Watched(name_in_line(agent), make, agent.player, Thoughts(think))
 
 
 def _maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:

@@ -92,10 +92,21 @@ def test_members_equal_single_runs(case, device):
 
 def test_a_kl_limit_stops_one_member_and_not_the_others():
     every = ensemble(target_kl=0.01, own={"learning_rates": (1e-5, 0.05, 1e-5)}, n_epochs=3)
+    norms, step = {number: [] for number in "123"}, every.optimizer.step
+
+    def look(member, watch=None):
+        norm = step(member, watch)
+        norms[str(member + 1)].append(float(norm))
+        return norm
+
+    every.optimizer.step = look
     found = every.iterate()["train"]["members"]
     counts = [found[number]["minibatches"] for number in "123"]
     assert counts[0] == counts[2] == 3 * 16 * LANES // 64
     assert counts[1] < counts[0]
+    assert len(norms["2"]) == counts[1] - 1  # the minibatch that is beyond it takes no step
+    for number in "123":
+        assert found[number]["grad_norm"] == pytest.approx(np.mean(norms[number]))
 
 
 def test_cut_off_episodes_get_the_value_of_their_own_member():

@@ -22,6 +22,7 @@ from training.games.drmario import COST_UNIT, OPTIONS, DrMario
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
+from training.nets.pixels import make_encoder
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.run import build, make_lanes
 from training.run.config import RunConfig
@@ -76,6 +77,27 @@ def test_networks_see_planes_colours_and_costs():
     shown = engine.obs["costs"].reshape(LANES, -1)
     np.testing.assert_allclose(costs * COST_UNIT, shown, rtol=1e-5)
     assert ((shown >= 0) == engine.mask.astype(bool)).all()
+
+
+@pytest.mark.parametrize("kind", ["auto", "flat", "pixels"])
+def test_every_encoder_sees_colours_by_what_they_are_equal_to(kind):
+    engine = engine_of(3)
+    engine.reset_many(seeds=5)
+    encoder = make_encoder(obs_layout(engine), kind)
+    renamed = engine.obs.copy()
+    renamed["planes"][:, :3] = engine.obs["planes"][:, [1, 2, 0]]
+    renamed["pill"] = engine.obs["pill"][..., [1, 2, 0]]
+    first, second = as_tensor(engine.obs), as_tensor(renamed)
+    assert not torch.equal(first, second)
+    with torch.no_grad():
+        found = encoder(first)
+        torch.testing.assert_close(encoder(second), found)
+    assert found.shape == (LANES, encoder.size_out)
+    if kind == "pixels":
+        assert encoder.trunk.stem[0].in_channels == 14
+        numbers = encoder.side_numbers(first)
+        assert numbers.shape == (LANES, encoder.num_sides)
+        assert torch.equal(encoder.side_numbers(second), numbers)
 
 
 @pytest.mark.parametrize("heads", ["single", "placements", "map"])

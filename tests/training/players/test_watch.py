@@ -1,11 +1,17 @@
 """An agent at play, in the terminal and on film."""
 
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 
 from tests.needs import needs_core
+from training.evaluation.contest import load_players
 from training.logs import film
+from training.players.export import export, export_for_hub
+from training.players.names import name_in_line
+from training.run.folder import RunFolder
 from training.watch import main
 
 AGENT = "pretrained/skullking-ppo"
@@ -35,6 +41,43 @@ def test_drawn_actions_are_those_of_a_seed(trained, capsys):
         return capsys.readouterr().out
 
     assert shown("--sample") == shown("--sample") != shown()
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory):
+    """Return a folder with an agent, of which one checkpoint is the best, and one for a hub."""
+    folder, run = tmp_path_factory.mktemp("exported"), RunFolder.open(Path(AGENT))
+    written = export(run, folder / "agent")
+    shutil.copytree(written, written.parent / "best" / written.name)
+    export_for_hub(run, folder / "hub")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("here", "path", "name"),
+    [
+        (".", "agent/checkpoints/best", "agent"),
+        (".", "agent", "agent"),
+        ("agent", ".", "agent"),
+        ("agent", "checkpoints/best", "agent"),
+        (".", "hub", "hub"),
+        (".", "hub/model.safetensors", "hub"),
+        ("hub", ".", "hub"),
+    ],
+)
+def test_an_agent_is_called_by_its_run_or_folder(exported, here, path, name, capsys, monkeypatch):
+    monkeypatch.chdir(exported / here)
+    assert main([path, "--opponents", "rule_hard", "--max-steps", "1"]) == 0
+    assert f"\n{name} chooses" in capsys.readouterr().out
+
+
+def test_an_agent_has_the_same_name_at_a_table(exported):
+    best = exported / "agent" / "checkpoints" / "best"
+    names = [str(best), f"search:{best},worlds=2", str(exported / "hub" / "model.safetensors")]
+    players = load_players([*names, "rule_hard"])
+    shown = ["agent", "search:agent", "hub", "rule_hard"]
+    assert [player.short for player in players] == shown
+    assert [name_in_line(player.who) for player in players] == shown
 
 
 @pytest.mark.parametrize(

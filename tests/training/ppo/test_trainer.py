@@ -17,11 +17,15 @@ from training.nets.cards import CardAttention, CardHead
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo import lanes as ppo_lanes
 from training.ppo import trainer as ppo_trainer
+from training.ppo.buffer import Rollout
+from training.ppo.learnt import Learnt
+from training.ppo.loss import KL
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.stepper import Stepper
 from training.ppo.trainer import TrainingError
 from training.run.decay import decay
 from training.run.envs import make_engine
+from training.run.ranks import SINGLE_RANK
 
 
 def test_the_rollout_holds_what_the_engine_showed(make_trainer):
@@ -220,6 +224,54 @@ def test_advantages_are_normalised_as_asked(make_trainer, norm_adv):
         for adv in found:
             torch.testing.assert_close(adv.mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
             torch.testing.assert_close(adv.std(), torch.tensor(1.0))
+
+
+def test_norms_of_gradients_are_a_mean_over_the_steps(make_trainer):
+    """The minibatch that ends an update early is none."""
+    trainer = make_trainer(Corridor(8), learning_rate=0.5, target_kl=1e-4)
+    norms, step = [], trainer._optimizer_step
+
+    def look(watch=None):
+        norm = step(watch)
+        norms.append(float(norm))
+        return norm
+
+    trainer._optimizer_step = look
+    found = trainer.iterate()["train"]
+    assert 0 < len(norms) == found["minibatches"] - 1 < 7
+    assert found["grad_norm"] == pytest.approx(np.mean(norms))
+
+
+def test_an_update_without_a_step_has_no_norm_of_gradients(make_trainer):
+    trainer = make_trainer(Corridor(8), target_kl=1e-4)
+    gradient = trainer._gradient
+
+    def far(pieces, objective):
+        terms = gradient(pieces, objective)
+        terms[KL] = 1.0
+        return terms
+
+    trainer._gradient = far
+    found = trainer.iterate()["train"]
+    assert (found["minibatches"], trainer.updates, found["grad_norm"]) == (1, 0, 0.0)
+
+
+def test_advantages_of_some_decisions_are_normalised_in_a_copy():
+    """The rollout keeps them as they are, as it does where all decisions are learnt."""
+    rollout, rng = Rollout(8, 3, Corridor(3), torch.device("cpu")), np.random.default_rng(0)
+    rollout.reward.copy_(torch.from_numpy(rng.normal(size=(8, 3))))
+    learnt = Learnt(rollout, SINGLE_RANK)
+    learnt.write_advantages(0.9, 0.8, rng.random((8, 3)) < 0.7)
+    raw = rollout.adv.clone()
+    found = learnt.normalised()
+    assert torch.equal(rollout.adv, raw)
+    others = torch.ones(raw.numel(), dtype=torch.bool)
+    others[learnt.numbers] = False
+    assert 0 < others.sum() < len(others) - 2
+    assert torch.equal(found.flatten()[others], raw.flatten()[others])
+    chosen = found.flatten()[~others]
+    torch.testing.assert_close(chosen.mean(), torch.tensor(0.0), atol=1e-6, rtol=0)
+    torch.testing.assert_close(chosen.std(), torch.tensor(1.0))
 
 
 def test_schedules():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import fastenv
-from fastenv.errors import ConfigError
+from fastenv.errors import ConfigError, UnknownOptionError
 from training.callbacks.trackers import (
     EpisodeStats,
     GrowthReward,
@@ -130,6 +130,92 @@ def test_conditions_are_values_intervals_and_bits(engine):
     inf = np.inf
     np.testing.assert_array_equal(quests._low, [[1, -inf, -inf], [2, -inf, -inf], [-inf, -inf, 1]])
     np.testing.assert_array_equal(quests._high, [[1, inf, inf], [inf, 9, inf], [inf, inf, 1]])
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "allowed"),
+    [
+        ({"when": 5}, "when=5", "a mapping"),
+        ({"when": {"won": [[], 1]}}, "when.won=[[], 1]", "a number, [low, high] or {bit: number}"),
+        ({"when": {"won": ["a", "b"]}}, "when.won=['a', 'b']", "a number, [low, high] or {bit"),
+        ({"when": {"won": [True, None]}}, "when.won=[True, None]", "a number, [low, high] or {bit"),
+        ({"when": {"won": None}}, "when.won=None", "a number, [low, high] or {bit: number}"),
+        ({"when": {"won": {"bit": "x"}}}, "when.won={'bit': 'x'}", "a number, [low, high] or {bit"),
+        ({"when": None}, "when=None", "a mapping"),
+        ({"quest": []}, "quest=[]", "a text"),
+        ({"quest": None}, "quest=None", "given"),
+        ({"reward": "much"}, "reward='much'", "a number"),
+        ({"reward": True}, "reward=True", "a number"),
+        ({"reward": None}, "reward=None", "a number"),
+        ({"requires": 5}, "requires=5", "a list of texts"),
+        ({"requires": "a"}, "requires='a'", "a list of texts"),
+        ({"requires": [["a"]]}, "requires=[['a']]", "a list of texts"),
+    ],
+)
+def test_what_no_stage_can_have_is_refused_by_name(engine, given, named, allowed):
+    stage = {"quest": "a", "when": {"won": 1}, **given}
+    refused_in_a_sentence(engine, {"quests": {"stages": [stage]}}, "stages[0]", named, allowed)
+
+
+@pytest.mark.parametrize(
+    ("given", "named", "allowed"),
+    [
+        ({"prior": 5}, "prior=5", "a list of two numbers"),
+        ({"prior": ["a", 1]}, "prior=['a', 1]", "a list of two numbers"),
+        ({"prior": [1, 2, 3]}, "prior=[1, 2, 3]", "a list of two numbers"),
+        ({"name": 5}, "name=5", "a text"),
+        ({"threshold": "much"}, "threshold='much'", "a number"),
+        ({"weight": []}, "weight=[]", "a number"),
+        ({"limit": 2.5}, "limit=2.5", "an integer"),
+        ({"kind": []}, "kind=[]", "one of 'rise', 'fall', 'change'"),
+        ({"kind": "jump"}, "kind='jump'", "one of 'rise', 'fall', 'change'"),
+        ({"source": None}, "source=None", "given"),
+    ],
+)
+def test_what_no_event_can_have_is_refused_by_name(engine, given, named, allowed):
+    event = {"name": "a", "source": "won", **given}
+    refused_in_a_sentence(engine, {"progress": {"events": [event]}}, "events[0]", named, allowed)
+
+
+def refused_in_a_sentence(engine, trackers, item, named, allowed):
+    (kind,) = trackers
+    option, value = f"trackers.{kind}.{item}.{named}".split("=")
+    with pytest.raises(ConfigError) as refused:
+        options.build(engine, trackers, seed=0)
+    text = str(refused.value)
+    assert text.startswith(f"{option}={value} is not possible: {option} must be {allowed}")
+    assert "\n" not in text
+
+
+def test_options_that_stages_and_events_do_not_have_or_lack_are_named(engine):
+    whole = {"quest": "a", "when": {"won": 1}, "name": "a", "source": "won"}
+    for kind, items, needed in (
+        ("quests", "stages", ("quest", "when")),
+        ("progress", "events", ("name", "source")),
+    ):
+        item = {name: whole[name] for name in needed}
+        for name in needed:
+            less = {key: value for key, value in item.items() if key != name}
+            with pytest.raises(ConfigError, match=rf"{items}\[0\]\.{name}=None .* must be given"):
+                options.build(engine, {kind: {items: [less]}}, seed=0)
+        with pytest.raises(UnknownOptionError, match=rf"'trackers\.{kind}\.{items}\[1\]\.colum"):
+            options.build(engine, {kind: {items: [item, {**item, "column": 1}]}}, seed=0)
+
+
+def test_what_is_possible_in_stages_and_events_is_taken(engine):
+    event = {"name": "a", "source": "won", "kind": "fall", "limit": None, "prior": [1, 0.5]}
+    stage = {"quest": "a", "when": {}, "reward": 2, "requires": []}
+    given = {"progress": {"events": [event]}, "quests": {"stages": [stage]}}
+    named = options.build(engine, given, seed=0)._named
+    assert named["progress"].alpha.tolist() == [1.0]
+    assert named["progress"].beta.tolist() == [0.5]
+    assert named["quests"]._reward.tolist() == [2.0]
+
+
+def test_a_source_that_is_needed_cannot_be_null(engine):
+    with pytest.raises(ConfigError, match=r"trackers\.visits\.cell=None .* must be given"):
+        options.build(engine, {"visits": {"cell": None}}, seed=0)
+    assert options.build(engine, {"episodes": {"success": None}}, seed=0) is not None
 
 
 @pytest.mark.parametrize(

@@ -70,6 +70,16 @@ def test_counts_equal_a_loop_over_environments(n, hashed):
     }
 
 
+@pytest.mark.parametrize("num_cells", [5, None])
+def test_nowhere_is_never_visited(num_cells):
+    engine = Trace(3)
+    counter = VisitCounter(engine, lambda v: np.array([4, -1, 4]), num_cells)
+    counter.reset(np.arange(3))
+    counter.observe(engine, np.zeros(3))
+    assert counter.count.tolist() == [1, 0, 2]
+    assert [counter.visits(cell) for cell in (-1, 0, 4)] == [0, 0, 2]
+
+
 def test_two_lanes_in_one_new_cell_come_one_after_the_other():
     engine = Trace(3)
     counter = VisitCounter(engine, lambda v: np.array([4, 4, 4]), 5)

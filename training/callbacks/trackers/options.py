@@ -7,11 +7,12 @@ options are the parameters of its class; sources are written as
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from fastenv.errors import ConfigError, UnknownOptionError, show, show_reason
+from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
@@ -19,10 +20,10 @@ from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
-from training.callbacks.trackers.sources import source_of
+from training.callbacks.trackers.sources import is_number, source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
-from training.run.options import MAX_NAME, require
+from training.run.options import MAX_NAME, require, unknown_option
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,
@@ -40,6 +41,20 @@ _GIVEN = ("engine", "sources", "exclude", "seed")
 # An archive asks a counter of visits, and statistics of episodes ask the archive.
 _ORDER = {"visits": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")
+# What is allowed for a parameter by its annotation, and what tells whether a value is that.
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "int": ("an integer", lambda value: is_number(value) and isinstance(value, int)),
+    "float": ("a number", is_number),
+    "str": ("a text", lambda value: isinstance(value, str)),
+    "Sequence[str]": (
+        "a list of texts",
+        lambda value: _is_list(value) and all(isinstance(each, str) for each in value),
+    ),
+    "tuple[float, float]": (
+        "a list of two numbers",
+        lambda value: _is_list(value) and len(value) == 2 and all(map(is_number, value)),
+    ),
+}
 
 
 def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | None:
@@ -101,18 +116,11 @@ def _values(
     built: Mapping[str, Tracker],
 ) -> dict[str, Any]:
     """Return the arguments of a tracker's class."""
-    parameters = inspect.signature(KINDS[kind]).parameters
-    known = [name for name in parameters if name not in _GIVEN]
-    values: dict[str, Any] = {}
+    given = {name: value for name, value in given.items() if name != "kind"}
+    _check(KINDS[kind], given, option)
+    values = dict(given)
     for name, value in given.items():
-        if name == "kind":
-            continue
         where = f"{option}.{name}"
-        if name not in known:
-            raise UnknownOptionError(
-                f"{show(where)} is not an option; options: {', '.join(known)}."
-            )
-        values[name] = value
         if name in _SOURCES and value is not None:
             values[name] = source_of(engine, value, where)
         elif name == "visits":
@@ -123,24 +131,42 @@ def _values(
         elif name in ("stages", "events"):
             make = _stage if name == "stages" else _event
             values[name] = _items(engine, value, where, make)
+    return values
+
+
+def _check(made: Callable[..., Any], given: Mapping[str, Any], option: str) -> None:
+    """Refuse what a class has no parameter for, what it takes of other types, and what it lacks."""
+    parameters = inspect.signature(made).parameters
+    known = [name for name in parameters if name not in _GIVEN]
+    for name in given:
+        if name not in known:
+            raise unknown_option(f"{option}.{name}", known)
     for name in known:
         needed = parameters[name].default is inspect.Parameter.empty
-        require(not needed or name in values, f"{option}.{name}", None, "given")
-    _check_types(parameters, values, option)
-    return values
+        require(not needed or given.get(name) is not None, f"{option}.{name}", None, "given")
+    _check_types(parameters, given, option)
 
 
 def _check_types(
     parameters: Mapping[str, inspect.Parameter], values: Mapping[str, Any], option: str
 ) -> None:
-    """Refuse texts and the like where numbers are needed; their range is the class's to check."""
+    """Refuse texts and the like where numbers are needed, and the other way round.
+
+    Which numbers are possible is the class's to check.
+    """
     for name, value in values.items():
-        annotation = str(parameters[name].annotation)
-        if annotation in ("int", "float", "int | None", "float | None"):
-            whole = annotation.startswith("int")
-            right = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
-            right = right or (value is None and annotation.endswith("None"))
-            require(right, f"{option}.{name}", value, "an integer" if whole else "a number")
+        where = f"{option}.{name}"
+        kind, _, other = str(parameters[name].annotation).partition(" | ")
+        if kind.startswith("Literal"):
+            words = ast.literal_eval(kind.removeprefix("Literal"))
+            require(value in words, where, value, f"one of {', '.join(map(repr, words))}")
+        elif kind in _TYPES:
+            allowed, fits = _TYPES[kind]
+            require(fits(value) or (value is None and other == "None"), where, value, allowed)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def _items(
@@ -149,25 +175,18 @@ def _items(
     option: str,
     make: Callable[[Engine, Mapping[str, Any], str], Any],
 ) -> list[Any]:
-    listed = isinstance(given, Sequence) and not isinstance(given, str) and len(given) > 0
-    require(listed, option, given, "a list of one or more")
+    require(_is_list(given) and len(given) > 0, option, given, "a list of one or more")
     found = []
     for k, item in enumerate(given):
         where = f"{option}[{k}]"
         require(isinstance(item, Mapping), where, item, "a mapping of options")
-        try:
-            found.append(make(engine, item, where))
-        except TypeError as error:  # an option that is missing or that there is not
-            raise ConfigError(
-                f"{where}: {show_reason(error).partition('__init__() ')[2]}."
-            ) from error
+        found.append(make(engine, item, where))
     return found
 
 
 def _event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
-    values = dict(given)
-    if "source" in values:
-        values["source"] = source_of(engine, values["source"], f"{option}.source")
+    _check(Event, given, option)
+    values = {**given, "source": source_of(engine, given["source"], f"{option}.source")}
     if "prior" in values:
         values["prior"] = tuple(values["prior"])
     return Event(**values)
@@ -181,6 +200,7 @@ def _stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage:
             column: _condition(condition, f"{option}.when.{column}")
             for column, condition in values["when"].items()
         }
+    _check(Stage, values, option)
     return Stage(**values)
 
 
@@ -188,12 +208,14 @@ def _condition(given: Any, option: str) -> Any:
     """Return a value, an interval ``[low, high]`` (null: no end) or a bit ``{bit: 3}``."""
     if isinstance(given, Mapping) and set(given) == {"bit"} and type(given["bit"]) is int:
         return Bit(given["bit"])
-    if isinstance(given, list | tuple) and len(given) == 2:
-        low, high = given
-        return (
-            -float("inf") if low is None else float(low),
-            float("inf") if high is None else float(high),
-        )
-    is_number = isinstance(given, int | float) and not isinstance(given, bool)
-    require(is_number, option, given, "a number, [low, high] or {bit: number}")
-    return float(given)
+    is_interval = isinstance(given, list | tuple) and len(given) == 2
+    ends = [end for end in given if end is not None] if is_interval else [given]
+    allowed = "a number, [low, high] or {bit: number}"
+    require(all(map(is_number, ends)), option, given, allowed)
+    if not is_interval:
+        return float(given)
+    low, high = given
+    return (
+        -float("inf") if low is None else float(low),
+        float("inf") if high is None else float(high),
+    )

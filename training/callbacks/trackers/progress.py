@@ -21,6 +21,7 @@ from training.callbacks.trackers.base import (
     read,
 )
 from training.run.engine import Engine
+from training.run.options import require
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
 _NO_LIMIT = np.iinfo(np.int64).max
@@ -44,7 +45,7 @@ class Event:
     prior : tuple of float
         ``alpha`` and ``beta`` before any episode.
     weight : float
-        In :meth:`BayesProgressTracker.novelty`.
+        In :meth:`BayesProgressTracker.novelty`; at least 0, and above 0 for one event at least.
     """
 
     name: str
@@ -98,6 +99,9 @@ class BayesProgressTracker(Tracker):
             raise ConfigError(f"half_life={half_life}: must be above 0, or None")
         if len({event.name for event in events}) < len(events) or not events:
             raise ConfigError("events: at least one, each with a name of its own")
+        weights = [event.weight for event in events]
+        allowed = "at least 0 for each event, and above 0 for one at least"
+        require(min(weights) >= 0 < max(weights), "weight", weights, allowed)
         self._events = tuple(events)
         self._keep = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
         self._kind = np.array([_KINDS[e.kind] for e in events])

@@ -74,7 +74,7 @@ def _element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
     allowed = f"an element of the observation, from 0 to {size - 1}"
     allowed = allowed if size else "left out: the observation is no vector"
     require(inside, f"{option}.obs", at, allowed)
-    require(_is_number(times), f"{option}.times", times, "a number")
+    require(is_number(times), f"{option}.times", times, "a number")
 
     def element(seen: StepReader) -> Array:
         return np.rint(seen.obs(at) * times)
@@ -108,10 +108,10 @@ def _rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> 
     if rule == "equals" and isinstance(operand, str):
         other = _column(engine, operand, f"{option}.equals")
     elif rule == "bin":
-        above = _is_number(operand) and operand > 0
+        above = is_number(operand) and operand > 0
         require(above, f"{option}.bin", operand, "a number above 0")
     else:
-        require(_is_number(operand), f"{option}.{rule}", operand, "a number")
+        require(is_number(operand), f"{option}.{rule}", operand, "a number")
 
     def value(seen: StepReader) -> Array:
         if rule == "bin":
@@ -123,5 +123,6 @@ def _rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> 
     return value
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Tell whether an option is a number, and neither true nor false."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -140,8 +140,8 @@ class VisitCounter(Tracker):
         return numbers
 
     def visits(self, cell: int) -> int:
-        """Return how often a cell has been visited."""
-        return self.table.visits(cell)
+        """Return how often a cell has been visited; nowhere, -1, never is."""
+        return self.table.visits(cell) if cell >= 0 else 0
 
     def metrics(self) -> dict[str, float]:
         """Return how many cells were seen, and the number of visits."""
