@@ -48,6 +48,7 @@ def test_it_continues(folder, tmp_path):
 def test_they_are_drawn(tmp_path):
     shutil.copytree("tests/data/runs", tmp_path / "runs")
     out = tmp_path / "report.html"
-    assert report.main(["--runs", str(tmp_path / "runs"), "--out", str(out)]) == 0
+    folders = [str(tmp_path / "runs" / folder.name) for folder in RUNS]
+    assert report.main([*folders, "--out", str(out)]) == 0
     page = out.read_text(encoding="utf-8")
     assert all(folder.name in page for folder in RUNS)
