@@ -81,15 +81,17 @@ RUNS = {
         " --set=dqn.batch_size=64 --set=dqn.stack_k=2 --total-steps=600"
     ),
 }
-ALWAYS = "--seed=5 --device=cpu --torch-threads=1 --set=deterministic=true --no-evaluation"
+ALWAYS = (
+    "--seed=5 --device=cpu --torch-threads=1 --set=deterministic=true --no-evaluation"
+    " --set=evaluation.games=20 --set=evaluation.episodes=12 --set=evaluation.max_steps=400"
+)
 RLLIB = {
     "rllib, Worker": (
         f"--env=SkullKingWorker-v0 --trainer=rllib {SMALL} --set=rllib.num_env_runners=0"
         " --total-steps=1000"
     ),
 }
-# How each run is evaluated; games whose evaluations take long play less.
-EVALUATION = "--games=20 --episodes=12 --max-steps=400 --replays=2 --seed=3"
+EVALUATION = "--replays=2 --seed=3"
 KING, PPO = "pretrained/skullking", "pretrained/skullking-ppo"
 # By name, words behind `python -m training`, and the record that they write into {runs}.
 TABLES = {

@@ -14,7 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools.deterministic_runs import ALWAYS, RUNS, call
+from tools.deterministic_runs import ALWAYS, EVALUATION, RUNS, call
 from training.run import machine
 
 # Over the flags of deterministic runs: as little as each trainer can do.
@@ -33,7 +33,7 @@ SMALLER = {
     "native, Prospector with a tracker": f"{TINY} --total-steps=256",
     "sb3, Prospector": f"{TINY} --total-steps=256",
     "hier, Skull King": f"{TINY} --set=hier.warm_start=64 --total-steps=512",
-    "ensemble, Worker": f"{TINY} --total-steps=256",
+    "ensemble, Worker": f"{TINY} --set=ppo.batch_size=16 --total-steps=256",
     "dqn, Skull King": (
         "--num-envs=4 --set=dqn.net_arch=[8] --set=dqn.capacity=512"
         " --set=dqn.learning_starts=128 --set=checkpoints.keep=1 --total-steps=512"
@@ -60,7 +60,7 @@ def main(argv: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as runs:
             flags = f"{RUNS[name]} {smaller} {ALWAYS}"
             call(f"training train {flags} --name={short(name)} --runs={runs}", args.checkout)
-            call(f"training evaluate {short(name)} --runs={runs} --games=8", args.checkout)
+            call(f"training evaluate {short(name)} --runs={runs} {EVALUATION}", args.checkout)
             made = Path(runs, short(name))
             target = args.folder / short(name)
             shutil.rmtree(target, ignore_errors=True)
