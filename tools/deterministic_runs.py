@@ -126,7 +126,7 @@ TABLES = {
             "bots.json",
         )
         for env in (
-            *("SkullKingFlat-v0", "SkullKingAbility-v0", "Prospector-v0", "DrMarioPlacement-v0"),
+            *("Prospector-v0", "DrMarioPlacement-v0", "DrMarioFrame-v0"),
             *("DrMarioVersus-v0", "GameBoyGoal-v0", "LanternWalk-v0"),
         )
     },
@@ -154,7 +154,7 @@ VOLATILE = (
         "wall_s",
         "cpu_ms_per_decision",
     ),
-    *("training_s", "core_s", "checkpoint_path", "path", "hidden", "cpu_s"),
+    *("created_at", "generated_at", "run_id", "training_s", "core_s", "cpu_s"),
 )
 
 

@@ -8,6 +8,7 @@ the code of another folder.
 from __future__ import annotations
 
 import argparse
+import json
 import shlex
 import shutil
 import sys
@@ -35,11 +36,32 @@ SMALLER = {
     "hier, Skull King": f"{TINY} --set=hier.warm_start=64 --total-steps=512",
     "ensemble, Worker": f"{TINY} --set=ppo.batch_size=16 --total-steps=256",
     "dqn, Skull King": (
-        "--num-envs=4 --set=dqn.net_arch=[8] --set=dqn.capacity=512"
-        " --set=dqn.learning_starts=128 --set=checkpoints.keep=1 --total-steps=512"
+        "--num-envs=4 --set=dqn.net_arch=[8] --set=dqn.capacity=128"
+        " --set=dqn.learning_starts=64 --set=dqn.batch_size=32 --set=checkpoints.keep=1"
+        " --total-steps=512"
     ),
     "expert, Skull King by search": f"{TINY} --total-steps=256",
 }
+
+GATE = {
+    "stages": [{"name": part, "knobs": {"allowed_phases": [part]}} for part in ("early", "late")],
+    "success": {"info": "ended_round", "at_least": 1},
+    **{"target": 0.6, "n_max": 200, "tests": 3, "gate_every": 2, "lanes": 8},
+}
+# Runs that are none of the deterministic ones.
+OTHERS = {
+    "native, a gate with a certificate": (
+        f"--env=SkullKingWorker-v0 {TINY} --total-steps=256 '--set=gate={json.dumps(GATE)}'"
+    ),
+}
+SWEEP = (
+    "training sweep --env Prospector-v0 --vary ppo.n_epochs=2..8 --trials 2 --games 4"
+    " --total-steps 64 --set=num_envs=4 --set=ppo.n_steps=8 --set=ppo.batch_size=32"
+    " --set=ppo.net_arch=[8] --name sweep --runs"
+)
+
+# What tells nothing that the rest does not.
+LEFT_OUT = shutil.ignore_patterns(".*", "tb", "replays", "replay_index.json", "episodes.jsonl")
 
 
 def short(name: str) -> str:
@@ -54,19 +76,25 @@ def main(argv: list[str] | None = None) -> int:
     parse.add_argument("--checkout", type=Path, default=machine.ROOT, metavar="DIR")
     parse.add_argument("--only", default="", metavar="TEXT", help="runs whose name has it")
     args = parse.parse_args(argv)
-    for name, smaller in SMALLER.items():
+    flags_of = {name: f"{RUNS[name]} {smaller}" for name, smaller in SMALLER.items()} | OTHERS
+    for name, own in flags_of.items():
         if args.only not in name:
             continue
         with tempfile.TemporaryDirectory() as runs:
-            flags = f"{RUNS[name]} {smaller} {ALWAYS}"
+            flags = f"{own} {ALWAYS}"
             call(f"training train {flags} --name={short(name)} --runs={runs}", args.checkout)
             call(f"training evaluate {short(name)} --runs={runs} {EVALUATION}", args.checkout)
             made = Path(runs, short(name))
             target = args.folder / short(name)
             shutil.rmtree(target, ignore_errors=True)
-            shutil.copytree(made, target, ignore=shutil.ignore_patterns("events.*", ".*", "*.mp4"))
+            shutil.copytree(made, target, ignore=LEFT_OUT)
         size = sum(file.stat().st_size for file in target.rglob("*") if file.is_file())
         print(f"{size / 1e3:6.0f} kB  {shlex.quote(str(target))}", flush=True)
+    if args.only in "sweep":
+        with tempfile.TemporaryDirectory() as runs:
+            call(f"{SWEEP} {runs}", args.checkout)
+            for file in ("sweep.json", "sweep.journal"):
+                shutil.copy(Path(runs, file), args.folder / file)
     return 0
 
 

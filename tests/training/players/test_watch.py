@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.needs import needs_core
+from training.evaluation import run_card
 from training.evaluation.contest import load_players
 from training.logs import film
 from training.players.export import export, export_for_hub
@@ -49,7 +50,7 @@ def exported(tmp_path_factory):
     folder, run = tmp_path_factory.mktemp("exported"), RunFolder.open(Path(AGENT))
     written = export(run, folder / "agent")
     shutil.copytree(written, written.parent / "best" / written.name)
-    export_for_hub(run, folder / "hub")
+    export_for_hub(run, folder / "hub", make_card=run_card.make)
     return folder
 
 
