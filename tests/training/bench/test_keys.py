@@ -133,7 +133,6 @@ def test_rows_of_the_game_boy(monkeypatch):
 
 
 @needs_core
-@pytest.mark.xfail(reason="the record is of another method: measure it again", strict=True)
 @pytest.mark.parametrize(
     "env", ["SkullKingManager-v0", *late("DrMarioVersus-v0", "GameBoyGoal-v0")]
 )
