@@ -100,12 +100,12 @@ def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
     before = len(psutil.Process().children())
     vec, create_s = _timed(lambda: make(plan, way, n))
     try:
-        player = Player(vec, plan)
+        stepper = VectorStepper(vec, plan)
         described = ran_of(vec, plan, way)
-        _, reset_s = _timed(player.reset)
-        _, warmup_s = _timed(lambda: player.play(WARMUP))
+        _, reset_s = _timed(stepper.reset)
+        _, warmup_s = _timed(lambda: stepper.step(WARMUP))
         blocks, memory = _held()
-        repeats = [player.play(plan.steps) for _ in range(plan.repeats)]
+        repeats = [stepper.step(plan.steps) for _ in range(plan.repeats)]
         after_blocks, after_memory = _held()
     finally:
         vec.close()
@@ -167,8 +167,8 @@ def _held() -> tuple[int, float]:
     return sys.getallocatedblocks(), rss_mb()
 
 
-class Player:
-    """Plays a vector environment by its masks, with a clock around each part of a step.
+class VectorStepper:
+    """Steps a vector environment by its masks, with a clock around each part of a step.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ class Player:
         _, infos = self._vec.reset(seed=self._plan.seed)
         self._mask = np.asarray(infos["action_mask"])
 
-    def play(self, steps: int) -> dict[str, float]:
+    def step(self, steps: int) -> dict[str, float]:
         """Take batch steps and return what they took; see ``REPEATED``."""
         clocks = np.zeros((steps, 4))
         others = others_cpu_seconds()  # outside of the time: to look for them takes milliseconds
