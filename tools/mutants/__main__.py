@@ -1,7 +1,7 @@
 """Changes of behaviour that the tests must notice: ``python -m tools.mutants``.
 
 ``draw`` prints the lines of each package that a seed draws. A mutant stands for each of them in
-``tools/mutants/PACKAGE.toml``: what it changes in words, so that it can be written again where the
+a file of the package here: what it changes in words, so that it can be written again where the
 code has moved, the text it replaces and the one it puts there, and the tests that should fail.
 ``run`` applies each to a copy of the checkout and runs its tests until one fails; a mutant that
 passes all of them survives, and is listed.

@@ -90,8 +90,8 @@ class Session:
             self._news.append("Seats: " + ", ".join(f"{k} {name}" for k, name in seats) + ".")
         while not engine.ended[0]:
             before, seat = self._row, int(engine.get_actors()[0]) if self._meets else 0
-            player = self._players[seat]
-            action = self._ask(before) if player is None else self._let_decide(player)
+            decides = self._players[seat]
+            action = self._ask(before) if decides is None else self._let_decide(decides)
             engine.step_many([action], autoreset=False)
             self._hear(before, action, seat)
         self._tell()

@@ -75,7 +75,8 @@ def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
     player, options = player_of(who)
     if plan.level is not None:
         options["level"] = plan.level
-    makes = {"rows": player, "pixels": partial(CameraPlayer, player, reader, options)}
+    through_camera: MakePlayer = partial(CameraPlayer, player, reader, options)
+    makes = {"rows": player, "pixels": through_camera}
     found: dict[str, Any] = {}
     cleared = []
     for name, make in makes.items():
