@@ -24,9 +24,9 @@ def first_legal(engine):
     return engine.mask.argmax(1).astype(np.int32)
 
 
-def play_table(engine, players, seating, seeds, limit=MAX_DECISIONS):
-    """Let players meet, player ``k`` with seed ``k`` + lane; return what each seat has reached."""
-    draws = [k + np.arange(len(seeds)) for k in range(len(players))]
+def play_table(engine, players, seating, seeds, limit=MAX_DECISIONS, first=0):
+    """Let players meet, player ``k`` with seed ``first + k`` + lane; return what seats reached."""
+    draws = [first + k + np.arange(len(seeds)) for k in range(len(players))]
     for _ in Loop(engine, players, seeds, seating=seating, draws=draws, limit=limit):
         pass
     return engine.get_outcomes()

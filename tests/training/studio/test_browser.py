@@ -190,11 +190,12 @@ def test_a_link_in_a_second_tab_shows_the_same_bits(page, studio):
     page.wait_for_selector("#moment-link", timeout=SEEN)
     address = page.get_attribute("#moment-link", "href")
     pixels = "document.querySelector('canvas.pixels').toDataURL()"
+    wait(page, "document.querySelector('canvas.pixels')")
     with page.context.expect_page() as opening:
         page.click("#moment-link")
     other, errors = opening.value, []
     listen(other, errors)
-    wait(other, "window.studio && studio.play.last")
+    wait(other, "window.studio && studio.play.last && document.querySelector('canvas.pixels')")
     wait(other, f"{pixels} === {json.dumps(page.evaluate(pixels))}")
     other.click("#keep")
     other.wait_for_selector("#moment-link", timeout=SEEN)
