@@ -119,7 +119,7 @@ class Loop:
     seating : ndarray of int, shape (episodes, P), optional
         The player in each seat.
     draws : sequence of ndarray of int64, shape (episodes,), optional
-        Of each player the seeds of what it draws; default those of the episodes.
+        Of each player the seeds of what it draws; default those of the episodes, and ``k`` more.
     limit : int
         Decisions of a lane after which its episode is given up.
     give_up : callable, optional
@@ -202,7 +202,7 @@ class Loop:
         engine.reset_many(mask, seeds=seeds)
         self._taken[lanes] = 0
         for k, player in enumerate(self.players):
-            drawn = self.seeds if self.draws is None else self.draws[k]
+            drawn = self.seeds + k if self.draws is None else self.draws[k]
             player.begin(engine, lanes, drawn[numbers])
         if self.begun is not None:
             self.begun(engine, lanes, numbers)

@@ -404,8 +404,10 @@ class EpisodeProtocol(Protocol):
 
     def scripted_player(self, name: str) -> MakePlayer:
         """Return what makes a scripted player, or one that searches, by its name."""
-        agent = registry.FUNCTIONS.load("search")(name) if is_search(name) else name
-        return maker(agent)
+        if is_search(name):
+            return maker(registry.FUNCTIONS.load("search")(name))
+        made: MakePlayer | None = self._game.player(name)  # or it is refused before anybody plays
+        return maker(name) if made is None else made
 
     def kind(self, name: str) -> str:
         """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.engine import rng_streams
-from training.players.draws import LaneDraws, gumbel
+from training.players.draws import LaneDraws, gumbel, streams
 from training.players.thought import Thought
 from training.run.seating import check_bot
 
@@ -41,16 +41,16 @@ class Bot:
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Take the seeds; bots remember nothing."""
-        self._thoughts.clear()
-        if seeds is not None and len(lanes):
-            drawn = [rng_streams(int(seed), 1) for seed in seeds]
-            self._streams[lanes] = np.concatenate(drawn)
+        for lane in lanes.tolist() if self._thoughts else ():
+            self._thoughts.pop(lane, None)
+        if seeds is not None:
+            self._streams[lanes] = streams(seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return its choices; only lanes that are asked for draw."""
-        begun, streams = time.process_time(), self._streams.copy()
-        actions: np.ndarray = engine.bot_actions(self.name, streams)[lanes]
-        self._streams[lanes] = streams[lanes]
+        begun, advanced = time.process_time(), self._streams.copy()
+        actions: np.ndarray = engine.bot_actions(self.name, advanced)[lanes]
+        self._streams[lanes] = advanced[lanes]
         if self.explains:
             self._note(engine, lanes, 1000 * (time.process_time() - begun) / len(lanes))
         return actions
@@ -62,9 +62,9 @@ class Bot:
     def _note(self, engine: Any, lanes: np.ndarray, milliseconds: float) -> None:
         game, rows = engine.game, engine.get_states(lanes)
         seats = engine.get_actors(lanes) if game.num_seats > 1 else np.zeros(len(lanes), int)
-        self._thoughts.clear()
         for lane, row, seat in zip(lanes.tolist(), rows, seats.tolist(), strict=True):
             found = game.considered(row, seat, self.name)
+            self._thoughts.pop(lane, None)
             if found is not None and len(found):
                 unknown = np.full(len(found), np.nan)
                 action, value, count = found["action"], found["value"], found["count"]

@@ -22,9 +22,15 @@ def mix(seeds: np.ndarray, numbers: np.ndarray, purpose: int) -> np.ndarray:
     """
     with np.errstate(over="ignore"):
         x = seeds + (numbers.astype(np.uint64) * np.uint64(8) + np.uint64(purpose)) * GAMMA
+    return splitmix64(x)
+
+
+def splitmix64(x: np.ndarray) -> np.ndarray:
+    """Return the mixing step of SplitMix64 of each number, uint64."""
+    with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        mixed: np.ndarray = x ^ (x >> np.uint64(31))
+    mixed: np.ndarray = x ^ (x >> np.uint64(31))
     return mixed
 
 
@@ -52,6 +58,20 @@ def gumbel(seeds: np.ndarray, actions: int, purpose: int = ACTION) -> np.ndarray
     chance = (bits.astype(np.float64) + 0.5) * 2.0**-53
     noise: np.ndarray = -np.log(-np.log(chance))
     return noise
+
+
+def streams(seeds: np.ndarray) -> np.ndarray:
+    """Return the states of engine generators, uint64 (n, 4): :func:`fastenv.engine.rng_streams`.
+
+    Parameters
+    ----------
+    seeds : ndarray of int64, shape (n,)
+        One a generator.
+    """
+    steps = (np.arange(1, 5, dtype=np.uint64)) * GAMMA
+    with np.errstate(over="ignore"):
+        x = np.asarray(seeds).astype(np.uint64)[:, None] + steps
+    return splitmix64(x)
 
 
 class LaneDraws:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -94,6 +93,6 @@ def make_player(who: Who, engine: Any, *, beside: bool = False, sample: bool = F
     return Bot(who, engine) if made is None else made(engine)
 
 
-def maker(who: Who, *, sample: bool = False) -> Callable[[Any], Player]:
+def maker(who: Who) -> MakePlayer:
     """Return what makes somebody a player of any engine; see :func:`make_player`."""
-    return lambda engine: make_player(who, engine, sample=sample)
+    return lambda engine: make_player(who, engine)

@@ -146,9 +146,13 @@ def seat_policy(
 
 def in_own_env(policy: Policy, engine: Any, *, sample: bool = False) -> Network:
     """Return a trained agent as the player of an environment that :meth:`Policy.make` has made."""
-    encode = policy.env_spec.encode
-    sight = shown if encode is None else lambda engine, lanes: encode(engine.get_states(lanes))
+    make = policy.env_spec.encode_like
+    sight = shown if make is None else _encoded(make(engine))
     return Network(policy.logits, engine, sight, sample=draws(policy, sample))
+
+
+def _encoded(encode: Callable[[np.ndarray], np.ndarray]) -> Sight:
+    return lambda engine, lanes: encode(engine.get_states(lanes))
 
 
 def draws(policy: Policy, sample: bool = False) -> bool:
@@ -165,7 +169,7 @@ def find_sight(policy: Policy, engine: Any, *, beside: bool = False) -> Sight:
     else:
         _check_same_game(policy, observer, engine)
     if encode is not None:
-        return lambda engine, lanes: encode(engine.get_states(lanes))
+        return _encoded(encode)
     if alone or _shows_same(observer, engine):
         return shown
     return partial(_encode_again, observer)

@@ -2,7 +2,7 @@
 
 A player belongs to one engine: its number of lanes and its game. It is asked in turn for the
 lanes in which the decision is its own; whose that is says the loop
-(:mod:`training.evaluation.episodes`, :mod:`training.selfplay.seated`), which alone steps the
+(:mod:`training.evaluation.loop`, :mod:`training.selfplay.seated`), which alone steps the
 engine. It owns its generators, one a lane, so that who else plays, in which order or batch, changes
 nothing of what it draws.
 """

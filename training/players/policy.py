@@ -40,6 +40,8 @@ class EnvSpec:
         observations; not needed where it does so itself.
     encode : callable, optional
         Returns the observations of state rows of the environment, if ``wrap`` does.
+    encode_like : callable, optional
+        Returns such a function for an engine whose rules may be others than those of the training.
     """
 
     env: str
@@ -50,6 +52,7 @@ class EnvSpec:
     wrap: Callable[[fastenv.FastEnv], Env] | None = None
     wrap_vec: Callable[[fastenv.FastVectorEnv], VectorEnv] | None = None
     encode: Callable[[np.ndarray], np.ndarray] | None = None
+    encode_like: Callable[[Any], Callable[[np.ndarray], np.ndarray]] | None = None
 
 
 class Policy:

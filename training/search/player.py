@@ -63,6 +63,11 @@ class SearchPlayer:
         self._base.begin(engine, lanes, seeds)
         self._draws.begin(lanes, seeds)
         self.searcher.begin(lanes)
+        self._forget(lanes)
+
+    def _forget(self, lanes: np.ndarray) -> None:
+        for lane in lanes.tolist() if self._thoughts else ():
+            self._thoughts.pop(lane, None)
 
     def thought(self, lane: int) -> Thought | None:
         """Return what it found for its last decision in a lane; None where it did not search."""
@@ -78,7 +83,7 @@ class SearchPlayer:
         """
         begun = time.process_time()
         engine.refresh()
-        self._thoughts.clear()
+        self._forget(lanes)
         searcher = self.searcher
         rows, legal = engine.get_states(lanes), engine.mask[lanes] != 0
         searcher.watch(lanes, rows)

@@ -56,10 +56,10 @@ class Opponents:
         return found
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Let all of them begin, each with seeds of its own."""
+        """Let all of them begin, each with seeds of its own, which are not the learner's."""
         for k, player in enumerate(self.players):
             if player is not None:
-                player.begin(engine, lanes, None if seeds is None else seeds + k)
+                player.begin(engine, lanes, None if seeds is None else seeds + 1 + k)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return the actions of those whose decisions are due."""

@@ -75,12 +75,12 @@ class PoolPlayer:
         deciding = self.snapshots[lanes, engine.get_places(lanes) - 1]
         order = np.argsort(deciding, kind="stable")
         bounds = np.flatnonzero(np.diff(deciding[order], prepend=-1, append=-1))
-        logits = self._logits[: len(lanes)]
+        logits, seen = self._logits[: len(lanes)], self._see(engine, lanes)
         with torch.inference_mode(), torch.autocast("cpu", enabled=False):
             for first, last in pairwise(bounds):
                 group = order[first:last]
                 net = self._pool.members[int(deciding[group[0]])].net
-                logits[group] = net.logits(as_tensor(self._see(engine, lanes[group])))
+                logits[group] = net.logits(as_tensor(seen[group]))
             legal = torch.from_numpy(engine.mask[lanes] != 0)
             log_probs = masked_log_probs(logits, legal)
             chosen = mode(log_probs) if self._best else self._sampler(log_probs, legal)

@@ -87,7 +87,8 @@ class SeatedEngine:
         self._end_matches(fresh)
         engine.reset_many(mask, seeds, obs_out, mask_out)
         obs = engine.obs if obs_out is None else obs_out
-        self._begin(fresh, obs, engine.mask if mask_out is None else mask_out)
+        mask_to = engine.mask if mask_out is None else mask_out
+        self._begin(fresh, obs, mask_to, _lane_seeds(seeds, engine.num_envs))
 
     def step_many(
         self,
@@ -157,15 +158,15 @@ class SeatedEngine:
         if matches.size:
             self._matches_over(matches)
 
-    def _begin(self, fresh: Array, obs: Array, mask: Array) -> None:
-        """Begin the episodes of lanes ``fresh``, which have just been reset."""
-        self._seat(fresh, obs, mask)
+    def _begin(self, fresh: Array, obs: Array, mask: Array, seeds: Array | None = None) -> None:
+        """Begin the episodes of lanes ``fresh``, which have just been reset, with seeds (n,)."""
+        self._seat(fresh, obs, mask, seeds)
         self._play_to_the_learner(obs, mask)
 
-    def _seat(self, fresh: Array, obs: Array, mask: Array) -> None:
+    def _seat(self, fresh: Array, obs: Array, mask: Array, seeds: Array | None = None) -> None:
         lanes = np.flatnonzero(fresh)
         self._external[lanes] = self._engine.has_outside(lanes)
-        self.others.begin(self._engine, lanes)
+        self.others.begin(self._engine, lanes, None if seeds is None else seeds[lanes])
         if self.on_begin is not None:
             self.on_begin(fresh, obs, mask)
 
@@ -188,6 +189,16 @@ class SeatedEngine:
                 self._seat(over, obs, mask)
         for array, before in kept:
             array[...] = before
+
+
+def _lane_seeds(seeds: Any, lanes: int) -> Array | None:
+    """Return the seed of each lane of a reset, (n,); None unless every lane has one."""
+    if seeds is None:
+        return None
+    if isinstance(seeds, int | np.integer):
+        return int(seeds) + np.arange(lanes, dtype=np.int64)
+    given = list(seeds)
+    return None if None in given else np.array(given, np.int64)
 
 
 class _Shown:

@@ -43,8 +43,8 @@ def test_the_same_games_as_at_the_table(trained, kind):
     table = find_table([policy]).make(6)
     players = [FirstLegal(), *(make_player(policy, table) for _ in range(3))]
     seating = np.tile(np.arange(4), (6, 1))
-    # Opponents of an environment draw from their place, the first of them from 0 on.
-    wanted = play_table(table, players, seating, np.arange(40, 46), first=-1)
+    # Opponents of an environment draw from the seed of the episode and their place.
+    wanted = play_table(table, players, seating, np.arange(40, 46), first=40)
     assert (engine.get_states()["total"][:, :4] == wanted).all(), "seeds 40 to 45"
 
 

@@ -183,7 +183,7 @@ class FirstLegal:
         self.begun, self.decisions = [], 0
 
     def begin(self, engine, lanes, seeds=None):
-        assert seeds is None  # it goes on drawing
+        assert seeds is None or len(seeds) == len(lanes)
         self.begun.append(lanes.tolist())
 
     def act(self, engine, lanes):

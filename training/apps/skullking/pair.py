@@ -51,7 +51,8 @@ class Pair:
         """Return both as one function of what they see of whole games, and their observer."""
         options = self.config.env_options
         whole = WholeGames(options, self.bids, self.cards)
-        wraps = whole.wrap, whole.wrap_vec, whole.encode_asked
+        wraps = (whole.wrap, whole.wrap_vec, whole.encode_asked)
+        wraps += (lambda engine: whole.like(engine).encode_asked,)
         shown = (whole.obs_dtype, (), whole.num_actions, *wraps)
         return whole.logits, EnvSpec(ENV, with_defaults(ENV, without_agents(options)), *shown)
 

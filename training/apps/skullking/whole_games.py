@@ -97,14 +97,14 @@ class WholeGames:
 
     def wrap(self, env: gymnasium.Env[Any, int]) -> gymnasium.Env[Any, int]:
         """Return an environment of whole games that shows the observations of both."""
-        return _Env(env, self._like(env))
+        return _Env(env, self.like(env))
 
     def wrap_vec(self, vec: Any) -> gymnasium.vector.VectorEnv[Any, Any, Any]:
         """Return a vector environment of whole games that shows the observations of both."""
-        return _VectorEnv(vec, self._like(vec))
+        return _VectorEnv(vec, self.like(vec))
 
-    def _like(self, env: Any) -> WholeGames:
-        """Return the observers of an environment."""
+    def like(self, env: Any) -> WholeGames:
+        """Return the same for the rules of an environment, or of an engine."""
         rules = {name: value for name, value in asdict(env.game.config).items() if name != "tier"}
         rules["obs_ext"] = self._options.get("obs_ext")
         return WholeGames(rules, *self._logits.values())
