@@ -188,7 +188,7 @@ def test_every_seat_is_asked_of_who_sits_there():
         assert all(seating[lane, seat] == k for lane, seat in player.asked)
         assert loop.costs[k].decisions == len(player.asked) > 0
         assert loop.costs[k].cpu_s >= 0
-        assert player.begun == {lane: lane for lane in range(6)}  # whether it has a seat or not
+        assert player.begun == {lane: lane + k for lane in range(6)}  # with a seat or without
     assert sum(cost.decisions for cost in loop.costs) == 60
     assert len({*players[0].asked, *players[1].asked}) == 18
 
