@@ -51,10 +51,16 @@ class Pair:
         """Return both as one function of what they see of whole games, and their observer."""
         options = self.config.env_options
         whole = WholeGames(options, self.bids, self.cards)
-        wraps = (whole.wrap, whole.wrap_vec, whole.encode_asked)
-        wraps += (lambda engine: whole.like(engine).encode_asked,)
-        shown = (whole.obs_dtype, (), whole.num_actions, *wraps)
-        return whole.logits, EnvSpec(ENV, with_defaults(ENV, without_agents(options)), *shown)
+        spec = EnvSpec(
+            ENV,
+            with_defaults(ENV, without_agents(options)),
+            *(whole.obs_dtype, (), whole.num_actions),
+            wrap=whole.wrap,
+            wrap_vec=whole.wrap_vec,
+            encode=whole.encode_asked,
+            encode_like=lambda engine: whole.like(engine).encode_asked,
+        )
+        return whole.logits, spec
 
     def player(self, engine: Any) -> Parts:
         """Return the pair as a player of whole games; it plays the best legal actions."""
