@@ -1,1 +1,1 @@
-"""Trained agents for people: load one, play with it, give it to other programs."""
+"""Everybody who plays: bots, networks, agents of several parts; loading, export, cards, ratings."""
