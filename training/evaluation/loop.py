@@ -202,8 +202,8 @@ class Loop:
         engine.reset_many(mask, seeds=seeds)
         self._taken[lanes] = 0
         for k, player in enumerate(self.players):
-            drawn = self.seeds + k if self.draws is None else self.draws[k]
-            player.begin(engine, lanes, drawn[numbers])
+            drawn = seeds[lanes] + k if self.draws is None else self.draws[k][numbers]
+            player.begin(engine, lanes, drawn)
         if self.begun is not None:
             self.begun(engine, lanes, numbers)
 

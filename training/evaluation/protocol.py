@@ -22,6 +22,7 @@ from training.evaluation import episodes, tables
 from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Comparison, Episodes
 from training.evaluation.tables import Column
+from training.players.bots import Bot, RandomLegal
 from training.players.names import RANDOM_LEGAL, maker
 from training.players.network import Network
 from training.players.player import MakePlayer
@@ -406,8 +407,10 @@ class EpisodeProtocol(Protocol):
         """Return what makes a scripted player, or one that searches, by its name."""
         if is_search(name):
             return maker(registry.FUNCTIONS.load("search")(name))
+        if name == RANDOM_LEGAL:
+            return RandomLegal
         made: MakePlayer | None = self._game.player(name)  # or it is refused before anybody plays
-        return maker(name) if made is None else made
+        return partial(Bot, name) if made is None else made
 
     def kind(self, name: str) -> str:
         """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""

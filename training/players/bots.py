@@ -10,7 +10,6 @@ import numpy as np
 from fastenv.engine import rng_streams
 from training.players.draws import LaneDraws, gumbel, streams
 from training.players.thought import Thought
-from training.run.seating import check_bot
 
 
 class Bot:
@@ -34,7 +33,7 @@ class Bot:
     """
 
     def __init__(self, name: str, engine: Any) -> None:
-        check_bot(engine.game, name)
+        engine.game.bot(name)  # or it is refused
         self.name, self.explains = name, False
         self._streams = rng_streams(0, engine.num_envs)
         self._thoughts: dict[int, Thought] = {}

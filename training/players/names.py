@@ -13,6 +13,7 @@ from training.players.policy import Policy
 from training.run import games, registry
 from training.run.folder import name_of_agent
 from training.run.names import SEARCH, is_search, short_name
+from training.run.seating import check_bot
 
 RANDOM_LEGAL = "random_legal"
 
@@ -90,7 +91,10 @@ def make_player(who: Who, engine: Any, *, beside: bool = False, sample: bool = F
     if who == RANDOM_LEGAL:
         return RandomLegal(engine)
     made: MakePlayer | None = games.get_engine_game(engine).player(who)
-    return Bot(who, engine) if made is None else made(engine)
+    if made is not None:
+        return made(engine)
+    check_bot(engine.game, who)
+    return Bot(who, engine)
 
 
 def maker(who: Who) -> MakePlayer:
