@@ -109,7 +109,7 @@ def _compare(words: list[str]) -> None:
             f"ones meet by python -m training evaluate {shlex.quote(one)}{against}"
         )
 
-    from training.callbacks.run_callbacks import check_config
+    from training.callbacks.start import check_config
     from training.evaluation import paired, tables
     from training.evaluation.comparison import EarlierComparison, is_earlier, run_comparison
     from training.evaluation.equal_time import fit_to_time

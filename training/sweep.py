@@ -53,7 +53,7 @@ def _sweep(words: list[str]) -> None:
 
     import optuna
 
-    from training.callbacks.run_callbacks import check_config
+    from training.callbacks.start import check_config
     from training.evaluation import tables
     from training.evaluation.trials import report_of, search
     from training.run import files

@@ -65,7 +65,7 @@ def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
         With nothing written.
     """
     run, config = options(args)
-    from training.callbacks.run_callbacks import check_run
+    from training.callbacks.start import check_run
     from training.run import trainers
 
     lanes = trainers.get_module(config.trainer).make_lanes(config)
@@ -95,12 +95,12 @@ def serve_first_rank(args: argparse.Namespace) -> int:
     """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
         _, config = options(args, say=lambda text: None)
-        from training.ppo import run
         from training.ppo.options import NativeRun
+        from training.ppo.run import serve_first_rank as serve
 
         if not isinstance(config, NativeRun):  # no other has ranks; the first one says so
             return 2
-        run.serve_first_rank(config)
+        serve(config)
     except (FastEnvError, ImportError, OSError):
         return 2
     return 0
@@ -118,11 +118,11 @@ def main(argv: list[str] | None = None) -> int:
             return print_schema() if args.print_schema else print_config(args)
         with print_dots("loading"):
             run, lanes = prepare(args)
+            from training.callbacks.start import train
             from training.evaluation import tables
-            from training.run import trainers
 
         try:
-            outcome = trainers.get_module(run.config.trainer).train(run, lanes, args.resume)
+            outcome = train(run, lanes, args.resume)
         except BusyError:  # its folder may look as if nobody had begun yet
             raise
         except BaseException:

@@ -8,14 +8,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from training.callbacks.run_callbacks import run_training
 from training.nets.actor_critic import make_logits
 from training.nets.options import HiddenConfig
 from training.run import checkpoint, envs, trainers
+from training.run.checkpoint import State
 from training.run.config import Only, RunConfig
-from training.run.learner import TrainerLearner
 from training.run.options import Number, Options, Whole, option
-from training.run.session import Snapshot
+from training.run.trainer import Metrics, Trainer
 
 NAME = "reinforce"
 
@@ -64,27 +63,24 @@ class Linear(nn.Module):
         return self.layer(torch.as_tensor(obs).float().flatten(1))
 
 
-class Trainer:
+class ToyTrainer(Trainer):
     """The network, its generator and its lanes."""
 
-    chosen_precision = "fp32"
-
-    def __init__(self, config: ReinforceRun, engine: Any, on_step: Any) -> None:
-        self.config, self.engine, self._on_step = config, engine, on_step
+    def __init__(self, config: ReinforceRun, engine: Any) -> None:
+        self.config, self.engine, self.engines = config, engine, [engine]
         torch.manual_seed(config.seed)
         self.net = Linear(int(np.prod(engine.obs_shape)), engine.num_actions)
-        self.device = torch.device("cpu")
         self.generator = torch.Generator().manual_seed(config.seed)
-        self.updates, self.started = 0, False
+        self.started = False
 
     def reset_lanes(self) -> None:
         self.engine.reset_many()
 
-    def iterate(self) -> dict[str, float]:
+    def iterate(self) -> Metrics:
         engine, rates = self.engine, []
         if not self.started:
             engine.reset_many(seeds=envs.training_seed(self.config.seed))
-            self._on_step(engine, None, engine.obs, engine.mask)
+            self.on_step(engine, None, engine.obs, engine.mask)
             self.started = True
         for _ in range(self.config.reinforce.n_steps):
             logits = self.net.logits(engine.obs.copy())
@@ -92,8 +88,9 @@ class Trainer:
             actions = torch.multinomial(logits.softmax(1).detach(), 1, generator=self.generator)
             rates.append(logits.log_softmax(1).gather(1, actions)[:, 0])
             engine.step_many(actions[:, 0].numpy().astype(np.int32))
-            self._on_step(engine, actions[:, 0].numpy(), engine.obs, engine.mask)
+            self.on_step(engine, actions[:, 0].numpy(), engine.obs, engine.mask)
             rates[-1] = rates[-1] * torch.from_numpy(engine.reward.astype(np.float32))
+            self.steps += engine.num_envs
         loss = -torch.stack(rates).mean()
         self.net.zero_grad()
         loss.backward()
@@ -101,43 +98,22 @@ class Trainer:
             for each in self.net.parameters():
                 each -= self.config.reinforce.learning_rate * each.grad
         self.updates += 1
-        return {"loss": loss.item()}
+        return {"train": {"loss": loss.item()}, "phases": {}}
 
+    def policy(self) -> dict[str, Any]:
+        return checkpoint.copy_to_host(self.net.state_dict())
 
-class Learner(TrainerLearner):
-    """The trainer on the engine of a run."""
+    def state(self) -> State:
+        model = {"policy": self.policy(), "generator": self.generator.get_state()}
+        rows = self.engine.get_state()
+        return State(self.steps, model, {"updates": self.updates}, rows, arrays={})
 
-    def __init__(self, config: ReinforceRun, given: Any) -> None:
-        super().__init__(config)
-        self.engines, self.backend = list(given.engines), given.backend
-        self.trainer = Trainer(config, self.engines[0], self._step_hook)
-
-    def learn(self, loop: Any) -> None:
-        self._step_hook.loop = loop
-        while loop.steps < self._config.total_steps:
-            if not loop.begin_iteration():
-                return
-            loop.end_iteration(self.trainer.iterate(), {})
-        loop.finish()
-
-    def snapshot(self) -> Snapshot:
-        model = {"policy": self.policy(), "generator": self.trainer.generator.get_state()}
-        return Snapshot(
-            model=model,
-            trainer={"updates": self.trainer.updates},
-            states=self.engines[0].get_state(),
-            arrays={},
-        )
-
-    def restore(self, saved: Any) -> None:
-        self.trainer.net.load_state_dict(saved.model["policy"])
-        self.trainer.generator.set_state(saved.model["generator"])
-        self.trainer.updates = int(saved.trainer["updates"])
-        self.engines[0].set_state(None, saved.rows)
-        self.trainer.started = True
-
-    def close(self) -> None:
-        pass
+    def load_state(self, state: State) -> None:
+        self.net.load_state_dict(state.model["policy"])
+        self.generator.set_state(state.model["generator"])
+        self.steps, self.updates = state.steps, int(state.values["updates"])
+        self.engine.set_state(None, state.rows)
+        self.started = True
 
 
 # -- what a trainer's module has -------------------------------------------------------------------
@@ -149,8 +125,8 @@ def check(config: Any, engine: Any) -> None:
     pass
 
 
-def train(run: Any, lanes: Any, resume: bool = False) -> Any:
-    return run_training(run, resume, lambda: Learner(run.config, lanes), identity)
+def make_trainer(config: Any, lanes: Any, folder: Any = None) -> ToyTrainer:
+    return ToyTrainer(config, lanes.engines[0])
 
 
 def identity(run: Any, engine: Any) -> dict[str, Any]:

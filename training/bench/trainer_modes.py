@@ -26,6 +26,7 @@ from training.bench.env_modes import measured, medians
 from training.bench.learners import ADAPTERS
 from training.bench.stock import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
+from training.callbacks.start import torch_threads, train
 from training.evaluation.run_evaluation import evaluate
 from training.ppo.parts import NativeLearner
 from training.run import envs, files, machine, trainers
@@ -34,7 +35,6 @@ from training.run.engine import Engine
 from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.session import torch_threads
 from training.sb3.run import SB3Learner
 
 NEVER = 1 << 62
@@ -135,8 +135,8 @@ def run_once(
     run = RunFolder.create(root, config)
     load = machine.load()
     with contextlib.redirect_stderr(io.StringIO()):  # its lines and bars are not for this table
-        trainer = trainers.get_module(config.trainer)
-        outcome = trainer.train(run, trainer.make_lanes(config))
+        lanes = trainers.get_module(config.trainer).make_lanes(config)
+        outcome = train(run, lanes)
     if not outcome.finished:
         raise KeyboardInterrupt
     records = read_lines(run.metrics)

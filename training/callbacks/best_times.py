@@ -11,11 +11,12 @@ import numpy as np
 from fastenv import BatchEngine
 from training.callbacks.trackers.base import ended_lanes
 from training.run import files, games
+from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import Callback, Loop
+from training.run.loop import TrainingLoop
 from training.run.options import require
 
 
@@ -41,7 +42,12 @@ class BestTimes(Callback):
         self._new = 0
 
     def step(
-        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+        self,
+        loop: TrainingLoop,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: Any,
+        mask: np.ndarray,
     ) -> None:
         """Take in a step."""
         assert isinstance(engine, BatchEngine)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.callbacks.gate import Certificate
-from training.run.loop import Log
+from training.run.callback import Log
 
 
 def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:

@@ -25,11 +25,12 @@ from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.players.network import Network
 from training.run import checkpoint, envs, games, trainers
+from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import Callback, Log, Loop
+from training.run.loop import TrainingLoop
 from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
 
 
@@ -252,7 +253,12 @@ class Curriculum(Callback):
         return {"gate": {"stage": self._stage, "tests": self._gate.tests, **times}}
 
     def step(
-        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+        self,
+        loop: TrainingLoop,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: Any,
+        mask: np.ndarray,
     ) -> None:
         """Count the episodes that a step has ended."""
         if actions is None:
@@ -268,7 +274,7 @@ class Curriculum(Callback):
         self._schedule.rates.add(self._stage, met, engine.num_envs)
         self._times.add(self._stage, engine, seen, met, won)
 
-    def begin_iteration(self, loop: Loop) -> None:
+    def begin_iteration(self, loop: TrainingLoop) -> None:
         """Test the policy if it is time to, and go on to another stage if that is decided."""
         log, steps, iteration = loop.log, loop.steps, loop.iteration
         stage_test, tested = self._schedule.next_test, False

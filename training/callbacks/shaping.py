@@ -22,10 +22,11 @@ import numpy.typing as npt
 
 from fastenv import BatchEngine
 from training.run import games
+from training.run.callback import Callback
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine, discounts
-from training.run.loop import Callback, Loop
+from training.run.loop import TrainingLoop
 from training.run.options import require
 
 Array = npt.NDArray[Any]
@@ -117,12 +118,17 @@ class Shaping(Callback):
         for each in self._potentials:
             each.begin()
 
-    def begin_iteration(self, loop: Loop) -> None:
+    def begin_iteration(self, loop: TrainingLoop) -> None:
         """Begin to sum up."""
         self._sums, self._steps = np.zeros(3), 0
 
     def step(
-        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+        self,
+        loop: TrainingLoop,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: Any,
+        mask: np.ndarray,
     ) -> None:
         """Add to the rewards of a step."""
         (potential,) = (each for each in self._potentials if each.engine is engine)

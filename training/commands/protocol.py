@@ -73,7 +73,7 @@ def config_of(args: argparse.Namespace) -> RunConfig:
 
 def run(args: argparse.Namespace) -> bool:
     """Train, compare, write and print; return whether the report passes."""
-    from training.callbacks.run_callbacks import check_config
+    from training.callbacks.start import check_config
     from training.evaluation import tables
     from training.evaluation.over_seeds import parse_seeds
     from training.evaluation.protocols import get_protocol

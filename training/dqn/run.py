@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from fastenv import BatchEngine
-from training.callbacks.run_callbacks import run_training
 from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
 from training.nets.actor_critic import Logits, RecurrentLogits, make_logits
@@ -18,14 +19,9 @@ from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
 from training.nets.q_network import QNetwork
 from training.run import checkpoint, envs
-from training.run.checkpoint import Checkpoint
 from training.run.engine import Engine
 from training.run.envs import Lanes
-from training.run.finite import check_parameters
 from training.run.folder import RunFolder
-from training.run.learner import TrainerLearner, get_shared_arguments
-from training.run.loop import Loop
-from training.run.session import Outcome, Snapshot
 
 # Options of the section ``dqn`` that shape the network.
 _SHAPE = ("net_arch", "activation", "encoder", "dueling", "num_quantiles", "noisy")
@@ -39,93 +35,28 @@ def make_lanes(config: DQNRun) -> Lanes:
     return envs.make_lanes(config, config.num_envs if config.dqn.runner == "legacy" else 1)
 
 
-def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
-    return run_training(run, resume, lambda: DQNLearner(run.config, lanes), identity)
-
-
-class DQNLearner(TrainerLearner):
-    """:class:`DQNTrainer` on the engines of a run; see :class:`training.run.session.Learner`.
-
-    Parameters
-    ----------
-    config : DQNRun
-    given : Lanes, optional
-        What :func:`make_lanes` returns for it; default new ones.
-    """
-
-    trainer: DQNTrainer
-    _config: DQNRun
-
-    def __init__(self, config: DQNRun, given: Lanes | None = None) -> None:
-        super().__init__(config)
-        given = given or make_lanes(config)
-        self.engines, self.backend = list(given.engines), given.backend
-        self.trainer = build(config, self.engines, self._step_hook)
-
-    def learn(self, loop: Loop) -> None:
-        """Train to the end, or until the loop says to stop."""
-        self._step_hook.loop = loop
-        if loop.steps == 0 and self._config.dqn.warm_start is not None:
-            first = first_parameters(self._config, self.engines[0], self.trainer.net)
-            for net in (self.trainer.net, self.trainer.target):
-                net.load_state_dict(first)
-        while loop.steps < self._config.total_steps:
-            if not loop.begin_iteration():
-                return
-            found = self.trainer.iterate()
-            loop.end_iteration(found["train"], found["phases"])
-        loop.finish()
-
-    def snapshot(self) -> Snapshot:
-        """Return everything that decides how the run goes on.
-
-        Raises
-        ------
-        TrainingError
-            If a parameter is not finite: a checkpoint of it would be of no use.
-        """
-        check_parameters(self.trainer.net, "dqn")
-        state = self.trainer.state_dict()
-        return Snapshot(
-            model=state["model"],
-            trainer={"counters": state["counters"]},
-            states=state["rows"],
-            arrays=state["arrays"],
-            replay=state["replay"],
-        )
-
-    def restore(self, saved: Checkpoint) -> None:
-        """Put a snapshot back."""
-        self.trainer.load_state_dict(
-            {
-                "model": saved.model,
-                "counters": saved.trainer["counters"],
-                "rows": saved.rows,
-                "arrays": saved.arrays,
-                "replay": saved.replay() if self._config.dqn.save_replay else None,
-            }
-        )
-
-    def close(self) -> None:
-        """Nothing: there is no thread."""
-
-
-def build(config: DQNRun, engines: list[Engine], on_step: Any = None) -> DQNTrainer:
-    """Return the trainer as the config asks, with all generators seeded.
+def make_trainer(config: DQNRun, lanes: Lanes, folder: Path | None = None) -> DQNTrainer:
+    """Return the trainer of a run, with all generators seeded.
 
     Raises
     ------
     ConfigError
         A device or precision that is not there, or a network that the environment cannot feed.
     """
+    engines = lanes.engines
     return DQNTrainer(
-        engines, config.dqn, seed=config.seed, on_step=on_step, **get_shared_arguments(config)
+        engines,
+        config.dqn,
+        total_steps=config.total_steps,
+        seed=config.seed,
+        device=config.device,
+        deterministic=config.deterministic,
+        first_parameters=partial(first_parameters, config, engines[0]),
     )
 
 
-def first_parameters(config: DQNRun, engine: Engine, net: torch.nn.Module) -> dict[str, Any]:
-    """Return the parameters that ``dqn.warm_start`` names.
+def first_parameters(config: DQNRun, engine: Engine, net: torch.nn.Module) -> dict[str, Any] | None:
+    """Return the parameters that ``dqn.warm_start`` names; None if it names none.
 
     Raises
     ------
@@ -133,8 +64,10 @@ def first_parameters(config: DQNRun, engine: Engine, net: torch.nn.Module) -> di
         If there is no such run, or its newest checkpoint is damaged, of another trainer, of
         another environment or of another network.
     """
+    path = config.dqn.warm_start
+    if path is None:
+        return None
     same = {**checkpoint.identity_of(config.env, engine), **network_of(config)}
-    path = str(config.dqn.warm_start)
     return checkpoint.load_first_parameters("dqn.warm_start", path, same, net.state_dict())
 
 
@@ -144,7 +77,7 @@ def check(config: DQNRun, engine: Engine) -> None:
     Raises
     ------
     ConfigError
-        See :func:`build` and :func:`first_parameters`.
+        See :func:`make_trainer` and :func:`first_parameters`.
     """
     obs_layout(engine).check_encoder(config.dqn.encoder, "dqn.encoder")
     device = choose_device(config.device)

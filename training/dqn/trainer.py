@@ -33,17 +33,18 @@ from training.nets.precision import (
 )
 from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
-from training.run.checkpoint import copy_to_host
+from training.run.checkpoint import State, copy_to_host
 from training.run.decay import decay
 from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
 from training.run.envs import stream_seed, training_seed
-from training.run.finite import TrainingError, check_loss
+from training.run.finite import TrainingError, check_loss, check_parameters
+from training.run.trainer import FirstParameters, Metrics, Trainer
 
 # Means over the updates of an iteration.
 TERMS = ("loss", "auxiliary", "error", "value", "grad_norm")
 
 
-class DQNTrainer:
+class DQNTrainer(Trainer):
     """DQN on one engine, or on several that are stepped one after the other.
 
     Parameters
@@ -61,11 +62,13 @@ class DQNTrainer:
         Only algorithms that give the same bits every time.
     on_step : callable, optional
         See :data:`training.run.engine.OnStep`.
+    first_parameters : callable, optional
+        Takes the network; returns what a new training begins with, None for what it has.
 
     Attributes
     ----------
-    steps, iteration, updates : int
-        Decisions, iterations and optimizer steps until now.
+    iteration : int
+        Iterations until now.
     net, target : QNetwork
     replay : TensorReplay
 
@@ -86,6 +89,7 @@ class DQNTrainer:
         device: str = "auto",
         deterministic: bool = False,
         on_step: OnStep | None = None,
+        first_parameters: FirstParameters | None = None,
     ) -> None:
         self.engines, self.dqn = list(engines), dqn
         self.total_steps, self.seed = total_steps, seed
@@ -93,7 +97,8 @@ class DQNTrainer:
         dqn.check_lanes(self.num_envs)
         self.steps = self.iteration = self.updates = 0
         self._owed = 0.0  # decisions that are still to be drawn for those that were taken
-        self._on_step, self._started = on_step, False
+        self.on_step, self._first_parameters = on_step, first_parameters
+        self._started = False
         self._env_s = 0.0
 
         self.device = choose_device(device)
@@ -163,9 +168,16 @@ class DQNTrainer:
         """Name of the precision; ``auto`` until it has chosen."""
         return self._asked if self._precision is None else self._precision.name
 
+    def begin(self) -> None:
+        """Give both networks the first parameters, if there are any."""
+        first = None if self._first_parameters is None else self._first_parameters(self.net)
+        if first is not None:
+            for net in (self.net, self.target):
+                net.load_state_dict(first)
+
     # -- an iteration ----------------------------------------------------------------------------
 
-    def iterate(self) -> dict[str, Any]:
+    def iterate(self) -> Metrics:
         """Take ``iteration_steps`` decisions in every lane, and learn; return the figures.
 
         Returns
@@ -248,8 +260,8 @@ class DQNTrainer:
             obs = lanes.destination(behind=False)
             seeds = first + lanes.slice.start if seeded else None
             lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=lanes.legal)
-            if self._on_step is not None:
-                self._on_step(lanes.engine, None, obs, lanes.legal)
+            if self.on_step is not None:
+                self.on_step(lanes.engine, None, obs, lanes.legal)
             lanes.store_observation(behind=False)
             if not lanes.legal.any(1).all():
                 raise TrainingError(
@@ -269,8 +281,8 @@ class DQNTrainer:
             engine, actions = lanes.engine, action.numpy()
             engine.step_many(actions, obs_out=obs, mask_out=lanes.legal)
             self._env_s += time.perf_counter() - begin
-            if self._on_step is not None:
-                self._on_step(engine, actions, obs, lanes.legal)
+            if self.on_step is not None:
+                self.on_step(engine, actions, obs, lanes.legal)
             lanes.store(action)
         if self.net.is_recurrent:
             done = self.replay.end[self.replay.head] != RUNNING
@@ -400,16 +412,14 @@ class DQNTrainer:
 
     # -- saving ----------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return, between two iterations, everything that decides how the training goes on.
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the network, in host memory."""
+        copied: dict[str, Any] = copy_to_host(self.net.state_dict())
+        return copied
 
-        Returns
-        -------
-        dict
-            ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
-            ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
-            ``replay``: arrays, or None if it is not saved.
-        """
+    def state(self) -> State:
+        """See :meth:`Trainer.state`; the arrays are observations and masks."""
+        check_parameters(self.net, "dqn")
         self.start()
         assert self._acting is not None
         replay = self.replay.state_dict() if self.dqn.save_replay else None
@@ -422,37 +432,33 @@ class DQNTrainer:
             "noise": self._noise.get_state(),
             "minibatch": self.replay.generator.get_state(),
         }
-        return {
-            "model": copy_to_host(copied),
-            "counters": {
-                "steps": self.steps,
-                "iteration": self.iteration,
-                "updates": self.updates,
-                "owed": self._owed,
-                "skipped_steps": self.precision.skipped,
-                "precision": self.precision.name,
-                "acting_precision": self._acting.name,
-                "explorer": self._explorer.state_dict(),
-                "replay": None if replay is None else replay["counters"],
-            },
-            "rows": rows_of(self.engines),
-            "arrays": {
+        counters = {
+            "steps": self.steps,
+            "iteration": self.iteration,
+            "updates": self.updates,
+            "owed": self._owed,
+            "skipped_steps": self.precision.skipped,
+            "precision": self.precision.name,
+            "acting_precision": self._acting.name,
+            "explorer": self._explorer.state_dict(),
+            "replay": None if replay is None else replay["counters"],
+        }
+        return State(
+            steps=self.steps,
+            model=copy_to_host(copied),
+            values={"counters": counters},
+            rows=rows_of(self.engines),
+            arrays={
                 "obs": without_padding(self.replay.obs[self.replay.head], self.engines[0]),
                 "mask": np.concatenate([lanes.legal for lanes in self._lanes]),
                 **seating_of(self.engines),
             },
-            "replay": None if replay is None else replay["arrays"],
-        }
+            replay=None if replay is None else replay["arrays"],
+        )
 
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
-
-        Raises
-        ------
-        KeyError, RuntimeError, ValueError, StateError
-            Something is missing or of another shape.
-        """
-        model, counters, arrays = saved["model"], saved["counters"], saved["arrays"]
+    def load_state(self, state: State) -> None:
+        """Put back what :meth:`state` returned; see :meth:`Trainer.load_state`."""
+        model, counters, arrays = state.model, state.values["counters"], state.arrays
         self.net.load_state_dict(model["policy"])
         self.target.load_state_dict(model["target"])
         self.optimizer.load_state_dict(model["optimizer"])
@@ -464,10 +470,10 @@ class DQNTrainer:
         self._state.copy_(model["state"])
         self._noise.set_state(model["noise"])
         self._explorer.load_state_dict(counters["explorer"])
-        if saved["replay"] is not None:
-            self.replay.load_state_dict({"arrays": saved["replay"], "counters": counters["replay"]})
+        if self.dqn.save_replay and state.replay is not None:
+            self.replay.load_state_dict({"arrays": state.replay, "counters": counters["replay"]})
         self.replay.generator.set_state(model["minibatch"])
-        restore_lanes(self.engines, saved["rows"], arrays)
+        restore_lanes(self.engines, state.rows, arrays)
         for lanes in self._lanes:
             lanes.restore(arrays["obs"][lanes.slice], arrays["mask"][lanes.slice])
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])

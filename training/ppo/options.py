@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from training.nets.options import ActorCriticConfig, HiddenConfig
-from training.run import sizes
+from training.run import machine, sizes
 from training.run.config import Only, RunConfig
 from training.run.decay import Decay
 from training.run.options import Number, Text, Truth, Whole, option, require
@@ -247,6 +247,10 @@ class ActorCriticRun(OnPolicyConfig):
     """A run of PPO with the network of the native trainer."""
 
     native: NativeConfig = option(NativeConfig, "network and loss of our PPO")
+
+    def facts(self, device: str) -> dict[str, Any]:
+        """Return what the summary says of network, rollout and ranks."""
+        return {**super().facts(device), "ranks": machine.ranks()}
 
     @model_validator(mode="after")
     def _check_native(self) -> Self:

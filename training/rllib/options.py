@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
 
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig
+from training.run import sizes
 from training.run.config import Only
 from training.run.options import Number, Options, Text, Whole, option, require
 
@@ -78,6 +79,15 @@ class RLlibRun(ActorCriticRun):
             allowed = f"a divisor of {name}={size}"
             require(size % learners == 0, "rllib.learners", given.learners, allowed)
         return self
+
+    def sizes(self, obs_bytes: int, num_actions: int) -> str:
+        """Return one line on what the options amount to."""
+        given, line = self.rllib, super().sizes(obs_bytes, num_actions)
+        return f"{line}; {given.env_runners} env runners, {given.learners} learners of RLlib"
+
+    def facts(self, device: str) -> dict[str, Any]:
+        """Return what the summary says of network and rollout."""
+        return {**sizes.facts(self, device), "ppo_num_workers": self.rllib.env_runners}
 
     def units(self, ranks: int) -> dict[str, int]:
         """Return the required divisors of the lanes, steps and minibatches of a rollout."""

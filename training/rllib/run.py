@@ -6,15 +6,15 @@ imported only where a training begins: who evaluates need not have it.
 
 from __future__ import annotations
 
-from training.callbacks.run_callbacks import run_training
+from pathlib import Path
+
 from training.ppo import run as native
 from training.rllib.options import RLlibRun
 from training.run import envs
 from training.run.engine import Engine
 from training.run.envs import Lanes
-from training.run.folder import RunFolder
 from training.run.options import require
-from training.run.session import Outcome
+from training.run.trainer import Trainer
 
 identity, load_logits, load_nets = native.identity, native.load_logits, native.load_nets
 
@@ -24,12 +24,18 @@ def make_lanes(config: RLlibRun) -> Lanes:
     return envs.make_trial_lane(config)
 
 
-def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run; see :func:`training.run.session.run_training`."""
-    _need_ray()
-    from training.rllib.learner import RLlibLearner
+def make_trainer(config: RLlibRun, lanes: Lanes, folder: Path | None = None) -> Trainer:
+    """Return RLlib's PPO; what it runs on is started before the first iteration.
 
-    return run_training(run, resume, lambda: RLlibLearner(run.config, lanes), identity)
+    Raises
+    ------
+    ImportError
+        Without Ray, or with another release; says what to install.
+    """
+    _need_ray()
+    from training.rllib.trainer import RLlibTrainer
+
+    return RLlibTrainer(config, lanes)
 
 
 def check(config: RLlibRun, engine: Engine) -> None:

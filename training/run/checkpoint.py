@@ -53,6 +53,37 @@ class DamagedCheckpointError(CheckpointError):
 
 
 @dataclass(frozen=True)
+class State:
+    """All that decides how a training goes on, at the boundary between two iterations.
+
+    Parameters
+    ----------
+    steps : int
+        Decisions until then, of all lanes and processes.
+    model : dict
+        Nested dicts of tensors in host memory and plain numbers; ``policy`` has what plays.
+    values : dict
+        JSON values, such as counters and states of generators.
+    rows : ndarray
+        State rows of the lanes: records (lanes,), or their bytes (lanes, size).
+    arrays : dict of str to ndarray
+        Further arrays of an entry a lane.
+    replay : dict of str to ndarray, or None
+        What was stored to learn from; a file of its own, absent unless saved.
+    path : Path or None
+        The checkpoint it was read from.
+    """
+
+    steps: int
+    model: dict[str, Any]
+    values: dict[str, Any]
+    rows: np.ndarray
+    arrays: dict[str, np.ndarray]
+    replay: dict[str, np.ndarray] | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """What a training goes on from, or an evaluation plays with.
 
@@ -79,6 +110,11 @@ class Checkpoint:
     rows: np.ndarray
     arrays: dict[str, np.ndarray]
     trackers: dict[str, Any] | None = None
+
+    def state(self) -> State:
+        """Return what a trainer goes on from; its replay is read."""
+        kept = self.trainer, self.rows, self.arrays, self.replay(), self.path
+        return State(self.steps, self.model, *kept)
 
     def replay(self) -> dict[str, np.ndarray] | None:
         """Read the replay; it is large, and nobody needs it to play. None if there is none.

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import field_validator, model_validator
 
 from fastenv.backend import named
-from training.run import games, machine, trainers
+from training.run import games, machine, sizes, trainers
 from training.run.names import PLAIN, is_plain
 from training.run.options import (
     Options,
@@ -268,6 +268,16 @@ class RunConfig(Options):
     def sizes(self, obs_bytes: int, num_actions: int) -> str:
         """Return one line on what the options amount to; parameters as of :meth:`check_memory`."""
         raise NotImplementedError
+
+    def facts(self, device: str) -> dict[str, Any]:
+        """Return what the summary of a run says of network and rollout.
+
+        Parameters
+        ----------
+        device : str
+            Where the network is.
+        """
+        return sizes.facts(self, device)
 
     # -- what follows from the options ---------------------------------------------------------
 

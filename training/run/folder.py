@@ -41,6 +41,7 @@ from training.run.options import canonical_json
 FORMAT = "fastenv-run"
 VERSION = 1
 WEIGHTS = "model.safetensors"
+CERTIFICATES = "certificates"
 # What may differ when a run goes on: how long, on how many threads, and what is done with results.
 MAY_CHANGE = (
     "total_steps",
@@ -114,7 +115,7 @@ class RunFolder:
     @property
     def certificates(self) -> Path:
         """Folder of what the tests of a gate found."""
-        return self.path / "certificates"
+        return self.path / CERTIFICATES
 
     @property
     def replays(self) -> Path:

@@ -7,27 +7,19 @@ were found best for the environment.
 from __future__ import annotations
 
 import argparse
-import math
-import os
 import sys
-from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
-from fastenv.errors import show
-from training.run import games, trainers
+from training.run import adjust, games, trainers
+from training.run.adjust import Say
 from training.run.command_line import add_runs, new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.config_files import load_file, merge, parse_assignments
-from training.run.folder import flatten
-from training.run.options import require, whole_number
-from training.run.presets import load_best_options, load_preset
+from training.run.options import require
+from training.run.presets import load_preset
 from training.run.registry import DEFAULT_ENVS
 
-REMEDY = (
-    "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
-    "python3-dev), then run `make build` again."
-)
 _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
     *("backend", "use_numba", "use_cython", "wandb"),
@@ -91,94 +83,59 @@ def parser() -> argparse.ArgumentParser:
 
 
 def merge_layers(
-    args: argparse.Namespace, base: dict[str, Any], say: Callable[[str], None] | None = None
+    args: argparse.Namespace, base: dict[str, Any], say: Say | None = None
 ) -> RunConfig:
     """Return the options of a command line over ``base``.
 
-    Where a run is shorter than a rollout, the rollout is shortened
-    (:meth:`training.run.config.RunConfig.shortened`).
-
-    A file may have a section ``without_core``: options for a shorter run, which take the place of
-    its own where the compiled core does not work, unless flags say how long it is to be. A run that
-    goes on has a ``base``, and keeps what it began with.
+    What was asked for is changed by :mod:`training.run.adjust` alone. A file may have a section
+    ``without_core``: options for a shorter run, which take the place of its own where the compiled
+    core does not work, unless flags say how long it is to be. A run that goes on has a ``base``,
+    and keeps what it began with.
 
     Parameters
     ----------
     args : argparse.Namespace
     base : dict
     say : callable, optional
-        Takes one line for each option that is not as was asked for; default the standard error.
+        Takes one line for each change of what was asked for; default the standard error.
 
     Raises
     ------
     ConfigError
         For an unknown option or an impossible value; names it.
     """
+    say = say or partial(print, file=sys.stderr)
+    given = _given(args)
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
-        from_file = load_best_options(
-            *(str(_given(args).get(name, RunConfig.get_default(name))) for name in _WHAT)
-        )
+        what = (str(given.get(name, RunConfig.get_default(name))) for name in _WHAT)
+        from_file = adjust.take_best_options(*what, say)
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
     if base:
-        return _going_on(_over(base, merge(from_file, _values_of(base, slower)), args), base)
-    say = say or partial(print, file=sys.stderr)
-    config = _over(base, from_file, args)
-    less = _over(base, merge(from_file, slower), args)
-    if less.total_steps != config.total_steps and config.backend == "auto":
-        from training.run.envs import make_trial_lane
-
-        backend = make_trial_lane(config).backend.name
-        if backend != "fast":
-            say(f"no compiled core, so on {backend} and {_difference(less, config)}. {REMEDY}")
-            config = less
-    shorter = config.shortened(_ranks())
-    if shorter != config:
-        say(
-            f"total_steps={config.total_steps:,} is less than a rollout, which is shortened: "
-            f"{_difference(shorter, config)}"
-        )
-    return shorter
+        options = _over(base, merge(from_file, _values_of(base, slower)), args)
+        config = RunConfig.from_mapping(adjust.fit_minibatch(options, given, say))
+        return adjust.keep_rollout(config, RunConfig.from_mapping(base))
+    options = adjust.fit_minibatch(_over({}, from_file, args), given, say)
+    config = RunConfig.from_mapping(options)
+    less = adjust.fit_minibatch(_over({}, merge(from_file, slower), args), given, _nobody)
+    config = adjust.fit_speed(config, RunConfig.from_mapping(less), say)
+    return adjust.fit_rollout(config, say)
 
 
-def _going_on(config: RunConfig, base: dict[str, Any]) -> RunConfig:
-    """Return the options of a run that goes on, with rollouts of the length it was begun with."""
-    begun = RunConfig.from_mapping(base)
-    if config.rollout == begun.rollout:
-        return config
-    shorter = config.replace(total_steps=begun.total_steps).shortened(_ranks())
-    return shorter.replace(total_steps=config.total_steps)
+def _nobody(_line: str) -> None:
+    pass
 
 
-def _ranks() -> int:
-    return int(os.environ.get("WORLD_SIZE", 1))  # as torchrun says
-
-
-def _over(base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace) -> RunConfig:
-    """Return the options of all layers."""
+def _over(
+    base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace
+) -> dict[str, Any]:
+    """Return the values of all layers."""
     name = args.preset or from_file.get("preset")
     layers = [base, {} if name is None else load_preset(name), from_file, _given(args)]
     # Each chooses the backend as a whole: a flag is not added to those of a layer below.
-    values = reduce(merge, map(name_backend, layers))
-    return RunConfig.from_mapping(_with_fewer_lanes(values, _given(args)))
-
-
-def _with_fewer_lanes(values: dict[str, Any], flags: dict[str, Any]) -> dict[str, Any]:
-    """Return options whose minibatch is no larger than the rollout of the lanes that flags ask for.
-
-    A minibatch that was chosen for more lanes is then the whole rollout; one that flags ask for as
-    well stays.
-    """
-    ppo, asked = values.get("ppo"), flags.get("ppo", {})
-    if "num_envs" not in flags or not isinstance(ppo, dict) or "batch_size" in asked:
-        return values
-    sizes = [whole_number(each) for each in (values["num_envs"], ppo.get("n_steps"))]
-    batch = whole_number(ppo.get("batch_size"))
-    if not all(type(size) is int and size >= 1 for size in (*sizes, batch)):
-        return values  # refused by name elsewhere
-    return merge(values, {"ppo": {"batch_size": min(batch, math.prod(sizes))}})
+    return reduce(merge, map(name_backend, layers))
 
 
 def _given(args: argparse.Namespace) -> dict[str, Any]:
@@ -194,16 +151,3 @@ def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
         nested = isinstance(options[name], dict) and isinstance(base[name], dict)
         found[name] = _values_of(base[name], options[name]) if nested else base[name]
     return found
-
-
-def _difference(config: RunConfig, other: RunConfig) -> str:
-    """Return in words which options differ."""
-    ours, theirs = flatten(config.to_dict()), flatten(other.to_dict())
-    pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
-    return ", ".join(
-        f"{name} {_in_words(a)} instead of {_in_words(b)}" for name, (a, b) in pairs.items()
-    )
-
-
-def _in_words(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int | float) else show(value)

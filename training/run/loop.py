@@ -1,173 +1,101 @@
-"""What happens between two iterations, whatever the trainer: log, save, change knobs, stop.
-
-A :class:`Callback` is told of it and a :class:`Log` says it.
-"""
+"""A run from its first to its last iteration, or to where it is stopped, with any trainer."""
 
 from __future__ import annotations
 
-import signal
+import json
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, Protocol
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import numpy as np
 import psutil
 
+from fastenv.errors import show_reason
+from training.run import checkpoint, delayed_actions, envs, machine, summary, trainers
+from training.run.backend import ChosenBackend
+from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint, CheckpointError
-from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.envs import Knobs
+from training.run.folder import RunFolder
+from training.run.jsonl import drop_after, read_lines
 from training.run.stats import Window
+from training.run.stop import Stop
+from training.run.trainer import Metrics, Trainer
 from training.run.writer import CheckpointWriter
 
-# Takes a snapshot at once and returns what writes it.
-TakeSnapshot = Callable[[int], Callable[[], object]]
+# Takes the decisions of the whole run and those before, and opens its log.
+OpenLog = Callable[[int, int], Log]
+_PARTS = ("train", "phases")  # of what an iteration returns
 
 
-class Callback:
-    """Observes a run, and is saved and resumed with it; the base class does nothing."""
+@dataclass(frozen=True)
+class Outcome:
+    """How a training ended.
 
-    @property
-    def engines(self) -> Sequence[Any]:
-        """Engines of its own, on which the knobs of the training hold too."""
-        return ()
-
-    @property
-    def placed(self) -> np.ndarray | None:
-        """Lanes whose episode began in a stored state, shape (n,); None if none ever does."""
-        return None
-
-    def start(self, loop: Loop) -> None:
-        """Prepare for a training that begins or resumes."""
-
-    def begin_iteration(self, loop: Loop) -> None:
-        """Prepare for the next iteration, at the boundary before it; may reset the lanes."""
-
-    def step(
-        self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
-    ) -> None:
-        """Take in the step an engine has made; see :meth:`training.run.loop.Loop.step`."""
-
-    def record(self) -> dict[str, Any]:
-        """Return the entries for an iteration's line of metrics."""
-        return {}
-
-    def end_iteration(self, loop: Loop) -> None:
-        """React to an iteration that is logged and saved, at the boundary after it."""
-
-    def saved(self) -> None:
-        """React to a checkpoint on disk that holds what :meth:`state` returned last."""
-
-    def finish(self, loop: Loop) -> None:
-        """React to the end of the training, once it is saved."""
-
-    def close(self) -> None:
-        """End processes and threads, however the training ended."""
-
-    def summary(self) -> dict[str, Any]:
-        """Return the entries for the summary of a run that has ended."""
-        return {}
-
-    def state(self) -> dict[str, Any]:
-        """Return JSON values for a checkpoint, under names of its own."""
-        return {}
-
-    def tensors(self) -> dict[str, Any] | None:
-        """Return what does not fit into JSON; of one callback a run at most."""
-        return None
-
-    def restore(self, saved: Checkpoint) -> None:
-        """Put back what was saved.
-
-        Raises
-        ------
-        CheckpointError, KeyError, TypeError
-            It does not fit.
-        """
-
-
-class Log(Protocol):
-    """Where a run says what happens."""
-
-    def metrics(self, record: dict[str, Any]) -> None:
-        """Log one iteration; ``record["step"]`` is where it ended."""
-
-    def window(self, record: dict[str, Any]) -> None:
-        """Log a window of ticks; ``record["step"]`` is where it was closed."""
-
-    def event(self, kind: str, **details: Any) -> None:
-        """Log something that happened."""
-
-    def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
-        """Log what an evaluation of the policy at ``steps`` found."""
-
-    def warn(self, text: str, **details: Any) -> None:
-        """Log a warning; it stays in sight."""
-
-    def say(self, text: str) -> None:
-        """Print one line."""
-
-    def close(self) -> None:
-        """Flush and close everything."""
-
-
-class Stop:
-    """Turns SIGINT and SIGTERM into a request to stop at the next boundary between iterations.
-
-    Attributes
+    Parameters
     ----------
-    requested : bool
+    finished : bool
+        False if it was stopped; it can be resumed.
+    steps : int
+        Decisions taken, those before a resume included.
+    wall_s : float
+        Seconds of training, likewise.
     """
 
-    def __init__(self) -> None:
-        self.requested = False
-
-    @contextmanager
-    def signals(self) -> Iterator[None]:
-        """Listen for the signals; a second one ends the run at once."""
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        both = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._ask) for number in both}
-        try:
-            yield
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
-
-    def _ask(self, number: int, _frame: object) -> None:
-        if self.requested:
-            raise KeyboardInterrupt
-        self.requested = True
-        print(f"{signal.Signals(number).name}: stopping after this iteration", file=sys.stderr)
+    finished: bool
+    steps: int
+    wall_s: float
 
 
-class Loop:
-    """The course of a run; its trainer calls it at every boundary and after every step.
+def run_training(loop: TrainingLoop, open_log: OpenLog) -> Outcome:
+    """Train a run to its ``total_steps``, or until it is told to stop.
+
+    Parameters
+    ----------
+    loop : TrainingLoop
+        Where the run begins, or goes on (:meth:`TrainingLoop.resume`).
+    open_log : callable
+
+    Raises
+    ------
+    TrainingError
+        If the training cannot go on.
+    CheckpointError
+        If a checkpoint cannot be written.
+    """
+    if loop.is_done:
+        return Outcome(True, loop.steps, loop.wall_s)
+    trainer = loop.trainer
+    with loop.open(open_log):
+        if loop.steps == 0:
+            trainer.begin()
+        while loop.goes_on():
+            loop.begin_iteration()
+            loop.end_iteration(trainer.iterate())
+        outcome = loop.end()
+    summary.write_end(loop, outcome)
+    return outcome
+
+
+class TrainingLoop:
+    """Where a run is, and what happens between two of its iterations: log, save, change knobs.
 
     At the boundary between two iterations the update of the one is done and nothing of the other
     has happened. What a resumed run must find again is what is true at that point.
 
     Parameters
     ----------
-    config : RunConfig
-    engine : Engine
-        One of those that are stepped.
-    knobs : Knobs
-    log : Log
-    snapshot : callable
-        Takes the number of steps; see :data:`TakeSnapshot`.
-    stop : Stop
+    run : RunFolder
+    trainer : Trainer
     callbacks : sequence of Callback
         Called in their order.
-    steps, iteration, wall_s : int, int, float
-        Decisions, iterations and seconds before this process.
-    last_record : mapping, optional
-        The last line of the metrics before this process.
+    backend : ChosenBackend
+        What the lanes run on, and how it was chosen.
+    stop : Stop
 
     Attributes
     ----------
@@ -175,104 +103,163 @@ class Loop:
         Decisions at the last boundary.
     now : int
         Decisions until now.
-    stopped : bool
-        Nothing may be done any more: it was told to stop, or somebody has had enough of it.
-    finished : bool
-        The training is done; else it can be resumed.
-    began : float
-        When the iteration began, on the clock ``time.perf_counter``.
+    iteration : int
+        Iterations that are done.
     began_at : int
         Decisions at the boundary where the last iteration began.
     last_record : dict
         The newest line of the metrics.
+    finished : bool
+        The training is done; else it can be resumed.
+    warnings : list of str
+        What was damaged where the run goes on.
+    log : Log
+        Where callbacks and trainer say what happened, while it is open.
     """
+
+    log: Log
 
     def __init__(
         self,
-        config: RunConfig,
-        engine: Engine,
-        knobs: Knobs,
-        log: Log,
-        snapshot: TakeSnapshot,
+        run: RunFolder,
+        trainer: Trainer,
+        callbacks: Sequence[Callback],
+        backend: ChosenBackend,
         stop: Stop,
-        callbacks: Sequence[Callback] = (),
-        *,
-        steps: int = 0,
-        iteration: int = 0,
-        wall_s: float = 0.0,
-        last_record: Mapping[str, Any] | None = None,
     ) -> None:
-        self.steps = self.now = self.began_at = steps
-        self.iteration = iteration
-        self.stopped = self.finished = False
-        self._enough = False
-        self.last_record: dict[str, Any] = dict(last_record or {})
-        self._config, self._knobs, self._log = config, knobs, log
-        self._snapshot, self._stop = snapshot, stop
-        self._callbacks = callbacks
+        self.run, self.trainer, self.callbacks = run, trainer, callbacks
+        self.steps = self.now = self.began_at = self.iteration = 0
+        self.finished = False
+        self.last_record: dict[str, Any] = {}
+        self.backend, self._config, self._stop = backend, run.config, stop
+        self._enough = self._resumed = False
+        self._wall_before = 0.0
+        self._start: float | None = None  # of training in this process
+        self._saved_at = -1
+        self.warnings: list[str] = []
+        engine = trainer.engines[0]
+        same = trainers.get_module(run.config.trainer).identity(run, engine)
+        rows = checkpoint.identity_of_rows(engine.spec, run.config.num_envs)
+        self._identity: dict[str, Any] = {**same, **rows}
+        own = [engine for each in callbacks for engine in each.engines]
+        self._knobs = envs.Knobs([*trainer.engines, *own], run.config.schedules)
         self._writer = CheckpointWriter()
-        placed = [each.placed for each in callbacks if each.placed is not None]
-        # What a run of an earlier version did not count is not known later either.
-        frames = self.last_record.get("frames") if steps else 0
-        self._window = Window(engine, placed[0] if placed else None, frames)
-        self._step_times = engine.game.step_times()
-        self._wall_before, self._start = wall_s, time.perf_counter()
-        self._saved_at = steps if steps else -1
+        self._delayed = () if trainer.delays_actions else self._config.mask_schedule
+        trainer.on_step = self.on_step
+
+    # -- going on --------------------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Load the newest checkpoint and drop what was logged after it.
+
+        Raises
+        ------
+        CheckpointError
+            If there are checkpoints, and none that is whole, or a foreign one; nothing is written
+            then. Without any checkpoint the run begins anew.
+        """
+        run, self._resumed = self.run, True
+        saved = checkpoint.load_newest(run.checkpoints, self._identity, self.warnings.append)
+        if saved is not None:  # None if the run was ended before its first checkpoint
+            self._restore(saved)
+        if self.is_done:
+            return
+        for file in (run.metrics, run.windows, run.events, run.evaluations):
+            drop_after(file, self.steps)
+        lines = read_lines(run.evaluations)
+        best = {line["step"] for line in lines if line.get("best") and "step" in line}
+        checkpoint.keep_only(run.checkpoints / checkpoint.BEST, best)
+        if saved is not None:
+            kept = self._config.checkpoints
+            checkpoint.prune(run.checkpoints, saved.path, kept.keep, kept.keep_every)
+
+    def _restore(self, saved: Checkpoint) -> None:
+        """Put back everything that decides how the run goes on."""
+        try:
+            self.trainer.load_state(saved.state())
+            for each in self.callbacks:
+                each.restore(saved)
+            progress = saved.trainer["progress"]
+            self.iteration = int(progress["iteration"])
+            self._wall_before = float(progress["wall_s"])
+            self.steps = self.now = self._saved_at = saved.steps
+            self.began_at = int(progress.get("began_at", saved.steps))  # earlier ones lack it
+        except (ValueError, LookupError, RuntimeError, TypeError, AttributeError) as error:
+            raise CheckpointError(
+                f"{saved.path} does not fit this run: {show_reason(error)}."
+            ) from error
 
     @property
-    def log(self) -> Log:
-        """Where a trainer says what happened between two iterations."""
-        return self._log
+    def is_done(self) -> bool:
+        """Whether nothing is left to do: the run has come to its end, and has said so."""
+        return self.steps >= self._config.total_steps and self.run.is_finished()
+
+    @property
+    def wall_s(self) -> float:
+        """Seconds of training, those before a resume included."""
+        began = self._start
+        return self._wall_before + (0.0 if began is None else time.perf_counter() - began)
+
+    # -- from the first iteration to the last ----------------------------------------------------
+
+    @contextmanager
+    def open(self, open_log: OpenLog) -> Iterator[None]:
+        """Open the log and tell the callbacks; close everything however the training ends."""
+        self._knobs.apply(self.began_at)  # what changes at the boundary itself is yet to be logged
+        self.log = self.trainer.log = open_log(self._config.planned_steps, self.steps)
+        try:
+            self._count_steps()
+            summary.announce(self, self._resumed)
+            for each in self.callbacks:
+                each.start(self)
+            yield
+        finally:
+            try:
+                self._close()
+            finally:
+                self.log.close()
+
+    def _count_steps(self) -> None:
+        """Prepare what adds up the steps of an iteration."""
+        engine = self.trainer.engines[0]
+        self.last_record = dict((read_lines(self.run.metrics) or [{}])[-1])
+        placed = [each.placed for each in self.callbacks if each.placed is not None]
+        # What a run of an earlier version did not count is not known later either.
+        frames = self.last_record.get("frames") if self.steps else 0
+        self._window = Window(engine, placed[0] if placed else None, frames)
+        self._step_times = engine.game.step_times()
+        self._start = time.perf_counter()
+
+    def goes_on(self) -> bool:
+        """Tell whether there is to be another iteration."""
+        left = self.steps < self._config.total_steps
+        return left and not self.stopping and not self._enough
 
     @property
     def stopping(self) -> bool:
         """Whether the run was asked to stop."""
         return self._stop.requested
 
-    @property
-    def wall_s(self) -> float:
-        """Seconds of training, those before a resume included."""
-        return self._wall_before + time.perf_counter() - self._start
-
     def end_early(self) -> None:
         """End the training at the next boundary as if it had reached its ``total_steps``."""
         self._enough = True
 
-    def start(self) -> None:
-        """Tell the callbacks that the training begins or goes on."""
-        for each in self._callbacks:
-            each.start(self)
-
-    def begin_iteration(self, prepare: Callable[[], None] | None = None) -> bool:
-        """Prepare the next iteration; False if there is to be none, with everything saved.
-
-        Parameters
-        ----------
-        prepare : callable, optional
-            What the trainer does before it begins, outside its time and behind what is saved.
-        """
-        if self._stop.requested:
-            self._save_last()
-            self.stopped = True
-            return False
-        if self._enough:
-            self.finish()
-            self.stopped = True
-            return False
+    def begin_iteration(self) -> None:
+        """Set knobs, and let callbacks and trainer prepare the next iteration."""
         changed = self._knobs.apply(self.steps)
         if changed:
-            self._log.event("knobs", step=self.steps, **changed)
-        for each in self._callbacks:
+            self.log.event("knobs", step=self.steps, **changed)
+        for each in self.callbacks:
             each.begin_iteration(self)
-        if prepare is not None:
-            prepare()
+        self.trainer.prepare()
         self._window.clear()
         if self._step_times is not None:
             self._step_times.read(0.0)  # what was done since the last iteration is not part of it
-        self.began, self._cpu = time.perf_counter(), time.process_time()
-        return True
+        self._began, self._cpu = time.perf_counter(), time.process_time()
 
-    def step(self, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray) -> None:
+    def on_step(
+        self, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
+    ) -> None:
         """Take in the step an engine has just made, before its reward is stored.
 
         Parameters
@@ -281,34 +268,34 @@ class Loop:
         actions : ndarray of int, shape (n,), or None
             None if all lanes have been reset.
         obs, mask : ndarray
-            Where the engine has written what comes next; callbacks may write it anew.
+            Where the engine has written what comes next; callbacks may write it anew, and delayed
+            actions are taken out of the mask.
         """
         if actions is not None:
             self.now += engine.num_envs
             self._window.add(engine)
-        for each in self._callbacks:
+        for each in self.callbacks:
             each.step(self, engine, actions, obs, mask)
+        if self._delayed:
+            mask[:] = delayed_actions.mask_delayed(engine, self._delayed, self.steps, mask)
 
-    def end_iteration(
-        self, train: Mapping[str, Any], phases: Mapping[str, float], **details: Any
-    ) -> None:
+    def end_iteration(self, metrics: Metrics) -> None:
         """Log an iteration that is done, and save if it is time to.
 
         Parameters
         ----------
-        train : mapping
-            What the trainer says of its update.
-        phases : mapping
-            Where the seconds went.
-        **details
-            Anything else to log, as JSON values.
+        metrics : dict
+            See :data:`training.run.trainer.Metrics`.
         """
-        wall = time.perf_counter() - self.began
+        wall = time.perf_counter() - self._began
         cpu = time.process_time() - self._cpu
+        self.now = self.trainer.steps  # of all processes; here those of the lanes of one were seen
         samples = self.now - self.steps
         held_back = {str(r.action): r.ticks_at(self.steps) for r in self._config.mask_schedule}
         self.began_at, self.steps = self.steps, self.now
         self.iteration += 1
+        phases, train = metrics["phases"], metrics["train"]
+        details = {name: value for name, value in metrics.items() if name not in _PARTS}
         self.last_record = record = {
             "step": self.steps,
             "iter": self.iteration,
@@ -322,29 +309,35 @@ class Loop:
             **details,
             **self._window.record(),
             **({"held_back": held_back} if held_back else {}),
-            **{key: value for each in self._callbacks for key, value in each.record().items()},
+            **{key: value for each in self.callbacks for key, value in each.record().items()},
             "checkpoints": {"skipped": self._writer.skipped},
             "mem": {"rss_mb": psutil.Process().memory_info().rss / 2**20},
         }
-        self._log.metrics(record)
-        due = self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every
-        # Deterministic runs also leave the same checkpoints every time.
-        self._log_written(wait=due and self._config.deterministic)
-        if due and self._writer.busy:
-            self._skip()
-        elif due:
-            self._save()
-        for each in self._callbacks:
+        self.log.metrics(record)
+        self._save_if_due()
+        for each in self.callbacks:
             each.end_iteration(self)
 
-    def finish(self) -> None:
-        """Save what the run came to, and let the callbacks finish."""
-        self._save_last()
-        for each in self._callbacks:
-            each.finish(self)
-        self.finished = True
+    def _env_times(self, samples: int, phases: Mapping[str, float]) -> dict[str, Any]:
+        """Return where the time of a step of all lanes went, if the game can say so."""
+        if self._step_times is None or "env" not in phases:
+            return {}
+        steps = max(1, samples // self._config.num_envs)
+        times = self._step_times.read(phases["env"], steps, self._config.env_threads)
+        return {"env_step": times}
 
-    def close(self) -> None:
+    def end(self) -> Outcome:
+        """Save what the run came to, and let the callbacks finish unless it was stopped."""
+        self._save_last()
+        self.finished = self._enough or self.steps >= self._config.total_steps
+        if self.finished:
+            for each in self.callbacks:
+                each.finish(self)
+        outcome = Outcome(self.finished, self.steps, self.wall_s)
+        self.log.event("end" if self.finished else "stopped", step=self.steps)
+        return outcome
+
+    def _close(self) -> None:
         """Close the callbacks, and wait for a checkpoint that is being written.
 
         Raises
@@ -356,20 +349,24 @@ class Loop:
         try:
             with ExitStack() as closing:
                 closing.callback(self._writer.close)
-                for each in self._callbacks:
+                for each in self.callbacks:
                     closing.callback(each.close)
         except CheckpointError as lost:
             if why is None:
                 raise
-            self._log.say(f"warning: {lost}")
+            self.log.say(f"warning: {lost}")
 
-    def _env_times(self, samples: int, phases: Mapping[str, float]) -> dict[str, Any]:
-        """Return where the time of a step of all lanes went, if the game can say so."""
-        if self._step_times is None or "env" not in phases:
-            return {}
-        steps = max(1, samples // self._config.num_envs)
-        found = self._step_times.read(phases["env"], steps, self._config.env_threads)
-        return {"env_step": found}
+    # -- checkpoints -----------------------------------------------------------------------------
+
+    def _save_if_due(self) -> None:
+        due = self.steps - max(self._saved_at, 0) >= self._config.checkpoints.every
+        # Deterministic runs also leave the same checkpoints every time.
+        self._log_written(wait=due and self._config.deterministic)
+        if due and self._writer.busy:  # the disk is slower than the training: try again later
+            self._writer.skipped += 1
+            self.log.event("checkpoint skipped", step=self.steps, skipped=self._writer.skipped)
+        elif due:
+            self._save()
 
     def _save_last(self) -> None:
         """Save if it is not saved yet, and wait until it is written."""
@@ -379,17 +376,41 @@ class Loop:
             self._log_written(wait=True)
 
     def _save(self) -> None:
-        self._writer.start(self.steps, self._snapshot(self.steps))
+        self._writer.start(self.steps, self._take_snapshot())
         self._saved_at = self.steps
 
-    def _skip(self) -> None:
-        """Leave a checkpoint out because the disk is slower than the training; try again later."""
-        self._writer.skipped += 1
-        self._log.event("checkpoint skipped", step=self.steps, skipped=self._writer.skipped)
+    def _take_snapshot(self) -> Callable[[], object]:
+        """Copy what decides how the run goes on; what is returned writes it."""
+        config, state = self._config, self.trainer.state()
+        tensors = [each.tensors() for each in self.callbacks]
+        own = {key: value for each in self.callbacks for key, value in each.state().items()}
+        progress = {"iteration": self.iteration, "wall_s": self.wall_s, "began_at": self.began_at}
+        decides = {**state.values, "progress": progress, **own}
+        return partial(
+            checkpoint.save,
+            self.run.checkpoints,
+            self.steps,
+            identity=self._identity,
+            model=state.model,
+            trainer={
+                # Copied at once: the training goes on while this is written.
+                **json.loads(json.dumps(decides)),
+                "config": config.to_dict(),
+                "config_sha256": config.sha256(),
+                "versions": machine.versions(),
+                **machine.revision(),
+            },
+            states=state.rows,
+            arrays=state.arrays,
+            trackers=next((each for each in tensors if each is not None), None),
+            replay=state.replay,
+            keep=config.checkpoints.keep,
+            keep_every=config.checkpoints.keep_every,
+        )
 
     def _log_written(self, wait: bool = False) -> None:
         steps = self._writer.written(wait)
         if steps is not None:
-            for each in self._callbacks:
+            for each in self.callbacks:
                 each.saved()
-            self._log.event("checkpoint", step=steps)
+            self.log.event("checkpoint", step=steps)

@@ -54,6 +54,11 @@ def revision() -> dict[str, Any]:
     return {"git_rev": git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
 
 
+def ranks() -> int:
+    """Return the processes of torchrun that train together; 1 without it."""
+    return int(os.environ.get("WORLD_SIZE", 1))
+
+
 def command() -> str:
     """Return the command line of this process as one would type it."""
     path = Path(sys.argv[0])

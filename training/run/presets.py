@@ -30,15 +30,16 @@ def load_preset(name: str) -> dict[str, Any]:
     return {**presets[name], "preset": name}
 
 
-def load_best_options(env: str, trainer: str) -> dict[str, Any]:
-    """Return the options that a run has which names environment and trainer alone.
+def find_best_options(env: str, trainer: str) -> tuple[str | None, dict[str, Any]]:
+    """Return a file and its options for a run that names environment and trainer alone.
 
-    They are those of a file in ``training/configs`` that the game names; empty if it names none.
+    It is the file in ``training/configs`` that the game names; None and nothing if it names none.
     """
     name = games.get_game(env).config(env, trainer)
     if name is None:
-        return {}
+        return None, {}
     values = load_file(CONFIGS / name)
     if "preset" in values:
         values = merge(load_preset(values["preset"]), values)
-    return {option: values[option] for option in _LEARNING if option in values}
+    chosen = {option: values[option] for option in _LEARNING if option in values}
+    return f"training/configs/{name}", chosen

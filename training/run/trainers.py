@@ -1,6 +1,7 @@
 """The trainers a run can name: the options of each, and a module with the same functions.
 
-``make_lanes(config)`` returns what a run trains on; ``train(run, lanes, resume) -> Outcome``;
+``make_lanes(config)`` returns what a run trains on, and ``make_trainer(config, lanes, folder)`` the
+trainer of it, a :class:`training.run.trainer.Trainer`, which may keep files in the run's folder;
 ``check(config, engine)`` refuses what cannot be trained here;
 ``identity(run, engine)`` is what a checkpoint must share with a run to be played;
 ``load_logits(config, engine, parameters)`` is the network as a function, to play with, of

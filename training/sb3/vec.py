@@ -13,8 +13,8 @@ from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
 from training.run import delayed_actions
-from training.run.loop import Loop
 from training.run.sections import DelayedAction
+from training.run.trainer import Trainer
 
 # On-policy trainers copy masks and observations before the call that overwrites them, and write
 # into no info: a `BatchVecEnv` of theirs need not copy too.
@@ -78,31 +78,31 @@ class DelayedActionVecEnv(VecEnvWrapper):
 
 
 class StepHookVecEnv(VecEnvWrapper):
-    """Shows every step to the loop of a run before the trainer stores its reward.
+    """Shows every step to the run before the trainer stores its reward.
 
     Parameters
     ----------
     venv : VecEnvWrapper
         Over a :class:`BatchVecEnv`.
-
-    Attributes
-    ----------
-    loop : Loop or None
-        To be set before the training begins.
+    trainer : Trainer
+        Its ``on_step`` is called.
     """
 
-    def __init__(self, venv: VecEnvWrapper) -> None:
+    def __init__(self, venv: VecEnvWrapper, trainer: Trainer) -> None:
         super().__init__(venv)
         batch: Any = venv.unwrapped
         self._engine: BatchEngine = batch.engine
         self._actions = np.zeros(self.num_envs, np.int64)
-        self.loop: Loop | None = None
+        self._trainer = trainer
+
+    def _show(self, actions: np.ndarray | None, obs: Any) -> None:
+        if self._trainer.on_step is not None:
+            self._trainer.on_step(self._engine, actions, obs, self._engine.mask)
 
     def reset(self) -> Any:
         """Reset all lanes."""
         obs = self.venv.reset()
-        if self.loop is not None:
-            self.loop.step(self._engine, None, obs, self._engine.mask)
+        self._show(None, obs)
         return obs
 
     def restart(self) -> Any:
@@ -110,8 +110,7 @@ class StepHookVecEnv(VecEnvWrapper):
         engine = self._engine
         engine.reset_many()
         obs = shown_obs(engine.obs)
-        if self.loop is not None:
-            self.loop.step(engine, None, obs, engine.mask)
+        self._show(None, obs)
         return obs
 
     def step_async(self, actions: np.ndarray) -> None:
@@ -122,8 +121,7 @@ class StepHookVecEnv(VecEnvWrapper):
     def step_wait(self) -> Any:
         """Step; the reward is the engine's after trackers have added to it."""
         obs, _, dones, infos = self.venv.step_wait()
-        if self.loop is not None and not self.loop.stopped:
-            self.loop.step(self._engine, self._actions, obs, self._engine.mask)
+        self._show(self._actions, obs)
         return obs, self._engine.reward.astype(np.float32), dones, infos
 
     def has_attr(self, attr_name: str) -> bool:

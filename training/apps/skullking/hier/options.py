@@ -11,6 +11,7 @@ from pydantic import model_validator
 from fastenv.errors import ConfigError
 from training.callbacks.gate import GateConfig
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
+from training.run import sizes
 from training.run.config import Only
 from training.run.envs import has_agents, stream_seed
 from training.run.options import (
@@ -146,6 +147,14 @@ class HierRun(ActorCriticRun):
     def planned_steps(self) -> int:
         """Decisions of a run: both take rollouts of their own in turn, to the last."""
         return self.total_steps
+
+    def sizes(self, obs_bytes: int, num_actions: int) -> str:
+        """Return one line on what the options of the Worker amount to."""
+        return f"Worker: {policy_run(self, 'worker').sizes(obs_bytes, num_actions)}"
+
+    def facts(self, device: str) -> dict[str, Any]:
+        """Return what the summary says of the Worker's network and rollout."""
+        return sizes.facts(policy_run(self, "worker"), device)
 
     def shortened(self, ranks: int = 1) -> Self:
         """Return options whose rollouts, the Worker's first, are no longer than the run."""

@@ -20,19 +20,29 @@ from training.apps.skullking.partner import Partner
 from training.apps.skullking.round_stats import RoundStats
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import manager_observer
+from training.callbacks import certificates
+from training.callbacks.gate import Certificate, Gate, policy_hash
+from training.nets.actor_critic import make_logits
+from training.players.network import Network
 from training.ppo import run as native
 from training.ppo.parts import PPOTrainer
 from training.run import envs
+from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes, make_engine, stream_seed, without_agents
+from training.run.folder import CERTIFICATES
+from training.run.trainer import Metrics, Trainer
 from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
 
 FLAT = "SkullKingFlat-v0"
+GATE_LANES = 256
 
 
-class HierTrainer:
+class HierTrainer(Trainer):
     """Two trainers that take turns, each in the environment that the other is part of.
+
+    The decisions of the run are those of both policies.
 
     Parameters
     ----------
@@ -41,7 +51,8 @@ class HierTrainer:
         Called after each step of an engine (of the Worker, or the :class:`ManagerEnv`); see
         :data:`training.run.engine.OnStep`.
     folder : Path, optional
-        Of the run; self-play keeps its pool there, and without it there is none.
+        Of the run: certificates and the pool of self-play are kept there; without it there are
+        none.
 
     Attributes
     ----------
@@ -52,8 +63,8 @@ class HierTrainer:
         Of the Worker's lanes.
     stage : int
         Of the iteration that was last, from 1; it changes with the policy that learns.
-    policy : str or None
-        That learnt in the last iteration.
+    learning : str or None
+        The policy that learnt in the last iteration.
     worker_plays : bool
         The Worker plays the Manager's cards; until then ``rule_hard`` does. To be set between two
         iterations.
@@ -72,17 +83,18 @@ class HierTrainer:
     ) -> None:
         options.check(config)
         self.config, self._hier = config, config.hier
-        self._on_step = on_step
+        self.on_step = on_step
         self.runs = {name: options.policy_run(config, name) for name in options.POLICIES}
         self.observer = manager_observer(config.env_options)
         self.league: League | None = None
         worker_engine, rounds = self._make_engines(folder)
         self._worker = worker_engine
         self.manager_env = ManagerEnv(rounds, self.observer, RuleCards(), self._hier.reward)
-        self.engines: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
+        seen: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
+        self.engines = [seen[name] for name in options.POLICIES]
         hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
         self.trainers: dict[str, PPOTrainer] = {
-            name: native.build(self.runs[name], [self.engines[name]], hook)
+            name: native.build(self.runs[name], seen[name], on_step=hook)
             for name, hook in hooks.items()
         }
         seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
@@ -99,13 +111,26 @@ class HierTrainer:
         self._epochs = {name: AdaptiveEpochs() for name in options.POLICIES}
         self._stats = RoundStats(len(rules_of(worker_engine.game).hand_sizes()))
         self.stage = 0
-        self.policy: str | None = None
+        self.learning: str | None = None
         self.worker_plays = False
+        gate = options.gate_config(self._hier.gate)
+        self._gate = None if gate is None else Gate(gate)
+        self._certificates = None if folder is None else folder / CERTIFICATES
+
+    @property
+    def device(self) -> Any:  # type: ignore[override]
+        """Where the networks are."""
+        return self.trainers["worker"].device
+
+    @property
+    def chosen_precision(self) -> str:
+        """Precision of the Worker's layers; ``auto`` until it has chosen."""
+        return self.trainers["worker"].chosen_precision
 
     def _make_engines(self, folder: Path | None) -> tuple[Rounds, Rounds]:
         """Return what the Worker is trained on, and what the Manager's rounds are played in."""
         lanes = self._worker_lanes()
-        (worker,), self.backend = lanes.engines, lanes.backend
+        (worker,) = lanes.engines
         manager = self._manager_engine()
         assert isinstance(worker, Rounds)
         if self.config.selfplay is not None and folder is not None:
@@ -142,29 +167,28 @@ class HierTrainer:
     # -- an iteration ----------------------------------------------------------------------------
 
     @property
-    def steps(self) -> dict[str, int]:
+    def decisions(self) -> dict[str, int]:
         """Decisions of each policy until now."""
         return {name: trainer.steps for name, trainer in self.trainers.items()}
 
     @property
     def next_policy(self) -> str:
         """Who learns in the next iteration."""
-        return next_policy(self._hier, self.steps["worker"], self.steps["manager"])
+        return next_policy(self._hier, self.decisions["worker"], self.decisions["manager"])
 
     @property
     def manager_bids(self) -> bool:
         """There is a Manager that has learnt something."""
         return self.trainers["manager"].iteration > 0
 
-    def iterate(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def iterate(self) -> Metrics:
         """Let the policy whose turn it is learn from one rollout.
 
         Returns
         -------
-        found : dict
-            What :meth:`PPOTrainer.iterate` has to say, and the league in ``train``.
-        details : dict
-            Who learnt, with whom, and what became of the rounds; JSON values.
+        dict
+            What :meth:`PPOTrainer.iterate` has to say, the league in ``train``; who learnt, with
+            whom, and what became of the rounds.
 
         Raises
         ------
@@ -178,32 +202,37 @@ class HierTrainer:
             each.start()
         if self.league is not None:  # behind the start, for the same reason
             nets = {each: trainer.net for each, trainer in self.trainers.items()}
-            self.league.begin_iteration(sum(self.steps.values()), as_player(nets))
-        if name != self.policy:
+            self.league.begin_iteration(self.steps, as_player(nets))
+        if name != self.learning:
             self._begin_stage(name)
         self._stats.clear()
         trainer = self.trainers[name]
         if self._hier.adaptive_epochs:
             epochs = self._epochs[name].epochs(self.runs[name].ppo.n_epochs)
             trainer.ppo = trainer.ppo.replace(n_epochs=epochs)
-        found = trainer.iterate()
+        metrics = trainer.iterate()
+        self._count()
         self._epochs[name].add(trainer.rollout.ret)
         if self.league is not None:
-            found["train"] |= self.league.end_iteration(sum(self.steps.values()))
-        details = {
+            metrics["train"] |= self.league.end_iteration(self.steps)
+        return {
+            **metrics,
             "policy": name,
             "stage": self.stage,
             "partner": self._partner_of(name),
-            "decisions": self.steps,
+            "decisions": self.decisions,
             "epochs": trainer.ppo.n_epochs,
             "by_epoch": trainer.by_epoch,
             **self._stats.record(),
         }
-        return found, details
+
+    def _count(self) -> None:
+        self.steps = sum(self.decisions.values())
+        self.updates = sum(trainer.updates for trainer in self.trainers.values())
 
     def _begin_stage(self, name: str) -> None:
         """Put the other policy, as it is now, into the environment of the one that learns."""
-        self.stage, self.policy = self.stage + 1, name
+        self.stage, self.learning = self.stage + 1, name
         if name == "manager":
             self._deal_cards()  # its lanes wait for a bid: nothing in them is of an older Worker
             return
@@ -234,8 +263,8 @@ class HierTrainer:
     ) -> None:
         if actions is not None:
             self._stats.add(engine, self.goals.lanes)
-            if self._on_step is not None:
-                self._on_step(engine, actions, obs, mask)
+            if self.on_step is not None:
+                self.on_step(engine, actions, obs, mask)
         if isinstance(self._worker, BatchEngine):  # else it has bid before the others played
             self.goals.bid(self._worker, actions is not None, obs, mask)
 
@@ -244,45 +273,86 @@ class HierTrainer:
     ) -> None:
         if actions is not None:
             self._stats.add(engine)
-            if self._on_step is not None:
-                self._on_step(engine, actions, obs, mask)
+            if self.on_step is not None:
+                self.on_step(engine, actions, obs, mask)
+
+    # -- the gate --------------------------------------------------------------------------------
+
+    def prepare(self) -> None:
+        """Where a stage of the Manager begins, let the Worker play its cards if it may."""
+        gate, begins = self._gate, self.next_policy == "manager" and self.learning != "manager"
+        if self.worker_plays or not begins:
+            return
+        if gate is not None:
+            left = gate.config.tests - gate.tests
+            if not left or not gate.due(self.trainers["worker"].iteration):
+                return
+            certificate = self._test(gate)
+            if self._certificates is not None:
+                certificates.write_certificate(
+                    certificate, self._certificates, self.log, self.steps
+                )
+            if not certificate.passed:
+                if left == 1:
+                    self.log.warn(
+                        f"the Worker has passed none of its {gate.tests} tests: rule_hard plays "
+                        "the Manager's cards to the end"
+                    )
+                return
+        self.worker_plays = True
+        self.log.event("worker_plays", step=self.steps)
+
+    def _test(self, gate: Gate) -> Certificate:
+        worker = self.trainers["worker"]
+        stage = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": "estimate"}
+        played = {**self.config.env_options, **stage}
+        engine = make_engine(self.config.env, GATE_LANES, played)
+        return gate.certify(
+            worker.iteration,
+            engine,
+            partial(Network, make_logits(worker.net)),
+            lambda observer: observer["ended_won"] == observer["ended_bid"],
+            stage="worker",
+            fingerprint=lambda: policy_hash(worker.net.state_dict()),
+            settings=played,
+        )
 
     # -- saving ----------------------------------------------------------------------------------
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return, between two iterations, everything that decides how the training goes on.
-
-        Returns
-        -------
-        dict
-            As that of :class:`PPOTrainer`; the rows of the Worker's lanes, then the Manager's.
-            ``selfplay`` is the state of the league, None without.
-        """
-        saved = {name: trainer.state_dict() for name, trainer in self.trainers.items()}
-        model = {name: saved[name]["model"] for name in saved}
-        return {
-            "model": {
-                **model,
-                "partners": {name: partner.state_dict() for name, partner in self.partners.items()},
-            },
-            "counters": {
-                **{name: saved[name]["counters"] for name in saved},
-                "epochs": {name: epochs.state_dict() for name, epochs in self._epochs.items()},
-                "stage": self.stage,
-                "policy": self.policy,
-                "worker_plays": self.worker_plays,
-            },
-            "selfplay": None if self.league is None else self.league.state_dict(),
-            "rows": np.concatenate([saved[name]["rows"] for name in options.POLICIES]),
-            "arrays": {
-                f"{name}_{key}": array
-                for name in saved
-                for key, array in saved[name]["arrays"].items()
-            },
+    def state(self) -> State:
+        """See :meth:`Trainer.state`; rows are those of the Worker's lanes, then the Manager's."""
+        states = {name: trainer.state() for name, trainer in self.trainers.items()}
+        parts = {name: dict(state.model) for name, state in states.items()}
+        partners = {name: partner.state_dict() for name, partner in self.partners.items()}
+        counters = {
+            **{name: state.values["counters"] for name, state in states.items()},
+            "epochs": {name: epochs.state_dict() for name, epochs in self._epochs.items()},
+            "stage": self.stage,
+            "policy": self.learning,
+            "worker_plays": self.worker_plays,
         }
+        return State(
+            steps=self.steps,
+            model={
+                "policy": {name: parts[name].pop("policy") for name in options.POLICIES},
+                **parts,
+                "partners": partners,
+            },
+            values={
+                "counters": counters,
+                "gate": None if self._gate is None else self._gate.state_dict(),
+                "selfplay": None if self.league is None else self.league.state_dict(),
+            },
+            rows=np.concatenate([states[name].rows for name in options.POLICIES]),
+            arrays={
+                f"{name}_{key}": array
+                for name, state in states.items()
+                for key, array in state.arrays.items()
+            },
+        )
 
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned.
+    def load_state(self, state: State) -> None:
+        """Put back what :meth:`state` returned.
 
         Raises
         ------
@@ -291,29 +361,36 @@ class HierTrainer:
         CheckpointError
             A snapshot of the pool is missing or damaged.
         """
-        model, counters, arrays = saved["model"], saved["counters"], saved["arrays"]
+        model, counters, arrays = state.model, state.values["counters"], state.arrays
         if self.league is not None:
-            steps = sum(int(counters[name]["steps"]) for name in options.POLICIES)
-            self.league.load_state_dict(saved["selfplay"], steps)
+            self.league.load_state_dict(state.values["selfplay"], state.steps)
         lanes = np.cumsum([self.trainers[name].num_envs for name in options.POLICIES])
-        rows = dict(zip(options.POLICIES, np.split(saved["rows"], lanes[:-1]), strict=True))
+        rows = dict(zip(options.POLICIES, np.split(state.rows, lanes[:-1]), strict=True))
         for name, trainer in self.trainers.items():
-            trainer.load_state_dict(
-                {
-                    "model": model[name],
-                    "counters": counters[name],
-                    "rows": rows[name],
-                    "arrays": {key: arrays[f"{name}_{key}"] for key in ("obs", "mask")},
-                }
+            own = State(
+                steps=int(counters[name]["steps"]),
+                model={**model[name], "policy": model["policy"][name]},
+                values={"counters": counters[name]},
+                rows=rows[name],
+                arrays={key: arrays[f"{name}_{key}"] for key in ("obs", "mask")},
             )
+            trainer.load_state(own)
             self.partners[name].load_state_dict(model["partners"][name])
             self._epochs[name].load_state_dict(counters["epochs"][name])
-        self.stage, self.policy = int(counters["stage"]), counters["policy"]
+        self._count()
+        self.stage, self.learning = int(counters["stage"]), counters["policy"]
         self.worker_plays = bool(counters["worker_plays"])
         self.goals.begin(self._worker, self.manager_bids)
         self._deal_cards()
+        gate = state.values["gate"]
+        if self._gate is not None and gate is not None:
+            self._gate.load_state_dict(gate)
 
-    def close(self) -> None:
-        """End the threads."""
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of both networks, in host memory."""
+        return {name: trainer.policy() for name, trainer in self.trainers.items()}
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane of both, at a boundary."""
         for trainer in self.trainers.values():
-            trainer.close()
+            trainer.reset_lanes()

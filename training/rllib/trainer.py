@@ -32,13 +32,12 @@ from training.rllib.module import (
     state_of,
 )
 from training.rllib.options import RLlibRun
-from training.run import checkpoint, envs, sizes
-from training.run.checkpoint import Checkpoint
+from training.run import checkpoint, envs
+from training.run.checkpoint import State
 from training.run.decay import decay
 from training.run.finite import TrainingError, check_loss, check_parameters
 from training.run.folder import RunError
-from training.run.loop import Loop
-from training.run.session import Snapshot
+from training.run.trainer import Metrics, Trainer
 
 ENV = "fastenv lanes"
 PATIENCE_S = 300.0  # to wait for an env runner when all are lost
@@ -88,8 +87,8 @@ class OneLane:
         self.knobs[name] = value
 
 
-class RLlibLearner:
-    """RLlib's PPO; see :class:`training.run.session.Learner`.
+class RLlibTrainer(Trainer):
+    """RLlib's PPO; see :class:`training.run.trainer.Trainer`.
 
     Episodes that are under way are not saved: a run that goes on begins new ones.
 
@@ -100,58 +99,45 @@ class RLlibLearner:
         Of :func:`training.rllib.run.make_lanes`.
     """
 
-    precision = "fp32"
-
     def __init__(self, config: RLlibRun, lanes: envs.Lanes) -> None:
-        self._config, self.backend = config, lanes.backend
+        self._config, self._backend = config, lanes.backend.name
         self._lane = OneLane(lanes.engines[0])
         self.engines: list[Any] = [self._lane]
+        self.device = "cuda" if config.rllib.gpus_per_learner > 0 else "cpu"
         self._net = net_of(config)
         self._optimizer: dict[str, Any] | None = None
         self._algorithm: Any = None
-        self.updates = 0
-
-    @property
-    def device(self) -> str:
-        """Where the network is updated."""
-        return "cuda" if self._config.rllib.gpus_per_learner > 0 else "cpu"
-
-    def sizes(self) -> str:
-        """Return one line on what the options amount to."""
-        engine, given = self.engines[0], self._config.rllib
-        line = self._config.sizes(engine.obs[0].nbytes, engine.num_actions)
-        return f"{line}; {given.env_runners} env runners, {given.learners} learners of RLlib"
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the summary says of network and rollout."""
-        return {
-            **sizes.facts(self._config, self.device),
-            "ppo_num_workers": self._config.rllib.env_runners,
-        }
+        self._sent: dict[str, Any] = {}
 
     # -- training --------------------------------------------------------------------------------
 
-    def learn(self, loop: Loop) -> None:
-        """Train to the end, or until the loop says to stop."""
-        with _nothing_lost():
-            self._begin(loop.steps)
-        while loop.steps < self._config.total_steps:
-            if not loop.begin_iteration(self._send_knobs):
-                return
-            result, runners = self._iterate(loop)
-            loop.now += int(result["env_runners"]["num_env_steps_sampled"])
-            self._take_over()
-            train = self._train_values(result, loop.iteration + 1)
-            loop.end_iteration(train, _phases(result), env_runners=runners, **_episodes(result))
-        loop.finish()
+    def prepare(self) -> None:
+        """Start Ray, unless it runs, and send knobs that have changed to the env runners."""
+        if self._algorithm is None:
+            with _nothing_lost():
+                self._start()
+        group = self._algorithm.env_runner_group
+        knobs = dict(self._lane.knobs)
+        if knobs != self._sent:
+            group.foreach_env_runner(partial(configure, knobs=knobs))
+            self._sent = knobs
 
-    def _begin(self, steps: int) -> None:
+    def iterate(self) -> Metrics:
+        """Train once; the metrics say how many runners are up, and of episodes that have ended."""
+        iteration = self.steps // self._config.rollout + 1
+        result, runners = self._train()
+        self.steps += int(result["env_runners"]["num_env_steps_sampled"])
+        self._take_over()
+        train = self._train_values(result, iteration)
+        more = {"env_runners": runners, **_episodes(result)}
+        return {"train": train, "phases": _phases(result), **more}
+
+    def _start(self) -> None:
         """Start Ray and the algorithm, where a run that goes on left it."""
         start_ray(self._config)
         register_env(ENV, Lanes)
-        backend = self.backend.name
-        self._algorithm = algorithm_config(self._config, steps, backend).build_algo()
-        self._algorithm.knobs, self._algorithm.decisions = self._lane.knobs, steps
+        self._algorithm = algorithm_config(self._config, self.steps, self._backend).build_algo()
+        self._algorithm.knobs, self._algorithm.decisions = self._lane.knobs, self.steps
         for timer in _TIMERS.values():  # by itself RLlib shows a moving average over iterations
             self._algorithm.metrics.log_value(("timers", timer), 0.0, reduce="sum")
         if self._optimizer is not None:
@@ -161,35 +147,28 @@ class RLlibLearner:
             self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=group)
         gc.freeze()  # see Episodes.on_environment_created
 
-    def _send_knobs(self) -> None:
-        group = self._algorithm.env_runner_group
-        knobs = dict(self._lane.knobs)
-        if knobs != getattr(self, "_sent", {}):
-            group.foreach_env_runner(partial(configure, knobs=knobs))
-            self._sent = knobs
-
-    def _iterate(self, loop: Loop) -> tuple[Mapping[str, Any], int]:
+    def _train(self) -> tuple[Mapping[str, Any], int]:
         """Train until something was sampled; return what RLlib says, and how many runners are up.
 
         Says of env runners that are lost, with the fragments they were sampling, and of those that
         come back.
         """
         group, begin = self._algorithm.env_runner_group, time.perf_counter()
-        self._algorithm.decisions = loop.steps
+        self._algorithm.decisions = self.steps
         while True:
             up = set(group.healthy_env_runner_ids())
             with _nothing_lost():
                 result = self._algorithm.train()
             now = set(group.healthy_env_runner_ids())
             if lost := sorted(up - now):
-                loop.log.event("env runners lost", step=loop.steps, runners=lost)
+                self.log.event("env runners lost", step=self.steps, runners=lost)
                 names, every = ", ".join(map(str, lost)), group.num_remote_env_runners()
-                loop.log.warn(
+                self.log.warn(
                     f"lost env runner {names} of {every}, and the fragments of episodes that were "
                     "being sampled there; the others go on"
                 )
             if back := sorted(now - up):
-                loop.log.event("env runners back", step=loop.steps, runners=back)
+                self.log.event("env runners back", step=self.steps, runners=back)
             if result.get("env_runners", {}).get("num_env_steps_sampled"):
                 return result, len(now)
             if time.perf_counter() - begin > PATIENCE_S:
@@ -216,22 +195,24 @@ class RLlibLearner:
 
     # -- saving ----------------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
-        """Return parameters and optimizer; lanes begin anew.
-
-        Raises
-        ------
-        TrainingError
-            If a parameter is not finite.
-        """
+    def state(self) -> State:
+        """Return parameters and optimizer; lanes begin anew."""
         check_parameters(self._net)
         model = {"policy": self._net.state_dict(), "optimizer": self._optimizer or {}}
-        return Snapshot(
+        return State(
+            steps=self.steps,
             model=checkpoint.copy_to_host(model),
-            trainer={"counters": {"updates": self.updates}},
-            states=np.zeros(0, self._lane.spec.state_dtype),
+            values={"counters": {"updates": self.updates}},
+            rows=np.zeros(0, self._lane.spec.state_dtype),
             arrays={},
         )
+
+    def load_state(self, state: State) -> None:
+        """Put back what :meth:`state` returned."""
+        self._net.load_state_dict(state.model["policy"])
+        self._optimizer = state.model["optimizer"] or None
+        self.updates = int(state.values["counters"]["updates"])
+        self.steps = state.steps
 
     def policy(self) -> dict[str, Any]:
         """Return a copy of the parameters of the network."""
@@ -241,12 +222,6 @@ class RLlibLearner:
     def reset_lanes(self) -> None:
         """Refuse: no callback of this trainer needs it."""
         raise NotImplementedError("lanes of env runners are reset by RLlib alone")
-
-    def restore(self, saved: Checkpoint) -> None:
-        """Put a snapshot back."""
-        self._net.load_state_dict(saved.model["policy"])
-        self._optimizer = saved.model["optimizer"] or None
-        self.updates = int(saved.trainer["counters"]["updates"])
 
     def close(self) -> None:
         """End the processes."""

@@ -1,0 +1,147 @@
+"""Start a run: check it, make its trainer, its callbacks and its log, and train."""
+
+from __future__ import annotations
+
+import os
+from contextlib import ExitStack
+from functools import partial
+from typing import Any
+
+import torch
+
+from fastenv.errors import show_reason
+from fastenv.ticker import print_dots
+from training.callbacks import best_times, curriculum
+from training.callbacks.make import make_callbacks
+from training.callbacks.shaping import make_shaping
+from training.callbacks.trackers import options
+from training.callbacks.windows import EngineWindows
+from training.evaluation.protocols import get_protocol
+from training.logs.boards import check_wandb
+from training.logs.run_log import RunLog
+from training.run import delayed_actions, envs, games, machine, registry, trainers
+from training.run.config import RunConfig
+from training.run.determinism import be_deterministic
+from training.run.envs import Lanes
+from training.run.folder import RunError, RunFolder
+from training.run.loop import Outcome, TrainingLoop, run_training
+from training.run.options import require
+from training.run.stop import Stop
+from training.run.trainer import Trainer
+
+
+def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
+    """Train a run to its ``total_steps``, or until it is told to stop.
+
+    Parameters
+    ----------
+    run : RunFolder
+        Where config is, and everything goes.
+    lanes : Lanes
+        What its trainer's ``make_lanes`` returned.
+    resume : bool
+        Go on from its newest checkpoint.
+
+    Raises
+    ------
+    ConfigError
+        From engine or trainer: something they cannot do.
+    CheckpointError
+        If ``resume`` finds checkpoints, and none that is whole, or a foreign one; nothing is
+        written then. Without any checkpoint it begins anew.
+    TrainingError
+        If the training cannot go on.
+    RunError
+        If another process is training it, or its folder cannot be written to, such as on a disk
+        that is full.
+    """
+    config, stop = run.config, Stop()
+    wandb = config.to_dict() if config.wandb else None
+    with stop.signals(), run.lock():
+        if not resume and run.events.exists():
+            raise RunError(f"{run.path} was begun by another process: use --resume to continue it.")
+        try:
+            with ExitStack() as closing:
+                with print_dots("preparing"):
+                    torch.set_num_threads(torch_threads(config))
+                    be_deterministic(config.deterministic)  # imports much of torch
+                    trainer = _make_trainer(run, lanes)
+                    closing.callback(trainer.close)
+                    callbacks = make_callbacks(run, trainer)
+                    loop = TrainingLoop(run, trainer, callbacks, lanes.backend, stop)
+                    if resume:
+                        loop.resume()
+                return run_training(loop, partial(RunLog, run.path, wandb=wandb))
+        except OSError as error:
+            said = "the checkpoints in it are complete; free disk space and use --resume."
+            raise RunError(f"{run.path} cannot be written to ({error}): {said}") from error
+
+
+def _make_trainer(run: RunFolder, lanes: Lanes) -> Trainer:
+    make = trainers.get_module(run.config.trainer).make_trainer
+    try:
+        made: Trainer = make(run.config, lanes, run.path)
+    except (MemoryError, RuntimeError) as error:  # torch has no class of its own on a processor
+        if isinstance(error, RuntimeError) and "allocate" not in str(error):
+            raise
+        raise RunError(
+            f"there is too little memory for the network and its buffers ({show_reason(error)})."
+        ) from error
+    return made
+
+
+def torch_threads(config: RunConfig) -> int:
+    """Return the threads of the network: as asked, or the cores that the engine leaves.
+
+    Ranks of torchrun on one machine share its cores.
+    """
+    if config.torch_threads is not None:
+        return config.torch_threads
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return max(1, machine.physical_cores() // ranks - config.env_threads)
+
+
+def check_run(config: RunConfig, engine: Any) -> None:
+    """Refuse a run that cannot be trained, before anything is written.
+
+    Parameters
+    ----------
+    config : RunConfig
+    engine : Engine
+        Of the lanes that the run trains on; it is looked at and stays as it is, since a run that
+        goes on is not checked again and must find the same. What sets knobs to see whether it can
+        be done does so on lanes of its own.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if config.wandb:
+        check_wandb()
+    config.check_memory(engine.obs[0].nbytes, engine.num_actions)
+    envs.Knobs(envs.make_trial_lane(config).engines, config.schedules)
+    delayed_actions.check(engine, config.mask_schedule)
+    trackers = options.build(engine, config.trackers, seed=0)
+    coef = config.intrinsic_coef
+    pays = coef is None or (trackers is not None and bool(trackers.intrinsic))
+    allowed = "null with trackers none of which pays for what is new"
+    require(pays, "native.intrinsic_coef", coef, allowed)
+    curriculum.check(config)
+    envs.check_opponents(config, engine)
+    if config.shaping is not None:
+        make_shaping(config, [engine])
+    games.get_game(config.env).check(config)
+    if envs.has_agents(config.env_options):
+        registry.FUNCTIONS.load("opponents")(config)
+    if config.window_ticks:
+        EngineWindows(engine, "", config.window_ticks)
+    trainers.get_module(config.trainer).check(config, engine)
+    get_protocol(config.env).check(config)
+    if config.best_times is not None:
+        best_times.check(config)  # makes the file
+
+
+def check_config(config: RunConfig) -> None:
+    """Check a run that will begin later or in another process; see :func:`check_run`."""
+    lanes = trainers.get_module(config.trainer).make_lanes(config)
+    check_run(config, lanes.engines[0])

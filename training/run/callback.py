@@ -1,0 +1,106 @@
+"""What goes along with a run, and where a run says what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from training.run.checkpoint import Checkpoint
+from training.run.engine import Engine
+
+if TYPE_CHECKING:  # which drives trainer and callbacks
+    from training.run.loop import TrainingLoop
+
+
+class Callback:
+    """Observes a run, and is saved and resumed with it; the base class does nothing."""
+
+    @property
+    def engines(self) -> Sequence[Any]:
+        """Engines of its own, on which the knobs of the training hold too."""
+        return ()
+
+    @property
+    def placed(self) -> np.ndarray | None:
+        """Lanes whose episode began in a stored state, shape (n,); None if none ever does."""
+        return None
+
+    def start(self, loop: TrainingLoop) -> None:
+        """Prepare for a training that begins or resumes."""
+
+    def begin_iteration(self, loop: TrainingLoop) -> None:
+        """Prepare for the next iteration, at the boundary before it; may reset the lanes."""
+
+    def step(
+        self,
+        loop: TrainingLoop,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: Any,
+        mask: np.ndarray,
+    ) -> None:
+        """Take in a step of an engine; see :meth:`training.run.loop.TrainingLoop.on_step`."""
+
+    def record(self) -> dict[str, Any]:
+        """Return the entries for an iteration's line of metrics."""
+        return {}
+
+    def end_iteration(self, loop: TrainingLoop) -> None:
+        """React to an iteration that is logged and saved, at the boundary after it."""
+
+    def saved(self) -> None:
+        """React to a checkpoint on disk that holds what :meth:`state` returned last."""
+
+    def finish(self, loop: TrainingLoop) -> None:
+        """React to the end of the training, once it is saved."""
+
+    def close(self) -> None:
+        """End processes and threads, however the training ended."""
+
+    def summary(self) -> dict[str, Any]:
+        """Return the entries for the summary of a run that has ended."""
+        return {}
+
+    def state(self) -> dict[str, Any]:
+        """Return JSON values for a checkpoint, under names of its own."""
+        return {}
+
+    def tensors(self) -> dict[str, Any] | None:
+        """Return what does not fit into JSON; of one callback a run at most."""
+        return None
+
+    def restore(self, saved: Checkpoint) -> None:
+        """Put back what was saved.
+
+        Raises
+        ------
+        CheckpointError, KeyError, TypeError
+            It does not fit.
+        """
+
+
+class Log(Protocol):
+    """Where a run says what happens."""
+
+    def metrics(self, record: dict[str, Any]) -> None:
+        """Log one iteration; ``record["step"]`` is where it ended."""
+
+    def window(self, record: dict[str, Any]) -> None:
+        """Log a window of ticks; ``record["step"]`` is where it was closed."""
+
+    def event(self, kind: str, **details: Any) -> None:
+        """Log something that happened."""
+
+    def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
+        """Log what an evaluation of the policy at ``steps`` found."""
+
+    def warn(self, text: str, **details: Any) -> None:
+        """Log a warning; it stays in sight."""
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+
+    def close(self) -> None:
+        """Flush and close everything."""

@@ -1,0 +1,112 @@
+"""A trainer, as the run that drives it sees it: it collects, learns, and is saved and resumed.
+
+Each package of a trainer offers, beside its class, what stands in :mod:`training.run.trainers`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from torch.nn import Module
+
+from training.run.callback import Log
+from training.run.checkpoint import State
+from training.run.engine import Engine, OnStep
+
+# Plain values by name: ``train`` has figures of the update, ``phases`` the seconds of each part of
+# the iteration; whatever else there is stands beside them in the metrics.
+Metrics = dict[str, Any]
+# Takes a network; returns the parameters that a new training begins with, None for its own.
+FirstParameters = Callable[[Module], dict[str, Any] | None]
+
+
+class Quiet(Log):
+    """A log that nobody reads."""
+
+
+class Trainer:
+    """Collects and learns, an iteration at a time; the base of all trainers.
+
+    It handles no signals, logs or files of the run. Between two iterations nothing is under way
+    that :meth:`state` does not tell.
+
+    Attributes
+    ----------
+    engines : sequence of Engine
+        What it steps; not reset before the first iteration.
+    on_step : callable or None
+        To be called after every step and every reset of an engine; the run sets it
+        (:data:`training.run.engine.OnStep`).
+    log : Log
+        Where it says what happened; the run sets it.
+    steps : int
+        Decisions until now, of all lanes and processes.
+    updates : int
+        Updates of the parameters until now.
+    device : object
+        Where the network is; ``str`` names it.
+    delays_actions : bool
+        It takes delayed actions out of the masks itself
+        (:func:`training.run.delayed_actions.mask_delayed`); else the run writes them anew.
+    """
+
+    engines: Sequence[Engine]
+    on_step: OnStep | None = None
+    log: Log = Quiet()
+    steps: int = 0
+    updates: int = 0
+    device: Any = "cpu"
+    delays_actions: bool = False
+
+    @property
+    def chosen_precision(self) -> str:
+        """Name of the precision of the layers; ``auto`` until it has chosen."""
+        return "fp32"
+
+    def begin(self) -> None:
+        """Prepare a training that begins anew, such as by a warm start."""
+
+    def prepare(self) -> None:
+        """Prepare the next iteration, behind what is saved and outside the measured time."""
+
+    def iterate(self) -> Metrics:
+        """Collect and learn once.
+
+        Raises
+        ------
+        TrainingError
+            If the training cannot go on.
+        """
+        raise NotImplementedError
+
+    def reset_lanes(self) -> None:
+        """Begin a new episode in every lane, at a boundary; the generators of the lanes go on."""
+        raise NotImplementedError
+
+    def state(self) -> State:
+        """Return, at a boundary, all that decides how the training goes on.
+
+        Raises
+        ------
+        TrainingError
+            If a parameter is not finite: a checkpoint of it would be of no use.
+        """
+        raise NotImplementedError
+
+    def load_state(self, state: State) -> None:
+        """Put back what :meth:`state` returned; the next iteration is the one it was before.
+
+        Raises
+        ------
+        ValueError, KeyError, RuntimeError, TypeError
+            It does not fit.
+        """
+        raise NotImplementedError
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of what plays, in host memory."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """End threads and processes."""
