@@ -24,7 +24,6 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.folder import RunFolder
 from training.run.loop import Callback, Loop
-from training.run.options import require
 from training.run.session import Learner, Outcome
 
 
@@ -48,11 +47,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     config.check_memory(engine.obs[0].nbytes, engine.num_actions)
     envs.Knobs(envs.make_trial_lane(config).engines, config.schedules)
     delayed_actions.check(engine, config.mask_schedule)
-    trackers = options.build(engine, config.trackers, seed=0)
-    coef = config.intrinsic_coef
-    pays = coef is None or (trackers is not None and bool(trackers.intrinsic))
-    allowed = "null with trackers none of which pays for what is new"
-    require(pays, "native.intrinsic_coef", coef, allowed)
+    options.build(engine, config.trackers, seed=0)
     curriculum.check(config)
     envs.check_opponents(config, engine)
     if config.shaping is not None:
@@ -95,8 +90,6 @@ def make_callbacks(run: RunFolder, learner: Learner) -> list[Callback]:
         found.append(EpisodeEvents(config.env))
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
-        # Few trainers give intrinsic rewards a value of their own.
-        trackers.intrinsic_rewards = getattr(learner, "intrinsic_rewards", None)
         found.append(Tracking(trackers))
     if config.shaping is not None:
         found.append(make_shaping(config, learner.engines))  # behind an archive, which moves lanes

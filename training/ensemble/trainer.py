@@ -32,7 +32,6 @@ from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.parts import (
     KL,
     TERMS,
-    Lanes,
     Layers,
     Minibatches,
     Objective,
@@ -45,7 +44,6 @@ from training.ppo.parts import (
     explained_variance,
     get_sum_dtype,
     merged,
-    normalise,
     sample,
 )
 from training.run.decay import decay
@@ -136,7 +134,7 @@ class EnsembleTrainer(PPOTrainer):
     # -- what every member has of its own --------------------------------------------------------
 
     def _make_network(self) -> None:
-        layout, seeds = obs_layout(self.engines[0]), [member.seed for member in self.members]
+        layout, seeds = obs_layout(self.engine), [member.seed for member in self.members]
         inits = (stream_seed(seed, "init") for seed in seeds)
         options = self.ppo, self.native
         nets = [ActorCritic(layout, *options, init).to(self.device) for init in inits]
@@ -154,7 +152,7 @@ class EnsembleTrainer(PPOTrainer):
             made[-1].generator.manual_seed(stream_seed(member.seed, "minibatch"))
         self.minibatches = StackedMinibatches(made)
 
-    def _lane_seeds(self, lanes: Lanes) -> Any:
+    def _lane_seeds(self) -> Any:
         own = np.arange(self._each, dtype=np.int64)
         return np.concatenate([training_seed(member.seed) + own for member in self.members])
 
@@ -162,11 +160,10 @@ class EnsembleTrainer(PPOTrainer):
         ppo, native = self.ppo, self.native
         rates = [decay(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
         self.optimizer.set_rates(rates)
-        clip_left = decay(1.0, native.clip_schedule, done)
         ent_left = decay(1.0, native.ent_schedule, done)
-        clips = [member.clip_range * clip_left for member in self.members]
+        clips = [member.clip_range for member in self.members]
         entropies = [member.ent_coef * ent_left for member in self.members]
-        objective = Objective.of(ppo, native, clip_left, ent_left)
+        objective = Objective.of(ppo, native, ent_left)
         clip_vf = None if objective.clip_vf is None else self._row([objective.clip_vf] * len(clips))
         own = {"clip": self._row(clips), "ent_coef": self._row(entropies), "clip_vf": clip_vf}
         size = len(self.members)
@@ -195,8 +192,8 @@ class EnsembleTrainer(PPOTrainer):
             window.clear()
         super().collect()
 
-    def _finish(self, t: int, group: int) -> None:
-        super()._finish(t, group)
+    def _store(self, t: int, state: Tensor) -> None:
+        super()._store(t, state)
         for window, part in zip(self._windows, self._parts, strict=True):
             window.add(part)
 
@@ -219,10 +216,6 @@ class EnsembleTrainer(PPOTrainer):
             The loss of a member is not finite.
         """
         rollout, ppo, size = self.rollout, self.ppo, len(self.members)
-        blocks = [self._block(k) for k in range(size)]
-        adv = rollout.adv
-        if self.native.norm_adv == "batch":
-            adv = torch.cat([normalise(adv[:, block]) for block in blocks], 1)
         sums = torch.zeros(
             size, len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device
         )
@@ -231,7 +224,7 @@ class EnsembleTrainer(PPOTrainer):
         watches = [self.optimizer.watch(k) for k in active] if self.diagnoses else []
         batches = rollout.steps * self._each // ppo.batch_size
         for _ in range(ppo.n_epochs):
-            feeds = {k: self.minibatches.members[k].epoch(adv) for k in active}
+            feeds = {k: self.minibatches.members[k].epoch() for k in active}
             for _ in range(batches):
                 terms = self._gradients({k: next(feeds[k]) for k in active}, objective)
                 sums[active, :-1] += terms

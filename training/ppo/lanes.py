@@ -1,4 +1,4 @@
-"""How what an engine puts out reaches its lanes of the rollout.
+"""How what the engine puts out reaches the rollout.
 
 On a CPU its destinations are rows of the rollout itself, so an observation is written once, where
 it is used. On a device they are pinned slots of one step, two in turn: the engine may fill a slot
@@ -26,23 +26,18 @@ class DirectLanes:
     Parameters
     ----------
     rollout : Rollout
-    first : int
-        First lane of the engine.
     engine : Engine
     gamma : float
         Discount of a primitive step.
     """
 
-    def __init__(self, rollout: Rollout, first: int, engine: Engine, gamma: float) -> None:
-        self.engine, self.first = engine, first
-        self.slice = slice(first, first + engine.num_envs)
-        self._gamma = gamma
-        self._obs = list(as_array(rollout.obs[:, self.slice], engine))
-        self._mask = list(rollout.mask[:, self.slice].numpy().view(np.uint8))
-        self._reward = list(rollout.reward[:, self.slice].numpy())
-        self._done = list(rollout.done[:, self.slice].numpy())
-        gammas = rollout.gamma
-        self._discount = None if gammas is None else list(gammas[:, self.slice].numpy())
+    def __init__(self, rollout: Rollout, engine: Engine, gamma: float) -> None:
+        self._engine, self._gamma = engine, gamma
+        self._obs = list(as_array(rollout.obs, engine))
+        self._mask = list(rollout.mask.numpy().view(np.uint8))
+        self._reward = list(rollout.reward.numpy())
+        self._done = list(rollout.done.numpy())
+        self._discount = None if rollout.gamma is None else list(rollout.gamma.numpy())
 
     def destination(self, t: int) -> tuple[Array, Array]:
         """Return where the engine writes the observations and masks that follow decision t - 1."""
@@ -50,7 +45,7 @@ class DirectLanes:
 
     def store(self, t: int) -> None:
         """Take over what the engine says of decision t."""
-        engine = self.engine
+        engine = self._engine
         self._reward[t][:] = engine.reward
         np.logical_or(engine.terminated, engine.truncated, out=self._done[t])
         if self._discount is not None:
@@ -63,50 +58,44 @@ class DirectLanes:
 class StagedLanes:
     """Lanes of a rollout on a device, filled by way of two slots; see :class:`DirectLanes`."""
 
-    def __init__(self, rollout: Rollout, first: int, engine: Engine, gamma: float) -> None:
-        self.engine, self.first = engine, first
-        self.slice = slice(first, first + engine.num_envs)
-        self._gamma, self._rollout = gamma, rollout
+    def __init__(self, rollout: Rollout, engine: Engine, gamma: float) -> None:
+        self._engine, self._gamma, self._rollout = engine, gamma, rollout
         self._slots = [Slot(rollout, engine) for _ in range(2)]
         self._ahead = rollout.device.type == "cuda"  # elsewhere nothing says when a copy is done
-        staged = rollout.obs_device == rollout.device  # else they lie in host memory, as above
-        self._obs = None if staged else list(as_array(rollout.obs[:, self.slice], engine))
 
     def destination(self, t: int) -> tuple[Array, Array]:
         """Return where the engine writes the observations and masks that follow decision t - 1."""
         slot = self._slots[t % 2]
         slot.wait()
-        obs = as_array(slot.obs, self.engine) if self._obs is None else self._obs[t]
-        return obs, slot.mask.numpy().view(np.uint8)
+        return as_array(slot.obs, self._engine), slot.mask.numpy().view(np.uint8)
 
     def store(self, t: int) -> None:
         """Send what the engine says of decision t, and then the observation that follows it."""
-        engine, rollout, slot = self.engine, self._rollout, self._slots[(t + 1) % 2]
+        engine, rollout, slot = self._engine, self._rollout, self._slots[(t + 1) % 2]
         slot.reward.numpy()[:] = engine.reward
         np.logical_or(engine.terminated, engine.truncated, out=slot.done.numpy())
-        rollout.reward[t, self.slice].copy_(slot.reward, non_blocking=self._ahead)
-        rollout.done[t, self.slice].copy_(slot.done, non_blocking=self._ahead)
+        rollout.reward[t].copy_(slot.reward, non_blocking=self._ahead)
+        rollout.done[t].copy_(slot.done, non_blocking=self._ahead)
         if rollout.gamma is not None:
             discounts(engine, self._gamma, slot.gamma.numpy())
-            rollout.gamma[t, self.slice].copy_(slot.gamma, non_blocking=self._ahead)
+            rollout.gamma[t].copy_(slot.gamma, non_blocking=self._ahead)
         self.store_observation(t + 1)
 
     def store_observation(self, t: int) -> None:
         """Send the observation and mask that were written into ``destination(t)``."""
         slot = self._slots[t % 2]
-        if self._obs is None:
-            self._rollout.obs[t, self.slice].copy_(slot.obs, non_blocking=self._ahead)
-        self._rollout.mask[t, self.slice].copy_(slot.mask, non_blocking=self._ahead)
+        self._rollout.obs[t].copy_(slot.obs, non_blocking=self._ahead)
+        self._rollout.mask[t].copy_(slot.mask, non_blocking=self._ahead)
         slot.mark_sent()
 
 
 Lanes = DirectLanes | StagedLanes
 
 
-def make_lanes(rollout: Rollout, first: int, engine: Engine, gamma: float) -> Lanes:
-    """Return the lanes of an engine, in the way that fits the device of the rollout."""
+def make_lanes(rollout: Rollout, engine: Engine, gamma: float) -> Lanes:
+    """Return the lanes of the engine, in the way that fits the device of the rollout."""
     kind = DirectLanes if rollout.device.type == "cpu" else StagedLanes
-    return kind(rollout, first, engine, gamma)
+    return kind(rollout, engine, gamma)
 
 
 class Slot:
@@ -165,17 +154,16 @@ class TruncatedEpisodes:
         self._lanes: list[Array] = []
         self._states: list[Tensor] = []
 
-    def add(self, t: int, lanes: Lanes, state: Tensor) -> None:
+    def add(self, t: int, engine: Engine, state: Tensor) -> None:
         """Take in what the engine cut off in decision t.
 
         Parameters
         ----------
         t : int
-        lanes : Lanes
+        engine : Engine
         state : Tensor, shape (n, state_size)
             Behind the decision, not yet reset.
         """
-        engine = lanes.engine
         if not engine.truncated.any():
             return
         rows = np.flatnonzero(engine.truncated > engine.terminated)
@@ -186,7 +174,7 @@ class TruncatedEpisodes:
             self._obs = grown
         self._obs[self.count : end] = engine.final_obs[rows]
         self._times.append(np.full(len(rows), t))
-        self._lanes.append(lanes.first + rows)
+        self._lanes.append(rows)
         if state.shape[1]:
             self._states.append(state[torch.from_numpy(rows).to(state.device)])
         self.count = end

@@ -7,8 +7,7 @@ from torch import Tensor
 
 from training.ppo.buffer import Rollout
 from training.ppo.gae import write_advantages, write_some
-from training.ppo.loss import explained_variance, normalise
-from training.run.ranks import Ranks
+from training.ppo.loss import explained_variance
 
 
 class Learnt:
@@ -17,8 +16,6 @@ class Learnt:
     Parameters
     ----------
     rollout : Rollout
-    ranks : Ranks
-        Over which advantages are normalised.
 
     Attributes
     ----------
@@ -26,8 +23,8 @@ class Learnt:
         Of the flattened rollout; None for all.
     """
 
-    def __init__(self, rollout: Rollout, ranks: Ranks) -> None:
-        self._rollout, self._ranks = rollout, ranks
+    def __init__(self, rollout: Rollout) -> None:
+        self._rollout = rollout
         self.numbers: Tensor | None = None
 
     def write_advantages(self, gamma: float, lam: float, rest: np.ndarray | None) -> None:
@@ -51,15 +48,6 @@ class Learnt:
         else:
             learnt = write_some(*inputs, gamma, lam, rest, r.adv, r.ret)
             self.numbers = learnt.flatten().nonzero().squeeze(1)
-
-    def normalised(self) -> Tensor:
-        """Return the advantages (T, N), those that are learnt with mean 0 and deviation 1."""
-        adv = self._rollout.adv
-        if self.numbers is None:
-            return normalise(adv, self._ranks)
-        found = adv.flatten().clone()  # flatten() itself makes no copy of contiguous memory
-        found[self.numbers] = normalise(found[self.numbers], self._ranks)
-        return found.view_as(adv)
 
     def explained(self) -> dict[str, float]:
         """Return how well values foresaw the returns that are learnt; nothing of fewer than two."""

@@ -3,8 +3,8 @@
 from training.ppo.buffer import Rollout
 from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.gae import gae_many
-from training.ppo.lanes import Lanes, TruncatedEpisodes
-from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalise
+from training.ppo.lanes import TruncatedEpisodes
+from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance
 from training.ppo.minibatch import Minibatches, Piece
 from training.ppo.optimizer import adam, get_sum_dtype
 from training.ppo.run import NativeLearner
@@ -13,7 +13,6 @@ from training.ppo.trainer import PPOTrainer
 __all__ = [
     "KL",
     "TERMS",
-    "Lanes",
     "Layers",
     "Minibatches",
     "NativeLearner",
@@ -30,6 +29,5 @@ __all__ = [
     "gae_many",
     "get_sum_dtype",
     "merged",
-    "normalise",
     "sample",
 ]

@@ -38,9 +38,9 @@ _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
 def make_lanes(config: ActorCriticRun) -> Lanes:
-    """Return the engines of a run, with this rank's share of the lanes."""
+    """Return the engine of a run, with this rank's share of the lanes."""
     share = config.share_of(Ranks.from_environment().size)
-    return envs.make_lanes(share, share.native.env_groups)
+    return envs.make_lanes(share)
 
 
 def serve_first_rank(config: ActorCriticRun) -> None:
@@ -96,15 +96,9 @@ class NativeLearner(TrainerLearner):
         """Return what the summary says of network, lanes and ranks."""
         return {**super().facts(), "ranks": self.ranks.size}
 
-    @property
-    def intrinsic_rewards(self) -> np.ndarray | None:
-        """Where intrinsic rewards are to be written if they have a value of their own."""
-        own = self.trainer.rollout.intrinsic
-        return None if own is None else own.intrinsic_rewards
-
     def build(self, config: ActorCriticRun, on_step: OnStep) -> PPOTrainer:
         """Return the trainer as the config asks, with all generators seeded."""
-        return build(config.share_of(self.ranks.size), self.engines, on_step, self.ranks)
+        return build(config.share_of(self.ranks.size), self.engines[0], on_step, self.ranks)
 
     def _new_net(self) -> ActorCritic:
         return ActorCritic(obs_layout(self.engines[0]), self._config.ppo, self._config.native)
@@ -203,8 +197,7 @@ class NativeLearner(TrainerLearner):
             engine.configure(details["name"], details["value"], details["idx"])
 
     def close(self) -> None:
-        """End the worker thread, if there is one, and part from the other ranks."""
-        self.trainer.close()
+        """Part from the other ranks."""
         self.ranks.leave()
 
 
@@ -251,7 +244,7 @@ def get_rank_state(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
 
 
 def build(
-    config: ActorCriticRun, engines: list[Any], on_step: Any = None, ranks: Ranks = SINGLE_RANK
+    config: ActorCriticRun, engine: Any, on_step: Any = None, ranks: Ranks = SINGLE_RANK
 ) -> PPOTrainer:
     """Return the trainer as the config asks, with all generators seeded.
 
@@ -261,12 +254,12 @@ def build(
         A device or precision that is not there, or a network that the environment cannot feed.
     """
     return PPOTrainer(
-        engines,
+        engine,
         config.ppo,
         config.native,
         seed=config.seed,
         on_step=on_step,
-        auxiliary=auxiliary(config, engines[0]),
+        auxiliary=auxiliary(config, engine),
         ranks=ranks,
         **get_shared_arguments(config),
     )
@@ -335,8 +328,6 @@ def network_of(config: ActorCriticRun) -> dict[str, Any]:
     for name, usual in (("hindsight", "off"), ("encoder", "auto")):
         if (chosen := getattr(config.native, name)) != usual:  # checkpoints are older than both
             network[name] = chosen
-    if config.native.intrinsic_coef is not None:
-        network["intrinsic_head"] = True
     if config.native.critic_view:
         network["critic_view"] = True
     return network

@@ -21,7 +21,7 @@ from training.run.engine import Engine, restore_lanes, rows_of, seating_of
 class SavesState:
     """The part of a trainer that saves it and puts it back; the trainer sets the attributes."""
 
-    engines: list[Engine]
+    engine: Engine
     net: ActorCritic
     optimizer: torch.optim.Optimizer
     minibatches: Minibatches
@@ -52,7 +52,7 @@ class SavesState:
         -------
         dict
             ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
-            ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
+            ``rows``: uint8 (N, S), the engine's lanes. ``arrays``: observations and masks.
         """
         self.start()
         copied = {
@@ -74,11 +74,11 @@ class SavesState:
                 "skipped_steps": self.precision.skipped,
                 "precision": self.precision.name,
             },
-            "rows": rows_of(self.engines),
+            "rows": rows_of([self.engine]),
             "arrays": {
-                "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
+                "obs": without_padding(self.rollout.obs[-1], self.engine),
                 "mask": self.rollout.mask[-1].cpu().numpy().copy(),
-                **seating_of(self.engines),
+                **seating_of([self.engine]),
             },
         }
 
@@ -101,7 +101,7 @@ class SavesState:
         self._state.copy_(model["state"])
         if self._auxiliary is not None:
             self._auxiliary.load_state_dict(model["auxiliary"])
-        restore_lanes(self.engines, saved["rows"], saved["arrays"])
+        restore_lanes([self.engine], saved["rows"], saved["arrays"])
         self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
         self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])

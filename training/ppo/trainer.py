@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Any
@@ -28,7 +27,6 @@ from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.buffer import Rollout
-from training.ppo.intrinsic import IntrinsicRollout
 from training.ppo.lanes import Lanes, TruncatedEpisodes, make_lanes
 from training.ppo.learnt import Learnt
 from training.ppo.loss import KL, TERMS, Objective
@@ -36,7 +34,6 @@ from training.ppo.minibatch import Minibatches
 from training.ppo.optimizer import adam, get_sum_dtype, means_by_epoch
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.saving import SavesState
-from training.ppo.stepper import Stepper, ThreadedStepper
 from training.ppo.timing import Phases
 from training.ppo.views import Views
 from training.run.decay import decay
@@ -50,16 +47,14 @@ CHECK_MASKS_EVERY = 1000  # rollouts
 
 
 class PPOTrainer(SavesState):
-    """PPO on one engine, or on two that take turns.
+    """PPO on an engine.
 
     Parameters
     ----------
-    engines : Engine or sequence of Engine
-        Not reset yet: that happens at the first iteration, unless a state is loaded. With two,
-        a worker thread steps one while the network handles the other.
+    engine : Engine
+        Not reset yet: that happens at the first iteration, unless a state is loaded.
     ppo : PPOConfig
     native : NativeConfig
-        Its ``env_groups`` are the engines that are given.
     total_steps : int
         Decisions of the whole run; schedules end there.
     seed : int
@@ -73,7 +68,7 @@ class PPOTrainer(SavesState):
     auxiliary : Auxiliary, optional
         A further loss, beside that of each minibatch.
     ranks : Ranks
-        Processes that train the network together; engines and minibatches are this one's share.
+        Processes that train the network together; lanes and minibatches are this one's share.
 
     Attributes
     ----------
@@ -95,7 +90,7 @@ class PPOTrainer(SavesState):
 
     def __init__(
         self,
-        engines: Engine | Sequence[Engine],
+        engine: Engine,
         ppo: PPOConfig,
         native: NativeConfig,
         *,
@@ -108,17 +103,17 @@ class PPOTrainer(SavesState):
         ranks: Ranks = SINGLE_RANK,
     ) -> None:
         self.ranks = ranks
-        self.engines = list(engines) if isinstance(engines, Sequence) else [engines]
-        require(len(self.engines) in (1, 2), "native.env_groups", len(self.engines), "1 or 2")
+        self.engine = engine
         self.ppo, self.native = ppo, native
         self.total_steps, self.seed = total_steps, seed
-        self.num_envs = sum(engine.num_envs for engine in self.engines)
+        self.num_envs = engine.num_envs
         ppo.check_rollout(self.num_envs)
         native.check_with(ppo)
         self.steps = self.iteration = self.updates = 0
         self.by_epoch: dict[str, list[float]] = {}
         self._on_step, self._auxiliary = on_step, auxiliary
         self._started = False
+        self._env_s = 0.0  # seconds of this iteration in which the engine stepped
 
         self.device = choose_device(device)
         configure_torch(self.device, deterministic)
@@ -147,7 +142,7 @@ class PPOTrainer(SavesState):
     def _make_network(self) -> None:
         """Make the network, what changes its parameters, and what draws its actions."""
         ppo, native, device = self.ppo, self.native, self.device
-        layout = obs_layout(self.engines[0])
+        layout = obs_layout(self.engine)
         self.net = ActorCritic(layout, ppo, native, stream_seed(self.seed, "init")).to(device)
         self.optimizer = adam(self.net.parameters(), ppo, native, device)
         self._sampler = Sampler(self.ranks.seed(stream_seed(self.seed, "sampler")), device)
@@ -157,43 +152,30 @@ class PPOTrainer(SavesState):
         seed = self.ranks.seed(stream_seed(self.seed, "minibatch"))
         self.minibatches.generator.manual_seed(seed)
 
-    def _lane_seeds(self, lanes: Lanes) -> Any:
-        """Return the seeds of an engine's lanes, or that of the first, from which they count."""
-        return training_seed(self.seed) + self.ranks.rank * self.num_envs + lanes.first
+    def _lane_seeds(self) -> Any:
+        """Return the seeds of the lanes, or that of the first, from which they count."""
+        return training_seed(self.seed) + self.ranks.rank * self.num_envs
 
     def _make_rollout(self) -> None:
-        ppo, engines, device = self.ppo, self.engines, self.device
-        on_host = self.native.obs_device == "cpu"
+        ppo, engine, device = self.ppo, self.engine, self.device
         self.rollout = Rollout(
             ppo.n_steps,
             self.num_envs,
-            engines[0],
+            engine,
             device,
-            obs_device=torch.device("cpu") if on_host else None,
-            varying_tau=engines[0].spec.has_tau,
+            varying_tau=engine.spec.has_tau,
             state_size=self.net.state_size,
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
             view_size=self.net.view_size,
         )
-        self._views = Views(self.rollout, engines[0])
-        self._learnt = Learnt(self.rollout, self.ranks)
-        if self.native.intrinsic_coef is not None:
-            tau = engines[0].spec.has_tau
-            size = ppo.n_steps, self.num_envs
-            self.rollout.intrinsic = IntrinsicRollout(*size, self.native, device, tau)
-        firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
-        self._lanes = [
-            make_lanes(self.rollout, first, engine, ppo.gamma)
-            for first, engine in zip(firsts, engines, strict=False)
-        ]
-        self._truncated = TruncatedEpisodes(engines[0])
+        self._views = Views(self.rollout, engine)
+        self._learnt = Learnt(self.rollout)
+        self._lanes: Lanes = make_lanes(self.rollout, engine, ppo.gamma)
+        self._truncated = TruncatedEpisodes(engine)
         self._state = self.net.initial_state(self.num_envs)
-        self._stepper = ThreadedStepper() if len(engines) == 2 else Stepper()
-        self._pinned = pinned = device.type == "cuda"
-        self._actions = [  # what is on the way to an engine
-            torch.zeros(engine.num_envs, dtype=torch.int64, pin_memory=pinned) for engine in engines
-        ]
-        self._next_states = [self._state[lanes.slice] for lanes in self._lanes]
+        self._pinned = device.type == "cuda"
+        # What is on the way to the engine.
+        self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
 
     @property
     def precision(self) -> Precision:
@@ -206,10 +188,6 @@ class PPOTrainer(SavesState):
     def chosen_precision(self) -> str:
         """Name of the precision; ``auto`` until it has chosen."""
         return self._asked if self._precision is None else self._precision.name
-
-    def close(self) -> None:
-        """End the worker thread, if there is one."""
-        self._stepper.close()
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
         """Learn from a further loss too, one that needs the network; before the first iteration."""
@@ -235,7 +213,7 @@ class PPOTrainer(SavesState):
         begin = time.perf_counter()
         objective, scheduled_values = self._follow_schedules(self.steps / self.total_steps)
         self.phases.start()
-        self._stepper.busy_s = 0.0
+        self._env_s = 0.0
         self.collect()
         collected = time.perf_counter()
         self.bootstrap()
@@ -245,7 +223,7 @@ class PPOTrainer(SavesState):
         self.steps += self.rollout.steps * self.num_envs * self.ranks.size
         self.iteration += 1
         now = time.perf_counter()
-        env = self._stepper.busy_s
+        env = self._env_s
         coarse = {"env": env, "collect": collected - begin - env, "update": now - collected}
         return {
             "step": self.steps,
@@ -266,9 +244,7 @@ class PPOTrainer(SavesState):
         """
         ppo, native = self.ppo, self.native
         lr = decay(ppo.learning_rate, ppo.lr_schedule, done)
-        clip_left = decay(1.0, native.clip_schedule, done)
-        ent_left = decay(1.0, native.ent_schedule, done)
-        objective = Objective.of(ppo, native, clip_left, ent_left)
+        objective = Objective.of(ppo, native, decay(1.0, native.ent_schedule, done))
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         return objective, {"lr": lr, "clip_range": objective.clip}
@@ -292,29 +268,23 @@ class PPOTrainer(SavesState):
             self._state.zero_()
 
     def _reset(self, *, seeded: bool) -> None:
-        for lanes in self._lanes:
-            obs, mask = lanes.destination(self.rollout.steps)
-            seeds = self._lane_seeds(lanes) if seeded else None
-            lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
-            if self._on_step is not None:
-                self._on_step(lanes.engine, None, obs, mask)
-            lanes.store_observation(self.rollout.steps)
+        obs, mask = self._lanes.destination(self.rollout.steps)
+        seeds = self._lane_seeds() if seeded else None
+        self.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
+        if self._on_step is not None:
+            self._on_step(self.engine, None, obs, mask)
+        self._lanes.store_observation(self.rollout.steps)
 
     # -- collect ---------------------------------------------------------------------------------
 
     def collect(self) -> None:
-        """Take T decisions in every lane; each group's step runs while the next one is thought."""
+        """Take T decisions in every lane."""
         rollout = self.rollout
         rollout.begin()
         self._truncated.clear()
         with self._acting(), self.precision.autocast():
             for t in range(rollout.steps):
-                for group in range(len(self._lanes)):
-                    if t > 0:
-                        self._finish(t - 1, group)
-                    self._decide(t, group)
-            for group in range(len(self._lanes)):
-                self._finish(rollout.steps - 1, group)
+                self._store(t, self._decide(t))
         if self.iteration % CHECK_MASKS_EVERY == 0 and not bool(rollout.mask.any(-1).all()):
             raise TrainingError(
                 "a lane has no legal action: the environment's mask must allow at least one."
@@ -324,49 +294,40 @@ class PPOTrainer(SavesState):
         """Return the context to act in; tensors of inference mode cannot enter captured graphs."""
         return torch.no_grad() if self.native.compile != "off" else torch.inference_mode()
 
-    def _decide(self, t: int, group: int) -> None:
-        """Choose the actions of a group and start its step."""
-        lanes, rollout = self._lanes[group], self.rollout
-        here = lanes.slice
-        state = self._state[here]
+    def _decide(self, t: int) -> Tensor:
+        """Choose the actions of decision t and take them; return the states behind it."""
+        rollout, state = self.rollout, self._state
         if rollout.states.shape[2] and t % self.native.seq_len == 0:
-            rollout.states[t // self.native.seq_len, here] = state
-        obs = rollout.obs[t, here].to(self.device, non_blocking=self._pinned)
-        mask = rollout.mask[t, here]
-        logits, value, after = self._forward(obs, state=state, **self._views.store(t, lanes))
-        # It is taken over behind the next call, for the other group: a captured graph has then
-        # overwritten what it had returned.
-        self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
+            rollout.states[t // self.native.seq_len] = state
+        mask = rollout.mask[t]
+        logits, value, after = self._forward(rollout.obs[t], state=state, **self._views.store(t))
         if self._auxiliary is not None:
-            logits = self._auxiliary.decide(t, lanes.first, lanes.engine, logits)
+            logits = self._auxiliary.decide(t, self.engine, logits)
         action, logp = self._sampler.draw(logits, mask)
-        rollout.store_values(t, here, value)
-        rollout.logp[t, here] = logp
-        rollout.action[t, here] = action
-        sent = self._actions[group]
-        sent.copy_(action, non_blocking=self._pinned)
+        rollout.value[t] = value
+        rollout.logp[t] = logp
+        rollout.action[t] = action
+        self._actions.copy_(action, non_blocking=self._pinned)
         if self._pinned:
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
         self.phases.mark("forward")
-        self._stepper.start(lanes.engine, sent.numpy(), *lanes.destination(t + 1))
-
-    def _finish(self, t: int, group: int) -> None:
-        """Take over what a group's step has brought."""
-        self._stepper.wait()
+        obs_out, mask_out = self._lanes.destination(t + 1)
+        begin = time.perf_counter()
+        self.engine.step_many(self._actions.numpy(), obs_out=obs_out, mask_out=mask_out)
+        self._env_s += time.perf_counter() - begin
         self.phases.mark("env")
-        lanes, rollout = self._lanes[group], self.rollout
+        return after
+
+    def _store(self, t: int, state: Tensor) -> None:
+        """Take over what decision t has brought; ``state`` is what :meth:`_decide` returned."""
         if self._on_step is not None:
-            actions = self._actions[group].numpy()
-            self._on_step(lanes.engine, actions, *lanes.destination(t + 1))
+            self._on_step(self.engine, self._actions.numpy(), *self._lanes.destination(t + 1))
         if self._auxiliary is not None:
-            self._auxiliary.observe(t, lanes.first, lanes.engine)
-        lanes.store(t)
-        if rollout.intrinsic is not None:
-            rollout.intrinsic.store(t, lanes.slice, lanes.engine)
-        state = self._next_states[group]
-        self._truncated.add(t, lanes, state)
+            self._auxiliary.observe(t, self.engine)
+        self._lanes.store(t)
+        self._truncated.add(t, self.engine, state)
         if state.shape[1]:
-            self._state[lanes.slice] = forget(state.float(), rollout.done[t, lanes.slice])
+            self._state[:] = forget(state.float(), self.rollout.done[t])
         self.phases.mark("store")
 
     # -- bootstrap -------------------------------------------------------------------------------
@@ -375,22 +336,15 @@ class PPOTrainer(SavesState):
         """Compute the values of what follows the rollout and of truncated episodes in it."""
         rollout, truncated = self.rollout, self._truncated
         with torch.inference_mode(), self.precision.autocast():
-            last = rollout.obs[-1].to(self.device)
-            for lanes in self._lanes:
-                self._views.store(rollout.steps, lanes)
-            value = self.net.value(last, state=self._state, **self._views.last())
-            rollout.store_values(-1, slice(None), value)
-            destinations = rollout.bootstraps()
-            for destination in destinations:
-                destination.zero_()
+            view = self._views.store(rollout.steps)
+            rollout.value[-1] = self.net.value(rollout.obs[-1], state=self._state, **view)
+            rollout.bootstrap.zero_()
             if truncated.count:  # cells of a memory may refuse a batch of nothing
-                values = self._values_of(truncated).view(truncated.count, -1).unbind(1)
-                for destination, value in zip(destinations, values, strict=False):
-                    truncated.write(value, destination)
+                truncated.write(self._values_of(truncated), rollout.bootstrap)
         self.phases.mark("forward")
 
     def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
-        """Return the values (k, ...) of the last observations of episodes that were cut off."""
+        """Return the values (k,) of the last observations of episodes that were cut off."""
         if self.net.view_size:
             raise TrainingError(
                 "native.critic_view needs episodes that are never cut off: the rows behind them "
@@ -405,11 +359,8 @@ class PPOTrainer(SavesState):
 
     def advantages(self) -> None:
         """Write advantages and returns into the rollout."""
-        r, ppo = self.rollout, self.ppo
         rest = None if self._auxiliary is None else self._auxiliary.rest()
-        self._learnt.write_advantages(ppo.gamma, ppo.gae_lambda, rest)
-        if r.intrinsic is not None:
-            r.intrinsic.add_advantages(r.done, ppo.gae_lambda, r.adv)
+        self._learnt.write_advantages(self.ppo.gamma, self.ppo.gae_lambda, rest)
         self.phases.mark("gae")
 
     # -- update ----------------------------------------------------------------------------------
@@ -422,7 +373,7 @@ class PPOTrainer(SavesState):
         TrainingError
             The loss is not finite.
         """
-        rollout, ppo, native = self.rollout, self.ppo, self.native
+        rollout, ppo = self.rollout, self.ppo
         if not self._closed_form:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device)
@@ -431,15 +382,12 @@ class PPOTrainer(SavesState):
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // ppo.batch_size)
             self.phases.mark("other")
-        adv = self._learnt.normalised() if native.norm_adv == "batch" else rollout.adv
         watch = diagnostics.StepWatch(self.net.named_parameters()) if self.diagnoses else None
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
         within_kl = True
-        for epoch in range(ppo.n_epochs):
-            if epoch and native.refresh_states and self.net.is_recurrent:
-                self.refresh_states()
-            for pieces in self.minibatches.epoch(adv):
+        for _ in range(ppo.n_epochs):
+            for pieces in self.minibatches.epoch():
                 terms = self._gradient(pieces, objective)
                 minibatches += 1
                 if ppo.target_kl is not None:
@@ -467,7 +415,6 @@ class PPOTrainer(SavesState):
         self.phases.mark("other")
         return {
             **dict(zip(TERMS, means, strict=True)),
-            **({} if rollout.intrinsic is None else rollout.intrinsic.metrics()),
             "grad_norm": norms / max(1, steps),
             **self._learnt.explained(),
             "minibatches": minibatches,
@@ -484,7 +431,7 @@ class PPOTrainer(SavesState):
 
     def _diagnosis(self, watch: diagnostics.StepWatch) -> diagnostics.Layers:
         """Return what is known of each layer behind an update whose first step was watched."""
-        obs = diagnostics.sample(self.rollout.obs[:-1]).to(self.device)
+        obs = diagnostics.sample(self.rollout.obs[:-1])
         view = self.rollout.view
         shown = None if view is None else diagnostics.sample(view[:-1])
         dead = diagnostics.dead_units(deepcopy(self.net), obs, shown)
@@ -540,7 +487,7 @@ class PPOTrainer(SavesState):
         return objective.loss(logits, value, piece.samples)
 
     def _evaluate(self, piece: Any) -> tuple[Tensor, Tensor]:
-        """Return logits (k, A) and values (k, ...) of the decisions of a piece."""
+        """Return logits (k, A) and values (k,) of the decisions of a piece."""
         if piece.states is None:
             return self.net(piece.obs, piece.view)
         burn_in = self.native.burn_in
@@ -563,22 +510,11 @@ class PPOTrainer(SavesState):
         self.phases.mark("optimizer")
         return norm.detach()
 
-    def refresh_states(self) -> None:
-        """Compute the states at chunk starts with the parameters as they are now."""
-        rollout, length = self.rollout, self.native.seq_len
-        with torch.inference_mode(), self.precision.autocast():
-            for k in range(len(rollout.states) - 1):
-                part = slice(k * length, (k + 1) * length)
-                obs = rollout.obs[part].to(self.device)
-                states = self.net.unroll(obs, rollout.states[k], rollout.done[part])[2]
-                rollout.states[k + 1] = states
-        self.phases.mark("forward")
-
     def _seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
         rollout = self.rollout
         lanes = torch.arange(self.ppo.batch_size) % self.num_envs
-        obs = rollout.obs[-1].index_select(0, lanes.to(rollout.obs_device)).to(self.device)
+        obs = rollout.obs[-1].index_select(0, lanes.to(self.device))
         state = self.net.initial_state(len(obs))
         context = Precision(precision, self.device)
 

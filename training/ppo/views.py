@@ -9,7 +9,6 @@ import torch
 from torch import Tensor
 
 from training.ppo.buffer import Rollout
-from training.ppo.lanes import Lanes
 from training.run.games import get_engine_game
 
 
@@ -25,19 +24,15 @@ class Views:
     """
 
     def __init__(self, rollout: Rollout, engine: Any) -> None:
-        self._stored = rollout.view
+        self._stored, self._engine = rollout.view, engine
         found = get_engine_game(engine).observation_parts(engine).critic_view
         self._write = None if found is None else found.write
 
-    def store(self, t: int, lanes: Lanes) -> dict[str, Tensor]:
+    def store(self, t: int) -> dict[str, Tensor]:
         """Store what is seen of the states behind t decisions, and return it as an argument."""
         if self._stored is None or self._write is None:
             return {}
-        here = self._stored[t, lanes.slice]
+        here = self._stored[t]
         shown = np.empty(here.shape, np.uint8)
-        self._write(lanes.engine.get_states(), shown)
+        self._write(self._engine.get_states(), shown)
         return {"view": here.copy_(torch.from_numpy(shown))}
-
-    def last(self) -> dict[str, Tensor]:
-        """Return what was stored of the states behind the rollout, as an argument."""
-        return {} if self._stored is None else {"view": self._stored[-1]}

@@ -69,10 +69,10 @@ def check(repeats: int, seconds: float, lanes: int = LANES) -> dict[str, Any]:
 
 
 def graphs(lanes: int) -> dict[str, RunConfig]:
-    """Return the setting of the targets, in one group, with each way to compile."""
+    """Return the setting of the targets with each way to compile."""
     config = cuda.setting(epochs=4, lanes=lanes)
     return {
-        how: config.replace(native=config.native.replace(env_groups=1, compile=how))
+        how: config.replace(native=config.native.replace(compile=how))
         for how in ("off", "default", "reduce-overhead")
     }
 

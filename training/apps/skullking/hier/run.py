@@ -213,8 +213,7 @@ class HierLearner:
             self._gate.load_state_dict(gate)
 
     def close(self) -> None:
-        """End the threads."""
-        self.trainer.close()
+        """Do nothing: there is no thread to end."""
 
 
 def check(config: HierRun, engine: Engine) -> None:

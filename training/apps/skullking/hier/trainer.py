@@ -82,7 +82,7 @@ class HierTrainer:
         self.engines: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
         hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
         self.trainers: dict[str, PPOTrainer] = {
-            name: native.build(self.runs[name], [self.engines[name]], hook)
+            name: native.build(self.runs[name], self.engines[name], hook)
             for name, hook in hooks.items()
         }
         seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
@@ -312,8 +312,3 @@ class HierTrainer:
         self.worker_plays = bool(counters["worker_plays"])
         self.goals.begin(self._worker, self.manager_bids)
         self._deal_cards()
-
-    def close(self) -> None:
-        """End the threads."""
-        for trainer in self.trainers.values():
-            trainer.close()
