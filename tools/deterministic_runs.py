@@ -33,11 +33,10 @@ RUNS = {
     "native, Skull King": f"--env=SkullKingFlat-v0 {SMALL} --total-steps=2000",
     "native, Worker with a memory and attention": (
         f"--env=SkullKingWorker-v0 {SMALL} --set=native.recurrent=gru --set=native.attention=8"
-        " --set=native.seq_len=8 --set=native.norm_adv=batch --total-steps=2000"
+        " --set=native.seq_len=8 --total-steps=2000"
     ),
-    "native, two groups of lanes": (
-        f"--env=SkullKingAbility-v0 {SMALL} --set=native.env_groups=2 --set=native.heads=phase"
-        " --total-steps=2000"
+    "native, a head for each phase": (
+        f"--env=SkullKingAbility-v0 {SMALL} --set=native.heads=phase --total-steps=2000"
     ),
     "native, self-play": (
         f"{CONFIG}/selfplay.yaml {SMALL} --set=selfplay.start=512 --set=selfplay.every=512"

@@ -12,13 +12,11 @@ import torch
 from training.bench import ran
 from training.bench.targets import Row
 from training.bench.timing import Sample, Work, interleaved, summary
-from training.dqn.run import DQNLearner
-from training.ppo.parts import NativeLearner
+from training.run import trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.sb3.run import SB3Learner
+from training.run.trainer import Trainer
 
-LEARNERS: dict[str, Any] = {"native": NativeLearner, "sb3": SB3Learner, "dqn": DQNLearner}
 ADAPTERS = {"sb3": "BatchVecEnv", "rllib": "RLlib"}  # through what a trainer steps the engine
 METHOD = (
     "whole iterations behind the first, in turns; no log, no checkpoint; one process, in which "
@@ -27,7 +25,7 @@ METHOD = (
 
 
 class Timed:
-    """A learner whose iterations are timed.
+    """A trainer whose iterations are timed.
 
     Parameters
     ----------
@@ -35,30 +33,26 @@ class Timed:
 
     Attributes
     ----------
-    learner : Learner
+    trainer : Trainer
     phases : list of dict
-        Seconds of each phase, an entry for each iteration; none of stock SB3.
+        Seconds of each phase, an entry for each iteration.
     """
 
     def __init__(self, config: RunConfig) -> None:
         self._threads = config.torch_threads or 1
         torch.set_num_threads(self._threads)  # also decides the pieces of a minibatch
         self.config = config
-        self.learner = LEARNERS[config.trainer](config)
+        self.trainer: Trainer = trainers.get_module(config.trainer).make_trainer(config)
         self.phases: list[dict[str, float]] = []
 
     @property
     def engine(self) -> Engine:
         """That it steps."""
-        engine: Engine = self.learner.engines[0]
-        return engine
+        return self.trainer.engines[0]
 
     def iterate(self) -> None:
         """Take one iteration, rollout and update."""
-        if isinstance(self.learner, SB3Learner):
-            self.learner.model.learn(self.config.rollout, reset_num_timesteps=False)
-        else:
-            self.phases.append(self.learner.trainer.iterate()["phases"])
+        self.phases.append(self.trainer.iterate()["phases"])
 
     def work(self) -> Work:
         """Return an iteration as something to time."""
@@ -72,11 +66,13 @@ class Timed:
 
     def ran(self) -> ran.Ran:
         """Return what ran."""
-        return ran.describe_run(self.config, self.engine, "iterations", self.learner.precision)
+        return ran.describe_run(
+            self.config, self.engine, "iterations", self.trainer.chosen_precision
+        )
 
     def row(self, samples: Sequence[Sample], mode: str = "train") -> Row:
         """Return its row; see :func:`trainer_row`."""
-        given = self.engine, self.learner.precision, samples, mode
+        given = self.engine, self.trainer.chosen_precision, samples, mode
         return trainer_row(self.config, *given)
 
 

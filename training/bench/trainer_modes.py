@@ -26,16 +26,17 @@ from training.bench.env_modes import measured, medians
 from training.bench.learners import ADAPTERS
 from training.bench.stock import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
-from training.callbacks.start import torch_threads, train
+from training.callbacks.start import train
 from training.evaluation.run_evaluation import evaluate
-from training.ppo.parts import NativeLearner
+from training.ppo import run as native
 from training.run import envs, files, machine, trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.sb3.run import SB3Learner
+from training.run.torch_setup import torch_threads
+from training.sb3 import run as sb3
 
 NEVER = 1 << 62
 METHOD = {
@@ -218,33 +219,32 @@ class Repeats:
 
 def _native_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Train until the repeats are done; return engine and precision, and the warm-up."""
-    learner = NativeLearner(config.replace(native=config.native.replace(timers=True)))
-    envs.Knobs(learner.engines, config.schedules).apply(0)
+    trainer = native.make_trainer(config.replace(native=config.native.replace(timers=True)))
+    envs.Knobs(trainer.engines, config.schedules).apply(0)
     begin = time.perf_counter()
-    learner.trainer.iterate()
+    trainer.iterate()
     warmup_s = time.perf_counter() - begin
     seen: list[Iteration] = []
     while True:
         begin, cpu = time.perf_counter(), time.process_time()
-        phases = learner.trainer.iterate()["phases"]
+        phases = trainer.iterate()["phases"]
         wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
         seen.append(Iteration(config.rollout, wall, cpu, phases=phases))
         if repeats.enough(seen):
             break
-    learner.close()
-    return (learner.engines[0], learner.precision), warmup_s
+    trainer.close()
+    return (trainer.engine, trainer.chosen_precision), warmup_s
 
 
 def _sb3_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Do the same with SB3."""
-    learner = SB3Learner(config)
-    envs.Knobs(learner.engines, config.schedules).apply(0)
-    watch = Stopwatch(
-        learner.timed, repeats.enough, detailed=True, device=learner.model.device.type
-    )
-    learner.model.learn(1 << 40, watch)
-    learner.close()
-    return (learner.engines[0], learner.precision), watch.warmup_s
+    trainer = sb3.make_trainer(config)
+    envs.Knobs(trainer.engines, config.schedules).apply(0)
+    device = trainer.model.device.type
+    watch = Stopwatch(trainer.timed, repeats.enough, detailed=True, device=device)
+    trainer.model.learn(1 << 40, watch)
+    trainer.close()
+    return (trainer.engines[0], trainer.chosen_precision), watch.warmup_s
 
 
 def _entry(

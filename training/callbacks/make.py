@@ -32,8 +32,6 @@ def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
         made.append(EpisodeEvents(config.env))
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
-        # Few trainers give intrinsic rewards a value of their own.
-        trackers.intrinsic_rewards = getattr(trainer, "intrinsic_rewards", None)
         made.append(Tracking(trackers))
     if config.shaping is not None:
         made.append(make_shaping(config, trainer.engines))  # behind an archive, which moves lanes

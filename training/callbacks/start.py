@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
-
-import torch
 
 from fastenv.errors import show_reason
 from fastenv.ticker import print_dots
@@ -19,14 +16,13 @@ from training.callbacks.windows import EngineWindows
 from training.evaluation.protocols import get_protocol
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import delayed_actions, envs, games, machine, registry, trainers
+from training.run import delayed_actions, envs, games, registry, trainers
 from training.run.config import RunConfig
-from training.run.determinism import be_deterministic
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Outcome, TrainingLoop, run_training
-from training.run.options import require
 from training.run.stop import Stop
+from training.run.torch_setup import set_up_torch
 from training.run.trainer import Trainer
 
 
@@ -63,8 +59,7 @@ def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
         try:
             with ExitStack() as closing:
                 with print_dots("preparing"):
-                    torch.set_num_threads(torch_threads(config))
-                    be_deterministic(config.deterministic)  # imports much of torch
+                    set_up_torch(config)  # imports much of it
                     trainer = _make_trainer(run, lanes)
                     closing.callback(trainer.close)
                     callbacks = make_callbacks(run, trainer)
@@ -90,17 +85,6 @@ def _make_trainer(run: RunFolder, lanes: Lanes) -> Trainer:
     return made
 
 
-def torch_threads(config: RunConfig) -> int:
-    """Return the threads of the network: as asked, or the cores that the engine leaves.
-
-    Ranks of torchrun on one machine share its cores.
-    """
-    if config.torch_threads is not None:
-        return config.torch_threads
-    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-    return max(1, machine.physical_cores() // ranks - config.env_threads)
-
-
 def check_run(config: RunConfig, engine: Any) -> None:
     """Refuse a run that cannot be trained, before anything is written.
 
@@ -121,11 +105,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     config.check_memory(engine.obs[0].nbytes, engine.num_actions)
     envs.Knobs(envs.make_trial_lane(config).engines, config.schedules)
     delayed_actions.check(engine, config.mask_schedule)
-    trackers = options.build(engine, config.trackers, seed=0)
-    coef = config.intrinsic_coef
-    pays = coef is None or (trackers is not None and bool(trackers.intrinsic))
-    allowed = "null with trackers none of which pays for what is new"
-    require(pays, "native.intrinsic_coef", coef, allowed)
+    options.build(engine, config.trackers, seed=0)
     curriculum.check(config)
     envs.check_opponents(config, engine)
     if config.shaping is not None:

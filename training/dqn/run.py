@@ -35,7 +35,9 @@ def make_lanes(config: DQNRun) -> Lanes:
     return envs.make_lanes(config, config.num_envs if config.dqn.runner == "legacy" else 1)
 
 
-def make_trainer(config: DQNRun, lanes: Lanes, folder: Path | None = None) -> DQNTrainer:
+def make_trainer(
+    config: DQNRun, lanes: Lanes | None = None, folder: Path | None = None
+) -> DQNTrainer:
     """Return the trainer of a run, with all generators seeded.
 
     Raises
@@ -43,7 +45,7 @@ def make_trainer(config: DQNRun, lanes: Lanes, folder: Path | None = None) -> DQ
     ConfigError
         A device or precision that is not there, or a network that the environment cannot feed.
     """
-    engines = lanes.engines
+    engines = (lanes or make_lanes(config)).engines
     return DQNTrainer(
         engines,
         config.dqn,

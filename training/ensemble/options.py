@@ -79,7 +79,6 @@ class EnsembleRun(ActorCriticRun):
             "evaluation.during", (None, "off"), ": its members are evaluated when they are trained"
         ),
         Only("evaluation.patience", (None,)),
-        Only("native.env_groups", (1,)),
         Only("native.hindsight", ("off",)),
         Only("native.critic_view", (False,)),
         Only("native.warm_start", (None,)),

@@ -32,7 +32,6 @@ from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.parts import (
     KL,
     TERMS,
-    Lanes,
     Layers,
     Minibatches,
     Objective,
@@ -45,7 +44,6 @@ from training.ppo.parts import (
     explained_variance,
     get_sum_dtype,
     merged,
-    normalise,
     sample,
 )
 from training.run.decay import decay
@@ -136,7 +134,7 @@ class EnsembleTrainer(PPOTrainer):
     # -- what every member has of its own --------------------------------------------------------
 
     def _make_network(self) -> None:
-        layout, seeds = obs_layout(self.engines[0]), [member.seed for member in self.members]
+        layout, seeds = obs_layout(self.engine), [member.seed for member in self.members]
         inits = (stream_seed(seed, "init") for seed in seeds)
         options = self.ppo, self.native
         nets = [ActorCritic(layout, *options, init).to(self.device) for init in inits]
@@ -154,7 +152,7 @@ class EnsembleTrainer(PPOTrainer):
             made[-1].generator.manual_seed(stream_seed(member.seed, "minibatch"))
         self.minibatches = StackedMinibatches(made)
 
-    def _lane_seeds(self, lanes: Lanes) -> Any:
+    def _lane_seeds(self) -> Any:
         own = np.arange(self._each, dtype=np.int64)
         return np.concatenate([training_seed(member.seed) + own for member in self.members])
 
@@ -162,11 +160,10 @@ class EnsembleTrainer(PPOTrainer):
         ppo, native = self.ppo, self.native
         rates = [decay(m.learning_rate, ppo.lr_schedule, done) for m in self.members]
         self.optimizer.set_rates(rates)
-        clip_left = decay(1.0, native.clip_schedule, done)
         ent_left = decay(1.0, native.ent_schedule, done)
-        clips = [member.clip_range * clip_left for member in self.members]
+        clips = [member.clip_range for member in self.members]
         entropies = [member.ent_coef * ent_left for member in self.members]
-        objective = Objective.of(ppo, native, clip_left, ent_left)
+        objective = Objective.of(ppo, native, ent_left)
         clip_vf = None if objective.clip_vf is None else self._row([objective.clip_vf] * len(clips))
         own = {"clip": self._row(clips), "ent_coef": self._row(entropies), "clip_vf": clip_vf}
         size = len(self.members)
@@ -195,8 +192,8 @@ class EnsembleTrainer(PPOTrainer):
             window.clear()
         super().collect()
 
-    def _finish(self, t: int, group: int) -> None:
-        super()._finish(t, group)
+    def _store(self, t: int, state: Tensor) -> None:
+        super()._store(t, state)
         for window, part in zip(self._windows, self._parts, strict=True):
             window.add(part)
 
@@ -219,10 +216,6 @@ class EnsembleTrainer(PPOTrainer):
             The loss of a member is not finite.
         """
         rollout, ppo, size = self.rollout, self.ppo, len(self.members)
-        blocks = [self._block(k) for k in range(size)]
-        adv = rollout.adv
-        if self.native.norm_adv == "batch":
-            adv = torch.cat([normalise(adv[:, block]) for block in blocks], 1)
         sums = torch.zeros(
             size, len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device
         )
@@ -231,7 +224,7 @@ class EnsembleTrainer(PPOTrainer):
         watches = [self.optimizer.watch(k) for k in active] if self.diagnoses else []
         batches = rollout.steps * self._each // ppo.batch_size
         for _ in range(ppo.n_epochs):
-            feeds = {k: self.minibatches.members[k].epoch(adv) for k in active}
+            feeds = {k: self.minibatches.members[k].epoch() for k in active}
             for _ in range(batches):
                 terms = self._gradients({k: next(feeds[k]) for k in active}, objective)
                 sums[active, :-1] += terms
@@ -244,14 +237,12 @@ class EnsembleTrainer(PPOTrainer):
                     steps[k] += 1
                     self.updates += 1
                 self.optimizer.zero_grad()
-                self.phases.mark("optimizer")
                 if not active:
                     break
             if not active:
                 break
         found = self._terms(sums, done, steps)
         self._check_finite(found)
-        self.phases.mark("other")
         return self._summary(found, [self._member_diagnosis(k, w) for k, w in enumerate(watches)])
 
     def _terms(
@@ -307,17 +298,18 @@ class EnsembleTrainer(PPOTrainer):
             fields = zip(*(piece.samples for piece in pieces), strict=True)
             samples = Samples(*(torch.stack(field) for field in fields))
             share = obs.shape[1] / pieces[0].total
-            self.phases.mark("gather")
-            with self.precision.autocast():
-                logits, value = self.net(obs, active)
-            self.phases.mark("forward")
+            logits, value = self._evaluate_members(obs, active)
             losses, terms = vmap(loss)(logits, value, samples, ranges)
-            self.phases.mark("loss")
-            (losses.sum() * share).backward()
+            self._backward_from((losses.sum() * share,))
             sums = sums + terms.to(get_sum_dtype(self.device)) * share
-            self.phases.mark("backward")
         found: Tensor = sums
         return found
+
+    def _evaluate_members(self, obs: Tensor, active: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Return logits (m, k, A) and values (m, k) of the members of a minibatch."""
+        with self.precision.autocast():
+            outputs: tuple[Tensor, Tensor] = self.net(obs, active)
+        return outputs
 
     def _check_finite(self, found: Sequence[Mapping[str, Any]]) -> None:
         for number, terms in numbered(found).items():

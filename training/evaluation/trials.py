@@ -35,6 +35,7 @@ from training.run.folder import BusyError, RunFolder
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, check_value, require
+from training.run.removed import drop_removed
 from training.run.sections import EvaluationConfig
 
 try:
@@ -223,12 +224,21 @@ def search(
 
     prepare_report(args.runs / f"{args.name}.json", is_ours, "report of this sweep")
     with open_study(journal, args.name) as study:
-        same = study.user_attrs.get("asked", asked) == asked
+        same = _without_removed(study.user_attrs.get("asked", asked)) == asked
         require(same, "--name", args.name, "of a sweep with the same options, or a new one")
         study.set_user_attr("asked", asked)
         while (trial := _next(study, varied, args)) is not None:
             _make(study, trial, args, options, seeds, say)
         return study
+
+
+def _without_removed(asked: Any) -> Any:
+    """Return what a sweep was asked for, without options that were removed since."""
+    try:
+        base = dict(json.loads(asked["base"]))
+    except (LookupError, TypeError, ValueError):  # it is that of no sweep
+        return asked
+    return {**asked, "base": canonical_json(drop_removed(base))}
 
 
 @contextmanager

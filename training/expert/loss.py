@@ -92,13 +92,13 @@ class ExpertLoss:
         """Of this loss, in this iteration."""
         return self._options.weight_at(self._iteration / self._rollouts)
 
-    def decide(self, t: int, first: int, engine: Any, logits: Tensor) -> Tensor:
+    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
         """Keep the states of some of the decisions; see :meth:`Auxiliary.decide`."""
         if t == 0 and self._episodes is not None:  # of a run that goes on, nobody has kept them
             self._episodes.prepare(engine, np.arange(engine.num_envs), (self._iteration + 1, 0))
         if self.weight == 0.0:
             return logits
-        place = t * self._lanes + first
+        place = t * self._lanes
         rng = np.random.default_rng((self._seed, self._iteration, t))
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
         if lanes.size:
@@ -111,7 +111,7 @@ class ExpertLoss:
         if self._options.ppo == "none":
             return SHARPEN * logits
         covered = self._teacher.covers(engine.get_states())
-        self._rest[t, first : first + len(covered)] = ~covered
+        self._rest[t] = ~covered
         best = torch.from_numpy(covered).to(logits.device).unsqueeze(1)
         return torch.where(best, SHARPEN * logits, logits)
 
@@ -136,7 +136,7 @@ class ExpertLoss:
             return np.zeros_like(self._rest)
         return None if self._options.ppo == "all" or self.weight == 0.0 else self._rest
 
-    def observe(self, t: int, first: int, engine: Any) -> None:
+    def observe(self, t: int, engine: Any) -> None:
         """Say with what the next episodes of lanes begin."""
         if self._episodes is not None:
             lanes = np.flatnonzero(engine.ended)
@@ -155,13 +155,12 @@ class ExpertLoss:
 
     def _ask(self, rollout: Rollout) -> Answers:
         places, rows, seats = map(np.concatenate, zip(*self._kept, strict=True))
-        index = torch.from_numpy(places).to(rollout.obs_device)
-        obs = rollout.obs.flatten(0, 1).index_select(0, index)
-        mask = rollout.mask.flatten(0, 1).index_select(0, index.to(rollout.mask.device))
+        index = torch.from_numpy(places).to(rollout.device)
+        obs, mask = (x.flatten(0, 1).index_select(0, index) for x in (rollout.obs, rollout.mask))
         legal = mask.cpu().numpy()
         choice = np.flatnonzero(legal.sum(1) > 1)
-        where = torch.from_numpy(choice)
-        obs, mask = obs[where.to(obs.device)], mask[where.to(mask.device)]
+        where = torch.from_numpy(choice).to(rollout.device)
+        obs, mask = obs[where], mask[where]
         seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)
         seeds = mix(seeds, choice, DECISION)
         if self._moves:
@@ -169,21 +168,17 @@ class ExpertLoss:
         else:
             asked = Asked(rows[choice], seats[choice], obs.cpu().numpy(), legal[choice], seeds)
             target = self._teacher.answers(asked)
-        answered = torch.from_numpy(np.flatnonzero(target.any(1)))
-        return Answers(
-            obs.index_select(0, answered.to(obs.device)),
-            mask.index_select(0, answered.to(mask.device)),
-            torch.from_numpy(target).index_select(0, answered).to(mask.device),
-        )
+        answered = torch.from_numpy(np.flatnonzero(target.any(1))).to(rollout.device)
+        fields = obs, mask, torch.from_numpy(target).to(rollout.device)
+        return Answers(*(x.index_select(0, answered) for x in fields))
 
     def _join(self, rollout: Rollout) -> Answers | None:
         """Return the answers of the window where those of a rollout are made; see :meth:`_ask`."""
         if not self._window:
             return None
         # Those that a checkpoint has brought back are in host memory.
-        places = rollout.obs_device, rollout.mask.device, rollout.mask.device
-        fields = zip(zip(*self._window, strict=True), places, strict=True)
-        return Answers(*(torch.cat([x.to(place) for x in parts]) for parts, place in fields))
+        fields = zip(*self._window, strict=True)
+        return Answers(*(torch.cat([x.to(rollout.device) for x in parts]) for parts in fields))
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
         """Return the weighted cross-entropy of a part of the answers; None if there are none."""
@@ -197,8 +192,8 @@ class ExpertLoss:
         index = self._parts[part]
         if not len(index):
             return None
-        obs, mask, target = (x.index_select(0, index.to(x.device)) for x in samples)
-        log_probs = masked_log_probs(net.logits(obs.to(mask.device)), mask)
+        obs, mask, target = (x.index_select(0, index) for x in samples)
+        log_probs = masked_log_probs(net.logits(obs), mask)
         loss = -(target * log_probs).sum(-1).mean()
         self._sum += float(loss.detach())
         self._count += 1

@@ -95,12 +95,7 @@ class ExpertRun(PolicyRun):
         for name, alone in {"recurrent": "none", "hindsight": "off"}.items():
             value = getattr(self.native, name)
             require(value == alone, f"native.{name}", value, f"{alone!r} with trainer='expert'")
-        groups = self.native.env_groups
-        require(groups == 1, "native.env_groups", groups, "1 with trainer='expert'")
         self._check_teacher()
-        allowed = "null with expert.ppo='rest' or 'none'"
-        one_value = self.expert.ppo == "all" or self.native.intrinsic_coef is None
-        require(one_value, "native.intrinsic_coef", self.native.intrinsic_coef, allowed)
         return self
 
     def _check_teacher(self) -> None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from pathlib import Path
 
-from training.callbacks.run_callbacks import run_training
 from training.expert.episodes import Episodes
 from training.expert.loss import ExpertLoss
 from training.expert.options import ExpertRun
@@ -12,35 +11,25 @@ from training.expert.teacher import make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.ppo import run as native
-from training.ppo.parts import NativeLearner, PPOTrainer
+from training.ppo.parts import PPOTrainer
 from training.run import envs
-from training.run.engine import Engine, OnStep
+from training.run.engine import Engine
 from training.run.envs import Lanes
-from training.run.folder import RunFolder
-from training.run.session import Outcome
 
 # A network of this trainer is played as one of our PPO.
 make_lanes, identity = native.make_lanes, native.identity
 load_logits, load_nets = native.load_logits, native.load_nets
 
 
-def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
-    return run_training(run, resume, lambda: ExpertLearner(run.config, lanes, run.path), identity)
-
-
-class ExpertLearner(NativeLearner):
-    """:class:`NativeLearner` that also learns from a teacher."""
-
-    _config: ExpertRun
-
-    def build(self, config: Any, on_step: OnStep) -> PPOTrainer:
-        """Return the trainer as the config asks, with all generators seeded."""
-        trainer = super().build(config, on_step)
-        loss = make_loss(config, trainer.net, self.engines[0])
-        loss.prepare(self.engines[0])
-        trainer.add_auxiliary(loss)
-        return trainer
+def make_trainer(
+    config: ExpertRun, lanes: Lanes | None = None, folder: Path | None = None
+) -> PPOTrainer:
+    """Return our PPO with the loss of a teacher; see :func:`training.ppo.run.make_trainer`."""
+    trainer = native.make_trainer(config, lanes, folder)
+    loss = make_loss(config, trainer.net, trainer.engine)
+    loss.prepare(trainer.engine)
+    trainer.add_auxiliary(loss)
+    return trainer
 
 
 def make_loss(config: ExpertRun, net: ActorCritic, engine: Engine) -> ExpertLoss:

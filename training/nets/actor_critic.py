@@ -105,11 +105,6 @@ class ActorCritic(nn.Module):
             if self.aux_head is not None:
                 nn.init.orthogonal_(self.aux_head.weight, POLICY_GAIN)
                 nn.init.zeros_(self.aux_head.bias)
-            self.value_intrinsic = None
-            if native.intrinsic_coef is not None:
-                self.value_intrinsic = nn.Linear(width, 1)
-                nn.init.orthogonal_(self.value_intrinsic.weight, VALUE_GAIN)
-                nn.init.zeros_(self.value_intrinsic.bias)
         towers = 1 if self.value_tower is None else 2
         self.state_size = towers * self.policy_tower.state_size
 
@@ -137,8 +132,6 @@ class ActorCritic(nn.Module):
 
     def forward(self, obs: Tensor, view: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return logits (n, A) and values (n,) of a network without a state.
-
-        With a head for intrinsic rewards values are (n, 2) here and below, those of the game first.
 
         Parameters
         ----------
@@ -239,9 +232,7 @@ class ActorCritic(nn.Module):
 
     def _values(self, latent: Tensor) -> Tensor:
         values: Tensor = self.value_head(latent)
-        if self.value_intrinsic is None:
-            return values.squeeze(-1)
-        return torch.cat((values, self.value_intrinsic(latent)), 1)
+        return values.squeeze(-1)
 
     def _logits(self, latent: Tensor, features: Tensor) -> Tensor:
         if not isinstance(self.policy_head, nn.Linear):

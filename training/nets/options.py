@@ -108,13 +108,6 @@ class ActorCriticConfig(EncoderConfig):
         "the value network also sees what the game hides from the player, such as all hands; the "
         "policy does not",
     )
-    intrinsic_coef: Number | None = option(
-        None,
-        "weight of the advantages of intrinsic rewards, which then have a value head and a "
-        "discount of their own; null adds what trackers pay to the rewards of the game",
-        "at least 0, or null for one value of both",
-        ge=0,
-    )
     hindsight: Text = option("off", "a further loss that the game offers, ``off`` for none")
 
     @model_validator(mode="after")
@@ -124,9 +117,6 @@ class ActorCriticConfig(EncoderConfig):
         known = ("off", *games.auxiliaries())
         allowed = "one of " + ", ".join(map(repr, known))
         require(self.hindsight in known, "native.hindsight", self.hindsight, allowed)
-        alone = self.intrinsic_coef is None
-        off = "'off' with native.intrinsic_coef, whose values it knows nothing of"
-        require(alone, "native.hindsight", self.hindsight, off)
         return self
 
     @model_validator(mode="after")

@@ -125,10 +125,6 @@ class Ratings:
         for player, moved in change.items():
             self.rating[player] += moved
 
-    def win_rate(self, player: int) -> float:
-        """Return the learner's share of the comparisons with a snapshot, 1/2 as a first guess."""
-        return (self.score[player] + 1) / (self.games[player] + 2)
-
     def state_dict(self) -> dict[str, Any]:
         """Return JSON values for a checkpoint."""
         rows = [

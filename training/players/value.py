@@ -63,9 +63,9 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
 
     def value(obs: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            found = net.value(as_tensor(obs), state=torch.zeros(len(obs), 0))
-        # With a head for intrinsic rewards, those of the game come first.
-        values: np.ndarray = found.reshape(len(obs), -1)[:, 0].double().numpy()
+            values: np.ndarray = (
+                net.value(as_tensor(obs), state=torch.zeros(len(obs), 0)).double().numpy()
+            )
         return values
 
     return value, ""

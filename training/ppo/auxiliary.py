@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor
 
 from training.nets.actor_critic import ActorCritic
-from training.ppo.buffer import Rollout
+from training.ppo.rollout import Rollout
 
 
 class Auxiliary(Protocol):
@@ -18,14 +18,12 @@ class Auxiliary(Protocol):
     follows both; gradients are clipped together.
     """
 
-    def decide(self, t: int, first: int, engine: Any, logits: Tensor) -> Tensor:
+    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
         """Take in the states in which decision ``t`` is due; return what it is drawn from.
 
         Parameters
         ----------
         t : int
-        first : int
-            First lane of the engine.
         engine : BatchEngine
         logits : Tensor, shape (n, A)
             Of the network. Where others are returned, PPO must not learn: see :meth:`rest`.
@@ -36,14 +34,12 @@ class Auxiliary(Protocol):
         """Return which decisions of the rollout PPO learns, bool (T, N); None for all."""
         ...
 
-    def observe(self, t: int, first: int, engine: Any) -> None:
-        """Take in what an engine says of decision ``t`` of the rollout.
+    def observe(self, t: int, engine: Any) -> None:
+        """Take in what the engine says of decision ``t`` of the rollout.
 
         Parameters
         ----------
         t : int
-        first : int
-            First lane of the engine.
         engine : BatchEngine
             Has just stepped.
         """

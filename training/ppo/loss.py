@@ -30,8 +30,7 @@ class Samples(NamedTuple):
     """What the loss of k samples needs beside logits and values; float32 unless it says otherwise.
 
     ``mask`` is bool (k, A), ``action`` int64 (k,), ``logp`` and ``value`` are those of the rollout,
-    ``adv`` is already normalised. Where intrinsic rewards have values of their own, ``ret`` and
-    ``value`` are (k, 2), and so are the values that are learnt.
+    and ``adv`` is already normalised.
     """
 
     mask: Tensor
@@ -51,7 +50,6 @@ class Objective:
     clip : float
     clip_vf : float or None
     ent_coef, vf_coef : float
-    value_clip : {"sb3", "max"}
     huber : bool
     """
 
@@ -59,35 +57,30 @@ class Objective:
     clip_vf: float | None
     ent_coef: float
     vf_coef: float
-    value_clip: str = "sb3"
     huber: bool = False
 
     @classmethod
-    def of(
-        cls, ppo: PPOConfig, native: NativeConfig, clip_left: float = 1.0, ent_left: float = 1.0
-    ) -> Objective:
-        """Return the objective of a run, with what the schedules have left of its ranges."""
-        clip_vf = None if native.clip_range_vf is None else native.clip_range_vf * clip_left
+    def of(cls, ppo: PPOConfig, native: NativeConfig, ent_left: float = 1.0) -> Objective:
+        """Return the objective of a run, with what the schedule has left of its entropy weight."""
         return cls(
-            clip=ppo.clip_range * clip_left,
-            clip_vf=clip_vf,
+            clip=ppo.clip_range,
+            clip_vf=native.clip_range_vf,
             ent_coef=ppo.ent_coef * ent_left,
             vf_coef=ppo.vf_coef,
-            value_clip=native.value_clip,
             huber=native.value_loss == "huber",
         )
 
     def on_device(self, device: torch.device) -> Objective:
-        """Return the same with what schedules change as tensors, for :meth:`loss`.
+        """Return the same with its ranges and the entropy weight as tensors, for :meth:`loss`.
 
-        A compiler takes numbers as constants and would compile anew for every iteration.
+        A compiler takes numbers as constants and would compile anew where a schedule changes one.
         """
 
         def moved(x: Any) -> Any:
             return None if x is None else torch.tensor(x, dtype=torch.float32, device=device)
 
-        changing = {name: moved(getattr(self, name)) for name in ("clip", "clip_vf", "ent_coef")}
-        return replace(self, **changing)
+        tensors = {name: moved(getattr(self, name)) for name in ("clip", "clip_vf", "ent_coef")}
+        return replace(self, **tensors)
 
     def loss(self, logits: Tensor, value: Tensor, samples: Samples) -> tuple[Tensor, Tensor]:
         """Return the mean loss of the samples, and the means of :data:`TERMS`.
@@ -95,7 +88,7 @@ class Objective:
         Parameters
         ----------
         logits : Tensor, shape (k, A)
-        value : Tensor, shape (k,) or (k, 2)
+        value : Tensor, shape (k,)
         samples : Samples
         """
         log_probs = masked_log_probs(logits, samples.mask)
@@ -103,7 +96,7 @@ class Objective:
         ratio = change.exp()
         clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
         policy_loss = -torch.min(samples.adv * ratio, samples.adv * clipped).mean()
-        value_loss = self._value_losses(value.float(), samples)
+        value_loss = self._value_loss(value.float(), samples.ret, samples.value)
         mean_entropy = entropy(log_probs, samples.mask).mean()
         loss = policy_loss - self.ent_coef * mean_entropy + self.vf_coef * value_loss
         with torch.no_grad():
@@ -112,22 +105,12 @@ class Objective:
             terms = torch.stack((loss, policy_loss, value_loss, mean_entropy, kl, outside))
         return loss, terms
 
-    def _value_losses(self, value: Tensor, samples: Samples) -> Tensor:
-        tensors = value, samples.ret, samples.value
-        if value.ndim == 1:
-            return self._value_loss(*tensors)
-        heads = zip(*(x.unbind(1) for x in tensors), strict=True)
-        return torch.stack([self._value_loss(*head) for head in heads]).sum()
-
     def _value_loss(self, value: Tensor, ret: Tensor, old: Tensor) -> Tensor:
         error = F.huber_loss if self.huber else F.mse_loss
         if self.clip_vf is None:
             return error(value, ret)
         moved = old + (value - old).clamp(-self.clip_vf, self.clip_vf)
-        if self.value_clip == "sb3":
-            return error(moved, ret)
-        free = error(value, ret, reduction="none")
-        return 0.5 * torch.max(free, error(moved, ret, reduction="none")).mean()
+        return error(moved, ret)
 
     def gradients(
         self, logits: Tensor, value: Tensor, samples: Samples, total: int, sums: np.ndarray
@@ -136,7 +119,7 @@ class Objective:
 
         Parameters
         ----------
-        logits, value : Tensor of float32, shapes (k, A) and (k,) or (k, 2), C-contiguous
+        logits, value : Tensor of float32, shapes (k, A) and (k,), C-contiguous
         samples : Samples
         total : int
             Samples of the minibatch that these k are a part of: what means are taken over.
@@ -144,21 +127,19 @@ class Objective:
             What these samples contribute to the means is added.
         """
         grad_logits, grad_value = torch.empty_like(logits), torch.empty_like(value)
-        *others, ret, old = samples
-        by_head = (x.view(len(x), -1) for x in (ret, old, value.detach()))
         loss_rows(
-            *(x.detach().numpy() for x in (logits, *others, *by_head)),
+            *(x.detach().numpy() for x in (logits, *samples, value)),
             *self._numbers(),
             1.0 / total,
             grad_logits.numpy(),
-            grad_value.view(len(value), -1).numpy(),
+            grad_value.numpy(),
             sums,
         )
         return grad_logits, grad_value
 
     def _numbers(self) -> tuple[Any, ...]:
         clip_vf = -1.0 if self.clip_vf is None else self.clip_vf
-        return self.clip, clip_vf, self.ent_coef, self.vf_coef, self.value_clip == "max", self.huber
+        return self.clip, clip_vf, self.ent_coef, self.vf_coef, self.huber
 
 
 def explained_variance(value: Tensor, ret: Tensor) -> Tensor:

@@ -23,18 +23,17 @@ def loss_rows(
     action,  # IN int64 (k,)
     old_logp,  # IN float32 (k,)
     adv,  # IN float32 (k,)
-    ret,  # IN float32 (k, heads)
-    old_value,  # IN float32 (k, heads)
-    value,  # IN float32 (k, heads)
+    ret,  # IN float32 (k,)
+    old_value,  # IN float32 (k,)
+    value,  # IN float32 (k,)
     clip,  # from here on scalars, as in Objective
     clip_vf,  # negative for none
     ent_coef,
     vf_coef,
-    value_max,
     huber,
     share,  # weight of a row: one over the samples of the minibatch
     grad_logits_out,  # OUT float32 (k, A)
-    grad_value_out,  # OUT float32 (k, heads)
+    grad_value_out,  # OUT float32 (k,)
     sums,  # OUT float64 (6,), added to
 ):
     """Write the gradients by logits and values, and add up the terms of the loss.
@@ -57,13 +56,9 @@ def loss_rows(
                 chosen = 1.0 if j == action[i] else 0.0
                 slope = grad_log_prob * (chosen - p) + ent_coef * p * (log_prob[j] + entropy)
             grad_logits_out[i, j] = slope * share
-        error = 0.0  # of all values
-        for h in range(value.shape[1]):
-            v, target = np.float64(value[i, h]), np.float64(ret[i, h])
-            old = np.float64(old_value[i, h])
-            head_error, slope = _value_error(v, target, old, clip_vf, value_max, huber)
-            grad_value_out[i, h] = vf_coef * slope * share
-            error += head_error
+        v, target, old = np.float64(value[i]), np.float64(ret[i]), np.float64(old_value[i])
+        error, slope = _value_error(v, target, old, clip_vf, huber)
+        grad_value_out[i] = vf_coef * slope * share
 
         policy_loss = -min(surrogate, clipped_surrogate)
         sums[0] += (policy_loss - ent_coef * entropy + vf_coef * error) * share
@@ -99,21 +94,16 @@ def _log_softmax(logits, mask, action, log_prob_out):
 
 
 @cached_njit(nogil=True, inline="always")
-def _value_error(value, ret, old, clip_vf, value_max, huber):
+def _value_error(value, ret, old, clip_vf, huber):
     """Return the error of a value and its slope, clipped as asked."""
-    error, slope = _error(value, ret, huber)
     if clip_vf < 0.0:
-        return error, slope
+        return _error(value, ret, huber)
     difference = value - old
     clipped = min(max(difference, -clip_vf), clip_vf)
-    clipped_error, clipped_slope = _error(old + clipped, ret, huber)
+    error, slope = _error(old + clipped, ret, huber)
     if difference != clipped:  # the clip holds the value: it has no slope
-        clipped_slope = 0.0
-    if not value_max:
-        return clipped_error, clipped_slope
-    if clipped_error > error:
-        return 0.5 * clipped_error, 0.5 * clipped_slope
-    return 0.5 * error, 0.5 * slope
+        slope = 0.0
+    return error, slope
 
 
 @cached_njit(nogil=True, inline="always")

@@ -8,9 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from training.ppo.buffer import Rollout
 from training.ppo.loss import Samples, normalise
 from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.rollout import Rollout
 from training.run.ranks import SINGLE_RANK, Ranks
 
 LOW_ROWS = 4096  # of a piece in bfloat16, a thread; see Minibatches.begin
@@ -67,7 +67,6 @@ class Minibatches:
         self._lanes = range(rollout.lanes) if lanes is None else lanes
         self._recurrent = rollout.states.shape[2] > 0
         self._length = native.seq_len if self._recurrent else 1
-        self._normalise = native.norm_adv == "minibatch"
         self._units = rollout.steps * len(self._lanes) // self._length
         self._per_minibatch = ppo.batch_size // self._length
         self._asked, self._width = native.micro_batch, max(ppo.net_arch)
@@ -106,45 +105,37 @@ class Minibatches:
         order = torch.randperm(len(self._some), generator=generator, device=device)
         return self._some[order]
 
-    def epoch(self, adv: Tensor) -> Iterator[Iterator[Piece]]:
-        """Yield the minibatches of a pass over the rollout, each as its pieces.
-
-        Parameters
-        ----------
-        adv : Tensor of float32, shape (T, N)
-            Normalised here if that is done over minibatches.
-        """
+    def epoch(self) -> Iterator[Iterator[Piece]]:
+        """Yield the minibatches of a pass over the rollout, each as its pieces."""
         order = self.permutation()
         batches: Sequence[Tensor] = order.split(self._per_minibatch)
         if self._some is not None:
             batches = order.tensor_split(self._units // self._per_minibatch)
             # One alone has no deviation to be normalised by.
             batches = [units if len(units) > 1 else units[:0] for units in batches]
-        parts = [part for units in batches for part in units.split(self._per_piece) if len(part)]
-        feed = self._rollout.observations([self._flat(part) for part in parts])
         for units in batches:
-            yield self._pieces(units, adv.view(-1), feed)
+            yield self._pieces(units)
 
-    def _pieces(self, units: Tensor, adv: Tensor, feed: Iterator[Tensor]) -> Iterator[Piece]:
+    def _pieces(self, units: Tensor) -> Iterator[Piece]:
         if not len(units):
             return
         rollout, burnt = self._rollout, self._burn_in if self._recurrent else 0
         parts = units.split(self._per_piece)
-        learnt = [self._flat(part)[burnt * len(part) :] for part in parts]
+        places = [self._flat(part) for part in parts]
+        learnt = [idx[burnt * len(part) :] for part, idx in zip(parts, places, strict=True)]
+        adv = rollout.adv.view(-1)
         chosen = [adv.index_select(0, idx) for idx in learnt]
-        if self._normalise:
-            whole = torch.cat(chosen) if len(chosen) > 1 else chosen[0]
-            every = normalise(whole, self._ranks)
-            chosen = list(every.split(len(learnt[0])))
+        whole = torch.cat(chosen) if len(chosen) > 1 else chosen[0]
+        normalised = normalise(whole, self._ranks).split(len(learnt[0]))
         total = sum(map(len, learnt))
-        for part, idx, advantage in zip(parts, learnt, chosen, strict=True):
-            piece = Piece(next(feed), rollout.samples(idx, advantage), total)
+        for part, place, idx, advantage in zip(parts, places, learnt, normalised, strict=True):
+            piece = Piece(rollout.observations(place), rollout.samples(idx, advantage), total)
             if rollout.view is not None:
-                view = rollout.view.flatten(0, 1).index_select(0, self._flat(part))
+                view = rollout.view.flatten(0, 1).index_select(0, place)
                 piece = piece._replace(view=view)
             if self._recurrent:
                 shape = (self._length, len(part))
-                done = rollout.done.view(-1).index_select(0, self._flat(part)).view(shape)
+                done = rollout.done.view(-1).index_select(0, place).view(shape)
                 states = rollout.states.flatten(0, 1).index_select(0, self._among_all(part))
                 piece = piece._replace(obs=piece.obs.unflatten(0, shape), states=states, done=done)
             yield piece

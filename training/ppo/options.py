@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, ClassVar, Literal, Self
 
 from pydantic import model_validator
@@ -89,33 +88,16 @@ class NativeConfig(ActorCriticConfig):
         "first decisions of a chunk that only bring the state up to date and are not learnt from",
         ge=0,
     )
-    refresh_states: Truth = option(
-        False, "compute states at chunk starts anew for every epoch after the first"
-    )
     clip_range_vf: Number | None = option(
         None,
-        "values may move this far in an update; null lets them",
+        "values may move this far in an update: the error is that of the clipped value; null lets "
+        "them",
         "above 0, or null for none",
         gt=0,
     )
-    value_clip: Literal["sb3", "max"] = option(
-        "sb3",
-        "with ``clip_range_vf``: the error of the clipped value, or half the larger of both errors",
-    )
     value_loss: Literal["mse", "huber"] = option("mse", "of the values")
-    norm_adv: Literal["minibatch", "batch", "off"] = option(
-        "minibatch", "over what advantages are brought to mean 0 and deviation 1"
-    )
-    clip_schedule: Decay = option("constant", "as ``lr_schedule``, of the clip ranges")
     ent_schedule: Decay = option("constant", "as ``lr_schedule``, of the entropy weight")
     adam_eps: Number = option(1e-5, "of the optimizer", gt=0)
-    env_groups: Whole = option(
-        1,
-        "2: one half of the lanes steps while the network handles the other",
-        "one of 1, 2",
-        ge=1,
-        le=2,
-    )
     compile: Literal["off", "default", "reduce-overhead"] = option(
         "off", "whether ``torch.compile`` builds the two hot functions"
     )
@@ -125,9 +107,6 @@ class NativeConfig(ActorCriticConfig):
         "them. 0 chooses: on a CPU as many as stay in the cache (about a megabyte of a layer in "
         "fp32, 4,096 in bf16), on a device the whole minibatch",
         ge=0,
-    )
-    obs_device: Literal["auto", "cpu"] = option(
-        "auto", "``cpu`` keeps observations in host memory and brings each minibatch to the device"
     )
     timers: Truth = option(
         False,
@@ -141,10 +120,6 @@ class NativeConfig(ActorCriticConfig):
         "folder of a run of ``native`` or ``expert``, on the same environment and with the same "
         "network, whose newest checkpoint has the first parameters; an exported agent has none of "
         "the value, which begins anew",
-    )
-    intrinsic_gamma: Number = option(0.99, "discount of intrinsic rewards", ge=0, le=1)
-    intrinsic_episodic: Truth = option(
-        True, "intrinsic returns end with an episode; false: they go on in the next one"
     )
 
     @model_validator(mode="after")
@@ -163,9 +138,8 @@ class NativeConfig(ActorCriticConfig):
                 allowed = f"a divisor of ppo.{name}={size}"
                 require(size % self.seq_len == 0, "native.seq_len", self.seq_len, allowed)
             learnt -= learnt // self.seq_len * self.burn_in
-        one = self.norm_adv == "minibatch" and learnt == 1
-        allowed = "enough to learn from two samples or more, to have a deviation (native.norm_adv)"
-        require(not one, "ppo.batch_size", ppo.batch_size, allowed)
+        allowed = "enough to learn from two samples or more, whose advantages have a deviation"
+        require(learnt != 1, "ppo.batch_size", ppo.batch_size, allowed)
 
 
 class OnPolicyConfig(RunConfig):
@@ -255,28 +229,13 @@ class ActorCriticRun(OnPolicyConfig):
     @model_validator(mode="after")
     def _check_native(self) -> Self:
         self.native.check_with(self.ppo)
-        groups = self.native.env_groups
-        even = self.num_envs % groups == 0
-        require(even, "native.env_groups", groups, f"a divisor of num_envs={self.num_envs}")
-        coef = self.native.intrinsic_coef
-        allowed = "null without trackers, which pay for what is new"
-        require(coef is None or bool(self.trackers), "native.intrinsic_coef", coef, allowed)
-        for name in ("window_ticks", "trackers"):
-            one = groups == 1 or not getattr(self, name)
-            require(one, "native.env_groups", groups, f"1 with {name}, which follows one group")
         return self
-
-    @property
-    def intrinsic_coef(self) -> float | None:
-        """Weight of intrinsic rewards that have a value of their own; None for none."""
-        return self.native.intrinsic_coef
 
     def units(self, ranks: int) -> dict[str, int]:
         """Return the required divisors of the lanes, steps and minibatches of a rollout."""
         native = self.native
         chunk = native.seq_len if native.recurrent != "none" else 1
-        lanes = math.lcm(native.env_groups, ranks)
-        return {"lane_unit": lanes, "step_unit": chunk, "batch_unit": chunk * ranks}
+        return {"lane_unit": ranks, "step_unit": chunk, "batch_unit": chunk * ranks}
 
 
 class PolicyRun(ActorCriticRun):
@@ -288,9 +247,8 @@ class PolicyRun(ActorCriticRun):
     @model_validator(mode="after")
     def _check_selfplay(self) -> Self:
         if self.selfplay is not None:
-            for name, alone in {"env_groups": 1, "recurrent": "none"}.items():
-                value = getattr(self.native, name)
-                require(value == alone, f"native.{name}", value, f"{alone!r} with selfplay")
+            cell = self.native.recurrent
+            require(cell == "none", "native.recurrent", cell, "'none' with selfplay")
         return self
 
 

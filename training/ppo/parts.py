@@ -1,22 +1,17 @@
 """What other packages may use of the native trainer, whose other modules are its own."""
 
-from training.ppo.buffer import Rollout
 from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.gae import gae_many
-from training.ppo.lanes import Lanes, TruncatedEpisodes
-from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance, normalise
+from training.ppo.loss import KL, TERMS, Objective, Samples, explained_variance
 from training.ppo.minibatch import Minibatches, Piece
-from training.ppo.optimizer import adam, get_sum_dtype
-from training.ppo.run import NativeLearner
-from training.ppo.trainer import PPOTrainer
+from training.ppo.rollout import Rollout, TruncatedEpisodes
+from training.ppo.trainer import PPOTrainer, adam, get_sum_dtype
 
 __all__ = [
     "KL",
     "TERMS",
-    "Lanes",
     "Layers",
     "Minibatches",
-    "NativeLearner",
     "Objective",
     "PPOTrainer",
     "Piece",
@@ -30,6 +25,5 @@ __all__ = [
     "gae_many",
     "get_sum_dtype",
     "merged",
-    "normalise",
     "sample",
 ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from fastenv import BatchEngine
-from training.callbacks.run_callbacks import run_training
 from training.nets import actor_critic as policy
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
@@ -20,16 +19,11 @@ from training.ppo.auxiliary import Auxiliary
 from training.ppo.options import ActorCriticRun
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint, envs, games
-from training.run.checkpoint import Checkpoint
-from training.run.determinism import be_deterministic
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
-from training.run.finite import check_parameters
 from training.run.folder import RunFolder
-from training.run.learner import TrainerLearner, get_shared_arguments
-from training.run.loop import Loop
 from training.run.ranks import SINGLE_RANK, Ranks
-from training.run.session import Outcome, Snapshot, torch_threads
+from training.run.torch_setup import set_up_torch
 from training.selfplay import league
 from training.selfplay.league import League
 
@@ -38,238 +32,77 @@ _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
 def make_lanes(config: ActorCriticRun) -> Lanes:
-    """Return the engines of a run, with this rank's share of the lanes."""
+    """Return the engine of a run, with this rank's share of the lanes."""
     share = config.share_of(Ranks.from_environment().size)
-    return envs.make_lanes(share, share.native.env_groups)
+    return envs.make_lanes(share)
 
 
-def serve_first_rank(config: ActorCriticRun) -> None:
-    """Train as one of torchrun's other ranks, until the first rank ends."""
-    torch.set_num_threads(torch_threads(config))
-    be_deterministic(config.deterministic)
-    learner = NativeLearner(config)
-    try:
-        learner.serve()
-    finally:
-        learner.close()
-
-
-def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
-    """Train a run on its lanes; see :func:`training.run.session.run_training`."""
-    return run_training(run, resume, lambda: NativeLearner(run.config, lanes, run.path), identity)
-
-
-class NativeLearner(TrainerLearner):
-    """:class:`PPOTrainer` on the engines of a run; see :class:`training.run.session.Learner`.
+def make_trainer(
+    config: ActorCriticRun, lanes: Lanes | None = None, folder: Path | None = None
+) -> PPOTrainer:
+    """Return the trainer of a run, with all generators seeded.
 
     Parameters
     ----------
     config : ActorCriticRun
-    given : Lanes, optional
+    lanes : Lanes, optional
         What :func:`make_lanes` returns for it; default new ones.
     folder : Path, optional
         Of the run; self-play keeps its pool there, and without it there is none.
-    """
-
-    trainer: PPOTrainer
-    _config: ActorCriticRun
-
-    def __init__(
-        self, config: ActorCriticRun, given: Lanes | None = None, folder: Path | None = None
-    ) -> None:
-        super().__init__(config)
-        self.ranks = Ranks.from_environment()
-        given = given or make_lanes(config)
-        self.engines: list[Engine] = list(given.engines)
-        self.backend = given.backend
-        self.ranks.join()
-        self.ranks.share_knobs(self.engines)
-        self.league: League | None = None
-        if config.selfplay is not None and folder is not None:
-            engine = given.engines[0]
-            assert isinstance(engine, BatchEngine)  # its other opponents are bots
-            self.league = League(config, folder, self._new_net)
-            self.engines = [self.league.seat(engine, envs.stream_seed(config.seed, "explore"))]
-        self.trainer = self.build(config, self._step_hook)
-
-    def facts(self) -> dict[str, Any]:
-        """Return what the summary says of network, lanes and ranks."""
-        return {**super().facts(), "ranks": self.ranks.size}
-
-    @property
-    def intrinsic_rewards(self) -> np.ndarray | None:
-        """Where intrinsic rewards are to be written if they have a value of their own."""
-        own = self.trainer.rollout.intrinsic
-        return None if own is None else own.intrinsic_rewards
-
-    def build(self, config: ActorCriticRun, on_step: OnStep) -> PPOTrainer:
-        """Return the trainer as the config asks, with all generators seeded."""
-        return build(config.share_of(self.ranks.size), self.engines, on_step, self.ranks)
-
-    def _new_net(self) -> ActorCritic:
-        return ActorCritic(obs_layout(self.engines[0]), self._config.ppo, self._config.native)
-
-    def learn(self, loop: Loop) -> None:
-        """Train to the end, or until the loop says to stop."""
-        self._step_hook.loop, trainer = loop, self.trainer
-        if loop.steps == 0 and self._config.native.warm_start is not None:
-            self.ranks.send("warm_start")
-            self._warm_start()
-        while loop.steps < self._config.total_steps:
-            if not loop.begin_iteration():
-                return
-            if self.league is not None:
-                self.league.begin_iteration(loop.steps, trainer.net)
-            self.ranks.send("iterate")
-            found = trainer.iterate()
-            loop.now = trainer.steps  # of all ranks; the loop has seen the lanes of this one
-            said = {} if self.league is None else self.league.end_iteration(trainer.steps)
-            loop.end_iteration({**found["train"], **said}, found["phases"])
-        loop.finish()
-
-    def _warm_start(self) -> None:
-        first = first_parameters(self._config, self.engines[0], self.trainer.net)
-        self.trainer.net.load_state_dict(first)
-
-    def snapshot(self) -> Snapshot:
-        """Return everything that decides how the run goes on.
-
-        Raises
-        ------
-        TrainingError
-            If a parameter is not finite: a checkpoint of it would be of no use.
-        """
-        check_parameters(self.trainer.net)
-        self.ranks.send("snapshot")
-        state = gather_state(self.ranks, self.trainer.state_dict())
-        return Snapshot(
-            model=state["model"],
-            trainer={
-                "counters": state["counters"],
-                "ranks": self.ranks.size,
-                "selfplay": None if self.league is None else self.league.state_dict(),
-            },
-            states=state["rows"],
-            arrays=state["arrays"],
-        )
-
-    def restore(self, saved: Checkpoint) -> None:
-        """Put a snapshot back; as many ranks as have saved it must be there."""
-        if self.league is not None:
-            self.league.load_state_dict(saved.trainer["selfplay"], saved.steps)
-        state = {
-            "model": saved.model,
-            "counters": saved.trainer["counters"],
-            "rows": saved.rows,
-            "arrays": saved.arrays,
-        }
-        ranks = int(saved.trainer.get("ranks", 1))
-        if ranks != self.ranks.size:
-            raise ValueError(
-                f"it continues with as many ranks as have saved it, {ranks}, and here it is "
-                f"{self.ranks.size} (torchrun --nproc-per-node)"
-            )
-        self.ranks.send("restore", path=str(saved.path))
-        self.trainer.load_state_dict(get_rank_state(self.ranks, state))
-
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a boundary."""
-        self.ranks.send("reset")
-        super().reset_lanes()
-
-    def serve(self) -> None:
-        """Carry out the commands of the first rank until it ends."""
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
-        while True:
-            what, details = self.ranks.receive()
-            if what == "end":
-                return
-            self._do(what, details)
-
-    def _do(self, what: str, details: dict[str, Any]) -> None:
-        if what == "iterate":
-            self.trainer.iterate()
-        elif what == "warm_start":
-            self._warm_start()
-        elif what == "snapshot":
-            gather_state(self.ranks, self.trainer.state_dict())
-        elif what == "restore":
-            self.restore(checkpoint.load(Path(details["path"]), {}))
-        elif what == "reset":
-            self.reset_lanes()
-        elif what == "configure":
-            engine = self.engines[details["engine"]]
-            engine.configure(details["name"], details["value"], details["idx"])
-
-    def close(self) -> None:
-        """End the worker thread, if there is one, and part from the other ranks."""
-        self.trainer.close()
-        self.ranks.leave()
-
-
-# What each rank has of its own in a checkpoint, beside its lanes.
-_OWN = ("sampler", "minibatch", "state")
-
-
-def gather_state(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
-    """Return the state of a trainer with the lanes and generators of all ranks, in the first."""
-    if ranks.size == 1:
-        return state
-    model = state["model"]
-    own = {
-        "sampler": model["sampler"]["generator"].numpy(),
-        "minibatch": model["minibatch"]["generator"].numpy(),
-        "state": model["state"].numpy(),
-    }
-    parts = ranks.gather({"rows": state["rows"], **state["arrays"], **own})
-    if not parts:
-        return state
-    lanes = {
-        name: np.concatenate([part[name] for part in parts]) for name in ("rows", *state["arrays"])
-    }
-    each = [{name: torch.from_numpy(part[name]) for name in _OWN} for part in parts]
-    rest = {name: value for name, value in model.items() if name not in _OWN}
-    return {**state, "model": {**rest, "ranks": each}, "rows": lanes.pop("rows"), "arrays": lanes}
-
-
-def get_rank_state(ranks: Ranks, state: dict[str, Any]) -> dict[str, Any]:
-    """Return what a rank has of the state that :func:`gather_state` returned."""
-    if ranks.size == 1:
-        return state
-    lanes = len(state["rows"]) // ranks.size
-    here = slice(ranks.rank * lanes, (ranks.rank + 1) * lanes)
-    model = dict(state["model"])
-    own = model.pop("ranks")[ranks.rank]
-    model |= {name: {"generator": own[name]} for name in ("sampler", "minibatch")}
-    return {
-        **state,
-        "model": {**model, "state": own["state"]},
-        "rows": state["rows"][here],
-        "arrays": {name: array[here] for name, array in state["arrays"].items()},
-    }
-
-
-def build(
-    config: ActorCriticRun, engines: list[Any], on_step: Any = None, ranks: Ranks = SINGLE_RANK
-) -> PPOTrainer:
-    """Return the trainer as the config asks, with all generators seeded.
 
     Raises
     ------
     ConfigError
         A device or precision that is not there, or a network that the environment cannot feed.
     """
+    ranks = Ranks.from_environment()
+    engine: Any = (lanes or make_lanes(config)).engines[0]
+    ranks.join()
+    ranks.share_knobs(engine)
+    league = None
+    if config.selfplay is not None and folder is not None:
+        net = partial(ActorCritic, obs_layout(engine), config.ppo, config.native)
+        league = League(config, folder, net)
+        engine = league.seat(engine, envs.stream_seed(config.seed, "explore"))
+    return build(config.share_of(ranks.size), engine, ranks=ranks, league=league)
+
+
+def build(
+    config: ActorCriticRun,
+    engine: Engine,
+    *,
+    on_step: OnStep | None = None,
+    ranks: Ranks = SINGLE_RANK,
+    league: League | None = None,
+) -> PPOTrainer:
+    """Return a trainer of an engine, as the config asks; see :func:`make_trainer`."""
     return PPOTrainer(
-        engines,
+        engine,
         config.ppo,
         config.native,
+        total_steps=config.total_steps,
         seed=config.seed,
+        device=config.device,
+        deterministic=config.deterministic,
         on_step=on_step,
-        auxiliary=auxiliary(config, engines[0]),
+        auxiliary=auxiliary(config, engine),
         ranks=ranks,
-        **get_shared_arguments(config),
+        league=league,
+        first_parameters=partial(first_parameters, config, engine),
     )
+
+
+def serve_first_rank(config: ActorCriticRun) -> None:
+    """Train as one of torchrun's other ranks, until the first rank ends."""
+    set_up_torch(config)
+    trainer = make_trainer(config)
+    try:
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
+        while (command := trainer.ranks.receive())[0] != "end":
+            trainer.obey(*command)
+    finally:
+        trainer.close()
 
 
 def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
@@ -288,8 +121,10 @@ def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
 
 def first_parameters(
     config: ActorCriticRun, engine: Engine, net: torch.nn.Module
-) -> dict[str, Any]:
-    """Return the parameters that ``native.warm_start`` names, and the network's own value without.
+) -> dict[str, Any] | None:
+    """Return the parameters that ``native.warm_start`` names; None if it names none.
+
+    Where they have no value, it is the network's own.
 
     Raises
     ------
@@ -297,8 +132,10 @@ def first_parameters(
         If there is no such run, or its newest checkpoint is damaged, of another environment or of
         another network.
     """
+    path = config.native.warm_start
+    if path is None:
+        return None
     same = {**checkpoint.identity_of(config.env, engine), "network": network_of(config)}
-    path = str(config.native.warm_start)
     return checkpoint.load_first_parameters("native.warm_start", path, same, net.state_dict())
 
 
@@ -308,7 +145,7 @@ def check(config: ActorCriticRun, engine: Engine) -> None:
     Raises
     ------
     ConfigError
-        See :func:`build`.
+        See :func:`make_trainer`.
     """
     obs_layout(engine).check(config.native)
     auxiliary(config, engine)
@@ -335,8 +172,6 @@ def network_of(config: ActorCriticRun) -> dict[str, Any]:
     for name, usual in (("hindsight", "off"), ("encoder", "auto")):
         if (chosen := getattr(config.native, name)) != usual:  # checkpoints are older than both
             network[name] = chosen
-    if config.native.intrinsic_coef is not None:
-        network["intrinsic_head"] = True
     if config.native.critic_view:
         network["critic_view"] = True
     return network

@@ -1,109 +1,63 @@
-"""What of a PPO trainer is saved, so that a run goes on as if it had never ended."""
+"""The state of a trainer that runs in several ranks as one, and the part of each again."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
+import numpy as np
 import torch
-from torch import Tensor
 
-from training.nets.actor_critic import ActorCritic
-from training.nets.distribution import Sampler
-from training.nets.layout import without_padding
-from training.nets.precision import Precision
-from training.ppo.auxiliary import Auxiliary
-from training.ppo.buffer import Rollout
-from training.ppo.minibatch import Minibatches
-from training.run.checkpoint import copy_to_host
-from training.run.engine import Engine, restore_lanes, rows_of, seating_of
+from training.run.checkpoint import State
+from training.run.ranks import Ranks
+
+# What each rank has of its own in a checkpoint, beside its lanes.
+_OWN = ("sampler", "minibatch", "state")
 
 
-class SavesState:
-    """The part of a trainer that saves it and puts it back; the trainer sets the attributes."""
+def gather_state(ranks: Ranks, state: State) -> State:
+    """Return the state with the lanes and generators of all ranks, in the first."""
+    if ranks.size == 1:
+        return state
+    model = state.model
+    own = {
+        "sampler": model["sampler"]["generator"].numpy(),
+        "minibatch": model["minibatch"]["generator"].numpy(),
+        "state": model["state"].numpy(),
+    }
+    parts = ranks.gather({"rows": state.rows, **state.arrays, **own})
+    if not parts:
+        return state
+    names = ("rows", *state.arrays)
+    lanes = {name: np.concatenate([part[name] for part in parts]) for name in names}
+    each = [{name: torch.from_numpy(part[name]) for name in _OWN} for part in parts]
+    rest = {name: value for name, value in model.items() if name not in _OWN}
+    return replace(state, model={**rest, "ranks": each}, rows=lanes.pop("rows"), arrays=lanes)
 
-    engines: list[Engine]
-    net: ActorCritic
-    optimizer: torch.optim.Optimizer
-    minibatches: Minibatches
-    rollout: Rollout
-    device: torch.device
-    steps: int
-    iteration: int
-    updates: int
-    _precision: Precision | None
-    _sampler: Sampler
-    _state: Tensor
-    _auxiliary: Auxiliary | None
-    _started: bool
 
-    def start(self) -> None:
-        """Begin the first episodes, unless they are there."""
-        raise NotImplementedError
+def get_rank_state(ranks: Ranks, state: State) -> State:
+    """Return what a rank has of the state that :func:`gather_state` returned.
 
-    @property
-    def precision(self) -> Precision:
-        """That of the layers."""
-        raise NotImplementedError
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return, between two iterations, everything that decides how the training goes on.
-
-        Returns
-        -------
-        dict
-            ``model``: nested dicts of tensors and plain numbers. ``counters``: JSON values.
-            ``rows``: uint8 (N, S), the engines' lanes. ``arrays``: observations and masks.
-        """
-        self.start()
-        copied = {
-            "policy": self.net.state_dict(),
-            "optimizer": self.optimizer.state_dict(),
-            "scaler": self.precision.state_dict(),
-            "sampler": self._sampler.state_dict(),
-            "minibatch": {"generator": self.minibatches.generator.get_state()},
-            "state": self._state,
-        }
-        if self._auxiliary is not None:
-            copied["auxiliary"] = self._auxiliary.state_dict()
-        return {
-            "model": copy_to_host(copied),
-            "counters": {
-                "steps": self.steps,
-                "iteration": self.iteration,
-                "updates": self.updates,
-                "skipped_steps": self.precision.skipped,
-                "precision": self.precision.name,
-            },
-            "rows": rows_of(self.engines),
-            "arrays": {
-                "obs": without_padding(self.rollout.obs[-1], self.engines[0]),
-                "mask": self.rollout.mask[-1].cpu().numpy().copy(),
-                **seating_of(self.engines),
-            },
-        }
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned; the next iteration is the one it was before.
-
-        Raises
-        ------
-        KeyError, RuntimeError, ValueError, StateError
-            Something is missing or of another shape.
-        """
-        model, counters = saved["model"], saved["counters"]
-        self.net.load_state_dict(model["policy"])
-        self.optimizer.load_state_dict(model["optimizer"])
-        self._precision = Precision(counters["precision"], self.device)
-        self.precision.load_state_dict(model["scaler"])
-        self.precision.skipped = int(counters["skipped_steps"])
-        self._sampler.load_state_dict(model["sampler"])
-        self.minibatches.generator.set_state(model["minibatch"]["generator"])
-        self._state.copy_(model["state"])
-        if self._auxiliary is not None:
-            self._auxiliary.load_state_dict(model["auxiliary"])
-        restore_lanes(self.engines, saved["rows"], saved["arrays"])
-        self.rollout.obs[-1].copy_(torch.from_numpy(saved["arrays"]["obs"]))
-        self.rollout.mask[-1].copy_(torch.from_numpy(saved["arrays"]["mask"]))
-        self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
-        self.updates = int(counters["updates"])
-        self._started = True
+    Raises
+    ------
+    ValueError
+        If other ranks have saved it than are here.
+    """
+    saved = int(state.values.get("ranks", 1))
+    if saved != ranks.size:
+        raise ValueError(
+            f"it continues with as many ranks as have saved it, {saved}, and here it is "
+            f"{ranks.size} (torchrun --nproc-per-node)"
+        )
+    if ranks.size == 1:
+        return state
+    lanes = len(state.rows) // ranks.size
+    here = slice(ranks.rank * lanes, (ranks.rank + 1) * lanes)
+    model = dict(state.model)
+    own = model.pop("ranks")[ranks.rank]
+    model |= {name: {"generator": own[name]} for name in ("sampler", "minibatch")}
+    return replace(
+        state,
+        model={**model, "state": own["state"]},
+        rows=state.rows[here],
+        arrays={name: array[here] for name, array in state.arrays.items()},
+    )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from torch import Tensor
 from training.nets.actor_critic import ActorCritic
 from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler
-from training.nets.layout import obs_layout
+from training.nets.layout import obs_layout, without_padding
 from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
     Precision,
@@ -27,39 +28,50 @@ from training.nets.precision import (
 from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
-from training.ppo.buffer import Rollout
-from training.ppo.intrinsic import IntrinsicRollout
-from training.ppo.lanes import Lanes, TruncatedEpisodes, make_lanes
-from training.ppo.learnt import Learnt
 from training.ppo.loss import KL, TERMS, Objective
-from training.ppo.minibatch import Minibatches
-from training.ppo.optimizer import adam, get_sum_dtype, means_by_epoch
+from training.ppo.minibatch import Minibatches, Piece
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.saving import SavesState
-from training.ppo.stepper import Stepper, ThreadedStepper
+from training.ppo.rollout import Lanes, Rollout, TruncatedEpisodes, Views, make_lanes
+from training.ppo.saving import gather_state, get_rank_state
 from training.ppo.timing import Phases
-from training.ppo.views import Views
+from training.run import checkpoint
+from training.run.checkpoint import State
 from training.run.decay import decay
-from training.run.engine import Engine, OnStep
+from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
 from training.run.envs import stream_seed, training_seed
-from training.run.finite import TrainingError, check_loss
+from training.run.finite import TrainingError, check_loss, check_parameters
 from training.run.options import require
 from training.run.ranks import SINGLE_RANK, Ranks
+from training.run.trainer import FirstParameters, Metrics, Trainer
+from training.selfplay.league import League
 
 CHECK_MASKS_EVERY = 1000  # rollouts
+# What the parts of an iteration belong to, with ``native.timers``.
+_PHASES = {
+    "_decide": "forward",
+    "_step": "env",
+    "_store": "store",
+    "bootstrap": "forward",
+    "advantages": "gae",
+    "_evaluate_exactly": "forward",
+    "_evaluate_members": "forward",
+    "_slopes": "loss",
+    "_backward_from": "backward",
+    "_scaled_loss": "loss",
+    "_backward": "backward",
+    "_optimizer_step": "optimizer",
+}
 
 
-class PPOTrainer(SavesState):
-    """PPO on one engine, or on two that take turns.
+class PPOTrainer(Trainer):
+    """PPO on an engine; see :class:`training.run.trainer.Trainer`.
 
     Parameters
     ----------
-    engines : Engine or sequence of Engine
-        Not reset yet: that happens at the first iteration, unless a state is loaded. With two,
-        a worker thread steps one while the network handles the other.
+    engine : Engine
+        Not reset yet: that happens at the first iteration, unless a state is loaded.
     ppo : PPOConfig
     native : NativeConfig
-        Its ``env_groups`` are the engines that are given.
     total_steps : int
         Decisions of the whole run; schedules end there.
     seed : int
@@ -73,12 +85,16 @@ class PPOTrainer(SavesState):
     auxiliary : Auxiliary, optional
         A further loss, beside that of each minibatch.
     ranks : Ranks
-        Processes that train the network together; engines and minibatches are this one's share.
+        Processes that train the network together; lanes and minibatches are this one's share.
+    league : League, optional
+        Of self-play; the engine is a seat of it.
+    first_parameters : callable, optional
+        Takes the network; returns what a new training begins with, None for what it has.
 
     Attributes
     ----------
-    steps, iteration, updates : int
-        Decisions of all ranks, iterations and optimizer steps until now.
+    iteration : int
+        Iterations until now.
     net : ActorCritic
     rollout : Rollout
     by_epoch : dict of str to list of float
@@ -95,7 +111,7 @@ class PPOTrainer(SavesState):
 
     def __init__(
         self,
-        engines: Engine | Sequence[Engine],
+        engine: Engine,
         ppo: PPOConfig,
         native: NativeConfig,
         *,
@@ -106,26 +122,27 @@ class PPOTrainer(SavesState):
         on_step: OnStep | None = None,
         auxiliary: Auxiliary | None = None,
         ranks: Ranks = SINGLE_RANK,
+        league: League | None = None,
+        first_parameters: FirstParameters | None = None,
     ) -> None:
-        self.ranks = ranks
-        self.engines = list(engines) if isinstance(engines, Sequence) else [engines]
-        require(len(self.engines) in (1, 2), "native.env_groups", len(self.engines), "1 or 2")
+        self.ranks, self.league, self._first_parameters = ranks, league, first_parameters
+        self.engine, self.engines = engine, [engine]
         self.ppo, self.native = ppo, native
         self.total_steps, self.seed = total_steps, seed
-        self.num_envs = sum(engine.num_envs for engine in self.engines)
+        self.num_envs = engine.num_envs
         ppo.check_rollout(self.num_envs)
         native.check_with(ppo)
-        self.steps = self.iteration = self.updates = 0
+        self.iteration = 0
         self.by_epoch: dict[str, list[float]] = {}
-        self._on_step, self._auxiliary = on_step, auxiliary
+        self.on_step, self._auxiliary = on_step, auxiliary
         self._started = False
+        self._env_s = 0.0  # seconds of this iteration in which the engine stepped
 
         self.device = choose_device(device)
         configure_torch(self.device, deterministic)
         if self.device.type == "cpu":
             keep_freed_memory()
         self._make_network()
-        self.phases = Phases(native.timers, self.device)
         self._make_rollout()
         self._make_minibatches()
         self._precision: Precision | None = None
@@ -143,11 +160,19 @@ class PPOTrainer(SavesState):
         if native.compile != "off" and self.device.type != "mps":
             self._forward = Compiled(self._forward, native.compile)
             self._loss = Compiled(self._loss, native.compile)
+        self._phases = self._time_phases() if native.timers else None
+
+    def _time_phases(self) -> Phases:
+        """Return the seconds of each part of an iteration, which are measured from now on."""
+        phases = Phases(self.device)
+        phases.time(self, {name: phase for name, phase in _PHASES.items() if hasattr(self, name)})
+        phases.time(self.rollout, {"observations": "gather", "samples": "gather"})
+        return phases
 
     def _make_network(self) -> None:
         """Make the network, what changes its parameters, and what draws its actions."""
         ppo, native, device = self.ppo, self.native, self.device
-        layout = obs_layout(self.engines[0])
+        layout = obs_layout(self.engine)
         self.net = ActorCritic(layout, ppo, native, stream_seed(self.seed, "init")).to(device)
         self.optimizer = adam(self.net.parameters(), ppo, native, device)
         self._sampler = Sampler(self.ranks.seed(stream_seed(self.seed, "sampler")), device)
@@ -157,43 +182,29 @@ class PPOTrainer(SavesState):
         seed = self.ranks.seed(stream_seed(self.seed, "minibatch"))
         self.minibatches.generator.manual_seed(seed)
 
-    def _lane_seeds(self, lanes: Lanes) -> Any:
-        """Return the seeds of an engine's lanes, or that of the first, from which they count."""
-        return training_seed(self.seed) + self.ranks.rank * self.num_envs + lanes.first
+    def _lane_seeds(self) -> Any:
+        """Return the seeds of the lanes, or that of the first, from which they count."""
+        return training_seed(self.seed) + self.ranks.rank * self.num_envs
 
     def _make_rollout(self) -> None:
-        ppo, engines, device = self.ppo, self.engines, self.device
-        on_host = self.native.obs_device == "cpu"
+        ppo, engine, device = self.ppo, self.engine, self.device
         self.rollout = Rollout(
             ppo.n_steps,
             self.num_envs,
-            engines[0],
+            engine,
             device,
-            obs_device=torch.device("cpu") if on_host else None,
-            varying_tau=engines[0].spec.has_tau,
+            varying_tau=engine.spec.has_tau,
             state_size=self.net.state_size,
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
             view_size=self.net.view_size,
         )
-        self._views = Views(self.rollout, engines[0])
-        self._learnt = Learnt(self.rollout, self.ranks)
-        if self.native.intrinsic_coef is not None:
-            tau = engines[0].spec.has_tau
-            size = ppo.n_steps, self.num_envs
-            self.rollout.intrinsic = IntrinsicRollout(*size, self.native, device, tau)
-        firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
-        self._lanes = [
-            make_lanes(self.rollout, first, engine, ppo.gamma)
-            for first, engine in zip(firsts, engines, strict=False)
-        ]
-        self._truncated = TruncatedEpisodes(engines[0])
+        self._views = Views(self.rollout, engine)
+        self._lanes: Lanes = make_lanes(self.rollout, engine, ppo.gamma)
+        self._truncated = TruncatedEpisodes(engine)
         self._state = self.net.initial_state(self.num_envs)
-        self._stepper = ThreadedStepper() if len(engines) == 2 else Stepper()
-        self._pinned = pinned = device.type == "cuda"
-        self._actions = [  # what is on the way to an engine
-            torch.zeros(engine.num_envs, dtype=torch.int64, pin_memory=pinned) for engine in engines
-        ]
-        self._next_states = [self._state[lanes.slice] for lanes in self._lanes]
+        self._pinned = device.type == "cuda"
+        # What is on the way to the engine.
+        self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
 
     @property
     def precision(self) -> Precision:
@@ -207,9 +218,30 @@ class PPOTrainer(SavesState):
         """Name of the precision; ``auto`` until it has chosen."""
         return self._asked if self._precision is None else self._precision.name
 
+    def begin(self) -> None:
+        """Give the network its first parameters, if there are any, in all ranks."""
+        self.ranks.send("begin")
+        first = None if self._first_parameters is None else self._first_parameters(self.net)
+        if first is not None:
+            self.net.load_state_dict(first)
+
     def close(self) -> None:
-        """End the worker thread, if there is one."""
-        self._stepper.close()
+        """Part from the other ranks."""
+        self.ranks.leave()
+
+    def obey(self, command: str, details: dict[str, Any]) -> None:
+        """Do what the first rank has told the others to (:meth:`Ranks.send`)."""
+        if command == "configure":
+            self.engine.configure(details["name"], details["value"], details["idx"])
+        elif command == "load_state":
+            self.load_state(checkpoint.load(Path(details["path"]), {}).state())
+        else:
+            {
+                "begin": self.begin,
+                "iterate": self.iterate,
+                "state": self.state,
+                "reset_lanes": self.reset_lanes,
+            }[command]()
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
         """Learn from a further loss too, one that needs the network; before the first iteration."""
@@ -217,25 +249,28 @@ class PPOTrainer(SavesState):
 
     # -- an iteration ----------------------------------------------------------------------------
 
-    def iterate(self) -> dict[str, Any]:
+    def iterate(self) -> Metrics:
         """Collect a rollout and learn from it; return its figures.
 
         Returns
         -------
         dict
-            ``step``, ``iter``, ``train`` (terms of the loss and what decides the update),
-            ``phases`` in seconds, ``precision``.
+            ``train`` (terms of the loss and what decides the update) and ``phases`` in seconds.
 
         Raises
         ------
         TrainingError
             The loss is not finite, or a lane has no legal action.
         """
+        if self.league is not None:
+            self.league.begin_iteration(self.steps, self.net)
+        self.ranks.send("iterate")
         self.start()
         begin = time.perf_counter()
         objective, scheduled_values = self._follow_schedules(self.steps / self.total_steps)
-        self.phases.start()
-        self._stepper.busy_s = 0.0
+        if self._phases is not None:
+            self._phases.start()
+        self._env_s = 0.0
         self.collect()
         collected = time.perf_counter()
         self.bootstrap()
@@ -245,15 +280,12 @@ class PPOTrainer(SavesState):
         self.steps += self.rollout.steps * self.num_envs * self.ranks.size
         self.iteration += 1
         now = time.perf_counter()
-        env = self._stepper.busy_s
-        coarse = {"env": env, "collect": collected - begin - env, "update": now - collected}
-        return {
-            "step": self.steps,
-            "iter": self.iteration,
-            "train": {**train, **scheduled_values},
-            "phases": dict(self.phases.seconds) if self.phases.on else coarse,
-            "precision": self.precision.name,
-        }
+        env = self._env_s
+        phases = {"env": env, "collect": collected - begin - env, "update": now - collected}
+        if self._phases is not None:
+            phases = self._phases.stop()
+        pool = {} if self.league is None else self.league.end_iteration(self.steps)
+        return {"train": {**train, **scheduled_values, **pool}, "phases": phases}
 
     def _follow_schedules(self, done: float) -> tuple[Objective, dict[str, float]]:
         """Set the learning rate for the share ``done`` of the run.
@@ -266,9 +298,7 @@ class PPOTrainer(SavesState):
         """
         ppo, native = self.ppo, self.native
         lr = decay(ppo.learning_rate, ppo.lr_schedule, done)
-        clip_left = decay(1.0, native.clip_schedule, done)
-        ent_left = decay(1.0, native.ent_schedule, done)
-        objective = Objective.of(ppo, native, clip_left, ent_left)
+        objective = Objective.of(ppo, native, decay(1.0, native.ent_schedule, done))
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         return objective, {"lr": lr, "clip_range": objective.clip}
@@ -287,34 +317,31 @@ class PPOTrainer(SavesState):
 
         For data that must not begin in what was set up before: what was under way is lost.
         """
+        self.ranks.send("reset_lanes")
         if self._started:
             self._reset(seeded=False)
             self._state.zero_()
 
     def _reset(self, *, seeded: bool) -> None:
-        for lanes in self._lanes:
-            obs, mask = lanes.destination(self.rollout.steps)
-            seeds = self._lane_seeds(lanes) if seeded else None
-            lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
-            if self._on_step is not None:
-                self._on_step(lanes.engine, None, obs, mask)
-            lanes.store_observation(self.rollout.steps)
+        obs, mask = self._lanes.destination(self.rollout.steps)
+        seeds = self._lane_seeds() if seeded else None
+        self.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
+        if self.on_step is not None:
+            self.on_step(self.engine, None, obs, mask)
+        self._lanes.store_observation(self.rollout.steps)
 
     # -- collect ---------------------------------------------------------------------------------
 
     def collect(self) -> None:
-        """Take T decisions in every lane; each group's step runs while the next one is thought."""
+        """Take T decisions in every lane."""
         rollout = self.rollout
         rollout.begin()
         self._truncated.clear()
         with self._acting(), self.precision.autocast():
             for t in range(rollout.steps):
-                for group in range(len(self._lanes)):
-                    if t > 0:
-                        self._finish(t - 1, group)
-                    self._decide(t, group)
-            for group in range(len(self._lanes)):
-                self._finish(rollout.steps - 1, group)
+                state = self._decide(t)
+                self._step(t)
+                self._store(t, state)
         if self.iteration % CHECK_MASKS_EVERY == 0 and not bool(rollout.mask.any(-1).all()):
             raise TrainingError(
                 "a lane has no legal action: the environment's mask must allow at least one."
@@ -324,50 +351,41 @@ class PPOTrainer(SavesState):
         """Return the context to act in; tensors of inference mode cannot enter captured graphs."""
         return torch.no_grad() if self.native.compile != "off" else torch.inference_mode()
 
-    def _decide(self, t: int, group: int) -> None:
-        """Choose the actions of a group and start its step."""
-        lanes, rollout = self._lanes[group], self.rollout
-        here = lanes.slice
-        state = self._state[here]
+    def _decide(self, t: int) -> Tensor:
+        """Choose the actions of decision t; return the states behind it."""
+        rollout, state = self.rollout, self._state
         if rollout.states.shape[2] and t % self.native.seq_len == 0:
-            rollout.states[t // self.native.seq_len, here] = state
-        obs = rollout.obs[t, here].to(self.device, non_blocking=self._pinned)
-        mask = rollout.mask[t, here]
-        logits, value, after = self._forward(obs, state=state, **self._views.store(t, lanes))
-        # It is taken over behind the next call, for the other group: a captured graph has then
-        # overwritten what it had returned.
-        self._next_states[group] = after if len(self._lanes) == 1 else after.clone()
+            rollout.states[t // self.native.seq_len] = state
+        mask = rollout.mask[t]
+        logits, value, after = self._forward(rollout.obs[t], state=state, **self._views.store(t))
         if self._auxiliary is not None:
-            logits = self._auxiliary.decide(t, lanes.first, lanes.engine, logits)
+            logits = self._auxiliary.decide(t, self.engine, logits)
         action, logp = self._sampler.draw(logits, mask)
-        rollout.store_values(t, here, value)
-        rollout.logp[t, here] = logp
-        rollout.action[t, here] = action
-        sent = self._actions[group]
-        sent.copy_(action, non_blocking=self._pinned)
+        rollout.value[t] = value
+        rollout.logp[t] = logp
+        rollout.action[t] = action
+        self._actions.copy_(action, non_blocking=self._pinned)
         if self._pinned:
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
-        self.phases.mark("forward")
-        self._stepper.start(lanes.engine, sent.numpy(), *lanes.destination(t + 1))
+        return after
 
-    def _finish(self, t: int, group: int) -> None:
-        """Take over what a group's step has brought."""
-        self._stepper.wait()
-        self.phases.mark("env")
-        lanes, rollout = self._lanes[group], self.rollout
-        if self._on_step is not None:
-            actions = self._actions[group].numpy()
-            self._on_step(lanes.engine, actions, *lanes.destination(t + 1))
+    def _step(self, t: int) -> None:
+        """Let the engine take the actions of decision t."""
+        obs_out, mask_out = self._lanes.destination(t + 1)
+        begin = time.perf_counter()
+        self.engine.step_many(self._actions.numpy(), obs_out=obs_out, mask_out=mask_out)
+        self._env_s += time.perf_counter() - begin
+
+    def _store(self, t: int, state: Tensor) -> None:
+        """Take over what decision t has brought; ``state`` is what :meth:`_decide` returned."""
+        if self.on_step is not None:
+            self.on_step(self.engine, self._actions.numpy(), *self._lanes.destination(t + 1))
         if self._auxiliary is not None:
-            self._auxiliary.observe(t, lanes.first, lanes.engine)
-        lanes.store(t)
-        if rollout.intrinsic is not None:
-            rollout.intrinsic.store(t, lanes.slice, lanes.engine)
-        state = self._next_states[group]
-        self._truncated.add(t, lanes, state)
+            self._auxiliary.observe(t, self.engine)
+        self._lanes.store(t)
+        self._truncated.add(t, self.engine, state)
         if state.shape[1]:
-            self._state[lanes.slice] = forget(state.float(), rollout.done[t, lanes.slice])
-        self.phases.mark("store")
+            self._state[:] = forget(state.float(), self.rollout.done[t])
 
     # -- bootstrap -------------------------------------------------------------------------------
 
@@ -375,22 +393,14 @@ class PPOTrainer(SavesState):
         """Compute the values of what follows the rollout and of truncated episodes in it."""
         rollout, truncated = self.rollout, self._truncated
         with torch.inference_mode(), self.precision.autocast():
-            last = rollout.obs[-1].to(self.device)
-            for lanes in self._lanes:
-                self._views.store(rollout.steps, lanes)
-            value = self.net.value(last, state=self._state, **self._views.last())
-            rollout.store_values(-1, slice(None), value)
-            destinations = rollout.bootstraps()
-            for destination in destinations:
-                destination.zero_()
+            view = self._views.store(rollout.steps)
+            rollout.value[-1] = self.net.value(rollout.obs[-1], state=self._state, **view)
+            rollout.bootstrap.zero_()
             if truncated.count:  # cells of a memory may refuse a batch of nothing
-                values = self._values_of(truncated).view(truncated.count, -1).unbind(1)
-                for destination, value in zip(destinations, values, strict=False):
-                    truncated.write(value, destination)
-        self.phases.mark("forward")
+                truncated.write(self._values_of(truncated), rollout.bootstrap)
 
     def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
-        """Return the values (k, ...) of the last observations of episodes that were cut off."""
+        """Return the values (k,) of the last observations of episodes that were cut off."""
         if self.net.view_size:
             raise TrainingError(
                 "native.critic_view needs episodes that are never cut off: the rows behind them "
@@ -405,12 +415,8 @@ class PPOTrainer(SavesState):
 
     def advantages(self) -> None:
         """Write advantages and returns into the rollout."""
-        r, ppo = self.rollout, self.ppo
         rest = None if self._auxiliary is None else self._auxiliary.rest()
-        self._learnt.write_advantages(ppo.gamma, ppo.gae_lambda, rest)
-        if r.intrinsic is not None:
-            r.intrinsic.add_advantages(r.done, ppo.gae_lambda, r.adv)
-        self.phases.mark("gae")
+        self.rollout.write_advantages(self.ppo.gamma, self.ppo.gae_lambda, rest)
 
     # -- update ----------------------------------------------------------------------------------
 
@@ -422,24 +428,20 @@ class PPOTrainer(SavesState):
         TrainingError
             The loss is not finite.
         """
-        rollout, ppo, native = self.rollout, self.ppo, self.native
+        rollout, ppo = self.rollout, self.ppo
         if not self._closed_form:
             objective = objective.on_device(self.device)
         sums = torch.zeros(len(TERMS) + 1, dtype=get_sum_dtype(self.device), device=self.device)
-        self.minibatches.begin(self.precision.name, self._learnt.numbers)
+        self.minibatches.begin(self.precision.name, self.rollout.learnt)
         if self._auxiliary is not None:
             samples = rollout.steps * self.num_envs
             self._auxiliary.begin(rollout, samples // ppo.batch_size)
-            self.phases.mark("other")
-        adv = self._learnt.normalised() if native.norm_adv == "batch" else rollout.adv
         watch = diagnostics.StepWatch(self.net.named_parameters()) if self.diagnoses else None
         passes: list[tuple[int, Tensor]] = []
         minibatches = 0
         within_kl = True
-        for epoch in range(ppo.n_epochs):
-            if epoch and native.refresh_states and self.net.is_recurrent:
-                self.refresh_states()
-            for pieces in self.minibatches.epoch(adv):
+        for _ in range(ppo.n_epochs):
+            for pieces in self.minibatches.epoch():
                 terms = self._gradient(pieces, objective)
                 minibatches += 1
                 if ppo.target_kl is not None:
@@ -464,12 +466,10 @@ class PPOTrainer(SavesState):
         for mean in means:
             check_loss(mean, self.iteration + 1)
         self.precision.count_skipped(self.updates, self.optimizer)
-        self.phases.mark("other")
         return {
             **dict(zip(TERMS, means, strict=True)),
-            **({} if rollout.intrinsic is None else rollout.intrinsic.metrics()),
             "grad_norm": norms / max(1, steps),
-            **self._learnt.explained(),
+            **rollout.explained(),
             "minibatches": minibatches,
             "skipped_steps": self.precision.skipped,
             **({} if self._auxiliary is None else self._auxiliary.metrics()),
@@ -484,11 +484,10 @@ class PPOTrainer(SavesState):
 
     def _diagnosis(self, watch: diagnostics.StepWatch) -> diagnostics.Layers:
         """Return what is known of each layer behind an update whose first step was watched."""
-        obs = diagnostics.sample(self.rollout.obs[:-1]).to(self.device)
+        obs = diagnostics.sample(self.rollout.obs[:-1])
         view = self.rollout.view
         shown = None if view is None else diagnostics.sample(view[:-1])
         dead = diagnostics.dead_units(deepcopy(self.net), obs, shown)
-        self.phases.mark("other")
         return diagnostics.merged(watch.record(), dead)
 
     def _auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
@@ -497,50 +496,60 @@ class PPOTrainer(SavesState):
             loss = auxiliary.loss(self.net, minibatch)
         if loss is not None:
             self.precision.scale(loss).backward()
-        self.phases.mark("other")
 
-    def _gradient(self, pieces: Any, objective: Objective) -> Tensor:
+    def _gradient(self, pieces: Iterable[Piece], objective: Objective) -> Tensor:
         """Add the gradients of the pieces of a minibatch up; return its terms of the loss."""
-        mark = self.phases.mark
         sums = np.zeros(len(TERMS))
         parts: list[Tensor] = []
         for piece in pieces:
-            mark("gather")
             if self._closed_form:
-                with self.precision.autocast():
-                    logits, value = self._evaluate(piece)
-                logits, value = logits.float().contiguous(), value.float().contiguous()
-                mark("forward")
-                slopes = objective.gradients(logits, value, piece.samples, piece.total, sums)
-                mark("loss")
-                torch.autograd.backward((logits, value), slopes)
+                outputs = self._evaluate_exactly(piece)
+                slopes = self._slopes(objective, outputs, piece, sums)
+                self._backward_from(outputs, slopes)
             else:
                 share = len(piece.samples.adv) / piece.total
                 loss, means = self._scaled_loss(piece, objective, share)
                 parts.append(means)
-                mark("loss")
                 self._backward(loss, piece, objective, share)
-            mark("backward")
         return torch.stack(parts).sum(0) if parts else torch.from_numpy(sums)
 
-    def _scaled_loss(self, piece: Any, objective: Objective, share: float) -> tuple[Tensor, Tensor]:
+    def _evaluate_exactly(self, piece: Piece) -> tuple[Tensor, Tensor]:
+        """Return logits (k, A) and values (k,) of a piece in float32, contiguous."""
+        with self.precision.autocast():
+            logits, value = self._evaluate(piece)
+        return logits.float().contiguous(), value.float().contiguous()
+
+    def _slopes(
+        self, objective: Objective, outputs: tuple[Tensor, Tensor], piece: Piece, sums: np.ndarray
+    ) -> tuple[Tensor, Tensor]:
+        """Return the gradient of a minibatch by the outputs of a piece; add its terms up."""
+        return objective.gradients(*outputs, piece.samples, piece.total, sums)
+
+    def _backward_from(
+        self, outputs: Sequence[Tensor], slopes: Sequence[Tensor] | None = None
+    ) -> None:
+        torch.autograd.backward(outputs, slopes)
+
+    def _scaled_loss(
+        self, piece: Piece, objective: Objective, share: float
+    ) -> tuple[Tensor, Tensor]:
         """Return what a piece adds to the loss of its minibatch, scaled, and to its terms."""
         loss, means = self._loss(piece, objective)
         return self.precision.scale(loss * share), means * share
 
-    def _backward(self, loss: Tensor, piece: Any, objective: Objective, share: float) -> None:
+    def _backward(self, loss: Tensor, piece: Piece, objective: Objective, share: float) -> None:
         if isinstance(self._loss, Compiled):
             self._loss.backward(loss, lambda: self._scaled_loss(piece, objective, share)[0])
         else:
             loss.backward()
 
-    def _forward_and_loss(self, piece: Any, objective: Objective) -> tuple[Tensor, Tensor]:
+    def _forward_and_loss(self, piece: Piece, objective: Objective) -> tuple[Tensor, Tensor]:
         with self.precision.autocast():
             logits, value = self._evaluate(piece)
         return objective.loss(logits, value, piece.samples)
 
-    def _evaluate(self, piece: Any) -> tuple[Tensor, Tensor]:
-        """Return logits (k, A) and values (k, ...) of the decisions of a piece."""
+    def _evaluate(self, piece: Piece) -> tuple[Tensor, Tensor]:
+        """Return logits (k, A) and values (k,) of the decisions of a piece."""
         if piece.states is None:
             return self.net(piece.obs, piece.view)
         burn_in = self.native.burn_in
@@ -560,25 +569,13 @@ class PPOTrainer(SavesState):
             watch.after()
         self.optimizer.zero_grad(set_to_none=True)
         self.updates += 1
-        self.phases.mark("optimizer")
         return norm.detach()
-
-    def refresh_states(self) -> None:
-        """Compute the states at chunk starts with the parameters as they are now."""
-        rollout, length = self.rollout, self.native.seq_len
-        with torch.inference_mode(), self.precision.autocast():
-            for k in range(len(rollout.states) - 1):
-                part = slice(k * length, (k + 1) * length)
-                obs = rollout.obs[part].to(self.device)
-                states = self.net.unroll(obs, rollout.states[k], rollout.done[part])[2]
-                rollout.states[k + 1] = states
-        self.phases.mark("forward")
 
     def _seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
         rollout = self.rollout
         lanes = torch.arange(self.ppo.batch_size) % self.num_envs
-        obs = rollout.obs[-1].index_select(0, lanes.to(rollout.obs_device)).to(self.device)
+        obs = rollout.obs[-1].index_select(0, lanes.to(self.device))
         state = self.net.initial_state(len(obs))
         context = Precision(precision, self.device)
 
@@ -590,3 +587,102 @@ class PPOTrainer(SavesState):
         seconds = cpu_seconds(minibatch)
         self.optimizer.zero_grad(set_to_none=True)
         return seconds
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def policy(self) -> dict[str, Any]:
+        """Return a copy of the parameters of the network, in host memory."""
+        copied: dict[str, Any] = checkpoint.copy_to_host(self.net.state_dict())
+        return copied
+
+    def state(self) -> State:
+        """See :meth:`Trainer.state`; the arrays are observations and masks."""
+        check_parameters(self.net)
+        self.ranks.send("state")
+        self.start()
+        copied = {
+            "policy": self.net.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "scaler": self.precision.state_dict(),
+            "sampler": self._sampler.state_dict(),
+            "minibatch": {"generator": self.minibatches.generator.get_state()},
+            "state": self._state,
+        }
+        if self._auxiliary is not None:
+            copied["auxiliary"] = self._auxiliary.state_dict()
+        counters = {
+            "steps": self.steps,
+            "iteration": self.iteration,
+            "updates": self.updates,
+            "skipped_steps": self.precision.skipped,
+            "precision": self.precision.name,
+        }
+        state = State(
+            steps=self.steps,
+            model=checkpoint.copy_to_host(copied),
+            values={
+                "counters": counters,
+                "ranks": self.ranks.size,
+                "selfplay": None if self.league is None else self.league.state_dict(),
+            },
+            rows=rows_of(self.engines),
+            arrays={
+                "obs": without_padding(self.rollout.obs[-1], self.engine),
+                "mask": self.rollout.mask[-1].cpu().numpy().copy(),
+                **seating_of(self.engines),
+            },
+        )
+        return gather_state(self.ranks, state)
+
+    def load_state(self, state: State) -> None:
+        """Put back what :meth:`state` returned; as many ranks as have saved it must be there."""
+        if self.league is not None:
+            self.league.load_state_dict(state.values["selfplay"], state.steps)
+        own = get_rank_state(self.ranks, state)
+        self.ranks.send("load_state", path=str(state.path))
+        model, counters, arrays = own.model, own.values["counters"], own.arrays
+        self.net.load_state_dict(model["policy"])
+        self.optimizer.load_state_dict(model["optimizer"])
+        self._precision = Precision(counters["precision"], self.device)
+        self.precision.load_state_dict(model["scaler"])
+        self.precision.skipped = int(counters["skipped_steps"])
+        self._sampler.load_state_dict(model["sampler"])
+        self.minibatches.generator.set_state(model["minibatch"]["generator"])
+        self._state.copy_(model["state"])
+        if self._auxiliary is not None:
+            self._auxiliary.load_state_dict(model["auxiliary"])
+        restore_lanes(self.engines, own.rows, arrays)
+        self.rollout.obs[-1].copy_(torch.from_numpy(arrays["obs"]))
+        self.rollout.mask[-1].copy_(torch.from_numpy(arrays["mask"]))
+        self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
+        self.updates = int(counters["updates"])
+        self._started = True
+
+
+def means_by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
+    """Return the means of each epoch from minibatches and sums of terms up to its end."""
+    ends = torch.stack([sums for _, sums in passes]).tolist()
+    means: dict[str, list[float]] = {"kl": [], "clipfrac": []}
+    for k, (count, _) in enumerate(passes):
+        first, before = (passes[k - 1][0], ends[k - 1]) if k else (0, [0.0] * len(ends[k]))
+        for name, values in means.items():
+            at = TERMS.index(name)
+            values.append((ends[k][at] - before[at]) / (count - first))
+    return means
+
+
+def get_sum_dtype(device: torch.device) -> torch.dtype:
+    """Return the type to add up in: float64, or what comes next where there is none."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def adam(
+    parameters: Iterable[Tensor], ppo: PPOConfig, native: NativeConfig, device: torch.device
+) -> torch.optim.Adam:
+    """Return the optimizer of a run."""
+    return torch.optim.Adam(
+        parameters,
+        lr=ppo.learning_rate,
+        eps=native.adam_eps,
+        fused=device.type in ("cpu", "cuda"),  # one kernel for all parameters
+    )

@@ -14,8 +14,8 @@ from training.run.options import Number, Options, Text, Whole, option, require
 
 # What RLlib computes otherwise than our trainer, and cannot be told.
 _OURS = (
-    *("recurrent", "norm_adv", "value_clip", "value_loss", "clip_schedule", "ent_schedule"),
-    *("env_groups", "compile", "hindsight", "clip_range_vf", "warm_start"),
+    *("recurrent", "value_loss", "ent_schedule", "compile", "hindsight", "clip_range_vf"),
+    "warm_start",
 )
 
 

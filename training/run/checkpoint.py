@@ -41,7 +41,7 @@ REPLAY = "replay.npz"
 OPTIONAL = (TRACKERS, REPLAY)
 BEST = "best"
 # Beginnings of the names of parameters that do not decide what is played; an export has none.
-VALUE = ("value_tower.", "value_head.", "value_intrinsic.")
+VALUE = ("value_tower.", "value_head.")
 
 
 class CheckpointError(FastEnvError, RuntimeError):

@@ -29,6 +29,7 @@ from training.run.options import (
 )
 from training.run.other_trainers import drop_other_trainers
 from training.run.registry import DEFAULT_ENVS
+from training.run.removed import drop_removed
 from training.run.sections import (
     CheckpointConfig,
     DelayedAction,
@@ -216,11 +217,6 @@ class RunConfig(Options):
         raise NotImplementedError
 
     @property
-    def intrinsic_coef(self) -> float | None:
-        """Weight of intrinsic rewards that have a value of their own; None for none."""
-        return None
-
-    @property
     def members(self) -> tuple[int, ...]:
         """Seeds of the networks, if several are trained at once; else empty."""
         return ()
@@ -311,14 +307,15 @@ class RunConfig(Options):
     def from_mapping(cls, values: Any) -> Any:
         """Build the options of the trainer that ``values`` name from nested plain values.
 
-        Sections of other trainers may be there with their usual values.
+        Sections of other trainers may be there with their usual values, and options that were
+        removed with the defaults that they had.
 
         Raises
         ------
         ConfigError
             For an unknown option, or a value of the wrong type or out of range; names it.
         """
-        given = name_backend(values)
+        given = drop_removed(name_backend(values))
         trainer = given.get("trainer", "native")
         known = isinstance(trainer, str) and trainer in trainers.names()
         require(known, "trainer", trainer, "one of " + ", ".join(map(repr, trainers.names())))

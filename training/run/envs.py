@@ -117,7 +117,7 @@ def with_seating(env: str, options: Mapping[str, Any] | None = None) -> dict[str
 
 @dataclass(frozen=True)
 class Lanes:
-    """The lanes of a run: one engine, or groups that share them, and how they were chosen."""
+    """The lanes of a run: one engine, or several that share them, and how they were chosen."""
 
     engines: tuple[Engine, ...]
     backend: ChosenBackend

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any, Self
@@ -112,19 +112,17 @@ class Ranks:
             dist.broadcast(data, 0)
         return data.numpy().tobytes()
 
-    def share_knobs(self, engines: Sequence[Any]) -> None:
+    def share_knobs(self, engine: Any) -> None:
         """Let the knobs that are set here be set in the engines of the other ranks too."""
-        if self.size == 1 or not self.is_first:
-            return
-        for number, engine in enumerate(engines):
-            engine.configure = self._shared(number, engine.configure)
+        if self.size > 1 and self.is_first:
+            engine.configure = self._shared(engine.configure)
 
-    def _shared(self, number: int, configure: Callable[..., None]) -> Callable[..., None]:
+    def _shared(self, configure: Callable[..., None]) -> Callable[..., None]:
         def both(name: str, value: Any, idx: Any = None) -> None:
             configure(name, value, idx)  # refuses first
             lanes = None if idx is None else np.asarray(idx).tolist()
             given = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
-            self.send("configure", engine=number, name=name, value=given, idx=lanes)
+            self.send("configure", name=name, value=given, idx=lanes)
 
         return both
 

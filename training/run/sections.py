@@ -163,11 +163,11 @@ class SelfPlayConfig(Options):
         "one at a time",
         ge=1,
     )
-    keep: Whole = option(10, "newest snapshots from which opponents are drawn", ge=1)
-    weights: Literal["age", "winrate"] = option(
-        "age",
-        "what the chance of a snapshot is proportional to: its rank by age, the newest highest, or "
-        "the share of comparisons that the learner did not win against it",
+    keep: Whole = option(
+        10,
+        "newest snapshots from which opponents are drawn, each as often as its rank by age says, "
+        "the newest most often",
+        ge=1,
     )
     play: Literal["sample", "best"] = option(
         "sample", "whether snapshots draw their actions, as the learner does, or play the best"

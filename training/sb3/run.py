@@ -21,9 +21,11 @@ def make_lanes(config: SB3Run) -> Lanes:
     return envs.make_lanes(config)
 
 
-def make_trainer(config: SB3Run, lanes: Lanes, folder: Path | None = None) -> SB3Trainer:
+def make_trainer(
+    config: SB3Run, lanes: Lanes | None = None, folder: Path | None = None
+) -> SB3Trainer:
     """Return MaskablePPO on the lanes of a run, with all generators seeded."""
-    return SB3Trainer(config, lanes.engines[0])
+    return SB3Trainer(config, (lanes or make_lanes(config)).engines[0])
 
 
 def check(config: SB3Run, engine: Engine) -> None:

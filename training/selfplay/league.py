@@ -86,7 +86,6 @@ class League:
         player = PoolPlayer(
             engine,
             self.pool,
-            lambda: self.pool.weights(self.options.weights, self.ratings.win_rate),
             seed=seed,
             best=self.options.play == "best",
             sight=self._sight,

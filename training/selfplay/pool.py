@@ -121,21 +121,13 @@ class Pool:
         needed = {*self.active, *playing}
         self.members = {number: m for number, m in self.members.items() if number in needed}
 
-    def weights(self, kind: str, win_rate: Callable[[int], float]) -> np.ndarray:
+    def weights(self) -> np.ndarray:
         """Return the chance of each active snapshot, float64, shape (len(active),).
 
-        Parameters
-        ----------
-        kind : {"age", "winrate"}
-            Proportional to the rank by age, the newest highest, or to 1 - ``win_rate(id)``.
-        win_rate : callable
-            The learner's against a snapshot, below 1.
+        It is proportional to the rank by age, the newest highest.
         """
-        if kind == "age":
-            weights = np.arange(1, len(self.active) + 1, dtype=np.float64)
-        else:
-            weights = np.array([1 - win_rate(number) for number in self.active])
-        chances: np.ndarray = weights / weights.sum()
+        ranks = np.arange(1, len(self.active) + 1, dtype=np.float64)
+        chances: np.ndarray = ranks / ranks.sum()
         return chances
 
     # -- saving ----------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -25,8 +25,6 @@ class PoolPlayer:
     engine : BatchEngine
     pool : Pool
         The frozen policies.
-    weights : callable
-        Returns the chance of each active snapshot, shape (len(pool.active),).
     seed : int
         Of the generators that draw opponents and their actions, of all lanes together.
     best : bool
@@ -44,14 +42,13 @@ class PoolPlayer:
         self,
         engine: Any,
         pool: Pool,
-        weights: Callable[[], np.ndarray],
         *,
         seed: int,
         best: bool = False,
         sight: Sight = shown,
     ) -> None:
         n = engine.num_envs
-        self._pool, self._weights, self._see, self._best = pool, weights, sight, best
+        self._pool, self._see, self._best = pool, sight, best
         self._draws = np.random.default_rng(seed)
         self._sampler = Sampler(seed, torch.device("cpu"))
         self.snapshots = np.full((n, engine.external_seats.count - 1), -1, np.int32)
@@ -67,7 +64,7 @@ class PoolPlayer:
         if met.size:
             shape = (len(met), self.snapshots.shape[1])
             active = np.array(self._pool.active)
-            self.snapshots[met] = self._draws.choice(active, size=shape, p=self._weights())
+            self.snapshots[met] = self._draws.choice(active, size=shape, p=self._pool.weights())
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return the actions of the snapshots whose decisions are due."""

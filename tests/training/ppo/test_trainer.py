@@ -7,6 +7,7 @@ import shutil
 import numpy as np
 import pytest
 import torch
+from training.ppo.stepper import Stepper
 
 from fastenv.errors import ConfigError
 from tests.slow import diagonal
@@ -21,7 +22,6 @@ from training.ppo.buffer import Rollout
 from training.ppo.learnt import Learnt
 from training.ppo.loss import KL
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.stepper import Stepper
 from training.ppo.trainer import TrainingError
 from training.run.decay import decay
 from training.run.envs import make_engine

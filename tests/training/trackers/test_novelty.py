@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from training.callbacks.trackers.novelty import Moments
 
 from fastenv import sample_legal
 from fastenv.errors import ConfigError
@@ -19,7 +20,6 @@ from training.callbacks.trackers import (
     VisitCounter,
     options,
 )
-from training.callbacks.trackers.novelty import Moments
 from training.ppo.trainer import PPOTrainer
 from training.run.checkpoint import CheckpointError
 from training.run.envs import make_engine

@@ -22,7 +22,7 @@ NO_DEVICE = "this machine has no CUDA device"
 
 
 def setting(epochs: int, lanes: int = LANES) -> Any:
-    """Return what is trained: the Worker, 256-256; two groups of lanes keep CPU and GPU at work."""
+    """Return what is trained: the Worker, 256-256."""
     ppo = {"n_steps": 32, "batch_size": 4 * lanes, "n_epochs": epochs, "activation": "tanh"}
     return RunConfig.from_mapping(
         {
@@ -33,7 +33,6 @@ def setting(epochs: int, lanes: int = LANES) -> Any:
             "device": "cuda",
             "env_options": {"opponents": "rule_medium"},
             "ppo": ppo,
-            "native": {"env_groups": 2},
         }
     )
 
@@ -79,16 +78,16 @@ def rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
         percent = statistics.fmean(each.busy) if each.busy else None
         row = each.row(samples[epochs], MODE) | {"gpu_busy_percent": percent}
         found.append(row | {"us_per_step": split(each.config)})
-        each.learner.close()
+        each.trainer.close()
     return found
 
 
 def split(config: Any) -> dict[str, float]:
     """Return the microseconds of each phase of a step; timers wait for the GPU at each boundary."""
-    timed = Timed(config.replace(native=config.native.replace(env_groups=1, timers=True)))
+    timed = Timed(config.replace(native=config.native.replace(timers=True)))
     for _ in range(2):
         timed.iterate()
-    timed.learner.close()
+    timed.trainer.close()
     return {name: s / config.rollout * 1e6 for name, s in timed.phases[-1].items()}
 
 

@@ -69,10 +69,10 @@ def check(repeats: int, seconds: float, lanes: int = LANES) -> dict[str, Any]:
 
 
 def graphs(lanes: int) -> dict[str, RunConfig]:
-    """Return the setting of the targets, in one group, with each way to compile."""
+    """Return the setting of the targets with each way to compile."""
     config = cuda.setting(epochs=4, lanes=lanes)
     return {
-        how: config.replace(native=config.native.replace(env_groups=1, compile=how))
+        how: config.replace(native=config.native.replace(compile=how))
         for how in ("off", "default", "reduce-overhead")
     }
 
@@ -103,7 +103,7 @@ def timed(
     learners = {name: cuda.OnDevice(config) for name, config in configs.items()}
     samples = in_turns(learners, repeats, seconds)
     for each in learners.values():
-        each.learner.close()
+        each.trainer.close()
     return {name: summary(samples[name]) for name in configs}
 
 

@@ -162,7 +162,7 @@ def acting_works() -> dict[str, Work]:
         config = dqn_config(LANES)
         config = config.replace(dqn=config.dqn.replace(precision=precision))
         timed, name = Timed(config), f"acting {precision}"
-        trainer = timed.learner.trainer
+        trainer = timed.trainer
         trainer.start()
 
         def act(trainer: Any = trainer) -> None:
@@ -184,7 +184,7 @@ def share_rows(repeats: int, seconds: float) -> list[Row]:
         "PPO": Timed(RunConfig.from_mapping({**sizes, "ppo": ppo, "native": native})),
         "DQN": Timed(RunConfig.from_mapping({**sizes, "trainer": "dqn", "dqn": dqn})),
     }
-    learners["DQN"].learner.trainer.iterate()  # up to where it learns
+    learners["DQN"].trainer.iterate()  # up to where it learns
     samples = in_turns(learners, repeats, seconds)
     return [
         _row(f"pixels {name}", each.ran) | each.share() | summary(samples[name])

@@ -66,7 +66,7 @@ def rows(config: Any, repeats: int, seconds: float) -> list[Row]:
         every = [a.per_cpu_s / b.per_cpu_s for a, b in pairs]
         over = {"ratio_per_cpu_s": statistics.median(every), "ratio_per_cpu_s_all": every}
         found.append(each.row(samples[name]) | {"name": name} | over)
-        each.learner.close()
+        each.trainer.close()
     return found
 
 

@@ -111,7 +111,7 @@ def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
     for precision in ("fp32", "bf16") if cpu_has_bf16() else ("fp32",):
         learners[precision] = Timed(with_ppo(config, precision=precision))
         learners[precision].iterate()  # its lanes begin
-    works = {k: Work(each.learner.trainer.collect, config.rollout) for k, each in learners.items()}
+    works = {k: Work(each.trainer.collect, config.rollout) for k, each in learners.items()}
     samples = interleaved(works, repeats, seconds)
     return [
         trainer_row(each.config, each.engine, k, samples[k], ROLLING)

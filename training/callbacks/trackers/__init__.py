@@ -2,9 +2,8 @@
 
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Source, StepReader, Tracker, Trackers
-from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
-from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.visits import VisitCounter
@@ -13,12 +12,9 @@ __all__ = [
     "BayesProgressTracker",
     "Bit",
     "EpisodeStats",
-    "EpisodicMemory",
     "Event",
     "GrowthReward",
     "QuestReward",
-    "RandomDistillation",
-    "RewardLikelihood",
     "Source",
     "Stage",
     "StateArchive",

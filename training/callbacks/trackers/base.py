@@ -146,7 +146,6 @@ class Tracker(ABC):
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
-    intrinsic: ClassVar[bool] = True  # what it pays is for what is new, not for what is wanted
     note: str = ""  # what a run says of it when it begins
 
     def __init__(self, engine: Engine) -> None:
@@ -260,11 +259,6 @@ class Trackers:
         Names, for state and metrics, in the order in which they observe.
     archive : Archive, optional
         Observes last and resets first, so that the others see the states it has put into lanes.
-
-    Attributes
-    ----------
-    intrinsic_rewards : ndarray of float32, shape (n,), or None
-        Where the bonuses of those that are ``intrinsic`` are written instead.
     """
 
     def __init__(
@@ -279,7 +273,6 @@ class Trackers:
             *([] if archive is None else [archive]),
             *trackers.values(),
         ]
-        self.intrinsic_rewards: Array | None = None
         self.begin()
 
     def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
@@ -299,16 +292,12 @@ class Trackers:
         if actions is not None:
             for tracker in self._named.values():
                 tracker.observe(engine, actions, obs)
-            by_tracker = {name: t.bonus for name, t in self._named.items() if t.bonus is not None}
-            for name, bonus in by_tracker.items():
+            bonuses = {name: t.bonus for name, t in self._named.items() if t.bonus is not None}
+            for name, bonus in bonuses.items():
                 self._bonus_sums[name] = self._bonus_sums.get(name, 0.0) + float(bonus.sum())
             self._decisions += engine.num_envs
-            own = [] if self.intrinsic_rewards is None else self.intrinsic
-            if self.intrinsic_rewards is not None:
-                self.intrinsic_rewards[:] = sum(by_tracker[name] for name in own)
-            bonuses = [bonus for name, bonus in by_tracker.items() if name not in own]
             if bonuses:  # in double precision, then one rounding
-                np.add(engine.reward, sum(bonuses), out=engine.reward, casting="same_kind")
+                np.add(engine.reward, sum(bonuses.values()), out=engine.reward, casting="same_kind")
             done = ended_lanes(engine)
         if not done.size:
             return
@@ -317,12 +306,6 @@ class Trackers:
             if tracker is self._archive:
                 moved = done[self._archive.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
-
-    @property
-    def intrinsic(self) -> list[str]:
-        """Names of the trackers that reward novelty, which may have a value head of their own."""
-        every = self._named.items()
-        return [name for name, t in every if t.intrinsic and t.bonus is not None]
 
     def begin(self) -> None:
         """Reset the sums of the bonuses that :meth:`metrics` reports."""

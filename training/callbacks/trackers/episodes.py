@@ -1,4 +1,4 @@
-"""Returns, lengths and successes of episodes; how often steps are rewarded."""
+"""Returns, lengths and successes of episodes."""
 
 from __future__ import annotations
 
@@ -100,32 +100,3 @@ class EpisodeStats(Tracker):
             if self._success is not None:
                 record[f"{prefix}success"] = float(success)
         return record
-
-
-class RewardLikelihood(Tracker):
-    """Share of steps whose reward is above a threshold.
-
-    Parameters
-    ----------
-    engine : Engine
-    threshold : float
-    """
-
-    kept = ("hits", "steps")
-
-    def __init__(self, engine: Engine, threshold: float = 0.0) -> None:
-        super().__init__(engine)
-        self.threshold = threshold
-        self.hits = self.steps = 0
-
-    def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
-        """Do nothing: steps are counted over all episodes."""
-
-    def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
-        """See :class:`Tracker`."""
-        self.hits += int(np.count_nonzero(engine.reward > self.threshold))
-        self.steps += engine.num_envs
-
-    def metrics(self) -> dict[str, float]:
-        """Return the share, if there was a step."""
-        return {"likelihood": self.hits / self.steps} if self.steps else {}

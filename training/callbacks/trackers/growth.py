@@ -32,7 +32,6 @@ class GrowthReward(Tracker):
     """
 
     kept = ("highest", "bonus")
-    intrinsic = False
 
     def __init__(self, engine: Engine, source: Source, weight: float = 1.0) -> None:
         super().__init__(engine)

@@ -15,26 +15,23 @@ from typing import Any
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Tracker, Trackers
-from training.callbacks.trackers.episodes import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
-from training.callbacks.trackers.novelty import EpisodicMemory, RandomDistillation
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
 from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.sources import is_number, source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
 from training.run.options import MAX_NAME, require, unknown_option
+from training.run.removed import refuse_tracker
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,
     "quests": QuestReward,
     "growth": GrowthReward,
     "progress": BayesProgressTracker,
-    "likelihood": RewardLikelihood,
     "episodes": EpisodeStats,
     "archive": StateArchive,
-    "rnd": RandomDistillation,
-    "memory": EpisodicMemory,
 }
 # Parameters that are not options: they are other trackers or the run's.
 _GIVEN = ("engine", "sources", "exclude", "seed")
@@ -103,6 +100,7 @@ def _kind(name: str, given: Any) -> str:
     require(len(name) <= MAX_NAME, "trackers", name, f"named in at most {MAX_NAME} characters each")
     require(isinstance(given, Mapping), f"trackers.{name}", given, "a mapping of options")
     kind = given.get("kind", name)
+    refuse_tracker(f"trackers.{name}.kind", kind)
     known = isinstance(kind, str) and kind in KINDS
     require(known, f"trackers.{name}.kind", kind, "one of " + ", ".join(KINDS))
     return str(kind)

@@ -69,7 +69,6 @@ class QuestReward(Tracker):
     """
 
     kept = ("progress", "completed", "finished", "bonus")
-    intrinsic = False
 
     def __init__(
         self,

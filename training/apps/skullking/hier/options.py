@@ -24,6 +24,7 @@ from training.run.options import (
     require,
     unknown_option,
 )
+from training.run.removed import drop_from_section
 from training.run.rollout import Rollout
 
 POLICIES = ("worker", "manager")
@@ -196,7 +197,9 @@ def policy_run(run: HierRun, policy: str) -> NativeRun:
     values = {name: value for name, value in run.to_dict().items() if name != "hier"}
     values |= {"trainer": "native", "selfplay": None}  # both meet the pool, neither has one
     sections = {"ppo": PPOConfig.names(), "native": NativeConfig.names()}
-    for name, value in {**POLICY_DEFAULTS[policy], **getattr(hier, policy)}.items():
+    with names_of(policy):
+        own = drop_from_section("native", getattr(hier, policy))
+    for name, value in {**POLICY_DEFAULTS[policy], **own}.items():
         section = next((s for s, names in sections.items() if name in names), None)
         if section is not None:
             values[section][name] = value
@@ -227,10 +230,9 @@ def check(run: HierRun) -> None:
     for policy in POLICIES:
         one = policy_run(run, policy)
         with names_of(policy):
-            cell, groups = one.native.recurrent, one.native.env_groups
+            cell = one.native.recurrent
             allowed = "'none' with trainer='hier': a partner is a function of what it sees"
             require(cell == "none", "native.recurrent", cell, allowed)
-            require(groups == 1, "native.env_groups", groups, "1 with trainer='hier'")
     _check_others(run)
     elsewhere = {"goal_mode": "hier.goals", "mode": "hier.mode"}
     if run.hier.balance == "steps":

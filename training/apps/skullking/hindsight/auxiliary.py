@@ -57,17 +57,17 @@ class Hindsight:
         self._columns = {name: np.zeros((steps, lanes), np.int32) for name in source.columns}
         self._generator = torch.Generator().manual_seed(seed)
 
-    def decide(self, t: int, first: int, engine: Any, logits: Tensor) -> Tensor:
+    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
         """Leave decisions to the network."""
         return logits
 
     def rest(self) -> None:
         """Let PPO learn all of them."""
 
-    def observe(self, t: int, first: int, engine: Any) -> None:
+    def observe(self, t: int, engine: Any) -> None:
         """Keep the columns of a step."""
         for name, column in step_columns(engine, self._source.columns).items():
-            self._columns[name][t, first : first + engine.num_envs] = column
+            self._columns[name][t] = column
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Gather the samples of a rollout."""

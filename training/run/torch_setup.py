@@ -6,6 +6,9 @@ import os
 
 import torch
 
+from training.run import machine
+from training.run.config import RunConfig
+
 
 def be_deterministic(deterministic: bool) -> None:
     """Allow only algorithms that give the same bits every time, on a device too, or all again."""
@@ -16,3 +19,20 @@ def be_deterministic(deterministic: bool) -> None:
         torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
         torch.backends.cudnn.benchmark = False
     torch.use_deterministic_algorithms(deterministic)
+
+
+def torch_threads(config: RunConfig) -> int:
+    """Return the threads of the network: as asked, or the cores that the engine leaves.
+
+    Ranks of torchrun on one machine share its cores.
+    """
+    if config.torch_threads is not None:
+        return config.torch_threads
+    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
+    return max(1, machine.physical_cores() // ranks - config.env_threads)
+
+
+def set_up_torch(config: RunConfig) -> None:
+    """Give torch the threads of a run, and its algorithms."""
+    torch.set_num_threads(torch_threads(config))
+    be_deterministic(config.deterministic)
