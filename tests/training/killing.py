@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from training.run.loop import Loop
+from training.run.loop import TrainingLoop
 
 
 class Killed(BaseException):
@@ -15,7 +15,7 @@ class Killed(BaseException):
 @contextmanager
 def killed_at(step):
     """Kill the run inside at this step of its engines, and see that it was."""
-    taken, take = 0, Loop.step
+    taken, take = 0, TrainingLoop.on_step
 
     def until_killed(loop, *args):
         nonlocal taken
@@ -25,7 +25,7 @@ def killed_at(step):
         take(loop, *args)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Loop, "step", until_killed)
+        patch.setattr(TrainingLoop, "on_step", until_killed)
         with pytest.raises(Killed):
             yield
 

@@ -26,7 +26,7 @@ import torch
 
 from training.run import checkpoint
 from training.run.jsonl import JsonLines
-from training.run.loop import Loop
+from training.run.loop import TrainingLoop
 from training.run.writer import CheckpointWriter
 from training.train import main
 
@@ -103,7 +103,7 @@ class Moments:
 
             setattr(owner, method, counted)
 
-        before(Loop, "step")
+        before(TrainingLoop, "on_step")
         before(JsonLines, "write")
 
         class Connection(sqlite3.Connection):
@@ -166,7 +166,7 @@ def train(folder: Path, kind: Kind, resume: bool, last: int | None, late: bool) 
 def context() -> Any:
     """Return what forks children off a process that has imported everything."""
     found = multiprocessing.get_context("forkserver")
-    found.set_forkserver_preload(["tests.training.kills", "training.callbacks.run_callbacks"])
+    found.set_forkserver_preload(["tests.training.kills", "training.callbacks.start"])
     return found
 
 

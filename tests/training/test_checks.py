@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from training.callbacks.run_callbacks import check_run
+from training.callbacks.start import check_run
 from training.run import trainers
 from training.run.layers import merge_layers, parser
 

@@ -19,7 +19,7 @@ from training import train as train_module
 from training.apps.skullking.evaluation import PAIRED_MEASURES
 from training.apps.skullking.pair import DECODED
 from training.apps.skullking.playing import play_matches
-from training.callbacks.run_callbacks import check_config
+from training.callbacks.start import check_config
 from training.compare import main
 from training.evaluation import comparison, equal_time, paired, tables
 from training.evaluation.over_seeds import over_seeds

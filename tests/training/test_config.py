@@ -5,7 +5,7 @@ import pytest
 import yaml
 
 from fastenv.errors import ConfigError
-from training.callbacks.run_callbacks import check_config
+from training.callbacks.start import check_config
 from training.ppo.options import NativeRun
 from training.run import games
 from training.run.config import RunConfig

@@ -22,7 +22,7 @@ from training.evaluation.curve import Evaluator
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
-from training.run.loop import Loop
+from training.run.loop import TrainingLoop
 from training.run.seeds import CURVE_SEEDS
 
 KEEP_ALONE = checkpoint.keep_only
@@ -82,7 +82,7 @@ def test_evaluation_leaves_the_training_as_it_is(train, tmp_path, mode, who):
 
 def test_evaluation_that_a_stop_left_out_is_made_up_for(train, tmp_path, monkeypatch):
     """The iteration in which the signal came is the one that made it due."""
-    end = Loop.end_iteration
+    end = TrainingLoop.end_iteration
 
     def stopped(self, *args, **details):
         if self.iteration == 1:
@@ -90,7 +90,7 @@ def test_evaluation_that_a_stop_left_out_is_made_up_for(train, tmp_path, monkeyp
         end(self, *args, **details)
 
     assert train(tmp_path, "whole", *during("inline")) == 0
-    monkeypatch.setattr(Loop, "end_iteration", stopped)
+    monkeypatch.setattr(TrainingLoop, "end_iteration", stopped)
     assert train(tmp_path, "parts", *during("inline")) == 0
     monkeypatch.undo()
     assert not (tmp_path / "parts/evaluations.jsonl").exists()

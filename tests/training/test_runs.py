@@ -15,11 +15,12 @@ import torch
 from tests.bits import equal
 from tests.slow import every, late, together
 from tests.training import manifests
+from training.callbacks import start
 from training.players.trained import load
-from training.run import checkpoint, files, session
+from training.run import checkpoint, files
 from training.run.config import RunConfig
 from training.run.folder import RunError, RunFolder
-from training.run.loop import Loop
+from training.run.loop import TrainingLoop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -155,9 +156,9 @@ def test_checkpoint_that_is_due_while_another_is_written_is_skipped(train, tmp_p
         if self.steps == 384:
             go_on.set()
 
-    done = Loop.end_iteration
+    done = TrainingLoop.end_iteration
     monkeypatch.setattr(checkpoint, "save", slow)
-    monkeypatch.setattr(Loop, "end_iteration", end_iteration)
+    monkeypatch.setattr(TrainingLoop, "end_iteration", end_iteration)
     flags = ("--set", "checkpoints.every=128", "--set", "deterministic=false")
     assert train(tmp_path, "slow", *flags, "--set", "ppo.precision=fp32") == 0
     assert begun == [128, 512]
@@ -201,9 +202,9 @@ def test_lost_checkpoint_is_said_whatever_ends_the_run(train, tmp_path, monkeypa
             begun.set()
             raise RunError("the game is over") if fails else KeyboardInterrupt
 
-    done = Loop.end_iteration
+    done = TrainingLoop.end_iteration
     monkeypatch.setattr(checkpoint, "save", full)
-    monkeypatch.setattr(Loop, "end_iteration", end_iteration)
+    monkeypatch.setattr(TrainingLoop, "end_iteration", end_iteration)
     flags = ("--set", "checkpoints.every=128", "--set", "deterministic=false")
     status = train(tmp_path, "run", *flags, "--set", "ppo.precision=fp32")
     said = capsys.readouterr().err
@@ -223,7 +224,7 @@ def test_an_interrupt_says_what_is_left(train, tmp_path, monkeypatch, capsys, st
 
     if steps:
         assert train(tmp_path, "run", "--total-steps", steps) == 0
-    monkeypatch.setattr(session, "_begin", interrupt)
+    monkeypatch.setattr(start, "_make_trainer", interrupt)
     capsys.readouterr()
     flags = ("--resume", "--total-steps", 2 * steps) if steps else ()
     assert train(tmp_path, "run", *flags) == 130
@@ -467,12 +468,12 @@ def test_signal_saves_and_exits_cleanly(tiny_config, train, tmp_path, number):
 def test_signal_before_the_first_iteration_leaves_something_to_go_on_from(
     train, tmp_path, monkeypatch, capsys
 ):
-    class AskedAtOnce(session.Session):
+    class AskedAtOnce(start.TrainingLoop):
         def __init__(self, *args):
             signal.raise_signal(signal.SIGTERM)
             super().__init__(*args)
 
-    monkeypatch.setattr(session, "Session", AskedAtOnce)
+    monkeypatch.setattr(start, "TrainingLoop", AskedAtOnce)
     assert train(tmp_path, "early") == 0
     said = f"stopped at 0 decisions; resume with --name early --resume --runs {tmp_path}\n"
     assert said in capsys.readouterr().out

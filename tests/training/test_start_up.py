@@ -21,10 +21,10 @@ def test_a_network_that_this_machine_cannot_hold_is_refused(train, tmp_path, cap
 
 
 def test_a_run_that_finds_no_memory_leaves_no_folder(train, tmp_path, capsys, monkeypatch):
-    def build(self, *_args):
+    def build(*_args, **_more):
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory")
 
-    monkeypatch.setattr("training.ppo.run.NativeLearner.build", build)
+    monkeypatch.setattr("training.ppo.run.build", build)
     assert train(tmp_path, "run") == 2
     assert "too little memory for the network" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())

@@ -192,13 +192,13 @@ def test_it_is_profiled(finished, trainer):
 
 
 def test_the_native_trainer_discounts_by_the_time_of_a_decision(finished):
-    from training.ppo.run import NativeLearner
+    from training.ppo.run import make_trainer
 
     config = RunFolder.open(finished / "native").config
-    learner = NativeLearner(config)
-    learner.trainer.iterate()
-    gammas = learner.trainer.rollout.gamma
-    learner.close()
+    trainer = make_trainer(config)
+    trainer.iterate()
+    gammas = trainer.rollout.gamma
+    trainer.close()
     assert len(torch.unique(gammas)) > 3
     assert (gammas < config.ppo.gamma + 1e-6).all()
 

@@ -147,18 +147,18 @@ def test_training_is_heard_of_from_its_first_line_until_it_logs(train, tmp_path,
         return call
 
     from training import train as command
-    from training.callbacks import run_callbacks
+    from training.callbacks import start
     from training.logs import run_log
-    from training.run import session
+    from training.run import loop
 
     for owner, name in (
         (command, "options"),
         (RunFolder, "create"),
-        (run_callbacks, "check_run"),
-        (run_callbacks, "make_callbacks"),
-        (session, "be_deterministic"),
-        (session.Session, "resume"),
-        (session.checkpoint, "load_newest"),
+        (start, "check_run"),
+        (start, "make_callbacks"),
+        (start, "set_up_torch"),
+        (loop.TrainingLoop, "resume"),
+        (loop.checkpoint, "load_newest"),
         (run_log, "boards_of"),
     ):
         monkeypatch.setattr(owner, name, watched(name, getattr(owner, name)))

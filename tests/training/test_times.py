@@ -14,7 +14,7 @@ from training.callbacks.gate import Gate
 from training.callbacks.times import HARDEST, RECENT, STREAK, TimeGoal, targets
 from training.games.drmario import DrMario
 from training.run.games import Budget
-from training.run.session import Session
+from training.run.loop import TrainingLoop
 
 SEED = 77
 FRAMES, PILLS = Budget("task_max_frames"), Budget("task_max_spawns", "spawns", step=1)
@@ -230,8 +230,8 @@ def test_what_a_checkpoint_has_of_episodes_does_not_change_while_it_is_written(
         copies.append((json.dumps(write.keywords["trainer"]), write))
         return write
 
-    take, copies = Session._snapshot, []
-    monkeypatch.setattr(Session, "_snapshot", snapshot)
+    take, copies = TrainingLoop._take_snapshot, []
+    monkeypatch.setattr(TrainingLoop, "_take_snapshot", snapshot)
     level = {"env_options": {"level": -13, "speed": "high"}, "gate": {}}
     path = str(tmp_path / "times.sqlite")
     assert timed_run("run", "--total-steps", 1024, best_times=path, **level) == 0

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from tools import option_tables
-from training.callbacks.run_callbacks import check_config
+from training.callbacks.start import check_config
 from training.run import games, trainers
 from training.run.config import RunConfig
 from training.run.options import Options

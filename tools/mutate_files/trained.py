@@ -77,12 +77,13 @@ def mend_run(folder: Path) -> None:
 
 def read_run(folder: Path) -> None:
     """Play with a trained policy, report on its run, and go on with the training."""
-    from training.callbacks.run_callbacks import make_callbacks
+    from training.callbacks.make import make_callbacks
     from training.logs import run_data
     from training.players.load import load_policy
-    from training.ppo.run import NativeLearner, identity
+    from training.ppo.run import make_lanes, make_trainer
     from training.run.folder import RunFolder
-    from training.run.session import Session
+    from training.run.loop import TrainingLoop
+    from training.run.stop import Stop
 
     run_data.read_run(folder / "run")
     policy = load_policy(folder / "run")
@@ -91,14 +92,15 @@ def read_run(folder: Path) -> None:
     policy.act(obs, info["action_mask"])
     env.close()
     run = RunFolder.open(folder / "run")
-    learner = NativeLearner(run.config, folder=run.path)
-    session = Session(
-        *(run, learner, make_callbacks(run, learner), identity(run, learner.engines[0]))
-    )
+    lanes = make_lanes(run.config)
+    trainer = make_trainer(run.config, lanes, run.path)
+    callbacks = make_callbacks(run, trainer)
+    loop = TrainingLoop(run, trainer, callbacks, lanes.backend, Stop())
     with run.lock():
-        session.resume()
-    learner.trainer.iterate()
-    learner.close()
+        loop.resume()
+    trainer.on_step = None
+    trainer.iterate()
+    trainer.close()
 
 
 def make_weights(folder: Path) -> None:
@@ -245,7 +247,7 @@ def make_options(folder: Path) -> None:
 
 def read_options(folder: Path) -> None:
     """Check options as the command line does before it trains."""
-    from training.callbacks.run_callbacks import check_run
+    from training.callbacks.start import check_run
     from training.run import envs
     from training.run.config import RunConfig
     from training.run.config_files import load_file

@@ -22,7 +22,7 @@ from training.logs.run_data import groups_of, is_interval
 from training.players.trained import AGENT
 from training.run import files
 from training.run.folder import RunFolder
-from training.run.session import Outcome
+from training.run.loop import Outcome
 
 FILE = "evaluation.txt"
 WIDTH = 80  # of the tables

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from fastenv.errors import ConfigError
-from training.run.determinism import be_deterministic
+from training.run.torch_setup import be_deterministic
 from training.run.options import require
 
 LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
@@ -185,7 +185,7 @@ def configure_torch(device: torch.device, deterministic: bool) -> None:
     ----------
     device : torch.device
     deterministic : bool
-        See :func:`training.run.determinism.be_deterministic`.
+        See :func:`training.run.torch_setup.be_deterministic`.
     """
     be_deterministic(deterministic)
     if device.type == "cuda":

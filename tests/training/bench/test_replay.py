@@ -3,7 +3,7 @@
 import pytest
 
 from training.bench.suites import replay as suite
-from training.dqn.run import DQNLearner
+from training.dqn.run import make_trainer
 
 
 @pytest.mark.slow
@@ -26,7 +26,7 @@ def test_drawing_by_priority_and_by_chance_take_turns_on_one_full_replay():
 @pytest.mark.parametrize("lanes", [1, 64])
 @pytest.mark.slow
 def test_ours_takes_as_many_updates_a_step_as_sb3(lanes):
-    trainer = DQNLearner(suite.dqn_config(lanes)).trainer
+    trainer = make_trainer(suite.dqn_config(lanes))
     trainer.update = lambda: setattr(trainer, "updates", trainer.updates + 1) or 0
     for _ in range(2):
         trainer.iterate()

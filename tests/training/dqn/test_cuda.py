@@ -52,7 +52,7 @@ def test_goes_on_where_it_was(where, options):
     trainer, other = (make(Corridor(8), replay_device=where, **options) for _ in range(2))
     for _ in range(4):
         trainer.iterate()
-    other.load_state_dict(trainer.state_dict())
+    other.load_state(trainer.state())
     for each in (trainer, other):
         each.iterate()
     for one, same in zip(trainer.net.parameters(), other.net.parameters(), strict=True):

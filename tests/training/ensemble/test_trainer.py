@@ -144,7 +144,7 @@ def test_resumed_ensemble_goes_on_exactly():
     for _ in range(2):
         first.iterate()
     second = ensemble()
-    second.load_state_dict(first.state_dict())
+    second.load_state(first.state())
     for _ in range(2):
         second.iterate()
     pairs = itertools.product("123", straight.net.state_dict()["1"])
@@ -212,7 +212,7 @@ def test_looking_at_layers_changes_nothing_that_members_learn():
     for _ in range(2):
         assert "layers" in with_.iterate()["train"]["members"]["1"]
         assert "layers" not in without.iterate()["train"]["members"]["1"]
-    assert equal(with_.state_dict()["model"], without.state_dict()["model"])
+    assert equal(with_.state().model, without.state().model)
 
 
 class Board(Counting):
@@ -233,4 +233,5 @@ def test_boards_are_seen_by_every_member():
         alone_ = every.net.member(k)(obs[4 * k : 4 * k + 4])[1]
         together = every.net.value(obs, state=every.net.initial_state(12))[4 * k : 4 * k + 4]
         torch.testing.assert_close(alone_, together, rtol=0, atol=1e-6)
-    assert every.iterate()["step"] == 16 * 12
+    every.iterate()
+    assert every.steps == 16 * 12

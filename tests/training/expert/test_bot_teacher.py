@@ -13,7 +13,7 @@ from tests.training.expert.test_run import saved
 from tests.training.test_resume import metrics
 from training.apps.drmario.splits import seeds_for
 from training.expert.options import ExpertConfig, ExpertRun
-from training.expert.run import ExpertLearner
+from training.expert.run import make_trainer
 from training.expert.teacher import make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
@@ -62,36 +62,35 @@ def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
     assert metrics(tmp_path / "whole") == metrics(tmp_path / "halves")
 
 
-def learner_of(**expert):
-    return ExpertLearner(RunConfig.from_mapping(config_of(**expert)))
+def trainer_of(**expert):
+    return make_trainer(RunConfig.from_mapping(config_of(**expert)))
 
 
 def test_ppo_learns_nothing_where_it_shall_not():
-    learner = learner_of(weight=1e-30)
-    before = {name: x.clone() for name, x in learner.trainer.net.state_dict().items()}
-    figures = learner.trainer.iterate()["train"]
+    trainer = trainer_of(weight=1e-30)
+    before = {name: x.clone() for name, x in trainer.net.state_dict().items()}
+    figures = trainer.iterate()["train"]
     assert figures["policy_loss"] == figures["value_loss"] == 0.0
     assert figures["expert_samples"] == 16 * 8
-    after = learner.trainer.net.state_dict()
+    after = trainer.net.state_dict()
     assert all(torch.equal(after[name], x) for name, x in before.items() if "value" in name)
-    learner.close()
+    trainer.close()
 
 
 @pytest.mark.slow
 def test_the_teacher_is_copied_where_the_network_plays():
     losses = {}
     for weight in (1.0, 1e-30):
-        learner = learner_of(window=4, weight=weight)
-        figures = [learner.trainer.iterate()["train"] for _ in range(120)]
+        trainer = trainer_of(window=4, weight=weight)
+        figures = [trainer.iterate()["train"] for _ in range(120)]
         losses[weight] = np.mean([each["expert_loss"] for each in figures[-20:]])
-        learner.close()
+        trainer.close()
     assert losses[1.0] < 0.8 * losses[1e-30]
 
 
 @pytest.mark.parametrize(("lead", "share"), [(0.0, 0.0), (1.0, 1.0)])
 def test_the_teacher_plays_at_first_as_far_as_it_leads(lead, share):
-    learner = learner_of(lead=lead)
-    trainer = learner.trainer
+    trainer = trainer_of(lead=lead)
     trainer.start()
     wanted, best = [], []
     decide = trainer._auxiliary.decide
@@ -105,15 +104,14 @@ def test_the_teacher_plays_at_first_as_far_as_it_leads(lead, share):
     trainer._auxiliary.decide = watch
     trainer.collect()
     played = trainer.rollout.action.numpy()
-    learner.close()
+    trainer.close()
     same, own = (float((played == np.array(each)).mean()) for each in (wanted, best))
     assert same == 1.0 if share else same < 0.5
     assert own == 1.0 if not share else own < 0.5
 
 
 def test_a_leading_teacher_is_asked_once_and_answers_what_it_played():
-    learner = learner_of(lead=1.0)
-    trainer = learner.trainer
+    trainer = trainer_of(lead=1.0)
     trainer.start()
     trainer.collect()
     trainer.bootstrap()
@@ -121,7 +119,7 @@ def test_a_leading_teacher_is_asked_once_and_answers_what_it_played():
     asked = []
     trainer._auxiliary._teacher.answers = asked.append
     trainer._auxiliary.begin(trainer.rollout, 4)
-    learner.close()
+    trainer.close()
     assert not asked
     played = trainer.rollout.action.flatten()
     choice = trainer.rollout.mask[:-1].flatten(0, 1).sum(1) > 1
@@ -132,12 +130,12 @@ def test_a_leading_teacher_is_asked_once_and_answers_what_it_played():
 @pytest.mark.parametrize("part", ["tuning", "reports"])
 @pytest.mark.slow
 def test_episodes_are_games_of_the_part_that_is_asked_for(part):
-    learner = learner_of(seeds=part)
+    trainer = trainer_of(seeds=part)
     found = []
     for _ in range(12):
-        found.append(learner.engines[0].get_states()["seed"].copy())
-        learner.trainer.iterate()
-    learner.close()
+        found.append(trainer.engines[0].get_states()["seed"].copy())
+        trainer.iterate()
+    trainer.close()
     seeds = {int(a) << 8 | int(b) for rows in found[1:] for a, b in rows.reshape(-1, 2)}
     assert len(seeds) > 20, "games end, and others follow"
     assert seeds <= set(seeds_for(part).tolist())

@@ -12,7 +12,7 @@ from tests.needs import needs_core
 from tests.slow import every
 from tests.training.test_resume import metrics
 from training.expert.options import ExpertConfig
-from training.expert.run import ExpertLearner
+from training.expert.run import make_trainer
 from training.nets.layout import obs_layout
 from training.players.export import export
 from training.run.config import RunConfig
@@ -92,11 +92,11 @@ def test_answers_are_learnt_and_counted(tmp_path):
 @pytest.mark.parametrize("ppo", ["all", "rest"])
 def test_ppo_leaves_to_the_search_what_it_answers(ppo):
     expert = {"search": "worlds=2", "share": 0.1, "ppo": ppo}
-    learner = ExpertLearner(RunConfig.from_mapping({**TINY, "expert": expert}))
-    learner.trainer.iterate()
-    learner.close()
-    rollout = learner.trainer.rollout
-    offset, _ = obs_layout(learner.engines[0]).phase
+    trainer = make_trainer(RunConfig.from_mapping({**TINY, "expert": expert}))
+    trainer.iterate()
+    trainer.close()
+    rollout = trainer.rollout
+    offset, _ = obs_layout(trainer.engines[0]).phase
     bids, learnt = rollout.obs[:-1, :, offset + 1] == 1, rollout.adv != 0
     assert 0.05 < bids.float().mean() < 0.5
     assert learnt[~bids].any() == (ppo == "all")

@@ -15,7 +15,7 @@ from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training import evaluate, train
 from training.apps.drmario.evaluation import outcomes
 from training.apps.drmario.placements import cells_of_placements
-from training.callbacks.run_callbacks import check_config
+from training.callbacks.start import check_config
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
 from training.games.drmario import COST_UNIT, OPTIONS, DrMario

@@ -104,11 +104,11 @@ def test_one_that_has_nothing_to_say_changes_nothing(make_trainer):
 def test_its_state_is_saved_with_the_rest(make_trainer):
     trainer = make_trainer(Corridor(8), auxiliary=Pull())
     trainer.iterate()
-    saved = trainer.state_dict()
+    saved = trainer.state()
     other = make_trainer(Corridor(8), auxiliary=Pull())
-    other.load_state_dict(saved)
+    other.load_state(saved)
     assert len(other._auxiliary.minibatches) == len(trainer._auxiliary.minibatches)
-    assert "auxiliary" not in make_trainer(Corridor(8)).state_dict()["model"]
+    assert "auxiliary" not in make_trainer(Corridor(8)).state().model
 
 
 def test_a_further_head_leaves_the_rest_of_the_network_as_it_is():

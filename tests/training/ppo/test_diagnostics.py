@@ -137,11 +137,11 @@ def test_what_is_learnt_is_the_same_to_the_bit(make_trainer, options):
         torch.manual_seed(5)
         records = [trainer.iterate()["train"] for _ in range(3)]
         assert all(("layers" in record) == bool(number) for record in records)
-        states.append((trainer.state_dict(), torch.get_rng_state()))
+        states.append((trainer.state(), torch.get_rng_state()))
     (one, rng), (other, other_rng) = states
-    assert equal(one["model"], other["model"])
-    assert one["counters"] == other["counters"]
-    assert (one["rows"] == other["rows"]).all()
+    assert equal(one.model, other.model)
+    assert one.values == other.values
+    assert (one.rows == other.rows).all()
     assert torch.equal(rng, other_rng)
 
 
@@ -149,7 +149,7 @@ def test_layers_are_looked_at_every_few_iterations(make_trainer):
     trainer = make_trainer(Corridor(4), diagnostics=2)
     assert ["layers" in trainer.iterate()["train"] for _ in range(4)] == [True, False, True, False]
     again = make_trainer(Corridor(4), diagnostics=2)
-    again.load_state_dict(trainer.state_dict())
+    again.load_state(trainer.state())
     record = again.iterate()
     assert "layers" in record["train"]
     assert json.loads(json.dumps(record)) == record

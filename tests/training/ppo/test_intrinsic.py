@@ -9,7 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.training.ppo.engines import Counting, Macro, Steady
-from training.callbacks.run_callbacks import check_run
+from training.callbacks.start import check_run
 from training.nets.actor_critic import load_net
 from training.run.config import RunConfig
 from training.run.envs import make_engine

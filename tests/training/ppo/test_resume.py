@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from tests.race import without_scalars
 from tests.training.ppo.engines import Seek
 from training.run.envs import make_engine
 from training.ppo.options import NativeConfig, PPOConfig
+from training.run.checkpoint import State
 from training.ppo.trainer import PPOTrainer
 
 def trainer_of(kind, device="cpu"):
@@ -55,20 +57,20 @@ def trainer_of(kind, device="cpu"):
     return trainer
 
 def save(trainer, stem):
-    state = trainer.state_dict()
-    torch.save(state["model"], stem + ".pt")
-    np.savez(stem + ".npz", rows=state["rows"], **state["arrays"])
-    torch.save(state["counters"], stem + ".json")
+    state = trainer.state()
+    torch.save(state.model, stem + ".pt")
+    np.savez(stem + ".npz", rows=state.rows, **state.arrays)
+    torch.save({"steps": state.steps, "values": state.values}, stem + ".json")
 
 def load(trainer, stem):
     with np.load(stem + ".npz", allow_pickle=False) as stored:
         arrays = dict(stored)
-    trainer.load_state_dict({
-        "model": torch.load(stem + ".pt", weights_only=True),
-        "counters": torch.load(stem + ".json", weights_only=True),
-        "rows": arrays.pop("rows"),
-        "arrays": arrays,
-    })
+    trainer.load_state(State(
+        model=torch.load(stem + ".pt", weights_only=True),
+        **torch.load(stem + ".json", weights_only=True),
+        rows=arrays.pop("rows"),
+        arrays=arrays,
+    ))
 
 def go(kind, iterations, start, end, device="cpu"):
     torch.set_num_threads(1)
@@ -131,32 +133,32 @@ def test_the_precision_that_was_chosen_is_kept(make_trainer):
     trainer = make_trainer(Corridor(4), precision="bf16")
     trainer.iterate()
     other = make_trainer(Corridor(4), precision="auto")
-    other.load_state_dict(trainer.state_dict())
+    other.load_state(trainer.state())
     assert other.precision.name == "bf16"
-    assert other.iterate()["iter"] == 2
+    other.iterate()
+    assert other.iteration == 2
 
 
 def test_a_state_can_be_taken_before_the_first_iteration(make_trainer):
     ours, theirs = make_trainer(Corridor(4)), make_trainer(Corridor(4), seed=7)
-    theirs.load_state_dict(ours.state_dict())
+    theirs.load_state(ours.state())
     assert ours.iterate()["train"] == theirs.iterate()["train"]
 
 
 def test_a_saved_state_does_not_move_with_the_training(make_trainer):
     trainer = make_trainer(Corridor(4))
-    saved = trainer.state_dict()
-    weight = saved["model"]["policy"]["policy_head.weight"].clone()
-    obs = saved["arrays"]["obs"].copy()
+    saved = trainer.state()
+    weight = saved.model["policy"]["policy_head.weight"].clone()
+    obs = saved.arrays["obs"].copy()
     trainer.iterate()
-    assert torch.equal(saved["model"]["policy"]["policy_head.weight"], weight)
-    assert (saved["arrays"]["obs"] == obs).all()
+    assert torch.equal(saved.model["policy"]["policy_head.weight"], weight)
+    assert (saved.arrays["obs"] == obs).all()
 
 
 def test_rows_of_another_game_are_refused(make_trainer):
     from training.run.envs import make_engine
 
     ours = make_trainer(make_engine("SkullKingWorker-v0", 8), batch_size=64)
-    saved = ours.state_dict()
-    saved["rows"] = saved["rows"][:, :-8]
+    saved = ours.state()
     with pytest.raises(StateError):
-        ours.load_state_dict(saved)
+        ours.load_state(replace(saved, rows=saved.rows[:, :-8]))

@@ -298,9 +298,7 @@ def test_rate_range_and_entropy_weight_follow_their_schedules(make_trainer):
 def test_a_record_is_plain_json(make_trainer):
     record = make_trainer(Corridor(4)).iterate()
     assert json.loads(json.dumps(record)) == record
-    assert record["step"] == 64
     assert set(record["phases"]) == {"env", "collect", "update"}
-    assert record["precision"] == "fp32"
 
 
 def test_timers_split_an_iteration(make_trainer):
@@ -495,7 +493,8 @@ def test_a_game_of_another_house_trains(make_trainer):
     from fastenv import BatchEngine
 
     trainer = make_trainer(BatchEngine(WalkGame(raise_illegal=True), 8, "reference"))
-    assert trainer.iterate()["step"] == 128
+    trainer.iterate()
+    assert trainer.steps == 128
 
 
 # -- torch.compile ---------------------------------------------------------------------------------
@@ -532,7 +531,7 @@ def test_a_failing_compiler_is_left_aside(make_trainer, monkeypatch):
     with pytest.warns(RuntimeWarning, match="no compiler here"):
         trainer.iterate()
     trainer.iterate()
-    assert not any("_orig_mod" in name for name in trainer.state_dict()["model"]["policy"])
+    assert not any("_orig_mod" in name for name in trainer.state().model["policy"])
 
 
 class NoWayBack(torch.autograd.Function):

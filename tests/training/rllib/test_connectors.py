@@ -20,7 +20,7 @@ from ray.tune.registry import register_env
 
 from fastenv.adapters.rllib import MASK, OBSERVATIONS, SemiMarkovAdvantages, durations
 from training.rllib.connectors import EpisodesToBatch
-from training.rllib.learner import ENV, algorithm_config
+from training.rllib.trainer import ENV, algorithm_config
 from training.rllib.module import ActorCriticLearner, Lanes
 from training.run.config import RunConfig
 

@@ -19,7 +19,7 @@ from ray.exceptions import OutOfMemoryError
 
 from training import load_policy
 from training.rllib import run
-from training.rllib.learner import RLlibLearner, start_ray
+from training.rllib.trainer import RLlibTrainer, start_ray
 from training.rllib.module import state_of
 from training.run.config import RunConfig
 from training.run.finite import TrainingError
@@ -91,14 +91,14 @@ def policy_parameters(run):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data", "ignore::UserWarning:ray.data")
 def test_several_learners_average_their_gradients(tmp_path, monkeypatch):
     """Each learns from a share of the samples, and all have the same parameters after it."""
-    found, take_over = [], RLlibLearner._take_over
+    found, take_over = [], RLlibTrainer._take_over
 
     def look(learner):
         results = learner._algorithm.learner_group.foreach_learner(state_of)
         found[:] = [each.get()["policy"] for each in results.result_or_errors]
         take_over(learner)
 
-    monkeypatch.setattr(RLlibLearner, "_take_over", look)
+    monkeypatch.setattr(RLlibTrainer, "_take_over", look)
     env, rllib = "SkullKingWorker-v0", {"env_runners": 1, "learners": 2}
     assert train(tmp_path, "run", env, "--no-evaluation", rllib=rllib) == 0
     one, other = found
@@ -130,12 +130,12 @@ def test_a_node_out_of_memory_is_said_in_one_sentence():
         raise OutOfMemoryError("Task was killed due to the node running low on memory.\nMemory")
 
     config = RunConfig.from_mapping(TINY | {"env": "SkullKingWorker-v0"})
-    learner = RLlibLearner(config, run.make_lanes(config))
+    trainer = RLlibTrainer(config, run.make_lanes(config))
     group = SimpleNamespace(healthy_env_runner_ids=lambda: [1])
-    learner._algorithm = SimpleNamespace(train=train, env_runner_group=group, stop=lambda: None)
+    trainer._algorithm = SimpleNamespace(train=train, env_runner_group=group, stop=lambda: None)
     with pytest.raises(TrainingError, match=r"^Ray has lost .* --resume \(OutOfMemoryError: Task"):
-        learner._iterate(SimpleNamespace(steps=0))
-    learner.close()
+        trainer._train()
+    trainer.close()
 
 
 def test_ray_that_does_not_start_is_said_in_one_sentence(monkeypatch):

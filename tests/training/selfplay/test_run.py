@@ -11,9 +11,9 @@ from fastenv.skullking.tables import Bot
 from tests.bits import equal
 from tests.slow import every
 from tests.training.killing import killed_at, rating_rows
-from training.callbacks.run_callbacks import check_config
+from training.callbacks.start import check_config
 from training.ppo.options import NativeRun
-from training.ppo.run import NativeLearner
+from training.ppo.run import make_trainer
 from training.run import checkpoint
 from training.run.config import RunConfig
 from training.run.config_files import load_file
@@ -101,10 +101,10 @@ def test_checkpoints_with_the_one_engine_of_older_versions_are_read(uninterrupte
     now = saved.trainer["selfplay"]
     then = {name: value for name, value in now.items() if name != "engines"}
     (then["engine"],) = now["engines"]
-    learner = NativeLearner(RunFolder.open(run).config, folder=run)
-    learner.league.load_state_dict(then, saved.steps)
-    assert learner.league.state_dict() == now
-    learner.close()
+    trainer = make_trainer(RunFolder.open(run).config, folder=run)
+    trainer.league.load_state_dict(then, saved.steps)
+    assert trainer.league.state_dict() == now
+    trainer.close()
 
 
 @pytest.mark.parametrize("step", every(3, [1, 9, 17, 27]))

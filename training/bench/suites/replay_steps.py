@@ -27,7 +27,6 @@ from training.nets.compiled import Compiled
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.envs import stream_seed
-from training.run.learner import get_shared_arguments
 
 STORED = 16_384  # decisions
 # What is trained, by the name of the game.
@@ -87,7 +86,12 @@ class Trainer(DQNTrainer):
     def __init__(self, config: Any, store: type[ListReplay] | None) -> None:
         self._store = store
         super().__init__(
-            make_lanes(config).engines, config.dqn, seed=config.seed, **get_shared_arguments(config)
+            make_lanes(config).engines,
+            config.dqn,
+            total_steps=config.total_steps,
+            seed=config.seed,
+            device=config.device,
+            deterministic=config.deterministic,
         )
 
     def _make_replay(self) -> None:

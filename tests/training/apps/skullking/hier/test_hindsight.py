@@ -279,7 +279,7 @@ def test_a_saved_training_goes_on_as_if_it_had_not_stopped(mode):
         halves.iterate()
     again, hindsight = trainer_of(mode)
     hindsight._generator.manual_seed(0)
-    again.load_state_dict(halves.state_dict())
+    again.load_state(halves.state())
     for _ in range(2):
         again.iterate()
     ours, theirs = again.net.state_dict(), whole.net.state_dict()

@@ -12,7 +12,7 @@ from tests.slow import late
 from training.apps.skullking.hier.options import check, policy_run
 from training.apps.skullking.pair import BIDS, CARDS
 from training.apps.skullking.players import tier_of
-from training.callbacks.run_callbacks import check_config
+from training.callbacks.start import check_config
 from training.players.trained import load
 from training.run.config import RunConfig
 from training.run.config_files import load_file

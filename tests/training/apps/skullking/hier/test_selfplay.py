@@ -94,7 +94,7 @@ def test_other_seats_are_played_by_the_snapshots_as_pairs(make_player, monkeypat
         return actions
 
     monkeypatch.setattr(PoolPlayer, "act", watched)
-    while sum(trainer.steps.values()) < 900:
+    while trainer.steps < 900:
         trainer.iterate()
     assert {which for which, _, _ in asked} == {False, True}
     assert {phase for _, _, phase in asked} == {Phase.BID, Phase.PLAY}
@@ -129,7 +129,7 @@ def test_ratings_are_of_the_managers_games_alone(make_player):
     trainer = make_player()
     said = {}
     while trainer.trainers["manager"].iteration < 4:
-        found, details = trainer.iterate()
+        found = details = trainer.iterate()
         games = sum(trainer.league.ratings.games.values())
         said.setdefault(details["policy"], []).append((games, found["train"]))
     assert not any("pool_win_rate" in train for _, train in said["worker"])

@@ -17,7 +17,7 @@ def test_one_learns_while_the_other_stands_still(make_trainer):
     trainer.worker_plays = True
     versions, policies, before = {}, [], hashes(trainer)
     for _ in range(14):
-        _, details = trainer.iterate()
+        details = trainer.iterate()
         policies.append(details["policy"])
         after = hashes(trainer)
         changed = {name for name in after if after[name] != before[name]}
@@ -33,7 +33,7 @@ def test_one_learns_while_the_other_stands_still(make_trainer):
     assert policies[:3] == ["worker", "worker", "worker"]  # the warm start is over with the third
     assert policies[3] == "manager"
     assert list(versions) == list(range(1, len(versions) + 1))
-    assert trainer.steps["worker"] + trainer.steps["manager"] == 256 * policies.count(
+    assert trainer.steps == 256 * policies.count(
         "worker"
     ) + 64 * policies.count("manager")
 
@@ -41,12 +41,12 @@ def test_one_learns_while_the_other_stands_still(make_trainer):
 def test_worker_plays_the_managers_cards_once_it_may(make_trainer):
     trainer = make_trainer(hier={"warm_start": 0, "ratio": 1.0})
     while trainer.stage < 2:
-        _, details = trainer.iterate()
+        details = trainer.iterate()
     assert details["partner"] == {"name": "rule_hard", "version": 0}
     assert isinstance(trainer.manager_env.cards, RuleCards)
     trainer.worker_plays = True
     while trainer.stage < 4:
-        _, details = trainer.iterate()
+        details = trainer.iterate()
     assert details["partner"]["name"] == "worker"
     assert isinstance(trainer.manager_env.cards, WorkerCards)
 
@@ -69,7 +69,7 @@ def test_no_round_of_a_stage_has_a_bid_of_an_older_manager(make_trainer):
     trainer.trainers["worker"].reset_lanes = followed
     stages = []
     while len(fresh) < 3:
-        _, details = trainer.iterate()
+        details = trainer.iterate()
         stages.append((details["policy"], details["stage"]))
     assert fresh == [(True, 8)] * 3  # half of the lanes once there is a Manager
     assert len({stage for policy, stage in stages if policy == "worker"}) == 4
@@ -77,7 +77,7 @@ def test_no_round_of_a_stage_has_a_bid_of_an_older_manager(make_trainer):
 
 def test_goals_of_all_sources_are_counted(make_trainer):
     trainer = make_trainer()
-    found = [trainer.iterate()[1] for _ in range(8)]
+    found = [trainer.iterate() for _ in range(8)]
     first, last = found[0], [d for d in found if d["policy"] == "worker"][-1]
     assert first["by_goal"]["manager"]["n"] == 0
     assert all(last["by_goal"][source]["n"] for source in ("manager", "estimate", "uniform"))
@@ -112,21 +112,21 @@ def test_balanced_steps_give_every_round_as_many_decisions(make_trainer):
         "hier": {"balance": "steps", "manager": {"n_steps": 64}},
     }
     trainer = make_trainer(**config)
-    shares = np.array(trainer.iterate()[1]["by_round"]["decisions"])
+    shares = np.array(trainer.iterate()["by_round"]["decisions"])
     assert abs(shares - 0.1).max() < 0.04
     episodes = make_trainer(**{**config, "hier": {"manager": {"n_steps": 64}}})
-    shares = np.array(episodes.iterate()[1]["by_round"]["decisions"])
+    shares = np.array(episodes.iterate()["by_round"]["decisions"])
     assert shares[9] > 5 * shares[0]
     late = make_trainer(**config)  # a phase curriculum keeps the weights
     late.engines["worker"].configure("allowed_phases", ["late"])
-    shares = np.array(late.iterate()[1]["by_round"]["decisions"])
+    shares = np.array(late.iterate()["by_round"]["decisions"])
     assert shares[:6].sum() == 0
     assert abs(shares[6:] - 0.25).max() < 0.06
 
 
 def test_adaptive_epochs_reach_the_trainer(make_trainer):
     trainer = make_trainer(hier={"warm_start": 10_000, "adaptive_epochs": True})
-    epochs = [trainer.iterate()[1]["epochs"] for _ in range(12)]
+    epochs = [trainer.iterate()["epochs"] for _ in range(12)]
     assert epochs[:10] == [1] * 10
     assert all(10 <= e <= 30 for e in epochs[10:])
 
@@ -137,7 +137,7 @@ def test_partners_do_not_draw_from_the_generators_of_the_training(make_trainer):
     states = {}
     for _ in range(6):
         before = {n: t._sampler.generator.get_state() for n, t in trainer.trainers.items()}
-        _, details = trainer.iterate()
+        details = trainer.iterate()
         states = {n: t._sampler.generator.get_state() for n, t in trainer.trainers.items()}
         other = "manager" if details["policy"] == "worker" else "worker"
         assert torch.equal(before[other], states[other])
@@ -147,13 +147,13 @@ def test_partners_do_not_draw_from_the_generators_of_the_training(make_trainer):
 def test_kl_and_clip_fraction_of_every_epoch_are_logged(make_trainer):
     options = {"n_epochs": 3, "target_kl": None, "learning_rate": 1e-2}
     trainer = make_trainer(hier={"worker": options})
-    found, details = trainer.iterate()
+    found = details = trainer.iterate()
     for name in ("kl", "clipfrac"):
         values = details["by_epoch"][name]
         assert len(values) == 3
         assert np.mean(values) == pytest.approx(found["train"][name])
         assert values[2] > values[0]  # away from the policy that played
     stopped = make_trainer(hier={"worker": options | {"target_kl": 1e-6}})
-    found, details = stopped.iterate()
+    found = details = stopped.iterate()
     assert found["train"]["minibatches"] < 12
     assert len(details["by_epoch"]["kl"]) == 1 + (found["train"]["minibatches"] - 1) // 4
