@@ -87,18 +87,9 @@ def test_advantages_discount_by_gamma_to_the_tau(make_trainer, seed):
 
 
 def test_a_recurrent_network_sees_records(make_trainer):
-    cell = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8, "refresh_states": True}
+    cell = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8}
     trainer = make_trainer(race(), **cell)
     assert trainer.iterate()["train"]["minibatches"] > 0
-
-
-def test_records_in_two_groups_of_lanes(make_trainer):
-    trainer = make_trainer([race(8), race(8)])
-    alone = make_trainer(race(16))
-    for _ in range(2):
-        trainer.iterate()
-        alone.iterate()
-    assert torch.equal(trainer.rollout.obs, alone.rollout.obs)
 
 
 class Frames(Bytes):
