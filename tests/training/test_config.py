@@ -93,9 +93,6 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
         ({"native": {"trunk": "split"}}, "native.trunk='split'"),
         ({"native": {"compile": "maybe"}}, "native.compile must be"),
         ({"native": {"recurrent": "gru", "seq_len": 7}}, "a divisor of ppo.n_steps=128"),
-        ({"native": {"env_groups": 3}}, "native.env_groups=3"),
-        ({"num_envs": 33, "ppo": {"batch_size": 33}, "native": {"env_groups": 2}}, "num_envs=33"),
-        ({"window_ticks": 9, "native": {"env_groups": 2}}, "window_ticks"),
         ({"native": {"magic": 1}}, "'native.magic'"),
         ({"ppo": 3}, "ppo=3"),
         ({"num_envs": 3, "ppo": {"n_steps": 5, "batch_size": 4}}, "ppo.batch_size=4"),
@@ -370,7 +367,7 @@ def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
 
 
 def test_chunks_of_a_memory_stay_whole_in_a_shorter_rollout():
-    options = ["--set=native.recurrent=gru", "--set=native.env_groups=2", "--total-steps=100"]
+    options = ["--set=native.recurrent=gru", "--total-steps=100"]
     config = layers("--env", "SkullKingManager-v0", *options)
     assert (config.num_envs, config.ppo.n_steps, config.ppo.batch_size) == (8, 16, 128)
 

@@ -28,7 +28,7 @@ def batch():
 
 def pool():
     engine = flat()
-    return PoolEngine(engine, PoolPlayer(engine, None, lambda: np.ones(0), seed=0), bots=1.0)
+    return PoolEngine(engine, PoolPlayer(engine, None, seed=0), bots=1.0)
 
 
 def opponents():

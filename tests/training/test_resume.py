@@ -28,7 +28,6 @@ WORKER = {
     "progress": {"events": [{"name": "tricks", "source": "won", "limit": 4}]},
     "quests": {"stages": [{"quest": "goal", "when": {"won": [1, None]}, "reward": 0.5}]},
     "episodes": {"success": {"info": "ended_won", "equals": "ended_bid"}},
-    "likelihood": {},
     "archive": {"cell": "round", "p_archive": 0.3},
 }
 NODE = {"obs": 22, "times": 31}
@@ -189,12 +188,6 @@ def test_trackers_that_cannot_be_are_refused_with_nothing_written(
     assert not list(tmp_path.iterdir())
 
 
-def test_trackers_follow_one_group_of_lanes(train, tmp_path, capsys):
-    flags = ("--set", "trackers={likelihood: {}}", "--set", "native.env_groups=2")
-    assert train(tmp_path, "bad", *flags) == 2
-    assert "1 with trackers" in capsys.readouterr().err
-
-
 # From its first checkpoint on, no file of this process may grow beyond 8 KB; parameters do.
 LITTLE_ROOM = """
 import resource, sys
@@ -278,7 +271,7 @@ def test_run_that_is_killed_at_any_time_can_be_gone_on_with(tiny_config, tmp_pat
     print("seed", seed := 17)
     rng = random.Random(seed)
     flags = ["--config", str(tiny_config), "--trainer", who, "--total-steps", "100000000"]
-    flags += ["--set", "checkpoints={every: 128, keep: 2}", "--set", "trackers={likelihood: {}}"]
+    flags += ["--set", "checkpoints={every: 128, keep: 2}", "--set", "trackers={episodes: {}}"]
     run, resume = tmp_path / "run", []
     steps = 0
     for _ in range(kills):

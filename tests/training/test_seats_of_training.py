@@ -11,8 +11,8 @@ from tests.bits import equal
 from tests.training import manifests, third_game
 from tests.training.third_game import DUEL, ENV, TINY, TINY_DUEL
 from training import load_policy
-from training.callbacks.start import check_config
 from training.callbacks.shaping import Potential
+from training.callbacks.start import check_config
 from training.run import checkpoint, files
 from training.run.backend import build, make_seated
 from training.run.config import RunConfig

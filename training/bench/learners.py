@@ -15,7 +15,6 @@ from training.bench.timing import Sample, Work, interleaved, summary
 from training.run import trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.trainer import Trainer
 
 ADAPTERS = {"sb3": "BatchVecEnv", "rllib": "RLlib"}  # through what a trainer steps the engine
 METHOD = (
@@ -42,13 +41,14 @@ class Timed:
         self._threads = config.torch_threads or 1
         torch.set_num_threads(self._threads)  # also decides the pieces of a minibatch
         self.config = config
-        self.trainer: Trainer = trainers.get_module(config.trainer).make_trainer(config)
+        self.trainer: Any = trainers.get_module(config.trainer).make_trainer(config)
         self.phases: list[dict[str, float]] = []
 
     @property
     def engine(self) -> Engine:
         """That it steps."""
-        return self.trainer.engines[0]
+        engine: Engine = self.trainer.engines[0]
+        return engine
 
     def iterate(self) -> None:
         """Take one iteration, rollout and update."""

@@ -11,12 +11,11 @@ import numpy as np
 from fastenv import BatchEngine
 from training.callbacks.trackers.base import ended_lanes
 from training.run import files, games
-from training.run.callback import Callback
+from training.run.callback import Callback, Progress
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import TrainingLoop
 from training.run.options import require
 
 
@@ -43,7 +42,7 @@ class BestTimes(Callback):
 
     def step(
         self,
-        loop: TrainingLoop,
+        loop: Progress,
         engine: Engine,
         actions: np.ndarray | None,
         obs: Any,

@@ -25,12 +25,11 @@ from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.players.network import Network
 from training.run import checkpoint, envs, games, trainers
-from training.run.callback import Callback, Log
+from training.run.callback import Callback, Log, Progress
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.games import Records
-from training.run.loop import TrainingLoop
 from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
 
 
@@ -254,7 +253,7 @@ class Curriculum(Callback):
 
     def step(
         self,
-        loop: TrainingLoop,
+        loop: Progress,
         engine: Engine,
         actions: np.ndarray | None,
         obs: Any,
@@ -274,7 +273,7 @@ class Curriculum(Callback):
         self._schedule.rates.add(self._stage, met, engine.num_envs)
         self._times.add(self._stage, engine, seen, met, won)
 
-    def begin_iteration(self, loop: TrainingLoop) -> None:
+    def begin_iteration(self, loop: Progress) -> None:
         """Test the policy if it is time to, and go on to another stage if that is decided."""
         log, steps, iteration = loop.log, loop.steps, loop.iteration
         stage_test, tested = self._schedule.next_test, False

@@ -22,11 +22,10 @@ import torch
 
 from training.evaluation.curve import Evaluator
 from training.run import files
-from training.run.callback import Callback, Log
+from training.run.callback import Callback, Log, Progress
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.loop import TrainingLoop
 
 LAST_RESULT_S = 120.0  # to wait for at the end of a run
 MAILBOX = "mailbox.pt"
@@ -42,7 +41,7 @@ class Evaluations(Callback):
         Returns a copy of the parameters in host memory.
     """
 
-    _loop: TrainingLoop
+    _loop: Progress
     _log: Log
 
     def __init__(self, run: RunFolder, policy: Callable[[], dict[str, Any]]) -> None:
@@ -53,7 +52,7 @@ class Evaluations(Callback):
         self._ended_at: int | None = None  # decisions at which patience was at its end
         self._evaluator: Evaluator | None = None
 
-    def start(self, loop: TrainingLoop) -> None:
+    def start(self, loop: Progress) -> None:
         """Publish the policy a run goes on from, if it was stopped before that was evaluated."""
         self._loop, self._log = loop, loop.log
         every, self._seen_at = self._run.config.evaluation.every, loop.steps
@@ -65,7 +64,7 @@ class Evaluations(Callback):
             self._published_at = loop.steps
             self._publish(loop.iteration, loop.steps)
 
-    def end_iteration(self, loop: TrainingLoop) -> None:
+    def end_iteration(self, loop: Progress) -> None:
         """Take in what was found, and publish the policy if it is time to."""
         if loop.stopping:
             return
@@ -76,7 +75,7 @@ class Evaluations(Callback):
             self._published_at = steps
             self._publish(loop.iteration, steps)
 
-    def finish(self, loop: TrainingLoop) -> None:
+    def finish(self, loop: Progress) -> None:
         """Evaluate what the run came to and wait for the result, though not for ever."""
         if self._published_at != loop.steps and self._failures < 2:
             self._published_at = loop.steps
@@ -144,7 +143,7 @@ class ProcessEvaluations(Evaluations):
         self._evaluating = self._pending = False
         self._process: BaseProcess | None = None
 
-    def start(self, loop: TrainingLoop) -> None:
+    def start(self, loop: Progress) -> None:
         """Start the process; see :meth:`Evaluations.start`."""
         self._start()
         super().start(loop)

@@ -14,11 +14,10 @@ from training.callbacks.trackers import Trackers, options
 from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
 from training.run import envs, games
-from training.run.callback import Callback
+from training.run.callback import Callback, Progress
 from training.run.checkpoint import Checkpoint
 from training.run.engine import Engine
 from training.run.folder import RunFolder
-from training.run.loop import TrainingLoop
 from training.run.trainer import Trainer
 
 
@@ -62,7 +61,7 @@ class EpisodeEvents(Callback):
 
     def step(
         self,
-        loop: TrainingLoop,
+        loop: Progress,
         engine: Engine,
         actions: np.ndarray | None,
         obs: Any,
@@ -95,7 +94,7 @@ class Windows(Callback):
 
     def step(
         self,
-        loop: TrainingLoop,
+        loop: Progress,
         engine: Engine,
         actions: np.ndarray | None,
         obs: Any,
@@ -105,13 +104,13 @@ class Windows(Callback):
         for record in self._windows.add() if actions is not None else ():
             self._log(loop, record)
 
-    def finish(self, loop: TrainingLoop) -> None:
+    def finish(self, loop: Progress) -> None:
         """Log the window that the end of the run leaves open."""
         last = self._windows.flush_partial()
         if last is not None:
             self._log(loop, last)
 
-    def _log(self, loop: TrainingLoop, record: WindowRecord) -> None:
+    def _log(self, loop: Progress, record: WindowRecord) -> None:
         loop.log.window({"step": loop.now, **record.to_dict()})
 
     def summary(self) -> dict[str, Any]:
@@ -147,18 +146,18 @@ class Tracking(Callback):
         """Lanes whose episode began in the archive."""
         return self._trackers.placed
 
-    def start(self, loop: TrainingLoop) -> None:
+    def start(self, loop: Progress) -> None:
         """Print the notes of the trackers."""
         for note in self._trackers.notes:
             loop.log.say(note)
 
-    def begin_iteration(self, loop: TrainingLoop) -> None:
+    def begin_iteration(self, loop: Progress) -> None:
         """Reset the sums of the bonuses."""
         self._trackers.begin()
 
     def step(
         self,
-        loop: TrainingLoop,
+        loop: Progress,
         engine: Engine,
         actions: np.ndarray | None,
         obs: Any,

@@ -22,11 +22,10 @@ import numpy.typing as npt
 
 from fastenv import BatchEngine
 from training.run import games
-from training.run.callback import Callback
+from training.run.callback import Callback, Progress
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine, discounts
-from training.run.loop import TrainingLoop
 from training.run.options import require
 
 Array = npt.NDArray[Any]
@@ -118,13 +117,13 @@ class Shaping(Callback):
         for each in self._potentials:
             each.begin()
 
-    def begin_iteration(self, loop: TrainingLoop) -> None:
+    def begin_iteration(self, loop: Progress) -> None:
         """Begin to sum up."""
         self._sums, self._steps = np.zeros(3), 0
 
     def step(
         self,
-        loop: TrainingLoop,
+        loop: Progress,
         engine: Engine,
         actions: np.ndarray | None,
         obs: Any,

@@ -14,10 +14,11 @@ from fastenv.ticker import print_dots
 from training.logs.boards import boards_of
 from training.logs.dashboard import Dashboard
 from training.run import machine
+from training.run.callback import Log
 from training.run.jsonl import JsonLines, read_lines
 
 
-class RunLog:
+class RunLog(Log):
     """All the places a run writes to.
 
     Parameters

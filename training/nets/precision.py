@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from fastenv.errors import ConfigError
-from training.run.torch_setup import be_deterministic
 from training.run.options import require
+from training.run.torch_setup import be_deterministic
 
 LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
 KNOWN = ("fp32", *LOW)

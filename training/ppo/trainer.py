@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from pathlib import Path
@@ -550,7 +550,7 @@ class PPOTrainer(Trainer):
 
     def _evaluate(self, piece: Piece) -> tuple[Tensor, Tensor]:
         """Return logits (k, A) and values (k,) of the decisions of a piece."""
-        if piece.states is None:
+        if piece.states is None or piece.done is None:
             return self.net(piece.obs, piece.view)
         burn_in = self.native.burn_in
         logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done, burn_in)

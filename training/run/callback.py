@@ -3,15 +3,67 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from training.run.checkpoint import Checkpoint
 from training.run.engine import Engine
 
-if TYPE_CHECKING:  # which drives trainer and callbacks
-    from training.run.loop import TrainingLoop
+
+class Log:
+    """Where a run says what happens; the base class says nothing."""
+
+    def metrics(self, record: dict[str, Any]) -> None:
+        """Log one iteration; ``record["step"]`` is where it ended."""
+
+    def window(self, record: dict[str, Any]) -> None:
+        """Log a window of ticks; ``record["step"]`` is where it was closed."""
+
+    def event(self, kind: str, **details: Any) -> None:
+        """Log something that happened."""
+
+    def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
+        """Log what an evaluation of the policy at ``steps`` found."""
+
+    def warn(self, text: str, **details: Any) -> None:
+        """Log a warning; it stays in sight."""
+
+    def say(self, text: str) -> None:
+        """Print one line."""
+
+    def close(self) -> None:
+        """Flush and close everything."""
+
+
+class Progress(Protocol):
+    """Where a run is: what a callback may ask and change.
+
+    Attributes
+    ----------
+    log : Log
+    steps : int
+        Decisions at the last boundary.
+    now : int
+        Decisions until now.
+    iteration : int
+        Iterations that are done.
+    last_record : dict
+        The newest line of the metrics.
+    """
+
+    log: Log
+    steps: int
+    now: int
+    iteration: int
+    last_record: dict[str, Any]
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the run was asked to stop."""
+
+    def end_early(self) -> None:
+        """End the training at the next boundary as if it had reached its ``total_steps``."""
 
 
 class Callback:
@@ -27,15 +79,15 @@ class Callback:
         """Lanes whose episode began in a stored state, shape (n,); None if none ever does."""
         return None
 
-    def start(self, loop: TrainingLoop) -> None:
+    def start(self, loop: Progress) -> None:
         """Prepare for a training that begins or resumes."""
 
-    def begin_iteration(self, loop: TrainingLoop) -> None:
+    def begin_iteration(self, loop: Progress) -> None:
         """Prepare for the next iteration, at the boundary before it; may reset the lanes."""
 
     def step(
         self,
-        loop: TrainingLoop,
+        loop: Progress,
         engine: Engine,
         actions: np.ndarray | None,
         obs: Any,
@@ -47,13 +99,13 @@ class Callback:
         """Return the entries for an iteration's line of metrics."""
         return {}
 
-    def end_iteration(self, loop: TrainingLoop) -> None:
+    def end_iteration(self, loop: Progress) -> None:
         """React to an iteration that is logged and saved, at the boundary after it."""
 
     def saved(self) -> None:
         """React to a checkpoint on disk that holds what :meth:`state` returned last."""
 
-    def finish(self, loop: TrainingLoop) -> None:
+    def finish(self, loop: Progress) -> None:
         """React to the end of the training, once it is saved."""
 
     def close(self) -> None:
@@ -79,28 +131,3 @@ class Callback:
         CheckpointError, KeyError, TypeError
             It does not fit.
         """
-
-
-class Log(Protocol):
-    """Where a run says what happens."""
-
-    def metrics(self, record: dict[str, Any]) -> None:
-        """Log one iteration; ``record["step"]`` is where it ended."""
-
-    def window(self, record: dict[str, Any]) -> None:
-        """Log a window of ticks; ``record["step"]`` is where it was closed."""
-
-    def event(self, kind: str, **details: Any) -> None:
-        """Log something that happened."""
-
-    def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
-        """Log what an evaluation of the policy at ``steps`` found."""
-
-    def warn(self, text: str, **details: Any) -> None:
-        """Log a warning; it stays in sight."""
-
-    def say(self, text: str) -> None:
-        """Print one line."""
-
-    def close(self) -> None:
-        """Flush and close everything."""

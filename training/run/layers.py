@@ -108,8 +108,8 @@ def merge_layers(
     given = _given(args)
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
-        what = (str(given.get(name, RunConfig.get_default(name))) for name in _WHAT)
-        from_file = adjust.take_best_options(*what, say)
+        env, trainer = (str(given.get(name, RunConfig.get_default(name))) for name in _WHAT)
+        from_file = adjust.take_best_options(env, trainer, say)
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")

@@ -15,13 +15,14 @@ import numpy as np
 import psutil
 
 from fastenv.errors import show_reason
-from training.run import checkpoint, delayed_actions, envs, machine, summary, trainers
+from training.run import checkpoint, delayed_actions, envs, machine, trainers
 from training.run.backend import ChosenBackend
 from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint, CheckpointError
 from training.run.engine import Engine
 from training.run.folder import RunFolder
-from training.run.jsonl import drop_after, read_lines
+from training.run.jsonl import drop_after, read_lines, replace_nonfinite
+from training.run.sizes import whole_rollouts
 from training.run.stats import Window
 from training.run.stop import Stop
 from training.run.trainer import Metrics, Trainer
@@ -77,7 +78,7 @@ def run_training(loop: TrainingLoop, open_log: OpenLog) -> Outcome:
             loop.begin_iteration()
             loop.end_iteration(trainer.iterate())
         outcome = loop.end()
-    summary.write_end(loop, outcome)
+    _write_summary(loop, outcome)
     return outcome
 
 
@@ -209,7 +210,7 @@ class TrainingLoop:
         self.log = self.trainer.log = open_log(self._config.planned_steps, self.steps)
         try:
             self._count_steps()
-            summary.announce(self, self._resumed)
+            _announce(self, self._resumed)
             for each in self.callbacks:
                 each.start(self)
             yield
@@ -414,3 +415,52 @@ class TrainingLoop:
             for each in self.callbacks:
                 each.saved()
             self.log.event("checkpoint", step=steps)
+
+
+# -- what a run says of itself ---------------------------------------------------------------------
+
+
+def _announce(loop: TrainingLoop, resumed: bool) -> None:
+    """Say what is trained, how and on what, and begin the summary."""
+    run, trainer, log, config = loop.run, loop.trainer, loop.log, loop.run.config
+    engine, device = trainer.engines[0], str(trainer.device)
+    log.say(
+        f"{run.name}: {config.env}, backend {engine.backend}, device {device}, "
+        f"trainer {config.trainer}, {trainer.chosen_precision}"
+    )
+    if device.startswith("cuda"):
+        log.say("training on CUDA is untested (docs/howto/many_machines.md)")
+    log.say(config.sizes(engine.obs[0].nbytes, engine.num_actions))
+    if (longer := whole_rollouts(config)) is not None:
+        log.say(longer)
+    if resumed:
+        log.say(
+            f"resumed at {loop.steps:,} decisions"
+            if loop.steps
+            else "no checkpoint was saved before: it begins again"
+        )
+    log.event("resume" if resumed else "start", step=loop.steps, **machine.revision())
+    for text in loop.warnings:
+        log.warn(text)
+    if loop.backend.fell_back:
+        log.say(f"on the backend {loop.backend.name}, which is slow: {loop.backend.probe}")
+    so_far = {"status": "running", "steps": loop.steps, "wall_s": loop.wall_s}
+    run.write_summary({**so_far, **_describe(loop)})
+
+
+def _write_summary(loop: TrainingLoop, outcome: Outcome) -> None:
+    """Write the summary of a run that has ended."""
+    status = {"status": "finished" if outcome.finished else "stopped"}
+    timing = {"steps": outcome.steps, "wall_s": outcome.wall_s, "iterations": loop.iteration}
+    counted = {
+        "ppo_policy_updates": loop.trainer.updates,
+        "precision": loop.trainer.chosen_precision,
+        **{key: value for each in loop.callbacks for key, value in each.summary().items()},
+    }
+    last = {"last": replace_nonfinite(loop.last_record)}
+    loop.run.write_summary({**status, **timing, **_describe(loop), **counted, **last})
+
+
+def _describe(loop: TrainingLoop) -> dict[str, Any]:
+    """Return what the summary says from its beginning."""
+    return {**loop.backend.record(), **loop.run.config.facts(str(loop.trainer.device))}

@@ -21,10 +21,6 @@ Metrics = dict[str, Any]
 FirstParameters = Callable[[Module], dict[str, Any] | None]
 
 
-class Quiet(Log):
-    """A log that nobody reads."""
-
-
 class Trainer:
     """Collects and learns, an iteration at a time; the base of all trainers.
 
@@ -53,7 +49,7 @@ class Trainer:
 
     engines: Sequence[Engine]
     on_step: OnStep | None = None
-    log: Log = Quiet()
+    log: Log = Log()  # which nobody reads
     steps: int = 0
     updates: int = 0
     device: Any = "cpu"

@@ -162,7 +162,7 @@ class SB3Trainer(Trainer):
 
     def load_state(self, state: State) -> None:
         """Put back everything that decides how the run goes on."""
-        model, engine = self.model, self.engines[0]
+        model, engine = self.model, self.vec.engine
         rows = np.ascontiguousarray(state.rows).view(engine.spec.state_dtype).reshape(-1)
         engine.set_states(rows)
         restore_seating(engine, state.arrays)

@@ -46,8 +46,8 @@ class DelayedActionVecEnv(VecEnvWrapper):
     def __init__(self, venv: BatchVecEnv, rules: Sequence[DelayedAction]) -> None:
         super().__init__(venv)
         self._rules = tuple(rules)
-        self._engine: BatchEngine = venv.engine
-        delayed_actions.check(self._engine, self._rules)
+        self.engine: BatchEngine = venv.engine
+        delayed_actions.check(self.engine, self._rules)
         self.steps = 0
 
     def ticks(self) -> dict[str, float]:
@@ -69,7 +69,7 @@ class DelayedActionVecEnv(VecEnvWrapper):
             return result
         if kwargs.get("indices") is not None:
             raise ValueError("masks are scheduled for all lanes at once")
-        block = delayed_actions.mask_delayed(self._engine, self._rules, self.steps)
+        block = delayed_actions.mask_delayed(self.engine, self._rules, self.steps)
         return list(block) if len(result) == len(block) else [block]
 
     def has_attr(self, attr_name: str) -> bool:
@@ -91,13 +91,13 @@ class StepHookVecEnv(VecEnvWrapper):
     def __init__(self, venv: VecEnvWrapper, trainer: Trainer) -> None:
         super().__init__(venv)
         batch: Any = venv.unwrapped
-        self._engine: BatchEngine = batch.engine
+        self.engine: BatchEngine = batch.engine
         self._actions = np.zeros(self.num_envs, np.int64)
         self._trainer = trainer
 
     def _show(self, actions: np.ndarray | None, obs: Any) -> None:
         if self._trainer.on_step is not None:
-            self._trainer.on_step(self._engine, actions, obs, self._engine.mask)
+            self._trainer.on_step(self.engine, actions, obs, self.engine.mask)
 
     def reset(self) -> Any:
         """Reset all lanes."""
@@ -107,7 +107,7 @@ class StepHookVecEnv(VecEnvWrapper):
 
     def restart(self) -> Any:
         """Begin a new episode in every lane, whose generators go on; return the observations."""
-        engine = self._engine
+        engine = self.engine
         engine.reset_many()
         obs = shown_obs(engine.obs)
         self._show(None, obs)
@@ -122,7 +122,7 @@ class StepHookVecEnv(VecEnvWrapper):
         """Step; the reward is the engine's after trackers have added to it."""
         obs, _, dones, infos = self.venv.step_wait()
         self._show(self._actions, obs)
-        return obs, self._engine.reward.astype(np.float32), dones, infos
+        return obs, self.engine.reward.astype(np.float32), dones, infos
 
     def has_attr(self, attr_name: str) -> bool:
         """Tell whether the lanes have an attribute."""

@@ -30,7 +30,7 @@ from training.bench.suites.configs import CONFIGS, MEASURED
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.bench.trainer import Flags
 from training.commands import milestones
-from training.ppo.options import NativeConfig, NativeRun, PPOConfig
+from training.ppo.options import NativeRun, PPOConfig
 from training.ppo.parts import PPOTrainer
 from training.run import machine
 
@@ -342,9 +342,8 @@ def test_gpu_rows_on_a_cpu_have_everything_but_the_gpu(monkeypatch):
     def setting(epochs, lanes):
         ppo = PPOConfig(n_steps=8, batch_size=32, n_epochs=epochs, net_arch=(8,))
         options = {"opponents": "rule_medium"}
-        two = NativeConfig(env_groups=2)
         return NativeRun(
-            num_envs=lanes, torch_threads=1, device="cpu", env_options=options, ppo=ppo, native=two
+            num_envs=lanes, torch_threads=1, device="cpu", env_options=options, ppo=ppo
         )
 
     def nothing_to_ask():

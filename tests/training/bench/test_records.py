@@ -69,7 +69,7 @@ def test_a_training_is_described_with_all_that_is_unusual():
 
     others = [
         config.replace(native=NativeConfig(trunk="shared")),
-        config.replace(native=NativeConfig(env_groups=2)),
+        config.replace(native=NativeConfig(value_loss="huber")),
         config.replace(torch_threads=2),
         config.replace(ppo=config.ppo.replace(n_epochs=1)),
         config.replace(ppo=config.ppo.replace(target_kl=0.1)),

@@ -94,10 +94,6 @@ def saved(run, steps=512):
 def test_run_that_goes_on_equals_one_that_was_never_ended(train, runs, recurrent, anew):
     """T16, with priorities, noise, states, trackers and a ring that has wrapped around."""
     trackers = {"visits": {"cell": "round", "count_bonus": 0.1}, "archive": {"cell": "round"}}
-    trackers |= {
-        "rnd": {"size": 8, "warm_up": 4},
-        "memory": {"size": 8, "slots": 6, "anneal_steps": 2000},
-    }
     flags = ["--set", f"trackers={json.dumps(trackers)}"]
     # No schedule, since schedules end with a run, and the first half has an end of its own.
     options = {"prioritized": True, "noisy": True, "priority_beta": 1.0, "epsilon_start": 0.05}
@@ -130,7 +126,6 @@ def test_run_that_is_killed_at_any_time_equals_one_that_was_never_ended(train, r
     draw = random.Random(seed)
     trackers = {
         "visits": {"cell": "round", "count_bonus": 0.1},
-        "rnd": {"size": 8, "warm_up": 4},
         "archive": {"cell": "round", "p_archive": 0.3},
     }
     flags = ["--set", f"trackers={json.dumps(trackers)}", "--set", "checkpoints.every=128"]

@@ -53,8 +53,8 @@ def largest_difference(one, state):
 
 CASES = [
     {},
-    {"norm_adv": "batch", "ent_coef": 0.01, "ent_schedule": "linear"},
-    {"clip_range_vf": 0.2, "value_clip": "max", "clip_schedule": "linear", "trunk": "shared"},
+    {"ent_coef": 0.01, "ent_schedule": "linear"},
+    {"clip_range_vf": 0.2, "lr_schedule": "linear", "trunk": "shared"},
     {"value_loss": "huber", "activation": "relu", "target_kl": 0.002, "micro_batch": 16},
 ]
 

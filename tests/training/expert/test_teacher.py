@@ -164,7 +164,6 @@ def test_teachers_that_cannot_be_are_refused(states, expert, says):
         ({"expert": {"window": 0}}, "expert.window=0"),
         ({"expert": {"teacher": "x", "search": "worlds=4"}}, "left out with expert.teacher"),
         ({"native": {"recurrent": "gru"}}, "'none' with trainer='expert'"),
-        ({"native": {"env_groups": 2}}, "1 with trainer='expert'"),
         ({"native": {"hindsight": "value"}}, "'off' with trainer='expert'"),
     ],
 )

@@ -35,10 +35,9 @@ def device(request):
 @pytest.fixture
 def make_trainer():
     """Build a trainer from an engine and options; fp32 on the CPU unless it is told otherwise."""
-    made = []
 
     def make(
-        engines,
+        engine,
         *,
         seed=1,
         total_steps=10**6,
@@ -47,8 +46,8 @@ def make_trainer():
         auxiliary=None,
         **options,
     ):
-        trainer = PPOTrainer(
-            engines,
+        return PPOTrainer(
+            engine,
             *sections(**{**SMALL, **options}),
             total_steps=total_steps,
             seed=seed,
@@ -56,10 +55,6 @@ def make_trainer():
             on_step=on_step,
             auxiliary=auxiliary,
         )
-        made.append(trainer)
-        return trainer
 
     yield make
-    for trainer in made:
-        trainer.close()
     torch.use_deterministic_algorithms(False)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
+from training.ppo.lanes import StagedLanes
 
 from fastenv import BatchEngine
 from tests.race import without_scalars
 from tests.toy import RaceGame
 from tests.training.ppo.engines import Bytes, Seek
 from tests.training.ppo.test_learning import returns
-from training.ppo.lanes import StagedLanes
 
 GAMMA, LAMBDA = 0.9, 0.8
 
@@ -87,18 +87,9 @@ def test_advantages_discount_by_gamma_to_the_tau(make_trainer, seed):
 
 
 def test_a_recurrent_network_sees_records(make_trainer):
-    cell = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8, "refresh_states": True}
+    cell = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8}
     trainer = make_trainer(race(), **cell)
     assert trainer.iterate()["train"]["minibatches"] > 0
-
-
-def test_records_in_two_groups_of_lanes(make_trainer):
-    trainer = make_trainer([race(8), race(8)])
-    alone = make_trainer(race(16))
-    for _ in range(2):
-        trainer.iterate()
-        alone.iterate()
-    assert torch.equal(trainer.rollout.obs, alone.rollout.obs)
 
 
 class Frames(Bytes):

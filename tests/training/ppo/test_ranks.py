@@ -87,8 +87,8 @@ def work(rank, port, options, path):
         2,
         [
             {},
-            {"norm_adv": "batch", "target_kl": 1e-5, "learning_rate": 3e-3},
-            {"norm_adv": "off", "micro_batch": 4, "clip_range_vf": 0.2},
+            {"target_kl": 1e-5, "learning_rate": 3e-3},
+            {"micro_batch": 4, "clip_range_vf": 0.2},
         ],
     ),
 )
@@ -136,7 +136,7 @@ def test_ranks_have_lanes_and_generators_of_their_own():
     lanes = []
     for rank in range(2):
         trainer = trainer_of(Ranks(rank, 2), {})
-        lanes.append(trainer._lane_seeds(trainer._lanes[0]))
+        lanes.append(trainer._lane_seeds())
     assert lanes[1] == lanes[0] + LANES
 
 

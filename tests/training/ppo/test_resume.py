@@ -34,27 +34,20 @@ def trainer_of(kind, device="cpu"):
         activation="tanh", precision="fp32",
     )
     options = {
-        "plain": {}, "groups": {}, "shared": {"trunk": "shared", "attention": 8},
+        "plain": {}, "shared": {"trunk": "shared", "attention": 8},
         "gru": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
-        "intrinsic": {"intrinsic_coef": 0.5}, "race": {}, "view": {"critic_view": True},
+        "race": {}, "view": {"critic_view": True},
         "board": {"recurrent": "gru", "recurrent_size": 8, "seq_len": 8},
     }[kind]
-    lanes = [8, 8] if kind == "groups" else [16]
     if kind == "race":
-        engines = [BatchEngine(without_scalars(goal=8), 16, opponent="random")]
+        engine = BatchEngine(without_scalars(goal=8), 16, opponent="random")
     elif kind == "board":
-        engines = [Seek(16)]
+        engine = Seek(16)
     else:
-        engines = [make_engine("SkullKingWorker-v0", n) for n in lanes]
-    def pay(engine, actions, obs, mask):
-        if trainer.rollout.intrinsic is not None:
-            trainer.rollout.intrinsic.intrinsic_rewards[:] = obs[:, :8].sum(1)
-
-    trainer = PPOTrainer(
-        engines, ppo, NativeConfig(**options), total_steps=1024,
-        device=device, deterministic=True, on_step=pay,
+        engine = make_engine("SkullKingWorker-v0", 16)
+    return PPOTrainer(
+        engine, ppo, NativeConfig(**options), total_steps=1024, device=device, deterministic=True
     )
-    return trainer
 
 def save(trainer, stem):
     state = trainer.state()
@@ -80,9 +73,8 @@ def go(kind, iterations, start, end, device="cpu"):
     for _ in range(iterations):
         trainer.iterate()
     save(trainer, end)
-    trainer.close()
 """
-KINDS = ("plain", "groups", "shared", "gru", "intrinsic", "view", "race", "board")
+KINDS = ("plain", "shared", "gru", "view", "race", "board")
 QUICK = ("plain", "gru", "race")
 
 

@@ -44,7 +44,7 @@ def test_deterministic_runs_do_not_choose_by_the_clock():
     "option",
     every(
         2,
-        ["native.env_groups=2", "native.attention=8", "native.trunk=shared", "native.timers=true"],
+        ["native.attention=8", "native.trunk=shared", "native.timers=true"],
     ),
 )
 def test_options_train_and_evaluate(train, tmp_path, option):
@@ -58,8 +58,8 @@ def test_options_train_and_evaluate(train, tmp_path, option):
 
 
 @pytest.mark.slow
-def test_groups_and_memory_of_a_resumed_run_go_on_exactly(train, tmp_path):
-    flags = settings("native.env_groups=2", "native.recurrent=gru")
+def test_the_memory_of_a_resumed_run_goes_on_exactly(train, tmp_path):
+    flags = settings("native.recurrent=gru")
     assert train(tmp_path, "whole", *flags) == 0
     assert train(tmp_path, "halves", *flags, "--total-steps", 256) == 0
     assert train(tmp_path, "halves", "--total-steps", 512, "--resume", config=None) == 0

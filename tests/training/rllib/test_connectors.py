@@ -20,8 +20,8 @@ from ray.tune.registry import register_env
 
 from fastenv.adapters.rllib import MASK, OBSERVATIONS, SemiMarkovAdvantages, durations
 from training.rllib.connectors import EpisodesToBatch
-from training.rllib.trainer import ENV, algorithm_config
 from training.rllib.module import ActorCriticLearner, Lanes
+from training.rllib.trainer import ENV, algorithm_config
 from training.run.config import RunConfig
 
 # RLlib registers its environments anew in every runner, which Gymnasium warns of.

@@ -22,7 +22,7 @@ BASE = {"trainer": "rllib", "num_envs": 12, "ppo": {"n_steps": 16, "batch_size":
         ({"ppo": {"target_kl": 0.1}}, "ppo.target_kl=0.1: must be null with trainer='rllib'"),
         ({"ppo": {"lr_schedule": "cosine"}}, "must be 'constant' or 'linear' with trainer='rllib'"),
         ({"native": {"recurrent": "gru"}}, "native.recurrent='gru': must be 'none' with"),
-        ({"native": {"env_groups": 2}}, "native.env_groups=2: must be 1 with trainer='rllib'"),
+        ({"native": {"value_loss": "huber"}}, "native.value_loss='huber': must be 'mse' with"),
         ({"deterministic": True}, "deterministic=True: must be false with trainer='rllib'"),
         ({"trackers": {"visits": {}}}, "trackers="),
         ({"shaping": {"phi": "tricks"}}, "must be null with trainer='rllib'"),

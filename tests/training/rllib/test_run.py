@@ -19,8 +19,8 @@ from ray.exceptions import OutOfMemoryError
 
 from training import load_policy
 from training.rllib import run
-from training.rllib.trainer import RLlibTrainer, start_ray
 from training.rllib.module import state_of
+from training.rllib.trainer import RLlibTrainer, start_ray
 from training.run.config import RunConfig
 from training.run.finite import TrainingError
 from training.run.folder import RunError

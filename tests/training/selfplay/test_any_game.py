@@ -58,9 +58,8 @@ def pool_of(folder, game, monkeypatch):
 
 
 def engine_of(pool, game, seed=5, on_matches=None, bots=0.0, num_envs=LANES):
-    weights = lambda: pool.weights("age", lambda _: 0.0)  # noqa: E731
     engine = seated(game, num_envs)
-    player = PoolPlayer(engine, pool, weights, seed=seed)
+    player = PoolPlayer(engine, pool, seed=seed)
     return PoolEngine(engine, player, bots=bots, on_matches=on_matches)
 
 
@@ -86,7 +85,7 @@ class Twin:
         self.play_on()
 
     def draw(self, lanes):
-        chances = self.pool.weights("age", lambda _: 0.0)
+        chances = self.pool.weights()
         shape = (len(lanes), self.count - 1)
         self.players[lanes] = self.draws.choice(self.pool.active, size=shape, p=chances)
 
@@ -246,8 +245,7 @@ def test_an_episode_that_ends_before_the_learner_is_asked_is_not_its_own(tmp_pat
     """With one stick whoever begins wins at once."""
     pool = pool_of(tmp_path, "nim for two", monkeypatch)
     inner = fastenv.BatchEngine(nim.NimGame(2, 1), 8, opponent="random")
-    weights = lambda: pool.weights("age", lambda _: 0.0)  # noqa: E731
-    engine = PoolEngine(inner, PoolPlayer(inner, pool, weights, seed=1), bots=0.0)
+    engine = PoolEngine(inner, PoolPlayer(inner, pool, seed=1), bots=0.0)
     engine.begin()
     engine.reset_many(seeds=0)
     for _ in range(5):

@@ -38,8 +38,7 @@ def pool(tmp_path, monkeypatch):
 
 def engine_of(pool, lanes, *, bots=0.0, seed=5, best=False, on_matches=None, **options):
     engine = make_engine(ENV, lanes, OPTIONS | options)
-    weights = lambda: pool.weights("age", lambda _: 0.0)  # noqa: E731
-    player = PoolPlayer(engine, pool, weights, seed=seed, best=best)
+    player = PoolPlayer(engine, pool, seed=seed, best=best)
     return PoolEngine(engine, player, bots=bots, on_matches=on_matches)
 
 
@@ -64,7 +63,7 @@ class Twin:
         self.draw(range(len(self.engines)))
 
     def draw(self, lanes):
-        chances = self.pool.weights("age", lambda _: 0.0)
+        chances = self.pool.weights()
         if lanes:
             shape = (len(lanes), 3)
             self.players[list(lanes)] = self.draws.choice(self.pool.active, size=shape, p=chances)

@@ -52,14 +52,7 @@ def test_only_the_newest_are_drawn_and_the_others_stay_while_they_play(tmp_path)
 
 def test_weight_is_the_rank_by_age(tmp_path):
     pool = pool_of(tmp_path, keep=4, snapshots=6)
-    weights = pool.weights("age", lambda _: pytest.fail("not asked for"))
-    np.testing.assert_allclose(weights, [0.1, 0.2, 0.3, 0.4])
-
-
-def test_weight_is_what_the_learner_did_not_win(tmp_path):
-    pool = pool_of(tmp_path, keep=2, snapshots=3)
-    weights = pool.weights("winrate", {1: 0.9, 2: 0.6}.__getitem__)
-    np.testing.assert_allclose(weights, [0.2, 0.8])
+    np.testing.assert_allclose(pool.weights(), [0.1, 0.2, 0.3, 0.4])
 
 
 def test_a_saved_pool_is_read_from_its_files(tmp_path):

@@ -64,8 +64,8 @@ def test_a_snapshot_is_as_strong_as_the_learner_was():
     ratings.add([0, LEARNER], [0, 20])
     ratings.enter(1)
     assert ratings.rating[1] == ratings.rating[LEARNER] == 1002
-    assert ratings.win_rate(1) == 0.5
-    assert ratings.win_rate(0) == pytest.approx(2 / 3)
+    assert (ratings.games[1], ratings.score[1]) == (0, 0)
+    assert (ratings.games[0], ratings.score[0]) == (1, 1)
 
 
 def test_a_saved_state_goes_on():

@@ -195,7 +195,6 @@ def test_a_run_without_its_snapshots_says_which_one(train, tmp_path, capsys, pla
         ({"env_options.invalid_action": "penalty"}, "invalid_action='raise'"),
         ({"trainer": "sb3"}, "trainer='sb3'"),
         ({"trackers": "{archive: {cell: round}}"}, "trackers=['archive']"),
-        ({"native.env_groups": 2}, "native.env_groups=2"),
         ({"native.recurrent": "gru"}, "native.recurrent='gru'"),
         ({"selfplay.keep": 0}, "selfplay.keep=0"),
         ({"selfplay.weights": "luck"}, "selfplay.weights='luck'"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.callbacks.trackers import EpisodeStats, RewardLikelihood
+from training.callbacks.trackers import EpisodeStats
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -38,21 +38,9 @@ def test_episodes_equal_a_loop_over_environments(n):
         assert figures["window_success"] == sums[2] / len(window)
 
 
-@pytest.mark.parametrize("n", SIZES)
-def test_likelihood_is_the_share_of_rewards_above_the_threshold(n):
-    engine = Trace(n)
-    likelihood = RewardLikelihood(engine, 0.25)
-    assert likelihood.metrics() == {}
-    rewards = []
-    for _ in run(engine, likelihood, 20):
-        rewards += engine.reward.tolist()
-    assert likelihood.metrics() == {"likelihood": sum(r > 0.25 for r in rewards) / len(rewards)}
-
-
-@pytest.mark.parametrize("kind", [EpisodeStats, RewardLikelihood])
-def test_states_are_restored(kind):
+def test_states_are_restored():
     engine = Trace(7)
-    tracker, other = kind(engine), kind(engine)
+    tracker, other = EpisodeStats(engine), EpisodeStats(engine)
     for _ in run(engine, tracker, 20):
         pass
     other.load_state_dict(tracker.state_dict())

@@ -5,7 +5,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.callbacks.trackers import GrowthReward, Trackers
+from training.callbacks.trackers import GrowthReward
 
 
 @pytest.mark.parametrize("n", SIZES)
@@ -49,11 +49,6 @@ def test_a_state_is_restored():
     other.load_state_dict(growth.state_dict())
     assert np.array_equal(other.highest, growth.highest)
     assert np.array_equal(other.bonus, growth.bonus)
-
-
-def test_it_is_wanted_and_not_new():
-    engine = Trace(2)
-    assert Trackers(engine, {"growth": GrowthReward(engine, "value")}).intrinsic == []
 
 
 def test_mistakes_are_named():

@@ -225,8 +225,6 @@ def test_a_source_that_is_needed_cannot_be_null(engine):
         ({"visits": {"cell": "round", "place": "round", "num_places": 2**22}}, "num_places="),
         ({"archive": {"cell": "round", "max_cells": 2**40}}, "trackers.archive: max_cells="),
         ({"episodes": {"size": 2**40}}, "trackers.episodes: size="),
-        ({"rnd": {"size": 2**40}}, "trackers.rnd: size="),
-        ({"memory": {"slots": 2**40}}, "trackers.memory: slots="),
     ],
 )
 def test_tables_that_the_machine_cannot_hold_are_refused_by_name(engine, given, named):
@@ -240,7 +238,7 @@ LONG = "a" * 20_000
 @pytest.mark.parametrize(
     "given",
     [
-        {LONG: {"kind": "rnd"}},
+        {LONG: {"kind": "episodes"}},
         {"visits": {"cell": LONG}},
         {"visits": {"cell": "round", LONG: 1}},
         {"archive": {"cell": "round", "sampling": LONG}},
@@ -253,3 +251,21 @@ def test_long_texts_of_strangers_are_shortened_in_messages(engine, given):
     with pytest.raises(ConfigError) as refused:
         options.build(engine, given, seed=0)
     assert len(str(refused.value)) < 600
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"rnd": {"weight": 0.01}}, "trackers.rnd.kind='rnd'"),
+        ({"memory": {}}, "trackers.memory.kind='memory'"),
+        ({"again": {"kind": "likelihood"}}, "trackers.again.kind='likelihood'"),
+    ],
+)
+def test_kinds_that_were_removed_are_refused_by_name(engine, given, named):
+    with pytest.raises(ConfigError, match=rf"^{named} .*another kind: this one was removed"):
+        options.build(engine, given, seed=0)
+
+
+def test_a_name_of_a_removed_kind_may_be_that_of_another(engine):
+    given = {"memory": {"kind": "visits", "cell": "round"}}
+    assert options.build(engine, given, seed=0) is not None

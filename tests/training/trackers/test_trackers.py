@@ -13,7 +13,6 @@ from training.callbacks.trackers import (
     EpisodeStats,
     Event,
     QuestReward,
-    RewardLikelihood,
     Stage,
     StateArchive,
     Trackers,
@@ -35,7 +34,6 @@ def prospector_trackers(engine):
             "visits": visits,
             "quests": QuestReward(engine, [Stage("scan", {"scan_count": (3, np.inf)})]),
             "progress": BayesProgressTracker(engine, [Event("credits", "credits", 1.0)]),
-            "likelihood": RewardLikelihood(engine),
             "episodes": EpisodeStats(engine, "survival", archive.placed),
         },
         archive,
@@ -108,42 +106,14 @@ def test_bonuses_are_in_the_stored_reward():
     engine = Trace(7)
     quests = QuestReward(engine, [Stage("a", {"room": 1}, 0.3), Stage("b", {"x": 2}, 0.1)])
     visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
-    likelihood = RewardLikelihood(engine)
-    trackers = Trackers(engine, {"v": visits, "q": quests, "l": likelihood})
+    trackers = Trackers(engine, {"v": visits, "q": quests})
     trackers(engine, None, engine.obs, engine.mask)
-    positive = 0
     for _ in range(30):
         engine.step()
         game = engine.reward.copy()
-        positive += int((game > 0).sum())
         trackers(engine, np.zeros(7, np.int64), engine.obs, engine.mask)
         expected = (game.astype(np.float64) + (visits.bonus + quests.bonus)).astype(np.float32)
         assert np.array_equal(engine.reward, expected)
-    assert likelihood.hits == positive  # trackers see the game's reward
-
-
-def test_what_is_paid_for_the_new_goes_elsewhere_if_there_is_a_place():
-    engine = Trace(7)
-    quests = QuestReward(engine, [Stage("a", {"room": 1}, 0.3), Stage("b", {"x": 2}, 0.1)])
-    visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
-    again = VisitCounter(engine, "x", 5, inverse_bonus=0.4)
-    named = {"v": visits, "q": quests, "w": again, "silent": VisitCounter(engine, "x", 5)}
-    trackers = Trackers(engine, named)
-    assert trackers.intrinsic == ["v", "w"]
-    trackers.intrinsic_rewards = np.full(7, 99, np.float32)
-    trackers(engine, None, engine.obs, engine.mask)
-    wanted = 0.0
-    for _ in range(30):
-        engine.step()
-        game = engine.reward.copy()
-        trackers(engine, np.zeros(7, np.int64), engine.obs, engine.mask)
-        assert np.array_equal(
-            trackers.intrinsic_rewards, (visits.bonus + again.bonus).astype(np.float32)
-        )
-        assert np.array_equal(engine.reward, (game + quests.bonus).astype(np.float32))
-        assert trackers.intrinsic_rewards.min() > 0
-        wanted += quests.bonus.sum()
-    assert wanted > 0
 
 
 def test_foreign_engines_and_states_are_refused():

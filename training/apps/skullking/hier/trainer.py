@@ -118,7 +118,7 @@ class HierTrainer(Trainer):
         self._certificates = None if folder is None else folder / CERTIFICATES
 
     @property
-    def device(self) -> Any:  # type: ignore[override]
+    def device(self) -> Any:
         """Where the networks are."""
         return self.trainers["worker"].device
 

@@ -26,15 +26,10 @@ from training.run.folder import RunFolder
 POLICIES = {name: mode.policy for name, mode in MODES.items()}
 
 
-def trainer_of(
-    mode, /, *, engines=1, seed=1, n_epochs=2, device="cpu", obs_device="auto", **options
-):
+def trainer_of(mode, /, *, seed=1, n_epochs=2, device="cpu", **options):
     """A trainer of 16 lanes with a mode, and the mode."""
     policy = POLICIES[mode]
-    made = [
-        make_engine(f"SkullKing{policy.capitalize()}-v0", 16 // engines, options)
-        for _ in range(engines)
-    ]
+    engine = make_engine(f"SkullKing{policy.capitalize()}-v0", 16, options)
     ppo = PPOConfig(
         n_steps=32,
         batch_size=128,
@@ -45,10 +40,10 @@ def trainer_of(
         activation="tanh",
         precision="fp32",
     )
-    native = NativeConfig(hindsight=mode, obs_device=obs_device)
-    hindsight = make(made[0].game.config, ppo, native, 16, seed=7)
+    native = NativeConfig(hindsight=mode)
+    hindsight = make(engine.game.config, ppo, native, 16, seed=7)
     trainer = PPOTrainer(
-        *(made, ppo, native),
+        *(engine, ppo, native),
         total_steps=10**5,
         seed=seed,
         device=device,
@@ -174,10 +169,9 @@ def test_which_parameters_a_mode_moves(mode, moved):
 # -- what they learn from --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("engines", [1, 2])
 @pytest.mark.parametrize("mode", ["value", "sil", "is"])
-def test_worker_samples_are_the_finished_rounds_of_the_rollout(mode, engines):
-    trainer, hindsight = collected(mode, engines=engines)
+def test_worker_samples_are_the_finished_rounds_of_the_rollout(mode):
+    trainer, hindsight = collected(mode)
     rollout, samples, columns = trainer.rollout, hindsight._samples, hindsight._columns
     found = Relabeller(SkullKingConfig(tier="worker"), 0.99)(
         *(x.numpy() for x in (rollout.obs, rollout.reward, rollout.done)), Columns(**columns)
@@ -287,10 +281,9 @@ def test_a_saved_training_goes_on_as_if_it_had_not_stopped(mode):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("obs_device", ["auto", "cpu"])
 @pytest.mark.parametrize("mode", MODES)
-def test_modes_train_on_cuda(mode, obs_device):
-    trainer, hindsight = trainer_of(mode, device="cuda", obs_device=obs_device)
+def test_modes_train_on_cuda(mode):
+    trainer, hindsight = trainer_of(mode, device="cuda")
     found = [trainer.iterate()["train"] for _ in range(2)][-1]
     assert np.isfinite(found["hindsight_loss"])
     assert {x.device.type for x in hindsight._samples} == {"cuda"}
