@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Literal, Self
 from pydantic import model_validator
 
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig
-from training.run import sizes
 from training.run.config import Only
 from training.run.options import Number, Options, Text, Whole, option, require
 
@@ -87,7 +86,7 @@ class RLlibRun(ActorCriticRun):
 
     def facts(self, device: str) -> dict[str, Any]:
         """Return what the summary says of network and rollout."""
-        return {**sizes.facts(self, device), "ppo_num_workers": self.rllib.env_runners}
+        return {**super().facts(device), "ppo_num_workers": self.rllib.env_runners}
 
     def units(self, ranks: int) -> dict[str, int]:
         """Return the required divisors of the lanes, steps and minibatches of a rollout."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import field_validator, model_validator
 
 from fastenv.backend import named
-from training.run import games, machine, sizes, trainers
+from training.run import games, machine, trainers
 from training.run.names import PLAIN, is_plain
 from training.run.options import (
     Options,
@@ -273,7 +273,15 @@ class RunConfig(Options):
         device : str
             Where the network is.
         """
-        return sizes.facts(self, device)
+        net = self.net
+        return {
+            "ppo_policy_arch": f"mlp-{'x'.join(map(str, net.net_arch))}-{net.activation}",
+            "ppo_device": device,
+            "ppo_num_envs": self.num_envs,
+            "ppo_num_workers": self.env_threads,
+            "ppo_vector_backend": "serial" if self.env_threads == 1 else "threads",
+            "ppo_rollout_steps": self.iteration_steps,
+        }
 
     # -- what follows from the options ---------------------------------------------------------
 

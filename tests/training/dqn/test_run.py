@@ -348,7 +348,7 @@ def test_sizes_are_those_of_the_tensors(recurrent):
     options = {**DQN, "capacity": 4096, "prioritized": True, "recurrent": recurrent, "seq_len": 24}
     config = RunConfig.from_mapping({**TINY, "dqn": options})
     engine = make_engine(config.env, 8)
-    replay = dqn.run.build(config, [engine]).replay
+    replay = dqn.run.make_trainer(config).replay
     held = sum(x.nbytes for x in (*replay.tensors().values(), replay.final_obs))
     held += replay.priorities._tree._tree.nbytes
     held += 0 if recurrent == "none" else replay.state.nbytes

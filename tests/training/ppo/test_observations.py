@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from training.ppo.lanes import StagedLanes
+from training.ppo.rollout import StagedLanes
 
 from fastenv import BatchEngine
 from tests.race import without_scalars

@@ -13,7 +13,7 @@ import torch
 
 from tests.slow import every
 from training.players.trained import load
-from training.ppo import learnt
+from training.ppo import rollout
 from training.ppo.options import NativeRun
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint
@@ -124,7 +124,7 @@ def test_parameters_that_are_not_finite_are_not_saved(train, tmp_path, capsys, m
 
 def test_figure_that_is_not_finite_does_not_keep_a_run_from_ending(train, tmp_path, monkeypatch):
     """Returns that are all the same, or a gradient that overflowed in float16."""
-    monkeypatch.setattr(learnt, "explained_variance", lambda *_: torch.tensor(float("-inf")))
+    monkeypatch.setattr(rollout, "explained_variance", lambda *_: torch.tensor(float("-inf")))
     assert train(tmp_path, "run", "--total-steps", 128) == 0
     summary = json.loads((tmp_path / "run/summary.json").read_text())
     assert summary["status"] == "finished"

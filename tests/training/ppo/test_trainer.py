@@ -14,7 +14,7 @@ from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import Bytes, Corridor, Counting, Steady
 from training.nets.cards import CardAttention, CardHead
 from training.nets.distribution import log_prob, masked_log_probs
-from training.ppo import lanes as ppo_lanes
+from training.ppo import rollout as ppo_rollout
 from training.ppo import trainer as ppo_trainer
 from training.ppo.loss import KL
 from training.ppo.options import NativeConfig, PPOConfig
@@ -58,7 +58,7 @@ def test_values_of_cut_off_observations_are_those_before_the_update(make_trainer
 def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch, engine):
     """What is done on CUDA, without CUDA."""
     direct = make_trainer(engine(6))
-    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_lanes.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_rollout.StagedLanes)
     staged = make_trainer(engine(6))
     # As if the observations lay on the device too: they go through the slots.
     for _ in range(2):
@@ -76,7 +76,7 @@ def test_only_cuda_is_copied_to_and_from_without_waiting(make_trainer, monkeypat
         asked.append(non_blocking)
         return copy(self, source, non_blocking)
 
-    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_lanes.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_rollout.StagedLanes)
     monkeypatch.setattr(torch.Tensor, "copy_", spy)
     trainer = make_trainer(Counting(6))
     trainer.start()

@@ -11,7 +11,6 @@ from pydantic import model_validator
 from fastenv.errors import ConfigError
 from training.callbacks.gate import GateConfig
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
-from training.run import sizes
 from training.run.config import Only
 from training.run.envs import has_agents, stream_seed
 from training.run.options import (
@@ -155,7 +154,7 @@ class HierRun(ActorCriticRun):
 
     def facts(self, device: str) -> dict[str, Any]:
         """Return what the summary says of the Worker's network and rollout."""
-        return sizes.facts(policy_run(self, "worker"), device)
+        return policy_run(self, "worker").facts(device)
 
     def shortened(self, ranks: int = 1) -> Self:
         """Return options whose rollouts, the Worker's first, are no longer than the run."""

@@ -150,7 +150,7 @@ def test_the_managers_bid_is_made_before_others_play(make_player, monkeypatch, o
         {} if others == "selfplay" else {"selfplay": None, "env_options": {"opponents": AGENT}}
     )
     trainer = make_player(changes)
-    partner, worker = trainer.partners["manager"], trainer.engines["worker"]
+    partner, worker = trainer.partners["manager"], trainer.engines[0]
     act, step = partner.act, worker._engine.step_many
     made, seen = {}, []
 

@@ -59,7 +59,7 @@ def test_no_round_of_a_stage_has_a_bid_of_an_older_manager(make_trainer):
 
     def followed():
         reset_lanes()
-        engine = trainer.engines["worker"]
+        engine = trainer.engines[0]
         rows = engine.get_states()
         lanes = trainer.goals.lanes["manager"]
         fresh.append(((rows["tricks"] == 0).all(), len(lanes)))
