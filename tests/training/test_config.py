@@ -369,7 +369,7 @@ def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
 def test_chunks_of_a_memory_stay_whole_in_a_shorter_rollout():
     options = ["--set=native.recurrent=gru", "--total-steps=100"]
     config = layers("--env", "SkullKingManager-v0", *options)
-    assert (config.num_envs, config.ppo.n_steps, config.ppo.batch_size) == (8, 16, 128)
+    assert (config.num_envs, config.ppo.n_steps, config.ppo.batch_size) == (7, 16, 112)
 
 
 def test_lanes_that_cannot_be_divided_are_left_whole():

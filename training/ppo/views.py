@@ -25,8 +25,9 @@ class Views:
 
     def __init__(self, rollout: Rollout, engine: Any) -> None:
         self._stored, self._engine = rollout.view, engine
-        found = get_engine_game(engine).observation_parts(engine).critic_view
-        self._write = None if found is None else found.write
+        parts = get_engine_game(engine).observation_parts(engine)
+        view = parts.critic_view
+        self._write = None if view is None else view.write
 
     def store(self, t: int) -> dict[str, Tensor]:
         """Store what is seen of the states behind t decisions, and return it as an argument."""
