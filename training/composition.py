@@ -284,6 +284,12 @@ def _opponents() -> Callable[..., Any]:
     return check
 
 
+def _train() -> Callable[..., Any]:
+    from training.callbacks.start import train
+
+    return train
+
+
 def _search() -> Callable[..., Any]:
     from training.search.agent import load
 
@@ -310,5 +316,6 @@ def compose() -> None:
     registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.register("seating", _seating)
     registry.FUNCTIONS.register("opponents", _opponents)
+    registry.FUNCTIONS.register("train", _train)
     registry.FUNCTIONS.register("search", _search)
     registry.FUNCTIONS.register("searching", _searching)
