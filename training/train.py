@@ -52,19 +52,31 @@ def options(
         if not isinstance(name, str):
             raise RunError("--resume needs the --name of the run to resume.")
         run = RunFolder.open(args.runs / name)
-        run.continue_with(merge_layers(args, run.config.to_dict()))
+        run.continue_with(merge_layers(args, run.config.to_dict(), say))
     return run, merge_layers(args, {}, say) if run is None else run.config
 
 
-def prepare(args: argparse.Namespace) -> tuple[RunFolder, Lanes]:
+def prepare(args: argparse.Namespace, adjusted: list[str] | None = None) -> tuple[RunFolder, Lanes]:
     """Return the folder of a new run, or of the one to resume, and the lanes it trains on.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+    adjusted : list of str, optional
+        Gets a line for each change of what was asked for; each is printed too.
 
     Raises
     ------
     ConfigError, RunError
         With nothing written.
     """
-    run, config = options(args)
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr)
+        if adjusted is not None:
+            adjusted.append(line)
+
+    run, config = options(args, say)
     from training.callbacks.start import check_run
     from training.run import trainers
 
@@ -113,16 +125,17 @@ def main(argv: list[str] | None = None) -> int:
     if int(os.environ.get("RANK", 0)) > 0:
         return 0 if prints else serve_first_rank(args)
     run: RunFolder | None = None
+    adjusted: list[str] = []
     try:
         if prints:
             return print_schema() if args.print_schema else print_config(args)
         with print_dots("loading"):
-            run, lanes = prepare(args)
+            run, lanes = prepare(args, adjusted)
             from training.callbacks.start import train
             from training.evaluation import tables
 
         try:
-            outcome = train(run, lanes, args.resume)
+            outcome = train(run, lanes, args.resume, adjusted)
         except BusyError:  # its folder may look as if nobody had begun yet
             raise
         except BaseException:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from typing import Any
@@ -26,7 +27,9 @@ from training.run.torch_setup import set_up_torch
 from training.run.trainer import Trainer
 
 
-def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
+def train(
+    run: RunFolder, lanes: Lanes, resume: bool = False, adjusted: Sequence[str] = ()
+) -> Outcome:
     """Train a run to its ``total_steps``, or until it is told to stop.
 
     Parameters
@@ -37,6 +40,8 @@ def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
         What its trainer's ``make_lanes`` returned.
     resume : bool
         Go on from its newest checkpoint.
+    adjusted : sequence of str
+        What a command has changed of the options that were asked for; for the record.
 
     Raises
     ------
@@ -63,7 +68,7 @@ def train(run: RunFolder, lanes: Lanes, resume: bool = False) -> Outcome:
                     trainer = _make_trainer(run, lanes)
                     closing.callback(trainer.close)
                     callbacks = make_callbacks(run, trainer)
-                    loop = TrainingLoop(run, trainer, callbacks, lanes.backend, stop)
+                    loop = TrainingLoop(run, trainer, callbacks, lanes.backend, stop, adjusted)
                     if resume:
                         loop.resume()
                 return run_training(loop, partial(RunLog, run.path, wandb=wandb))

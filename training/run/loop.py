@@ -96,6 +96,8 @@ class TrainingLoop:
     backend : ChosenBackend
         What the lanes run on, and how it was chosen.
     stop : Stop
+    adjusted : sequence of str
+        What a command has changed of the options that were asked for.
 
     Attributes
     ----------
@@ -126,7 +128,9 @@ class TrainingLoop:
         callbacks: Sequence[Callback],
         backend: ChosenBackend,
         stop: Stop,
+        adjusted: Sequence[str] = (),
     ) -> None:
+        self.adjusted = list(adjusted)
         self.run, self.trainer, self.callbacks = run, trainer, callbacks
         self.steps = self.now = self.began_at = self.iteration = 0
         self.finished = False
@@ -438,7 +442,8 @@ def _announce(loop: TrainingLoop, resumed: bool) -> None:
             if loop.steps
             else "no checkpoint was saved before: it begins again"
         )
-    log.event("resume" if resumed else "start", step=loop.steps, **machine.revision())
+    adjusted = {"adjusted": loop.adjusted} if loop.adjusted else {}
+    log.event("resume" if resumed else "start", step=loop.steps, **machine.revision(), **adjusted)
     for text in loop.warnings:
         log.warn(text)
     if loop.backend.fell_back:
