@@ -186,8 +186,10 @@ def main(argv: list[str] | None = None) -> int:
     args = parse.parse_args(argv)
     if args.what == "draw":
         print(f"seed {args.seed}")
-        there = [name for name in args.packages if (machine.ROOT / "training" / name).is_dir()]
-        for package in there:  # others have moved since the mutants were drawn
+        for package in args.packages:
+            if not (machine.ROOT / "training" / package).is_dir():
+                print(f"{package:12} has moved since its mutants were drawn")
+                continue
             for path, line in draw(package, args.seed):
                 print(f"{package:12} {path}:{line}")
         return 0
