@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 import torch
-from training.ppo.rollout import StagedLanes
 
 from fastenv import BatchEngine
 from tests.race import without_scalars
 from tests.toy import RaceGame
 from tests.training.ppo.engines import Bytes, Seek
 from tests.training.ppo.test_learning import returns
+from training.ppo.rollout import StagedLanes
 
 GAMMA, LAMBDA = 0.9, 0.8
 
