@@ -26,7 +26,7 @@ TINY = (
 SMALLER = {
     "native, Skull King": f"{TINY} --total-steps=256",
     "native, Worker with a memory and attention": (
-        f"{TINY} --set=native.recurrent_size=8 --set=native.norm_adv=minibatch --total-steps=256"
+        f"{TINY} --set=native.recurrent_size=8 --total-steps=256"
     ),
     "native, self-play": (
         f"{TINY} --set=selfplay.start=64 --set=selfplay.every=64 --total-steps=256"

@@ -95,6 +95,7 @@ DEFAULT_ENVS = {
 FUNCTIONS = {
     "seating": "training.selfplay.opponents:prepare_seats",
     "opponents": "training.selfplay.opponents:check",
+    "train": "training.callbacks.start:train",
     "search": "training.search.agent:load",
     "searching": "training.search.agent:searching",
 }

@@ -13,7 +13,6 @@ from training.run.config_files import load_file, merge, parse_assignments
 from training.run.layers import merge_layers, parser
 from training.run.presets import CONFIGS, load_preset, read_presets
 from training.run.rollout import Rollout
-from training.run.sizes import facts, whole_rollouts
 from training.train import main
 
 
@@ -281,18 +280,18 @@ def test_one_rollout_is_no_rollouts(trainer):
 
 @pytest.mark.parametrize(("threads", "backend"), [(1, "serial"), (4, "threads")])
 def test_facts_say_how_lanes_are_stepped(threads, backend):
-    found = facts(NativeRun(env_threads=threads), "cpu")
+    found = NativeRun(env_threads=threads).facts("cpu")
     assert (found["ppo_num_workers"], found["ppo_vector_backend"]) == (threads, backend)
 
 
 def test_run_that_is_longer_than_asked_for_says_so():
     values = {"num_envs": 512, "ppo": {"n_steps": 128, "batch_size": 512}}
-    said = whole_rollouts(RunConfig.from_mapping({**values, "total_steps": 70_000}))
+    said = RunConfig.from_mapping({**values, "total_steps": 70_000}).describe_length()
     assert "total_steps=70,000" in said
     assert "rollout of 65,536 decisions, so 2 rollouts = 131,072 decisions are trained" in said
-    said = whole_rollouts(RunConfig.from_mapping({**values, "total_steps": 1}))
+    said = RunConfig.from_mapping({**values, "total_steps": 1}).describe_length()
     assert "so 1 rollout = 65,536" in said
-    assert whole_rollouts(RunConfig.from_mapping({**values, "total_steps": 131_072})) is None
+    assert RunConfig.from_mapping({**values, "total_steps": 131_072}).describe_length() is None
 
 
 @pytest.mark.parametrize(
@@ -369,7 +368,7 @@ def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
 def test_chunks_of_a_memory_stay_whole_in_a_shorter_rollout():
     options = ["--set=native.recurrent=gru", "--total-steps=100"]
     config = layers("--env", "SkullKingManager-v0", *options)
-    assert (config.num_envs, config.ppo.n_steps, config.ppo.batch_size) == (8, 16, 128)
+    assert (config.num_envs, config.ppo.n_steps, config.ppo.batch_size) == (7, 16, 112)
 
 
 def test_lanes_that_cannot_be_divided_are_left_whole():

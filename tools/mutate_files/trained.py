@@ -40,13 +40,14 @@ WEIGHTS = ("agent/model.safetensors", "agent/config.json")
 
 def make_run(folder: Path) -> None:
     """Train for two iterations."""
+    from training.callbacks.start import train
     from training.run import trainers
     from training.run.config import RunConfig
     from training.run.folder import RunFolder
 
     run = RunFolder.create(folder, RunConfig.from_mapping(TINY))
     native = trainers.get_module("native")
-    native.train(run, native.make_lanes(run.config))
+    train(run, native.make_lanes(run.config))
     for extra in ("tb", "checkpoints/ckpt_000000000008"):
         for path in sorted((run.path / extra).rglob("*"), reverse=True):
             path.unlink()

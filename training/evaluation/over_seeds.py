@@ -10,7 +10,7 @@ import numpy as np
 
 from training.evaluation.bootstrap import LEVEL, Interval
 from training.players.trained import Trained, load
-from training.run import trainers
+from training.run import registry, trainers
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
 from training.run.options import require
@@ -55,7 +55,8 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
         If it was told to stop.
     """
     trainer = trainers.get_module(run.config.trainer)
-    outcome = trainer.train(run, trainer.make_lanes(run.config), resume)
+    train = registry.FUNCTIONS.load("train")
+    outcome = train(run, trainer.make_lanes(run.config), resume)
     if not outcome.finished:
         raise KeyboardInterrupt
     trained = load(run)

@@ -265,6 +265,18 @@ class RunConfig(Options):
         """Return one line on what the options amount to; parameters as of :meth:`check_memory`."""
         raise NotImplementedError
 
+    def describe_length(self) -> str | None:
+        """Return one line on how long the run really is, None if it is as long as was asked for."""
+        steps = self.planned_steps
+        if steps == self.total_steps:
+            return None
+        rollouts, what = steps // self.rollout, self.ITERATION
+        return (
+            f"total_steps={self.total_steps:,} ends within {'an' if what[0] == 'i' else 'a'} "
+            f"{what} of {self.rollout:,} decisions, so {rollouts:,} {what}{'s' * (rollouts != 1)} "
+            f"= {steps:,} decisions are trained"
+        )
+
     def facts(self, device: str) -> dict[str, Any]:
         """Return what the summary of a run says of network and rollout.
 

@@ -19,7 +19,6 @@ from training.run import checkpoint, delayed_actions, envs, machine, trainers
 from training.run.backend import ChosenBackend
 from training.run.callback import Callback, Log
 from training.run.checkpoint import Checkpoint, CheckpointError
-from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.folder import RunFolder
 from training.run.jsonl import drop_after, read_lines, replace_nonfinite
@@ -431,7 +430,7 @@ def _announce(loop: TrainingLoop, resumed: bool) -> None:
     if device.startswith("cuda"):
         log.say("training on CUDA is untested (docs/howto/many_machines.md)")
     log.say(config.sizes(engine.obs[0].nbytes, engine.num_actions))
-    if (longer := _count_rollouts(config)) is not None:
+    if (longer := config.describe_length()) is not None:
         log.say(longer)
     if resumed:
         log.say(
@@ -464,16 +463,3 @@ def _write_summary(loop: TrainingLoop, outcome: Outcome) -> None:
 def _describe(loop: TrainingLoop) -> dict[str, Any]:
     """Return what the summary says from its beginning."""
     return {**loop.backend.record(), **loop.run.config.facts(str(loop.trainer.device))}
-
-
-def _count_rollouts(config: RunConfig) -> str | None:
-    """Return one line on how long a run really is, None if it is as long as was asked for."""
-    steps = config.planned_steps
-    if steps == config.total_steps:
-        return None
-    rollouts, what = steps // config.rollout, config.ITERATION
-    return (
-        f"total_steps={config.total_steps:,} ends within {'an' if what[0] == 'i' else 'a'} {what} "
-        f"of {config.rollout:,} decisions, so {rollouts:,} {what}{'s' * (rollouts != 1)} = "
-        f"{steps:,} decisions are trained"
-    )

@@ -149,8 +149,8 @@ def test_steps_of_adam_are_those_of_torch_and_so_is_what_is_saved():
             fast.step()
         if step == 20:  # as if a run went on from a checkpoint
             fast = ClippedAdam(ours, max_norm=5.0, **options)
-            fast.load_state(deepcopy(slow.state()))
-            slow.load_state(deepcopy(fast.state()))
+            fast.load_state_dict(deepcopy(slow.state_dict()))
+            slow.load_state_dict(deepcopy(fast.state_dict()))
     torch.testing.assert_close(ours, theirs, rtol=1e-5, atol=1e-6)
     for mine, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(fast.state[mine], slow.state[other], rtol=1e-5, atol=1e-7)

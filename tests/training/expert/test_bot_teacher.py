@@ -95,11 +95,11 @@ def test_the_teacher_plays_at_first_as_far_as_it_leads(lead, share):
     wanted, best = [], []
     decide = trainer._auxiliary.decide
 
-    def watch(t, first, engine, logits):
+    def watch(t, engine, logits):
         wanted.append(engine.bot_actions("greedy", np.ones((16, 4), np.uint64)))
         legal = trainer.rollout.mask[t] != 0
         best.append(logits.masked_fill(~legal, -1e9).argmax(1).numpy())
-        return decide(t, first, engine, logits)
+        return decide(t, engine, logits)
 
     trainer._auxiliary.decide = watch
     trainer.collect()

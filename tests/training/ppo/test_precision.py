@@ -41,12 +41,12 @@ def test_rounded_observations_are_what_autocast_makes_of_them(make_trainer):
     theirs.rollout.round = lambda: None
     for trainer in (ours, theirs):
         trainer.iterate()
-        read = next(trainer.rollout.observations([torch.arange(3)]))
+        read = trainer.rollout.observations(torch.arange(3))
         assert read.dtype == (torch.bfloat16 if trainer is ours else torch.float32)
     for a, b in zip(ours.net.parameters(), theirs.net.parameters(), strict=True):
         assert torch.equal(a, b)
     ours.collect()  # what was rounded is gone with its rollout
-    assert next(ours.rollout.observations([torch.arange(3)])).dtype == torch.float32
+    assert ours.rollout.observations(torch.arange(3)).dtype == torch.float32
 
 
 def test_pieces_of_bf16_are_larger(make_trainer):

@@ -15,7 +15,7 @@ from training.run.presets import load_preset, read_presets
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.policy import AutocastMaskablePolicy
-from training.sb3.run import build
+from training.sb3.trainer import build
 
 TINY = {"n_steps": 16, "batch_size": 32, "net_arch": [16]}
 FASTER = {"rollout_buffer": "fast", "precision": "bf16", "algorithm": "batch"}

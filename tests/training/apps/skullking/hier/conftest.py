@@ -65,15 +65,11 @@ def hier_config():
 @pytest.fixture
 def make_trainer(hier_config):
     """Build a trainer from changes of the tiny run."""
-    made = []
 
     def make(on_step=None, **changes):
-        made.append(HierTrainer(hier_config(**changes), on_step))
-        return made[-1]
+        return HierTrainer(hier_config(**changes), on_step)
 
     yield make
-    for trainer in made:
-        trainer.close()
     torch.use_deterministic_algorithms(False)
 
 

@@ -33,7 +33,6 @@ def test_manager_bids_better_than_at_random():
     )
     for _ in range(8):
         trainer.iterate()
-    trainer.close()
     torch.use_deterministic_algorithms(False)
     first, last = (np.concatenate(part) for part in (points[:16], points[-32:]))
     error = np.sqrt(first.var() / first.size + last.var() / last.size)

@@ -127,7 +127,7 @@ def test_gate_lets_only_a_worker_play_that_has_passed(train_hier, tmp_path, targ
         ("hier.worker.n_epochs=0", "hier.worker: ppo.n_epochs=0"),
         ("hier.manager.batch_size=48", "hier.manager: ppo.batch_size=48"),
         ("hier.worker.recurrent=gru", "hier.worker: native.recurrent='gru'"),
-        ("native.env_groups=2", "hier.worker: native.env_groups=2"),
+        ("hier.worker.env_groups=2", "hier.worker: native.env_groups=2"),
         ("hier.manager.heads=phase", "hier.manager: native.heads='phase'"),
         ("hier.gate.target=1.5", "hier.gate.target=1.5"),
         ("gate={target: 0.5}", "gate"),

@@ -39,18 +39,14 @@ POOL = {"selfplay": {"start": 128, "every": 128, "bots": 0.25, "play": "best"}}
 @pytest.fixture
 def make_player(hier_config, tmp_path):
     """Build a trainer of whole games with a pool in its folder, from changes of its options."""
-    made = []
 
     def make(*changes):
         config = hier_config(**GAME)
         for each in (POOL, *changes):
             config = config.from_mapping(_merged(config.to_dict(), each))
-        made.append(HierTrainer(config, folder=tmp_path))
-        return made[-1]
+        return HierTrainer(config, folder=tmp_path)
 
     yield make
-    for trainer in made:
-        trainer.close()
     torch.use_deterministic_algorithms(False)
 
 

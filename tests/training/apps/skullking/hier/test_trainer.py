@@ -116,7 +116,7 @@ def test_balanced_steps_give_every_round_as_many_decisions(make_trainer):
     shares = np.array(episodes.iterate()["by_round"]["decisions"])
     assert shares[9] > 5 * shares[0]
     late = make_trainer(**config)  # a phase curriculum keeps the weights
-    late.engines["worker"].configure("allowed_phases", ["late"])
+    late.engines[0].configure("allowed_phases", ["late"])
     shares = np.array(late.iterate()["by_round"]["decisions"])
     assert shares[:6].sum() == 0
     assert abs(shares[6:] - 0.25).max() < 0.06
