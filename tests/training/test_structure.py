@@ -204,6 +204,9 @@ def asked(tree):
 def test_capabilities_of_games_are_looked_up_and_no_others():
     offered = {name for game in games.registered() for name in game.capabilities}
     assert offered == {name for path in paths_of().values() for name in asked(tree_of(path))}
+    page = (HERE / "docs/reference/game_interface.md").read_text(encoding="utf-8")
+    table = page.partition("| capability |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE) == sorted(offered)
 
 
 def test_no_capability_is_every_games():
