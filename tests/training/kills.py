@@ -286,7 +286,7 @@ KINDS = {
         | {"best_times": "times.sqlite", "gate": TIMES, "num_envs": 16, "total_steps": 2560}
         | {"episode_events": True},
         {
-            "training.games.drmario.DrMario.goal_met": OVER,
+            "training.games.drmario.goals.MET": OVER,
             "training.callbacks.times.STREAK": 24,
             "training.callbacks.stage_schedules.FEWEST_EPISODES": 10,
             "training.callbacks.stage_schedules.FEWEST_DECISIONS": 10,

@@ -11,7 +11,7 @@ from training.run import games
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge, parse_assignments
 from training.run.layers import merge_layers, parser
-from training.run.presets import CONFIGS, load_preset
+from training.run.presets import CONFIGS, load_preset, read_presets
 from training.run.rollout import Rollout
 from training.train import main
 
@@ -207,7 +207,7 @@ def test_config_survives_json():
     assert again.sha256() == config.sha256()
 
 
-@pytest.mark.parametrize("name", games.presets())
+@pytest.mark.parametrize("name", read_presets())
 def test_preset_is_possible_and_says_its_sizes(name):
     config = RunConfig.from_mapping(load_preset(name))
     assert config.preset == name
@@ -230,7 +230,7 @@ SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
 )
 def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     config = layers("--env", env, "--trainer", trainer)
-    file = yaml.safe_load((CONFIGS / games.get_game(env).config(env, trainer)).read_text())
+    file = yaml.safe_load((CONFIGS / games.get_game(env).files[trainer]).read_text())
     for name, value in file["ppo"].items():
         assert getattr(config.ppo, name) == (tuple(value) if isinstance(value, list) else value)
     assert config.env_options == file.get("env_options", {})

@@ -8,9 +8,10 @@ import pytest
 from fastenv.errors import ConfigError
 from training import benchmark_v9, evaluate, report
 from training.apps.drmario.best_times import BestTimes, RecordError
+from training.callbacks.best_times import open_records
 from training.commands import matrix, profile, protocol
 from training.ppo.options import NativeRun
-from training.run import files, games
+from training.run import files
 
 
 def test_folder_of_a_file_to_be_written_is_made(tmp_path):
@@ -53,7 +54,7 @@ def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name)
 
 def test_a_game_without_best_times_says_so_briefly():
     with pytest.raises(ConfigError, match="keeps no best times") as refused:
-        games.get_game("Prospector-v0").records(Path("a" * 20_000), NativeRun(env="Prospector-v0"))
+        open_records(NativeRun(env="Prospector-v0", best_times="a" * 20_000))
     assert len(str(refused.value)) < 600
 
 

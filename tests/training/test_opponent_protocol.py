@@ -2,7 +2,6 @@
 
 import json
 from types import SimpleNamespace
-from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -103,12 +102,9 @@ def test_nobody_has_won_what_was_given_up():
     assert (row["seat"], row["draw"], row["win"]) == (0, False, 0.0)
 
 
-class OfOne(games.GameTraining):
-    episode_columns: ClassVar = {"places": "measure", "mood": "kept"}  # (n, 2) and (n,)
-
-
 def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
-    games.register(DUEL, OfOne())
+    columns = {"places": "measure", "mood": "kept"}  # (n, 2) and (n,)
+    games.register(DUEL, games.GameTraining(episode_columns=columns))
     try:
         engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 8})
         found = episodes.play(engine, maker("fast"), 16, 0, 1000).columns
@@ -163,12 +159,8 @@ def test_a_game_is_evaluated_by_what_it_is():
     assert get_protocol("DrMarioVersusFrame-v0").bots == ("greedy", "first", "random")
 
 
-class ByPoints(games.GameTraining):
-    judged_by = "points"
-
-
 def test_a_game_may_be_judged_by_something_else(run, capsys):
-    games.register(DUEL, ByPoints())
+    games.register(DUEL, games.GameTraining(judged_by="points"))
     try:
         assert get_protocol(DUEL).columns("x")[0][0] == "points"
         assert evaluate.main([str(run), "--episodes", "8", "--opponents", "slow"]) == 0

@@ -17,7 +17,7 @@ from tests.toy import RaceGame, WalkGame
 from training.callbacks.shaping import Potential, Shaping, make_shaping
 from training.dqn.options import DQNConfig
 from training.dqn.trainer import DQNTrainer
-from training.games.drmario import DrMario
+from training.games.drmario.goals import fewer_viruses
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
@@ -108,7 +108,7 @@ def test_shaping_telescopes_to_the_first_potential_exactly():
 def test_viruses_are_the_potential_of_dr_mario():
     engine, rng = make_engine("DrMarioPlacement-v0", 8, {"level": 2}), np.random.default_rng(SEED)
     engine.reset_many(seeds=SEED)
-    potential = Potential(engine, DrMario.potentials["viruses"], 3.0, 0.999)
+    potential = Potential(engine, fewer_viruses, 3.0, 0.999)
     potential.begin()
     assert (potential.values == -12 / 3).all()
     removed = over = 0

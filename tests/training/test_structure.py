@@ -1,9 +1,11 @@
 """The layout of training/: who may import whom, and what the root holds.
 
-What stands under ``TYPE_CHECKING`` and what is named in a string counts as an import.
+What stands under ``TYPE_CHECKING`` and what is named in a string counts as an import. That of an
+object is ``module:name``. Only the tables of the composition and of games have such strings.
 """
 
 import ast
+import re
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
@@ -11,10 +13,14 @@ from pathlib import Path
 
 import pytest
 
+from training.run import games
+from training.run.registry import load_object
+
 HERE = Path(__file__).resolve().parents[2]
 ROOT = HERE / "training"
 
-# From the bottom up; nobody imports a package that stands behind his own, or beside it.
+# From the bottom up; nobody imports a package that stands behind his own, or beside it. Games name
+# what they can do in strings, mostly functions of their applications: so they stand above these.
 LAYERS = (
     ("run",),
     ("logs", "nets"),
@@ -77,8 +83,9 @@ def named_in_strings(tree, known):
                 others.add(word)
     for node in ast.walk(tree):
         text = node.value if isinstance(node, ast.Constant) and node not in others else None
-        if isinstance(text, str) and "." in text and text in known:
-            yield text, node.lineno
+        module = text.partition(":")[0] if isinstance(text, str) else ""
+        if "." in module and module in known:
+            yield module, node.lineno
 
 
 def imports_of(tree, known):
@@ -158,21 +165,58 @@ def test_every_start_composes_training():
     assert found == {"training"}
 
 
-def test_nothing_is_imported_by_name():
-    """A loader imports what it names; see :mod:`training.composition`."""
-    wrong = [
-        f"{name}:{node.lineno}"
+def test_the_registry_alone_imports_by_name():
+    by_name = {
+        name
         for name, path in paths_of().items()
         for node in ast.walk(tree_of(path))
         if {getattr(node, key, None) for key in ("id", "attr", "name")}
         & {"import_module", "__import__"}
-    ]
-    assert wrong == []
+    }
+    assert by_name == {"training.run.registry"}
+
+
+def texts_of(path):
+    nodes = ast.walk(tree_of(path))
+    return {each.value for each in nodes if isinstance(each, ast.Constant)} - {None}
+
+
+def test_tables_of_composition_and_games_alone_name_objects():
+    place = re.compile(r"(training|fastenv)(\.\w+)+:\w+")
+    named = {
+        name: {text for text in map(str, texts_of(path)) if place.fullmatch(text)}
+        for name, path in paths_of().items()
+    }
+    assert {package_of(name) for name in named if named[name]} == {"composition", "games"}
+    for where in set().union(*named.values()):
+        assert load_object(where) is not None
+
+
+def asked(tree):
+    """Yield the names of capabilities that a module looks up."""
+    for node in ast.walk(tree):
+        called = node.func if isinstance(node, ast.Call) else None
+        owner = getattr(getattr(called, "value", None), "id", None)
+        if owner == "games" and called.attr in ("find", "find_all"):
+            yield node.args[-1].value
+
+
+def test_capabilities_of_games_are_looked_up_and_no_others():
+    offered = {name for game in games.registered() for name in game.capabilities}
+    assert offered == {name for path in paths_of().values() for name in asked(tree_of(path))}
+    page = (HERE / "docs/reference/game_interface.md").read_text(encoding="utf-8")
+    table = page.partition("| capability |")[2].partition("\n\n")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE) == sorted(offered)
+
+
+def test_no_capability_is_every_games():
+    """What all of them have is data of their records, or a default where it is used."""
+    every = [set(game.capabilities) for game in games.registered()]
+    assert set.intersection(*every) <= {"view"}  # ours are all drawn
 
 
 def test_registries_know_nothing_of_what_is_registered():
     below = {"training.run", "training.run.registry", "training.run.engine", "training.run.options"}
-    below |= {"training.run.game_view"}
     found = {
         imported
         for name, imported, _ in edges()
@@ -192,6 +236,7 @@ def test_no_modules_of_training_import_each_other():
         ("if TYPE_CHECKING:\n    from training.run.loop import Loop", ["training.run.loop"]),
         ("def f():\n    import training.ppo.run", ["training.ppo.run"]),
         ("NAMES = {'native': 'training.ppo.run'}", ["training.ppo.run"]),
+        ("NAMES = {'native': 'training.ppo.options:NativeRun'}", ["training.ppo.options"]),
         ("import_module('training.ppo.run')", ["training.ppo.run"]),
         ("run(sys.executable, '-m', 'training.train')", []),
         ("[*python, '-m', 'training.train', 'training.evaluate']", ["training.evaluate"]),

@@ -11,9 +11,8 @@ from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import BestTimes
 from training.callbacks import times
 from training.callbacks.gate import Gate
-from training.callbacks.times import HARDEST, RECENT, STREAK, TimeGoal, targets
-from training.games.drmario import DrMario
-from training.run.games import Budget
+from training.callbacks.times import HARDEST, RECENT, STREAK, Budget, TimeGoal, targets
+from training.games.drmario import goals
 from training.run.loop import TrainingLoop
 
 SEED = 77
@@ -179,7 +178,7 @@ def test_a_run_tightens_its_budgets_and_goes_on_exactly(timed_run, train, tmp_pa
     real = Gate.certify
     monkeypatch.setattr(Gate, "certify", certify)
     over = {"info": "reason", "at_least": 1}  # every episode is a success
-    monkeypatch.setattr(DrMario, "goal_met", over)
+    monkeypatch.setattr(goals, "MET", over)
     assert timed_run("straight", gate=GATE | {"success": over}) == 0
     run = tmp_path / "runs/straight"
     found = [e["frames"] for e in events(run, "budgets")]

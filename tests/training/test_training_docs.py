@@ -8,9 +8,10 @@ import yaml
 
 from tools import option_tables
 from training.callbacks.start import check_config
-from training.run import games, trainers
+from training.run import trainers
 from training.run.config import RunConfig
 from training.run.options import Options
+from training.run.presets import read_presets
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "howto" / "training.md").read_text(encoding="utf-8")
@@ -67,4 +68,4 @@ def sections(model):
 def test_presets_are_named():
     listed = re.search(r"The presets \(([^)]*)\)", PAGE)
     assert listed
-    assert re.findall(r"`(\w+)`", listed[1]) == list(games.presets())
+    assert re.findall(r"`(\w+)`", listed[1]) == list(read_presets())

@@ -39,12 +39,12 @@ def make_game(duel=False, **options) -> Game:
     return game
 
 
-class RaceTraining(games.GameTraining):
-    """What training knows of the race: what it is called, and who plays it."""
-
-    title = "the race"
-    bots = ("slow", "fast")
-    table = games.TableRules(one_record=False)  # which holds the length of the way
+# What training knows of the race: what it is called, and who plays it.
+RACE = games.GameTraining(
+    title="the race",
+    bots=("slow", "fast"),
+    table=games.TableRules(one_record=False),  # which holds the length of the way
+)
 
 
 def register() -> None:
@@ -52,7 +52,7 @@ def register() -> None:
     ids = {ENV: {"duel": False}, DUEL: {"duel": True}}
     registry.register_game(lambda: sys.modules[__name__], ids)
     envs.register_envs()
-    games.register(ENV, RaceTraining())
+    games.register(ENV, RACE)
 
 
 def unregister() -> None:

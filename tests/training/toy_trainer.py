@@ -151,7 +151,7 @@ def register() -> None:
     """Enter it as :mod:`training.composition` would."""
     import tests.training.toy_trainer as module
 
-    trainers.register(NAME, lambda: ReinforceRun, lambda: module)
+    trainers.register(NAME, ReinforceRun, module)
 
 
 def unregister() -> None:

@@ -48,8 +48,8 @@ def short_id(env: str) -> str:
 
 
 def fixed_actions(env: str) -> dict[str, int]:
-    """Return the workloads of an environment that are one action for ever, and that action."""
-    return dict(games.get_game(env).fixed_actions)
+    """Find the workloads of an environment that are one action for ever, and that action."""
+    return dict(games.find(env, "fixed_actions") or {})
 
 
 def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = None) -> None:

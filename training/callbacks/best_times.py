@@ -4,19 +4,54 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from fastenv import BatchEngine
+from fastenv.errors import ConfigError, show
 from training.callbacks.trackers.base import ended_lanes
 from training.run import files, games
 from training.run.callback import Callback, Progress
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.games import Records
 from training.run.options import require
+
+
+class Records(Protocol):
+    """The fastest episodes of a game that are known, in a file that others may have open too.
+
+    The capability ``records`` makes them of a path, the config of a run and its name; it raises
+    ConfigError where episodes of such a run could not be played again.
+    """
+
+    def note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
+        """Take in an episode that has just ended in a lane, if it is one to keep."""
+
+    def store(self) -> int:
+        """Play what was noted again and know it from now on; return how many of them are new."""
+
+    def state(self) -> list[Any]:
+        """Return JSON values of what is known and not in the file yet, for a checkpoint."""
+
+    def saved(self) -> None:
+        """Write what :meth:`state` returned last to the file: a run can go on from there."""
+
+    def restore(self, state: list[Any]) -> None:
+        """Know, and write to the file, what :meth:`state` had returned.
+
+        Raises
+        ------
+        ValueError, TypeError
+            It is something else.
+        """
+
+    def floor(self, engine: BatchEngine, budget: str) -> float | None:
+        """Return the lowest sensible budget with the knobs of an engine; None if unknown."""
+
+    def close(self) -> None:
+        """Close the file."""
 
 
 class BestTimes(Callback):
@@ -99,12 +134,27 @@ def check(config: RunConfig) -> None:
     allowed = "null with an archive, whose episodes do not begin at their beginning"
     require("archive" not in kinds, "best_times", config.best_times, allowed)
     files.prepare("best_times", Path(config.best_times))
-    games.get_game(config.env).records(Path(config.best_times), config).close()
+    open_records(config).close()
 
 
 def make_best_times(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes:
     """Return what keeps the best times of a run that asks for it."""
+    return BestTimes(engines, open_records(config, run))
+
+
+def open_records(config: RunConfig, run: str = "") -> Records:
+    """Open the file of the fastest episodes, for a run of that config and name.
+
+    Raises
+    ------
+    ConfigError
+        If the game keeps none, or those of such a run could not be played again.
+    """
     assert config.best_times is not None
-    return BestTimes(
-        engines, games.get_game(config.env).records(Path(config.best_times), config, run)
-    )
+    path, make = Path(config.best_times), games.find(config.env, "records")
+    if make is None:
+        raise ConfigError(
+            f"best_times={show(str(path))} is not possible: {config.env} keeps no best times."
+        )
+    records: Records = make(path, config, run)
+    return records

@@ -18,6 +18,7 @@ import numpy as np
 from pydantic import model_validator
 
 from training.callbacks import certificates
+from training.callbacks.best_times import Records
 from training.callbacks.gate import Gate, GateConfig, policy_hash
 from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
 from training.callbacks.times import TimeGoals, targets
@@ -29,7 +30,6 @@ from training.run.callback import Callback, Log, Progress
 from training.run.checkpoint import Checkpoint
 from training.run.config import RunConfig
 from training.run.engine import Engine
-from training.run.games import Records
 from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
 
 
@@ -143,7 +143,7 @@ def get_options(config: RunConfig) -> CurriculumConfig | None:
     require(not both, "schedules", both, "without the knobs that the stages of the gate set")
     ticks = config.window_ticks
     require(not ticks, "window_ticks", ticks, "0 with a gate, which cuts episodes short")
-    budgets = games.get_game(config.env).budgets
+    budgets = games.find(config.env, "budgets") or {}
     allowed = "empty: this game has no budgets" if not budgets else "of " + ", ".join(budgets)
     known = set(options.times) <= set(budgets) and len(set(options.times)) == len(options.times)
     require(known, "gate.times", list(options.times), allowed)
@@ -222,12 +222,13 @@ class Curriculum(Callback):
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
         self._seen = [source_of(e, options.success, "gate.success") for e in engines]
-        game = games.get_game(config.env)
-        budgets = {name: game.budgets[name] for name in options.times}
+        known = games.find(config.env, "budgets") or {}
+        budgets = {name: known[name] for name in options.times}
         self._times = TimeGoals(budgets, len(options.stages), records)
         self._met = self._seen
         if budgets:
-            self._met = [source_of(e, game.goal_met, "goal_met") for e in engines]
+            met = games.find(config.env, "goal_met")
+            self._met = [source_of(e, met, "goal_met") for e in engines]
         self.apply(self._engines, 0)
 
     @property

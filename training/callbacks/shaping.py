@@ -14,7 +14,7 @@ A. Y. Ng, D. Harada, S. Russell, Policy invariance under reward transformations,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -162,6 +162,26 @@ def make_shaping(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
     return Shaping([make_potential(config, engine) for engine in own])
 
 
+def find_potential(env: str, name: str) -> Phi:
+    """Find a potential: a function of rows (k,) that returns a value each, or one for each seat.
+
+    The capability ``potentials`` has them by name. ``potential_of_file`` is a function of a name
+    that returns the potential, where the name says which file it is made of, or None.
+
+    Raises
+    ------
+    ConfigError
+        If the game has no such potential.
+    """
+    offered: Mapping[str, Phi] = games.find(env, "potentials") or {}
+    read: Callable[[str], Phi | None] | None = games.find(env, "potential_of_file")
+    phi = (read(name) if read is not None else None) or offered.get(name)
+    allowed = "one of " + ", ".join(offered) if offered else "left out: this game has none"
+    require(phi is not None, "shaping.phi", name, allowed)
+    assert phi is not None
+    return phi
+
+
 def make_potential(config: RunConfig, engine: BatchEngine) -> Potential:
     """Return the potential that a run asks for, in the lanes of an engine.
 
@@ -172,5 +192,5 @@ def make_potential(config: RunConfig, engine: BatchEngine) -> Potential:
     """
     options = config.shaping
     assert options is not None
-    phi = games.get_game(config.env).potential(options.phi)
+    phi = find_potential(config.env, options.phi)
     return Potential(engine, phi, options.kappa, config.gamma)

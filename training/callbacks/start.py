@@ -17,7 +17,7 @@ from training.callbacks.windows import EngineWindows
 from training.evaluation.protocols import get_protocol
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import delayed_actions, envs, games, registry, trainers
+from training.run import delayed_actions, envs, registry, trainers
 from training.run.config import RunConfig
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
@@ -115,7 +115,6 @@ def check_run(config: RunConfig, engine: Any) -> None:
     envs.check_opponents(config, engine)
     if config.shaping is not None:
         make_shaping(config, [engine])
-    games.get_game(config.env).check(config)
     if envs.has_agents(config.env_options):
         registry.FUNCTIONS.load("opponents")(config)
     if config.window_ticks:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,10 +21,10 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv import BatchEngine
+from training.callbacks.best_times import Records
 from training.callbacks.stage_schedules import STEEPNESS, SuccessRates
 from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.run.engine import Engine
-from training.run.games import Budget, Records
 
 Flags = npt.NDArray[np.bool_]
 
@@ -37,6 +38,28 @@ SHARE = 0.1  # of the median absolute deviation, by which a budget is tightened
 def targets() -> tuple[float, ...]:
     """Return the success rates that tests of budgets may have as their target."""
     return tuple(1.0 - math.exp(-STEEPNESS * k) for k in range(1, HARDEST + 1))
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A knob that says how long an episode may take to count as a success.
+
+    The capability ``budgets`` has them by name, and ``goal_met`` is the source that tells where an
+    episode has met its goal, in whatever time (:mod:`training.callbacks.trackers.sources`).
+
+    Parameters
+    ----------
+    knob : str
+        None in it is for ever.
+    column : str or None
+        Info column with what was used at the end of an episode; None: its ticks.
+    step : int or None
+        How far it is tightened at once; None goes by how much episodes differ.
+    """
+
+    knob: str
+    column: str | None = None
+    step: int | None = None
 
 
 class TimeGoal:

@@ -282,7 +282,7 @@ class EngineWindows(WindowAggregator):
     """
 
     def __init__(self, engine: Engine, run_id: str, window_env_steps: int) -> None:
-        metrics = games.get_engine_game(engine).window_metrics
+        metrics = games.find(engine, "window_metrics") or ()
         super().__init__(run_id, window_env_steps, metrics)
         self._engine = engine
         self._names = ("dt", "invalid_action", *self.metric_keys)

@@ -58,7 +58,7 @@ def default_config() -> str:
     from training.run import games
 
     env = DEFAULT_ENVS["protocol"]
-    return f"training/configs/{games.get_game(env).config(env, 'native')}"
+    return f"training/configs/{games.get_game(env).files['native']}"
 
 
 def config_of(args: argparse.Namespace) -> RunConfig:

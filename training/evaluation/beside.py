@@ -14,10 +14,9 @@ from fastenv.registry import short_id
 from training.evaluation.protocol import EpisodeProtocol
 from training.evaluation.protocols import get_protocol
 from training.evaluation.tables import format_interval_short
-from training.players.names import RANDOM_LEGAL
+from training.players.names import RANDOM_LEGAL, find_player
 from training.players.player import MakePlayer
 from training.players.trained import AGENT, DRAWN, load
-from training.run import games
 from training.run.folder import RunFolder
 from training.run.names import is_search
 from training.run.options import require
@@ -113,7 +112,7 @@ def _folder(name: str, root: Path) -> RunFolder | None:
 
 def _scripted(name: str, protocol: EpisodeProtocol, engine: BatchEngine) -> MakePlayer:
     """Return who plays under a name that is no run's."""
-    known = is_search(name) or name == RANDOM_LEGAL or games.get_engine_game(engine).player(name)
+    known = is_search(name) or name == RANDOM_LEGAL or find_player(engine, name)
     if not known:
         check_bot(engine.game, name)
     return protocol.scripted_player(name)

@@ -249,7 +249,7 @@ def search_name(agent: str, policy: Policy | None, env: str, given: str | None) 
         Options of the search; default those that know the agent best.
     """
     if given is None:
-        rules = games.get_game(env).search
+        rules = games.find(env, "search")
         beliefs = policy is not None and rules is not None and rules.beliefs is not None
         network = policy is not None and not policy.state_size
         given = f"worlds={WORLDS},rollouts={'policy' if network else agent}"

@@ -23,7 +23,7 @@ from training.evaluation.bootstrap import Interval
 from training.evaluation.episodes import Comparison, Episodes
 from training.evaluation.tables import Column
 from training.players.bots import Bot, RandomLegal
-from training.players.names import RANDOM_LEGAL, maker
+from training.players.names import RANDOM_LEGAL, find_player, maker
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.trained import AGENT, Trained
@@ -409,7 +409,7 @@ class EpisodeProtocol(Protocol):
             return maker(registry.FUNCTIONS.load("search")(name))
         if name == RANDOM_LEGAL:
             return RandomLegal
-        made: MakePlayer | None = self._game.player(name)  # or it is refused before anybody plays
+        made = find_player(self._game, name)  # or it is refused before anybody plays
         return partial(Bot, name) if made is None else made
 
     def kind(self, name: str) -> str:

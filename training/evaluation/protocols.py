@@ -1,7 +1,7 @@
 """How the game of an environment is evaluated: what it says itself, or what suits any game.
 
-:meth:`training.run.games.GameTraining.protocol` returns the protocol of a game. A game that has
-none plays episodes: alone (:class:`training.evaluation.protocol.EpisodeProtocol`), or against
+The capability ``evaluation`` makes the protocol of a game of its record. A game that has none
+plays episodes: alone (:class:`training.evaluation.protocol.EpisodeProtocol`), or against
 opponent sets (:class:`training.evaluation.opponent_protocol.OpponentProtocol`).
 """
 
@@ -23,9 +23,10 @@ def get_protocol(env: str) -> Protocol:
         Its id, with or without the namespace.
     """
     game = games.get_game(env)
-    found: Protocol | None = game.protocol()
-    if found is not None:
-        return found
+    own = games.find(game, "evaluation")
+    if own is not None:
+        made_by_game: Protocol = own(game)
+        return made_by_game
     made = _make(env, dict(game.env_options))
     bots = () if made is None else made.bot_names[::-1]
     if made is not None and made.spec.num_agents > 1:

@@ -20,7 +20,9 @@ class Episodes:
     env : str
         Id of the environment.
     part : str
-        Of the seeds; see :meth:`training.run.games.GameTraining.seeds_for`.
+        Of the seeds, such as those to train on, where others are kept for reports. The capability
+        ``seeds`` is a function of it that returns the knob that sets which game is played, and its
+        values.
     seed : int
         Of the draws.
 
@@ -31,10 +33,13 @@ class Episodes:
     """
 
     def __init__(self, env: str, part: str, seed: int) -> None:
+        seeds_for, refused = games.find(env, "seeds"), f"expert.seeds={show(part)} is not possible"
+        if seeds_for is None:
+            raise ConfigError(f"{refused}: this game does not split its seeds.")
         try:
-            self._knob, self._seeds = games.get_game(env).seeds_for(part)
+            self._knob, self._seeds = seeds_for(part)
         except ConfigError as error:
-            raise ConfigError(f"expert.seeds={show(part)} is not possible: {error}") from None
+            raise ConfigError(f"{refused}: {error}") from None
         self._seed = seed
 
     def prepare(self, engine: Any, lanes: np.ndarray, when: tuple[int, ...]) -> None:

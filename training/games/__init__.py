@@ -1,1 +1,1 @@
-"""One module a game: what training has to know of it."""
+"""One folder a game: a record for each of its environments, its presets and small capabilities."""

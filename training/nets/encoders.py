@@ -27,7 +27,7 @@ from training.nets.frames import PACKED, unpack, unpack_field
 from training.nets.fused import computes_in_bfloat16
 from training.nets.layout import Field, ObsLayout, torch_dtype
 from training.nets.options import BOARD, NATURE
-from training.run.games import Colours
+from training.nets.parts import Colours
 from training.run.options import require
 
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller

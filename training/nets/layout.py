@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 
 from training.nets.options import ActorCriticConfig
+from training.nets.parts import Colours, CriticView, ObservationParts, Placements
 from training.run import games
 from training.run.engine import Engine
-from training.run.games import Colours, Placements
 from training.run.options import require
 
 Array = npt.NDArray[Any]
@@ -171,7 +171,8 @@ class ObsLayout:
 
 def obs_layout(engine: Engine) -> ObsLayout:
     """Return the layout of an engine's observations, with the parts that its game tells of."""
-    parts = games.get_engine_game(engine).observation_parts(engine)
+    observe, view = games.find(engine, "observation"), find_critic_view(engine)
+    parts = ObservationParts() if observe is None else observe(engine)
     dtype = np.dtype(engine.obs_dtype)
     found = tuple(
         replace(field, **parts.fields.get(field.name, {}))
@@ -188,8 +189,14 @@ def obs_layout(engine: Engine) -> ObsLayout:
         placements=parts.placements,
         colours=parts.colours,
         goals=parts.goals,
-        critic_view=0 if parts.critic_view is None else parts.critic_view.size,
+        critic_view=0 if view is None else view.size,
     )
+
+
+def find_critic_view(engine: Engine) -> CriticView | None:
+    """Find what the game shows to the value network alone; None if it hides nothing."""
+    make = games.find(engine, "critic_view")
+    return None if make is None else make(engine)
 
 
 def fields_of(dtype: np.dtype[Any], shape: tuple[int, ...], bounds: Any) -> tuple[Field, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -75,6 +75,16 @@ class EncoderConfig(Options):
         return {**sizes, "gru_lstm": both, "ssm_gru_lstm": 64 + both}[self.recurrent]
 
 
+def find_auxiliary_modes() -> dict[str, Any]:
+    """Find the modes of ``native.hindsight`` of all games.
+
+    The capability ``auxiliary_modes`` has them by name. Each has ``outputs``, the numbers that the
+    further head has that it needs; 0 for none.
+    """
+    every = games.find_all("auxiliary_modes")
+    return {name: mode for modes in every for name, mode in modes.items()}
+
+
 class ActorCriticConfig(EncoderConfig):
     """What shapes the network of policy and value, beside its hidden layers."""
 
@@ -114,7 +124,7 @@ class ActorCriticConfig(EncoderConfig):
     def _check_hindsight(self) -> ActorCriticConfig:
         if self.hindsight == "off":
             return self  # no game need be imported to know that
-        known = ("off", *games.auxiliaries())
+        known = ("off", *find_auxiliary_modes())
         allowed = "one of " + ", ".join(map(repr, known))
         require(self.hindsight in known, "native.hindsight", self.hindsight, allowed)
         return self
@@ -132,7 +142,10 @@ class ActorCriticConfig(EncoderConfig):
     @property
     def aux_head(self) -> int:
         """Outputs of a further head on the policy's hidden layers, for hindsight; 0 for none."""
-        return 0 if self.hindsight == "off" else games.auxiliaries()[self.hindsight]
+        if self.hindsight == "off":
+            return 0
+        outputs: int = find_auxiliary_modes()[self.hindsight].outputs
+        return outputs
 
 
 class QNetworkConfig(HiddenConfig, EncoderConfig):

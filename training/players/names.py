@@ -11,6 +11,7 @@ from training.players.network import seat_policy
 from training.players.player import MakePlayer, Player
 from training.players.policy import Policy
 from training.run import games, registry
+from training.run.engine import Engine
 from training.run.folder import name_of_agent
 from training.run.names import SEARCH, is_search, short_name
 from training.run.seating import check_bot
@@ -90,11 +91,37 @@ def make_player(who: Who, engine: Any, *, beside: bool = False, sample: bool = F
         return who.player(engine)
     if who == RANDOM_LEGAL:
         return RandomLegal(engine)
-    made: MakePlayer | None = games.get_engine_game(engine).player(who)
+    made = find_player(engine, who)
     if made is not None:
         return made(engine)
     check_bot(engine.game, who)
     return Bot(who, engine)
+
+
+def find_player(of: str | Engine | games.GameTraining, name: str) -> MakePlayer | None:
+    """Find what makes the player of a name that is no bot's, such as one with a file.
+
+    The capability ``player`` is such a function of the name.
+
+    Parameters
+    ----------
+    of : str, Engine or GameTraining
+        As :func:`training.run.games.find` takes it.
+    name : str
+
+    Returns
+    -------
+    callable or None
+        None for a name that says nothing to the game.
+
+    Raises
+    ------
+    ConfigError
+        If there is nothing where it points to.
+    """
+    known = games.find(of, "player")
+    made: MakePlayer | None = None if known is None else known(name)
+    return made
 
 
 def maker(who: Who) -> MakePlayer:

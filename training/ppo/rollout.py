@@ -13,11 +13,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.nets.layout import as_array, as_tensor, storage
+from training.nets.layout import as_array, as_tensor, find_critic_view, storage
 from training.ppo.gae import write_advantages, write_some
 from training.ppo.loss import Samples, explained_variance
 from training.run.engine import Engine, discounts
-from training.run.games import get_engine_game
 
 Array = np.ndarray[Any, Any]
 
@@ -387,7 +386,7 @@ class Views:
 
     def __init__(self, rollout: Rollout, engine: Any) -> None:
         self._stored, self._engine = rollout.view, engine
-        shown = get_engine_game(engine).observation_parts(engine).critic_view
+        shown = find_critic_view(engine)
         self._write = None if shown is None else shown.write
 
     def store(self, t: int) -> dict[str, Tensor]:

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from fastenv import BatchEngine
+from fastenv.errors import ConfigError
 from training.nets import actor_critic as policy
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
@@ -106,17 +107,25 @@ def serve_first_rank(config: ActorCriticRun) -> None:
 
 
 def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
-    """Return the auxiliary loss that the game offers for ``native.hindsight``; None if it is off.
+    """Make the auxiliary loss that the game offers for ``native.hindsight``; None if it is off.
+
+    The capability ``auxiliary`` makes it of the config of a run and an engine.
 
     Raises
     ------
     ConfigError
-        If the mode does not fit the environment or the network.
+        If the game has none, or the mode does not fit the environment or the network.
     """
     if config.native.hindsight == "off":
         return None
-    found: Auxiliary = games.get_engine_game(engine).auxiliary(config, engine)
-    return found
+    make = games.find(engine, "auxiliary")
+    if make is None:
+        raise ConfigError(
+            f"native.hindsight={config.native.hindsight!r} is not possible: {config.env} has no "
+            "such loss."
+        )
+    made: Auxiliary = make(config, engine)
+    return made
 
 
 def first_parameters(

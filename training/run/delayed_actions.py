@@ -42,12 +42,30 @@ def mask_delayed(
         A new array.
     """
     legal: np.ndarray = (engine.mask if mask is None else mask) != 0
-    elapsed = games.get_engine_game(engine).elapsed(engine)
+    elapsed = count_elapsed(engine)
     for rule in rules:
         early = elapsed < rule.ticks_at(steps)
         early &= legal.sum(1) > legal[:, rule.action]
         legal[early, rule.action] = False
     return legal
+
+
+def count_elapsed(engine: Engine) -> np.ndarray:
+    """Count the ticks since the episode of each lane began, shape (n,).
+
+    Raises
+    ------
+    ConfigError
+        If the game does not (capability ``elapsed``, a function of an engine).
+    """
+    count = games.find(engine, "elapsed")
+    if count is None:
+        raise ConfigError(
+            "mask_schedule is not possible here: this game does not say how many ticks an episode "
+            "has lasted."
+        )
+    elapsed: np.ndarray = count(engine)
+    return elapsed
 
 
 def check(engine: Engine, rules: Sequence[DelayedAction]) -> None:
@@ -65,4 +83,4 @@ def check(engine: Engine, rules: Sequence[DelayedAction]) -> None:
                 f"be from 0 to {engine.num_actions - 1}."
             )
     if rules:
-        games.get_engine_game(engine).elapsed(engine)
+        count_elapsed(engine)

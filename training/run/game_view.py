@@ -1,7 +1,7 @@
 """What a game may offer to those who show it: pictures of rows as data, not as pixels.
 
-A view knows no game. It asks :meth:`training.run.games.GameTraining.view`, and what comes back has
-defaults that suit any game: its text and the names of its actions.
+A view knows no game. It asks the functions here, which have defaults that suit any game: its text
+and the names of its actions.
 """
 
 from __future__ import annotations
@@ -11,6 +11,71 @@ from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+
+from fastenv import BatchEngine
+from training.run import games
+
+
+def find_view(env: str) -> GameView:
+    """Find the graphical view of the game of an environment.
+
+    The capability ``view`` is a class derived from :class:`GameView`.
+    """
+    made: GameView = (games.find(env, "view") or GameView)()
+    return made
+
+
+def render_state(engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0) -> str:
+    """Draw a state as a player sees it, as text with colours.
+
+    The capability ``render_state`` takes the same; the default is the game's own text.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    row : record
+    names : sequence of str
+        Of the players in seat order.
+    seat : int
+        The player's, whose decision is due unless the game is over.
+    """
+    own = games.find(engine, "render_state")
+    text: str = (
+        engine.game.render_seat(row, seat, "ansi")
+        if own is None
+        else own(engine, row, names, seat=seat)
+    )
+    return text
+
+
+def describe_decision(
+    engine: BatchEngine,
+    before: np.void,
+    action: int,
+    after: np.void,
+    names: Sequence[str],
+    seat: int = 0,
+) -> list[str]:
+    """Say in lines of words what all players saw of a decision.
+
+    The capability ``describe_decision`` takes the same; the default names player and action.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    before, after : record
+        States. What is decided together leads from one to the next.
+    action : int
+    names : sequence of str
+        Of the players in seat order; the person's is ``You``.
+    seat : int
+        Who decided.
+    """
+    own = games.find(engine, "describe_decision")
+    if own is None:
+        return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
+    lines: list[str] = own(engine, before, action, after, names, seat=seat)
+    return lines
 
 
 class ObservationBlock(NamedTuple):

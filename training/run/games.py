@@ -1,169 +1,20 @@
-"""Descriptions of games for training, by environment id.
+"""What training knows of games: a small record for each environment id.
 
-Every game that has something to say says it in a module of :mod:`training.games`, in a
-:class:`GameTraining` for each of its ids, and is entered in :mod:`training.composition`. What lies
-below the games asks here, and the module of a game is imported when it is asked for. An environment
-without an entry has a :class:`GameTraining` with its defaults, which suit any game of
-:mod:`fastenv`.
+The records are in :mod:`training.games`, and :mod:`training.composition` says where. What only some
+games can do is a *capability*: an object that the record registers under a name, looked up with
+:func:`find` where it is used, and absent by default. An environment without a record trains, plays,
+is evaluated and drawn by the defaults that stand at these places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
-import numpy as np
-
-from fastenv import BatchEngine
-from fastenv.errors import ConfigError, show
 from training.run import registry
 from training.run.engine import Engine
-from training.run.game_view import GameView
-from training.run.options import require
-
-
-@dataclass(frozen=True)
-class Placements:
-    """Actions that each fill two cells of a board.
-
-    Parameters
-    ----------
-    board : str
-        Field of the observation whose planes show the board.
-    cells : tuple of (int, int)
-        Of each action, the cells of the first half and of the second, row by row from the top; -1
-        for one outside the board.
-    costs : str or None
-        Field with a number for each action, such as how long it takes; None if it is not shown.
-    """
-
-    board: str
-    cells: tuple[tuple[int, int], ...]
-    costs: str | None = None
-
-
-@dataclass(frozen=True)
-class Colours:
-    """Colours whose names do not matter: a network sees which are equal, not which they are.
-
-    Parameters
-    ----------
-    board : str
-        Field of the observation that shows a board in planes.
-    planes : tuple of int
-        Its planes that show where each colour is.
-    given : str
-        Field of shape (k, number of colours): what is to be placed there, each colour one-hot.
-    """
-
-    board: str
-    planes: tuple[int, ...]
-    given: str
-
-
-@dataclass(frozen=True)
-class CriticView:
-    """Inputs of the value network in training that the player cannot see, such as all hands.
-
-    For games whose episodes are never cut off: the rows behind them are not kept.
-
-    Parameters
-    ----------
-    size : int
-        Numbers of a row.
-    write : callable
-        Takes rows (n,) in which a decision is due, and an array (n, size) of uint8 to fill.
-    """
-
-    size: int
-    write: Callable[[np.ndarray, np.ndarray], None]
-
-
-@dataclass(frozen=True)
-class ObservationParts:
-    """The structure of an observation beyond shapes and bounds, and inputs from the row behind it.
-
-    Parameters
-    ----------
-    phase : tuple of int or None
-        Offset and length of the one-hot of the decision phase.
-    slots : tuple of (int, int, int)
-        Offset, number and width of each row of card slots; an empty slot is all zero.
-    hand : tuple of int or None
-        The row of slots whose cards are played by as many first actions, one each.
-    fields : mapping of str to mapping
-        Attributes of :class:`training.nets.layout.Field` that shape and bounds of a field do not
-        tell, by its name.
-    placements : Placements or None
-        What the actions do to a board.
-    colours : Colours or None
-        Fields that show colours.
-    goals : tuple of str
-        Fields that say what is to be reached.
-    critic_view : CriticView or None
-        What ``native.critic_view`` lets the value network see beside the observation.
-    """
-
-    phase: tuple[int, int] | None = None
-    slots: tuple[tuple[int, int, int], ...] = ()
-    hand: tuple[int, int, int] | None = None
-    fields: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    placements: Placements | None = None
-    colours: Colours | None = None
-    goals: tuple[str, ...] = ()
-    critic_view: CriticView | None = None
-
-
-@dataclass(frozen=True)
-class Budget:
-    """A knob that says how long an episode may take to count as a success.
-
-    Parameters
-    ----------
-    knob : str
-        None in it is for ever.
-    column : str or None
-        Info column with what was used at the end of an episode; None: its ticks.
-    step : int or None
-        How far it is tightened at once; None goes by how much episodes differ.
-    """
-
-    knob: str
-    column: str | None = None
-    step: int | None = None
-
-
-class Records(Protocol):
-    """The fastest episodes of a game that are known, in a file that others may have open too."""
-
-    def note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
-        """Take in an episode that has just ended in a lane, if it is one to keep."""
-
-    def store(self) -> int:
-        """Play what was noted again and know it from now on; return how many of them are new."""
-
-    def state(self) -> list[Any]:
-        """Return JSON values of what is known and not in the file yet, for a checkpoint."""
-
-    def saved(self) -> None:
-        """Write what :meth:`state` returned last to the file: a run can go on from there."""
-
-    def restore(self, state: list[Any]) -> None:
-        """Know, and write to the file, what :meth:`state` had returned.
-
-        Raises
-        ------
-        ValueError, TypeError
-            It is something else.
-        """
-
-    def floor(self, engine: BatchEngine, budget: str) -> float | None:
-        """Return the lowest sensible budget with the knobs of an engine; None if unknown."""
-
-    def close(self) -> None:
-        """Close the file."""
 
 
 @dataclass(frozen=True)
@@ -217,39 +68,29 @@ class TableRules:
     parts: Mapping[str, PartOfGame] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
 class GameTraining:
-    """The description of a game for training; the defaults suit a game without a description.
+    """The record of an environment in training; the defaults are those of one without a record.
 
-    Attributes
+    Parameters
     ----------
     title : str
         Name of the game in sentences; empty for the id of the environment.
     env_options : mapping
         Options of the environment that hold in training and evaluation unless others are given.
-    presets : mapping of str to mapping
-        Named starting points of a run; see :mod:`training.run.presets`.
-    window_metrics : tuple of str
-        Info columns that windows of ticks average (:mod:`training.callbacks.windows`).
-    episode_columns : mapping of str to {"kept", "mean", "measure", "share"}
-        Info columns whose value at the end of an episode belongs to it, and what is made of them:
-        nothing, a mean in the summary, or beside that an interval when policies are compared, as a
-        share where it is one.
-    auxiliaries : mapping of str to int
-        Modes of ``native.hindsight`` that it offers (:meth:`auxiliary`), and the outputs of the
-        further head that each needs; 0 for none.
-    goal_met : mapping
-        Source that tells where an episode has met its goal, in whatever time; see
-        :mod:`training.callbacks.trackers.sources`. Empty where games have none.
-    budgets : mapping of str to Budget
-        How long that may take, by name.
-    potentials : mapping of str to callable
-        Functions of rows (k,) that return a value each, or one for each seat, for potential shaping
-        (:mod:`training.callbacks.shaping`).
+    files : mapping of str to str
+        By trainer, the file in ``training/configs`` with the default options of a run's learning.
+    presets : Path or None
+        YAML file of named starting points of a run; see :mod:`training.run.presets`.
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all; empty for those of
         the game (:attr:`fastenv.Game.bot_names`), the last of them above all.
     opponent_sets : tuple of str
         Names of who plays against an agent in an evaluation; empty for the bots of the game.
+    episode_columns : mapping of str to {"kept", "mean", "measure", "share"}
+        Info columns whose value at the end of an episode belongs to it, and what is made of them:
+        nothing, a mean in the summary, or beside that an interval when policies are compared, as a
+        share where it is one.
     judged_by : str or None
         Measure of an evaluation that decides which policy is the best; None for what the game
         says (:attr:`fastenv.GameSpec.judged_by`) where several players meet, and ``return``
@@ -257,203 +98,56 @@ class GameTraining:
     draws : bool
         Agents are shown and judged with actions drawn from their distribution, since many states
         look alike and the best action of each may lead in circles.
-    fixed_actions : mapping of str to int
-        Actions worth playing for ever, which benchmarks offer as workloads, by name.
     table : TableRules
         How its players meet, where there are several.
-    search : training.search.rules.SearchRules or None
-        How its positions are searched; None for what suits any game.
+    capabilities : mapping of str to str
+        What this game can do beyond others: ``module:name`` of each object, by the name that it is
+        looked up by. ``docs/reference/game_interface.md`` lists the names.
     """
 
-    title = ""
-    env_options: ClassVar[Mapping[str, Any]] = {}
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    window_metrics: tuple[str, ...] = ()
-    episode_columns: ClassVar[Mapping[str, str]] = {}
-    auxiliaries: ClassVar[Mapping[str, int]] = {}
-    goal_met: ClassVar[Mapping[str, Any]] = {}
-    budgets: ClassVar[Mapping[str, Budget]] = {}
-    potentials: ClassVar[Mapping[str, Callable[[np.ndarray], np.ndarray]]] = {}
+    title: str = ""
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    presets: Path | None = None
     bots: tuple[str, ...] = ()
     opponent_sets: tuple[str, ...] = ()
+    episode_columns: Mapping[str, str] = field(default_factory=dict)
     judged_by: str | None = None
-    draws = False
-    fixed_actions: ClassVar[Mapping[str, int]] = {}
-    table: ClassVar[TableRules] = TableRules()
-    search: ClassVar[Any] = None
+    draws: bool = False
+    table: TableRules = field(default_factory=TableRules)
+    capabilities: Mapping[str, str] = field(default_factory=dict)
 
-    def config(self, env: str, trainer: str) -> str | None:
-        """Return the file in ``training/configs`` with the default options of a run's learning.
 
-        Parameters
-        ----------
-        env : str
-            Its id, with or without the namespace.
-        trainer : str
-            Who trains, as in a config.
-        """
-        return None
+def find(of: str | Engine | GameTraining, name: str) -> Any:
+    """Find what a game can do beyond others.
 
-    def protocol(self) -> Any:
-        """Return the evaluation protocol of the game.
+    Parameters
+    ----------
+    of : str, Engine or GameTraining
+        Id of an environment, with or without the namespace, an engine of it, or its record.
+    name : str
+        Of the capability.
 
-        Returns
-        -------
-        training.evaluation.protocol.Protocol or None
-            None for episodes beside its bots: against opponents where several players meet.
-        """
-        return None
+    Returns
+    -------
+    object or None
+        What is registered under the name, imported now; None if there is nothing.
+    """
+    if isinstance(of, str):
+        of = get_game(of)
+    game = of if isinstance(of, GameTraining) else get_engine_game(of)
+    where = game.capabilities.get(name)
+    return None if where is None else registry.load_object(where)
 
-    def observation_parts(self, engine: Engine) -> ObservationParts:
-        """Return the structure of the observations of an engine, for networks."""
-        return ObservationParts()
 
-    def elapsed(self, engine: Engine) -> np.ndarray:
-        """Return the ticks since the episode of each lane began, shape (n,).
-
-        Raises
-        ------
-        ConfigError
-            If the game does not count them.
-        """
-        raise ConfigError(
-            "mask_schedule is not possible here: this game does not say how many ticks an episode "
-            "has lasted."
-        )
-
-    def check(self, config: Any) -> None:
-        """Refuse options of a run that its trainer could not follow in this game.
-
-        Raises
-        ------
-        ConfigError
-            Names option, value and what is allowed.
-        """
-
-    def potential(self, name: str) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a potential by name; see :attr:`potentials`.
-
-        Raises
-        ------
-        ConfigError
-            If the game has no such potential.
-        """
-        offered = self.potentials
-        allowed = "one of " + ", ".join(offered) if offered else "left out: this game has none"
-        require(name in offered, "shaping.phi", name, allowed)
-        return offered[name]
-
-    def player(self, name: str) -> Any:
-        """Return what makes the player of a name that is no bot's, such as one with a file.
-
-        Returns
-        -------
-        callable or None
-            See :data:`training.players.player.MakePlayer`; None for a name that says nothing.
-
-        Raises
-        ------
-        ConfigError
-            If there is nothing where it points to.
-        """
-        return None
-
-    def records(self, path: Path, config: Any, run: str = "") -> Records:
-        """Return the file of the fastest episodes, for a run of that config and name.
-
-        Raises
-        ------
-        ConfigError
-            If the game keeps none, or those of such a run could not be played again.
-        """
-        raise ConfigError(
-            f"best_times={show(str(path))} is not possible: {config.env} keeps no best times."
-        )
-
-    def view(self) -> GameView:
-        """Return the graphical view of the game."""
-        return GameView()
-
-    def render_state(
-        self, engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0
-    ) -> str:
-        """Return a state as a player sees it, drawn as text with colours.
-
-        Parameters
-        ----------
-        engine : BatchEngine
-        row : record
-        names : sequence of str
-            Of the players in seat order.
-        seat : int
-            The player's, whose decision is due unless the game is over.
-        """
-        text: str = engine.game.render_seat(row, seat, "ansi")
-        return text
-
-    def describe_decision(
-        self,
-        engine: BatchEngine,
-        before: np.void,
-        action: int,
-        after: np.void,
-        names: Sequence[str],
-        seat: int = 0,
-    ) -> list[str]:
-        """Return lines that say in words what all players saw of a decision.
-
-        Parameters
-        ----------
-        engine : BatchEngine
-        before, after : record
-            States. What is decided together leads from one to the next.
-        action : int
-        names : sequence of str
-            Of the players in seat order; the person's is ``You``.
-        seat : int
-            Who decided.
-        """
-        return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
-
-    def seeds_for(self, part: str) -> tuple[str, np.ndarray]:
-        """Return the knob that sets which game is played, and the values of a part of the games.
-
-        Parameters
-        ----------
-        part : str
-            Such as those to train on, where others are kept for reports.
-
-        Raises
-        ------
-        ConfigError
-            If the game does not split its seeds, or has no such part.
-        """
-        raise ConfigError(
-            f"expert.seeds={show(part)} is not possible: this game does not split its seeds."
-        )
-
-    def auxiliary(self, config: Any, engine: Engine) -> Any:
-        """Return the loss of ``native.hindsight``, an :class:`training.ppo.auxiliary.Auxiliary`.
-
-        Parameters
-        ----------
-        config : RunConfig
-            Asks for another mode than ``off``.
-        engine : Engine
-
-        Raises
-        ------
-        ConfigError
-            If there is none, or it does not fit environment or network.
-        """
-        raise ConfigError(
-            f"native.hindsight={config.native.hindsight!r} is not possible: {config.env} has no "
-            "such loss."
-        )
+def find_all(name: str) -> list[Any]:
+    """Find what is registered under a name by any game, each object once."""
+    every = (game.capabilities.get(name) for game in registered())
+    return [registry.load_object(where) for where in dict.fromkeys(every) if where is not None]
 
 
 def get_game(env: str) -> GameTraining:
-    """Return the training description of the game of an environment.
+    """Get the record of an environment.
 
     Parameters
     ----------
@@ -461,29 +155,22 @@ def get_game(env: str) -> GameTraining:
         Its id, with or without the namespace; need not be known.
     """
     env = _short(env)
-    if env not in registry.GAMES:
-        return GameTraining()
-    game: GameTraining = registry.GAMES.load(env)
+    game: GameTraining = registry.GAMES.load(env) if env in registry.GAMES else GameTraining()
     return game
 
 
 def get_engine_game(engine: Engine) -> GameTraining:
-    """Return the training description of the game of an engine."""
+    """Get the record of the environment of an engine."""
     return get_game(getattr(engine.game, "env_id", None) or "")
 
 
-def presets() -> dict[str, dict[str, Any]]:
-    """Return the presets of all games by name."""
-    return {name: dict(values) for game in _all() for name, values in game.presets.items()}
-
-
-def auxiliaries() -> dict[str, int]:
-    """Return the modes of ``native.hindsight`` of all games, and the outputs that each needs."""
-    return {name: outputs for game in _all() for name, outputs in game.auxiliaries.items()}
+def registered() -> list[GameTraining]:
+    """List the records of all environments that have one."""
+    return [get_game(env) for env in registry.GAMES]
 
 
 def register(env: str, game: GameTraining) -> None:
-    """Describe the game of an environment, in place of what was known of it.
+    """Describe an environment to training, in place of what was known of it.
 
     Parameters
     ----------
@@ -491,7 +178,7 @@ def register(env: str, game: GameTraining) -> None:
         Its id, with or without the namespace.
     game : GameTraining
     """
-    registry.GAMES.register(_short(env), lambda: game)
+    registry.GAMES.register(_short(env), game)
 
 
 def unregister(env: str) -> None:
@@ -501,8 +188,3 @@ def unregister(env: str) -> None:
 
 def _short(env: str) -> str:
     return env.rpartition("/")[2]
-
-
-def _all() -> list[GameTraining]:
-    """Return what training knows of every game, each once."""
-    return list(dict.fromkeys(map(get_game, registry.GAMES)))

@@ -11,13 +11,13 @@ import sys
 from functools import partial, reduce
 from typing import Any
 
-from training.run import adjust, games, trainers
+from training.run import adjust, trainers
 from training.run.adjust import Say
 from training.run.command_line import add_runs, new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.config_files import load_file, merge, parse_assignments
 from training.run.options import require
-from training.run.presets import load_preset
+from training.run.presets import load_preset, read_presets
 from training.run.registry import DEFAULT_ENVS
 
 _FLAGS = (
@@ -35,7 +35,7 @@ DESCRIPTION = (
 
 def _preset(name: str) -> str:
     """Return the name of a preset; games are imported for them only when one is asked for."""
-    known = games.presets()
+    known = read_presets()
     if name not in known:
         names = ", ".join(map(repr, known))
         raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {names})")

@@ -16,26 +16,38 @@ _LEARNING = (
 )
 
 
+def read_presets() -> dict[str, dict[str, Any]]:
+    """Read the presets of all games, by name.
+
+    Raises
+    ------
+    ConfigError
+        If a file is none of presets.
+    """
+    paths = dict.fromkeys(game.presets for game in games.registered())
+    return {n: v for path in paths if path is not None for n, v in load_file(path).items()}
+
+
 def load_preset(name: str) -> dict[str, Any]:
-    """Return the values of a preset.
+    """Read the values of a preset.
 
     Raises
     ------
     ConfigError
         For an unknown name.
     """
-    presets = games.presets()
+    presets = read_presets()
     if not isinstance(name, str) or name not in presets:
         raise ConfigError(f"preset={show(name)}: there are {', '.join(presets)}.")
     return {**presets[name], "preset": name}
 
 
 def find_best_options(env: str, trainer: str) -> tuple[str | None, dict[str, Any]]:
-    """Return a file and its options for a run that names environment and trainer alone.
+    """Find a file and its options for a run that names environment and trainer alone.
 
     It is the file in ``training/configs`` that the game names; None and nothing if it names none.
     """
-    name = games.get_game(env).config(env, trainer)
+    name = games.get_game(env).files.get(trainer)
     if name is None:
         return None, {}
     values = load_file(CONFIGS / name)

@@ -1,47 +1,62 @@
 """Registries through which lower packages reach higher ones: games, trainers, some functions.
 
-:mod:`training.composition` fills the registries when :mod:`training` is imported. Nothing is loaded
-before it is asked for, and nothing is imported here, so that no command starts later for it.
+:mod:`training.composition` fills the registries when :mod:`training` is imported. An object is
+registered by where it is, and its module is imported when it is asked for, so that no command
+starts later for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
 from typing import Any, NamedTuple
 
 
+def load_object(where: str) -> Any:
+    """Import the object at ``module:name``, or a module by its name alone."""
+    module, _, name = where.partition(":")
+    imported = import_module(module)
+    return getattr(imported, name) if name else imported
+
+
 class Registry:
-    """Things by name, each loaded when it is asked for."""
+    """Objects by name, each imported when it is asked for."""
 
     def __init__(self) -> None:
-        self._loaders: dict[str, Callable[[], Any]] = {}
+        self._objects: dict[str, Any] = {}
 
     def __iter__(self) -> Iterator[str]:
-        """Return the names, in the order in which they were registered."""
-        return iter(self._loaders)
+        """Iterate over the names, in the order in which they were registered."""
+        return iter(self._objects)
 
     def __contains__(self, name: str) -> bool:
         """Tell whether a name is registered."""
-        return name in self._loaders
+        return name in self._objects
 
-    def register(self, name: str, load: Callable[[], Any]) -> None:
-        """Register a name, in place of what it stood for.
+    def register(self, name: str, what: Any) -> None:
+        """Register an object under a name, in place of what was there.
 
         Parameters
         ----------
         name : str
-        load : callable
-            Imports and returns what the name stands for.
+        what : object
+            A text says where it is, as :func:`load_object` takes it.
         """
-        self._loaders[name] = load
+        self._objects[name] = what
+
+    def update(self, objects: Mapping[str, Any]) -> None:
+        """Register objects by name; see :meth:`register`."""
+        self._objects.update(objects)
 
     def unregister(self, name: str) -> None:
         """Forget a name, if it is registered."""
-        self._loaders.pop(name, None)
+        self._objects.pop(name, None)
 
     def load(self, name: str) -> Any:
-        """Return the object registered under a name; KeyError if there is none."""
-        return self._loaders[name]()
+        """Load the object that is registered under a name; KeyError if there is none."""
+        what = self._objects[name]
+        return load_object(what) if isinstance(what, str) else what
 
 
 class Command(NamedTuple):
@@ -58,6 +73,11 @@ class Command(NamedTuple):
     about: str
     load: Callable[[], Callable[[list[str]], int]]
 
+    @classmethod
+    def at(cls, about: str, where: str) -> Command:
+        """Make a command of where its main function is, as :func:`load_object` takes it."""
+        return cls(about, partial(load_object, where))
+
 
 GAMES = Registry()  # by environment id: training.run.games.GameTraining
 OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
@@ -65,6 +85,8 @@ TRAINERS = Registry()  # modules; training.run.trainers says what is in them
 BENCHMARKS = Registry()  # by game: training.bench.game.GameBenchmark
 # Trainers of a part of a game whose agents play whole games.
 WHOLE_GAMES: set[str] = set()
+# By module that cannot be imported: what a trainer needs, and how that is installed.
+PACKAGES: dict[str, str] = {}
 FUNCTIONS = Registry()  # of higher packages, which lower ones call
 # Programs over one game: applications by their name, parts as in "evaluate seeds".
 PROGRAMS: dict[str, Command] = {}

@@ -13,10 +13,9 @@ A trainer of two policies also has ``load_pair(config, logits, parameters)``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from training.run.registry import OPTIONS, TRAINERS
+from training.run.registry import OPTIONS, PACKAGES, TRAINERS
 
 
 def names() -> tuple[str, ...]:
@@ -24,19 +23,19 @@ def names() -> tuple[str, ...]:
     return tuple(TRAINERS)
 
 
-def register(trainer: str, options: Callable[[], Any], load: Callable[[], Any]) -> None:
+def register(trainer: str, options: Any, module: Any) -> None:
     """Register a trainer.
 
     Parameters
     ----------
     trainer : str
-    options : callable
-        Imports and returns its options, a subclass of :class:`training.run.config.RunConfig`.
-    load : callable
-        Imports and returns its module.
+    options : type or str
+        A subclass of :class:`training.run.config.RunConfig`, or where it is (``module:name``).
+    module : module or str
+        With the functions above, or its name.
     """
     OPTIONS.register(trainer, options)
-    TRAINERS.register(trainer, load)
+    TRAINERS.register(trainer, module)
 
 
 def unregister(trainer: str) -> None:
@@ -63,4 +62,10 @@ def get_module(trainer: str) -> Any:
     ImportError
         If it needs a package that is not there; says which extra has it.
     """
-    return TRAINERS.load(trainer)
+    try:
+        return TRAINERS.load(trainer)
+    except ModuleNotFoundError as error:
+        if error.name not in PACKAGES:
+            raise
+        needs = f"trainer={trainer!r} needs {PACKAGES[error.name]}"
+        raise ImportError(f"{needs}, or choose trainer='native'.") from error

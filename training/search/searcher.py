@@ -94,7 +94,7 @@ class Searcher:
         seed: int = 0,
     ) -> None:
         check_resample(engine.game)
-        self.rules = rules = games.get_engine_game(engine).search or SearchRules()
+        self.rules = rules = games.find(engine, "search") or SearchRules()
         bots = engine.game.bot_names
         self.options = chosen = complete(options or SearchOptions(), rules, bots)
         threads = engine.num_threads  # and as many lanes, which an engine wants

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from training.run import games, network_file
 from training.run.network_file import NetworkFile
 from training.run.options import Number, Plain, Text, Whole, require
-from training.search.rules import View
+from training.search.rules import SearchRules, View
 
 FORMAT = "fastenv-search-value"
 FILE = NetworkFile(FORMAT, "value network", "search.value", "python -m training values")
@@ -137,7 +137,7 @@ class Closing:
         ConfigError
             If the file or the game has none, or they do not fit.
         """
-        rules = games.get_game(game.env_id or "").search
+        rules = games.find(game.env_id or "", "search") or SearchRules()
         allowed = "null: this game does not say what a value network sees"
         require(rules.view is not None, "search.value", path, allowed)
         assert rules.view is not None

@@ -11,6 +11,7 @@ from typing import Any
 from fastenv.errors import FastEnvError
 from fastenv.registry import entry_of, make_game, short_id
 from training.run import games
+from training.run.game_view import find_view
 from training.run.seating import SEATING, env_of_table
 from training.search.options import SearchOptions
 from training.studio.places import PERSON, Places
@@ -31,7 +32,7 @@ def describe(env: str, places: Places) -> dict[str, Any]:
     game = make_game(name)
     training, where = games.get_game(name), env_of_table(name)
     seats = game.seats.count if game.seats is not None and where == name else 1
-    view = training.view()
+    view = find_view(name)
     return {
         "kind": "game",
         "env": name,
@@ -51,17 +52,16 @@ def describe(env: str, places: Places) -> dict[str, Any]:
 
 def agents_for(env: str, places: Places) -> list[str]:
     """Return the names of agents that might play in an environment."""
-    other = games.get_game(env).view().other_env(env)
+    other = find_view(env).other_env(env)
     fitting = [each for each in places.agents() if _fits(each["env"], env) or each["env"] == other]
     return [each["name"] for each in fitting]
 
 
 def bots_for(env: str, game: Any) -> list[str]:
     """Return the bots that can play in an environment, those worth comparing with first."""
-    training = games.get_game(env)
-    other = training.view().other_env(env)
+    other = find_view(env).other_env(env)
     others = () if other is None else make_game(other).bot_names
-    return [*dict.fromkeys((*training.bots, *game.bot_names, *others))]
+    return [*dict.fromkeys((*games.get_game(env).bots, *game.bot_names, *others))]
 
 
 def _fits(env: str, name: str) -> bool:

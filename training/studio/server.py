@@ -23,7 +23,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from fastenv.errors import FastEnvError
 from fastenv.registry import ENVS
-from training.run import games
+from training.run.game_view import find_view
 from training.studio import messages
 from training.studio.outbox import Outbox
 from training.studio.places import Places
@@ -148,7 +148,7 @@ class Studio:
     async def game_page(self, request: Request) -> Response:
         """Answer with the module that draws a game."""
         env = request.path_params["env"]
-        path = games.get_game(env).view().page if env in ENVS else None
+        path = find_view(env).page if env in ENVS else None
         if path is None:
             return PlainTextResponse("This game draws no scenes.\n", 404)
         return FileResponse(path, media_type="text/javascript")

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from training.run import games
+from training.run.game_view import describe_decision, render_state
 from training.run.registry import DEFAULT_ENVS
 from training.run.seating import name_all_seats
 from training.studio.table import Table
@@ -42,7 +44,7 @@ class Shown:
     """
 
     def __init__(self, table: Table, row: np.void) -> None:
-        self._table, self._view = table, table.game.view()
+        self._table, self._view = table, table.view
         self.serial, self.reward, self.mark = 0, 0.0, ""
         self._news: list[str] = []
         self._steering: Any = None
@@ -77,7 +79,7 @@ class Shown:
         if waits:
             for seat, action in decisions:
                 spoken = name_all_seats(engine.game, before, table.names, seat)
-                self._news += table.game.describe_decision(
+                self._news += describe_decision(
                     engine, before, action, after, spoken, seat=spoken.index(table.names[seat])
                 )
             del self._news[:-MAX_NEWS]
@@ -181,7 +183,7 @@ class Shown:
         return {
             "kind": "table",
             "env": table.env,
-            "title": table.game.title or table.env,
+            "title": games.get_game(table.env).title or table.env,
             "goal": engine.game.goal,
             "options": table.options,
             "players": table.asked,
@@ -237,10 +239,10 @@ class Shown:
             self._news.clear()
         if over:
             found["result"] = self._result()
-        how = {"opened": opened, "choice": choice}
+        how: dict[str, Any] = {"opened": opened, "choice": choice}
         found["scene"] = self._view.scene(engine, row, self.seat, table.names, **how)
         if found["scene"] is None:
-            found["text"] = table.game.render_state(engine, row, table.names, seat=self.seat)
+            found["text"] = render_state(engine, row, table.names, seat=self.seat)
         picture = self._view.picture(engine, row)
         if picture is None:
             return found, b""

@@ -14,8 +14,8 @@ from training.players.names import Who, load_who, make_player
 from training.players.player import Player, begin_all, every_lane
 from training.players.policy import Policy
 from training.players.table import find_table
-from training.run import games
 from training.run.envs import make_engine, with_defaults
+from training.run.game_view import GameView, find_view
 from training.run.names import short_name
 from training.run.seating import env_of_table, without_seating
 from training.studio.forms import bots_for
@@ -51,9 +51,9 @@ class Table:
     names: list[str]
 
     @property
-    def game(self) -> Any:
-        """What training knows of the game."""
-        return games.get_game(self.env)
+    def view(self) -> GameView:
+        """The graphical view of the game."""
+        return find_view(self.env)
 
     @property
     def meets(self) -> bool:
@@ -104,7 +104,7 @@ class Table:
             return make_player(who, self.engine)
         if self.engine.num_envs > 1:
             raise Refusal(f"players of another environment play one game of {self.env} at a time.")
-        made: Player = self.game.view().player(self.engine, who)
+        made: Player = self.view.player(self.engine, who)
         return made
 
     def _take(self, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
@@ -121,7 +121,7 @@ def _comes_from_other(env: str, who: Who, own: Sequence[str]) -> bool:
     base = who if isinstance(who, Policy | str) else who.base
     if isinstance(base, str):
         return base not in own
-    return short_id(base.env) == games.get_game(env).view().other_env(env)
+    return short_id(base.env) == find_view(env).other_env(env)
 
 
 def fill(players: Sequence[str], count: int) -> list[str]:
@@ -220,5 +220,5 @@ def _alone(
             raise Refusal(f"{trained[0].path} has learnt {trained[0].env}, which is not {env}.")
         return {**usual, **given}
     if list(players) == [PERSON]:
-        return {**games.get_game(env).view().person_options(env), **given}
+        return {**find_view(env).person_options(env), **given}
     return with_defaults(env, given)

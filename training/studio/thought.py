@@ -113,7 +113,7 @@ class Thinker:
             "played": None,
             "advice": self._advice(table, shown) if mine else None,
             "visits": shown.visits,
-            "insight": table.game.view().insight(engine, shown.row, shown.seat) if mine else {},
+            "insight": table.view.insight(engine, shown.row, shown.seat) if mine else {},
         }
         if self._last is not None and open_to_all:
             seat, thought = self._last
@@ -212,7 +212,7 @@ def _observation(table: Table) -> list[dict[str, Any]]:
     if engine.obs_dtype.names is not None:
         fields = engine.obs_dtype.fields
         return [_part(name, "", fields[name][1], seen[name]) for name in engine.obs_dtype.names]
-    blocks = table.game.view().blocks(engine)
+    blocks = table.view.blocks(engine)
     if not blocks:
         return [_part("observation", "", 0, seen)]
     flat = np.asarray(seen).ravel()

@@ -24,7 +24,7 @@ class Tiles:
     """
 
     def __init__(self, table: Table) -> None:
-        self._table, self._view = table, table.game.view()
+        self._table, self._view = table, table.view
         self._decisions = self._episodes = 0
         self._visits: dict[tuple[int, int, int], int] = {}
 

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from training.players.player import Player, begin_all, every_lane
-from training.run import games
+from training.run.game_view import describe_decision, render_state
 from training.run.seating import name_all_seats
 from training.terminal.thinking import Thoughts
 
@@ -51,7 +51,6 @@ class Session:
     ) -> None:
         self._console, self._engine = console, engine
         self._names, self._players = list(names), list(players)
-        self._game = games.get_engine_game(engine)
         self._meets = len(names) > 1
         self._seat = self._names.index(YOU)
         self._secret: list[tuple[np.void, int, int]] = []  # decided, but nothing has come of it
@@ -112,7 +111,7 @@ class Session:
             return
         for row, chosen, who in self._secret:
             names = name_all_seats(self._engine.game, row, self._names, who)
-            self._news += self._game.describe_decision(
+            self._news += describe_decision(
                 self._engine, row, chosen, after, names, seat=names.index(self._names[who])
             )
         self._secret.clear()
@@ -133,7 +132,7 @@ class Session:
     def _ask(self, row: np.void) -> int:
         """Show the state and return the legal action that the person chooses."""
         self._tell()
-        drawn = self._game.render_state(self._engine, row, self._names, seat=self._seat)
+        drawn = render_state(self._engine, row, self._names, seat=self._seat)
         self._console.print(Text.from_ansi(drawn))
         name = self._engine.game.action_name
         legal = {int(a): name(int(a), row) for a in np.flatnonzero(self._engine.mask[0])}
@@ -171,7 +170,7 @@ class Session:
 
     def _finish(self) -> None:
         engine, row = self._engine, self._row
-        drawn = self._game.render_state(engine, row, self._names, seat=self._seat)
+        drawn = render_state(engine, row, self._names, seat=self._seat)
         self._console.print(Text.from_ansi(drawn))
         if not self._meets:
             self._console.print(f"The game is over: return {engine.ep_return[0]:.2f}.")

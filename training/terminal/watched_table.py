@@ -14,7 +14,7 @@ from fastenv.env import check_render_mode
 from training.evaluation.contest import load_players, table_of
 from training.players.names import make_player
 from training.players.player import Player, begin_all, every_lane
-from training.run import games
+from training.run.game_view import render_state
 from training.run.options import require
 from training.terminal.person import number_names
 from training.terminal.thinking import Thoughts
@@ -64,7 +64,7 @@ def _episode(
     mode: str,
 ) -> Episode:
     """Return an episode of players, one in every seat of an engine of one lane."""
-    game, lane = games.get_engine_game(engine), every_lane(engine)
+    lane = every_lane(engine)
     thoughts = Thoughts(args.think)
     thoughts.listen(players)
 
@@ -89,7 +89,7 @@ def _episode(
     def draw() -> Any:
         if mode == "rgb_array":
             return engine.game.render(row(), mode)
-        return game.render_state(engine, row(), labels, seat=int(engine.get_actors()[0]))
+        return render_state(engine, row(), labels, seat=int(engine.get_actors()[0]))
 
     def result() -> str:
         points = zip(labels, engine.get_outcomes()[0], strict=True)

@@ -18,7 +18,8 @@ from training.apps.drmario.placements import cells_of_placements
 from training.callbacks.start import check_config
 from training.evaluation import replays
 from training.evaluation.episodes import Episodes
-from training.games.drmario import COST_UNIT, OPTIONS, DrMario
+from training.games.drmario import PLACEMENT
+from training.games.drmario.observation import COST_UNIT
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
@@ -36,7 +37,7 @@ PAGE = Path(__file__).resolve().parents[3] / "docs/howto/train_drmario.md"
 
 
 def engine_of(level, **options):
-    game = make_game(level=level, **{**OPTIONS, **options})
+    game = make_game(level=level, **{**PLACEMENT.env_options, **options})
     game.env_id = "DrMarioPlacement-v0"
     return BatchEngine(game, LANES, info_columns=("board", "tiles_total", "reason", "success"))
 
@@ -191,7 +192,7 @@ def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():
 
 def test_decisions_last_and_bots_are_there_to_compare_with():
     assert engine_of(0).spec.has_tau
-    assert set(DrMario.bots) <= set(engine_of(0).game.bot_names)
+    assert set(PLACEMENT.bots) <= set(engine_of(0).game.bot_names)
 
 
 def test_a_match_is_evaluated_and_recorded_as_one_agent(capsys):

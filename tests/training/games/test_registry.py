@@ -15,13 +15,16 @@ from fastenv.errors import ConfigError
 from tests.training.games import walk
 from tests.training.games.walk import ENV
 from training import evaluate
+from training.callbacks.shaping import find_potential
 from training.players.names import RANDOM_LEGAL
 from training.players.trained import load
 from training.run import games
 from training.run.config import RunConfig
+from training.run.config_files import load_file
+from training.run.delayed_actions import count_elapsed
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
-from training.run.presets import load_preset
+from training.run.presets import load_preset, read_presets
 from training.train import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -60,16 +63,17 @@ def run(tmp_path_factory):
     return runs / "walk"
 
 
-class Toy(games.GameTraining):
-    title = "a toy"
-    env_options = {"raise_illegal": True}  # noqa: RUF012
-    presets = {"toy": {"env": ENV, "num_envs": 4}}  # noqa: RUF012
-    bots = ("walker", "random")
-
-
 @pytest.fixture
-def told():
-    games.register(f"fastenv/{ENV}", Toy())
+def told(tmp_path):
+    presets = tmp_path / "presets.yaml"
+    presets.write_text(f"toy: {{env: {ENV}, num_envs: 4}}")
+    toy = games.GameTraining(
+        title="a toy",
+        env_options={"raise_illegal": True},
+        presets=presets,
+        bots=("walker", "random"),
+    )
+    games.register(f"fastenv/{ENV}", toy)
     yield
     games.unregister(ENV)
 
@@ -86,21 +90,22 @@ def test_every_environment_is_described_and_by_its_engine_too(env):
 
 
 def test_presets_are_configs_of_the_games_that_offer_them():
-    found = games.presets()
+    found = read_presets()
     assert {"flat", "prospector"} <= set(found)
     for name in found:
         config = RunConfig.from_mapping(load_preset(name))
-        assert name in games.get_game(config.env).presets
+        assert name in load_file(games.get_game(config.env).presets)
 
 
 def test_a_game_that_says_nothing_has_defaults():
-    game = games.get_game(ENV)
-    assert type(game) is games.GameTraining
-    assert (dict(game.env_options), dict(game.presets), game.bots) == ({}, {}, ())
+    assert games.get_game(ENV) == games.GameTraining()
     assert with_defaults(ENV, {"raise_illegal": True}) == {"raise_illegal": True}
-    assert game.table == games.TableRules()
+    engine = make_engine(ENV, 1)
+    assert games.find(ENV, "elapsed") is games.find(engine, "elapsed") is None
     with pytest.raises(ConfigError, match="how many ticks"):
-        game.elapsed(make_engine(ENV, 1))
+        count_elapsed(engine)
+    with pytest.raises(ConfigError, match="left out: this game has none"):
+        find_potential(ENV, "viruses")
 
 
 def test_a_game_may_be_registered_and_forgotten(told):
@@ -115,25 +120,33 @@ def test_a_game_may_be_registered_and_forgotten(told):
 
 # -- a game that describes itself ------------------------------------------------------------------
 
-DESCRIPTION = """
+FOLDER = {
+    "__init__.py": """
+from pathlib import Path
 from training.run.games import GameTraining
 
-class Walk(GameTraining):
-    title = "the walk"
-    presets = {"walk": {"env": "Walk-v0", "num_envs": 8, "total_steps": 128,
-                        "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [8]}}}
-    bots = ("walker", "random")
+WALK = GameTraining(
+    title="the walk",
+    presets=Path(__file__).with_name("presets.yaml"),
+    bots=("walker", "random"),
+    capabilities={"elapsed": "training.games.walk.clock:elapsed"},
+)
+""",
+    "clock.py": """
+import numpy as np
 
-GAMES = {"Walk-v0": Walk()}
-"""
-LOADER = """
-def _walk() -> Mapping[str, Any]:
-    from training.games import walk
-
-    return walk.GAMES
-
-
-"""
+def elapsed(engine):
+    return np.zeros(engine.num_envs)
+""",
+    "presets.yaml": """
+walk:
+  env: Walk-v0
+  num_envs: 8
+  total_steps: 128
+  mask_schedule: [{action: 1, ticks: 2}]
+  ppo: {n_steps: 16, batch_size: 64, n_epochs: 1, net_arch: [8]}
+""",
+}
 SCRIPT = """
 import sys
 from tests.training.games import walk
@@ -151,19 +164,22 @@ def files_of(folder):
 
 
 @pytest.mark.slow
-def test_a_game_that_describes_itself_touches_one_file_of_training(tmp_path):
+def test_a_game_with_a_capability_is_a_folder_and_a_line_of_the_composition(tmp_path):
     copied = tmp_path / "training"
     shutil.copytree(ROOT / "training", copied, ignore=shutil.ignore_patterns("__pycache__"))
     before = files_of(copied)
-    (copied / "games/walk.py").write_text(DESCRIPTION)
+    folder = copied / "games/walk"
+    folder.mkdir()
+    for name, text in FOLDER.items():
+        (folder / name).write_text(text)
     composition = copied / "composition.py"
     text = composition.read_text(encoding="utf-8")
-    (entry,) = re.findall(r".*: _prospector,\n", text)
-    text = text.replace(entry, f'{entry}    "{ENV}": _walk,\n')
-    composition.write_text(text.replace("\ndef _prospector", f"{LOADER}def _prospector"))
+    (entry,) = re.findall(r".*:PROSPECTOR\",\n", text)
+    line = f'    "{ENV}": "training.games.walk:WALK",\n'
+    composition.write_text(text.replace(entry, entry + line))
     after = files_of(copied)
     assert [path for path in before if after[path] != before[path]] == [composition]
-    assert set(after) - set(before) == {copied / "games/walk.py"}
+    assert set(after) - set(before) == {folder / name for name in FOLDER}
 
     paths = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
     command = [sys.executable, "-P", "-c", SCRIPT]
@@ -172,7 +188,7 @@ def test_a_game_that_describes_itself_touches_one_file_of_training(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     found = json.loads((tmp_path / "x/evaluation.json").read_text())["episodes"]["policies"]
-    assert list(found) == ["trained", "walker", "random"]
+    assert list(found) == ["trained", "trained, held back", "walker", "random"]
 
 
 # -- a third game ----------------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from training.ensemble.stacked import StackedNet
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import Field, ObsLayout
+from training.nets.parts import Placements
 from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.ppo.options import NativeConfig, PPOConfig
-from training.run.games import Placements
 
 ROWS, COLUMNS, CHANNELS = 5, 4, 9  # more channels than cells of a side
 CELLS = ROWS * COLUMNS

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 
@@ -312,9 +313,16 @@ def test_what_cannot_be_is_refused(agent, names, options, refused):
         contest(load_players(names), 4, **options)
 
 
-def test_rules_in_the_shared_record_must_be_those_of_the_table(agent, monkeypatch):
+@pytest.fixture
+def kept_in_one_record():
+    usual = games.get_game(RACE)
+    games.register(RACE, replace(usual, table=games.TableRules()))
+    yield
+    games.register(RACE, usual)
+
+
+def test_rules_in_the_shared_record_must_be_those_of_the_table(agent, kept_in_one_record):
     players = load_players([agent("far"), "fast"])
-    monkeypatch.setattr(games.get_game(RACE), "table", games.TableRules(), raising=False)
     said = r"far\S* cannot sit at this table: options={'goal': 30} .* played as here"
     with pytest.raises(ConfigError, match=said):
         contest(players, 4, env=RACE, options={"goal": 8})

@@ -10,9 +10,8 @@ from sb3_contrib.ppo_mask.policies import MlpPolicy
 
 from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
-from training.run import games
 from training.run.config import RunConfig
-from training.run.presets import load_preset
+from training.run.presets import load_preset, read_presets
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.policy import AutocastMaskablePolicy
@@ -34,7 +33,7 @@ def parts(model):
 
 def test_defaults_and_presets_are_stock():
     assert parts(built()) == (MaskablePPO, MlpPolicy, MaskableRolloutBuffer)
-    on_policy = [name for name in games.presets() if load_preset(name).get("trainer") != "dqn"]
+    on_policy = [name for name in read_presets() if load_preset(name).get("trainer") != "dqn"]
     for name in on_policy:
         config = RunConfig.from_mapping({**load_preset(name), "trainer": "sb3"})
         chosen = (config.ppo.rollout_buffer, config.precision, config.ppo.algorithm)

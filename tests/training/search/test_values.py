@@ -90,4 +90,4 @@ def test_the_searcher_refuses_what_does_not_fit(tmp_path):
     engine = fastenv.make_engine(FLAT, 1, seats="all")
     with pytest.raises(ConfigError, match=r"search\.value"):
         Searcher(engine, options=options)
-    assert games.get_game("Prospector-v0").search.view is SearchRules().view is None
+    assert games.find("Prospector-v0", "search").view is SearchRules().view is None

@@ -10,14 +10,14 @@ import fastenv
 from fastenv import registry
 from fastenv.registry import ENVS, Entry
 from tests import nim
-from training.run import games
+from training.run.game_view import find_view
 from training.studio import forms, messages
 
 PLAIN = json.JSONDecoder()
 
 
 def shown(engine, row, seat, **how):
-    view = games.get_engine_game(engine).view()
+    view = find_view(engine.game.env_id)
     names = [f"player {k}" for k in range(engine.game.num_seats)]
     return PLAIN.decode(messages.dump({"scene": view.scene(engine, row, seat, names, **how)}))
 
@@ -32,7 +32,7 @@ def test_every_scene_is_small_json_and_changes_nothing(env):
     assert scene["scene"] is not None
     assert len(messages.dump(scene)) < 40_000
     assert engine.get_states([0]).tobytes() == before.tobytes()
-    view = games.get_game(env).view()
+    view = find_view(env)
     assert view.page is not None
     assert view.page.read_text(encoding="utf-8").count("export function create(") == 1
     blocks = view.blocks(engine)

@@ -20,7 +20,7 @@ SAME = ("extended_inputs", "first_frame", "intro_frames")  # options that record
 
 
 class StoreOfRun:
-    """See :class:`training.run.games.Records`.
+    """See :class:`training.callbacks.best_times.Records`.
 
     Parameters
     ----------

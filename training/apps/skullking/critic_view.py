@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from fastenv.numba_cache import cached_njit
 from fastenv.skullking.tables import MAX_HAND, NUM_CARDS
-from training.run.games import CriticView
+from training.nets.parts import CriticView
+from training.run.engine import Engine
 
 SEAT = NUM_CARDS + MAX_HAND  # a number for each card, and one for each bid from 0 on
 
 
-def make_critic_view(num_hands: int) -> CriticView:
-    """Return the view of a table with so many hands, one for each seat and Graybeard.
+def make_critic_view(engine: Engine) -> CriticView:
+    """Make the view of a table, which has a hand for each seat and Graybeard.
 
     For each other seat, from the one after the player's on: 1 for each card in its hand, then 1 at
     its bid, which is hidden until all have bid.
     """
+    game: Any = engine.game
+    num_hands = int(game.rules[0]["num_hands"])
     return CriticView((num_hands - 1) * SEAT, partial(_write, num_hands=num_hands))
 
 

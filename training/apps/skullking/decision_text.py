@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.skullking.render import render_ansi
 from fastenv.skullking.rules import Play, tigress_mode, winning_play
 from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import card_name
@@ -14,12 +15,24 @@ from fastenv.skullking.view import card_name
 YOU = "You"
 
 
+def render_state(engine: Any, row: np.void, names: Sequence[str], seat: int = 0) -> str:
+    """Draw the table as the next player sees it, as text with colours."""
+    at_table = names if len(names) == engine.game.config.num_players else None
+    return render_ansi(row, engine.game.rules[0], names=at_table)
+
+
 def describe_decision(
-    engine: Any, before: np.void, action: int, after: np.void, names: Sequence[str]
+    engine: Any,
+    before: np.void,
+    action: int,
+    after: np.void,
+    names: Sequence[str],
+    seat: int = 0,
 ) -> list[str]:
-    """Return lines; see :meth:`training.run.games.GameTraining.describe_decision`.
+    """Describe a decision in lines; see :func:`training.run.game_view.describe_decision`.
 
     Bids appear once all are made. Where bots move inside a step, only the person's card appears.
+    The row itself says whose decision it was.
     """
     phase, seat = int(before["phase"]), int(before["actor"])
     if phase == Phase.BID:

@@ -30,10 +30,10 @@ from training.apps.drmario.evaluator.samples import (
 )
 from training.apps.drmario.evaluator.situations import SITUATION, situations
 from training.apps.drmario.seed_evaluation import cvar
-from training.callbacks.shaping import Potential
+from training.callbacks.shaping import Potential, find_potential
+from training.games.drmario.goals import fewer_viruses
 from training.players.bots import Bot
 from training.players.player import begin_all, every_lane
-from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 
@@ -340,12 +340,12 @@ def test_potential_is_minus_the_mean(saved, rows):
 
 
 def test_shaping_by_an_evaluator_is_refused_where_it_says_nothing(saved):
-    placements, matches = games.get_game("DrMarioPlacement-v0"), games.get_game("DrMarioVersus-v0")
-    assert placements.potential("viruses") is placements.potentials["viruses"]
+    placements, matches = "DrMarioPlacement-v0", "DrMarioVersus-v0"
+    assert find_potential(placements, "viruses") is fewer_viruses
     with pytest.raises(ConfigError, match="evaluator="):
-        placements.potential("evaluator:missing")
+        find_potential(placements, "evaluator:missing")
     with pytest.raises(ConfigError, match=r"shaping\.phi='evaluator:.*one of viruses"):
-        matches.potential(f"evaluator:{saved}")
+        find_potential(matches, f"evaluator:{saved}")
     with pytest.raises(ConfigError, match=r"shaping\.gamma"):
         RunConfig.from_mapping(
             {

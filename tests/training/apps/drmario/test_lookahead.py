@@ -17,8 +17,8 @@ from training.apps.drmario.evaluator.players import player_of
 from training.apps.drmario.evaluator.risk import Measure
 from training.apps.drmario.evaluator.situations import UNKNOWN, situations
 from training.apps.drmario.evaluator.successors import TWINS
+from training.players.names import find_player
 from training.players.player import every_lane
-from training.run import games
 from training.run.envs import make_engine
 
 SEED = 27_182
@@ -210,8 +210,8 @@ def test_names_of_players(file):
     for name, words in ((f"lookahead:{file}:worst", "risk="), ("lookahead:none", "evaluator=")):
         with pytest.raises(ConfigError, match=words):
             player_of(name)
-    assert games.get_game("DrMarioPlacement-v0").player("greedy") is None
-    assert games.get_game("DrMarioVersus-v0").player(f"lookahead:{file}") is None
+    assert find_player("DrMarioPlacement-v0", "greedy") is None
+    assert find_player("DrMarioVersus-v0", f"lookahead:{file}") is None
 
 
 def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):

@@ -13,19 +13,18 @@ from tests.needs import FASTEST
 from tests.skullking.moments import TIERS, game_of, hand, moments, others
 from tests.slow import every
 from training.nets.actor_critic import ActorCritic
-from training.nets.layout import obs_layout
+from training.nets.layout import find_critic_view, obs_layout
 from training.nets.options import ActorCriticConfig, HiddenConfig
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
-from training.run.games import get_engine_game
 
 few = settings(max_examples=6)
 seeds = st.integers(0, 2**32 - 1)
 
 
 def view_of(engine):
-    return get_engine_game(engine).observation_parts(engine).critic_view
+    return find_critic_view(engine)
 
 
 def shown(view, rows):

@@ -47,6 +47,17 @@ def is_scripted(name: str, bots: Collection[str], runs: Path) -> bool:
     return True
 
 
+def find_lookahead(name: str) -> MakePlayer | None:
+    """Find what makes the look-ahead of a name; None for a name of somebody else.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`lookahead`.
+    """
+    return lookahead(name) if is_lookahead(name) else None
+
+
 def lookahead(name: str) -> MakePlayer:
     """Return what makes the look-ahead that a name asks for.
 

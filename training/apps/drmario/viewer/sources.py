@@ -20,9 +20,9 @@ from training.evaluation import replays
 from training.players import trained
 from training.players.bots import Bot
 from training.players.load import find
+from training.players.names import find_player
 from training.players.player import MakePlayer
 from training.players.trained import AGENT
-from training.run import games
 from training.run.backend import make_seated
 from training.run.envs import with_defaults
 from training.run.options import require
@@ -109,7 +109,7 @@ def make_bot_source(env: str, options: Mapping[str, Any], name: str) -> Source:
         If there is no such environment of Dr. Mario, option, bot or evaluator.
     """
     _check_env(env)
-    game, player = fastenv.make_game(env, **options), games.get_game(env).player(name)
+    game, player = fastenv.make_game(env, **options), find_player(env, name)
     if player is None:
         game.bot(name)
         player = partial(Bot, name)

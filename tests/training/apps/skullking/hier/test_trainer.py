@@ -33,9 +33,7 @@ def test_one_learns_while_the_other_stands_still(make_trainer):
     assert policies[:3] == ["worker", "worker", "worker"]  # the warm start is over with the third
     assert policies[3] == "manager"
     assert list(versions) == list(range(1, len(versions) + 1))
-    assert trainer.steps == 256 * policies.count(
-        "worker"
-    ) + 64 * policies.count("manager")
+    assert trainer.steps == 256 * policies.count("worker") + 64 * policies.count("manager")
 
 
 def test_worker_plays_the_managers_cards_once_it_may(make_trainer):

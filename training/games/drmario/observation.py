@@ -1,0 +1,34 @@
+"""What fields of an observation of Dr. Mario are, and where placements lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastenv.drmario.layout import PLANES, STABLE
+from training.apps.drmario.placements import cells_of_placements
+from training.nets.parts import Colours, ObservationParts, Placements
+from training.run.engine import Engine
+
+COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
+
+
+def parts_of(engine: Engine) -> ObservationParts:
+    """Tell planes and costs from other fields, and say what placements fill."""
+    game: Any = engine.game
+    config, dtype = game.config, engine.obs_dtype
+    names = dtype.names or ("",)
+    planes = names[0]
+    fields: dict[str, dict[str, Any]] = {} if config.stack > 1 else {planes: {"kind": "planes"}}
+    if "costs" in names:
+        fields["costs"] = {"kind": "numbers", "unit": COST_UNIT}
+    for name in ("candidates", "candidate_costs"):
+        if name in names:
+            fields[name] = {"kind": "numbers"}
+    colours = None
+    if planes in fields and "pill" in names and PLANES[config.obs][:3] == STABLE:
+        colours = Colours(planes, (0, 1, 2), "pill")
+    placements = None
+    if config.placement:
+        costs = "costs" if "costs" in names else None
+        placements = Placements(planes, cells_of_placements(), costs)
+    return ObservationParts(fields=fields, placements=placements, colours=colours)

@@ -1,0 +1,56 @@
+"""Skull King: its environments in training, what agents of a part of a game do in whole ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from fastenv.skullking.tables import Phase
+from training.apps.skullking.rules import SETS
+from training.run.games import GameTraining, PartOfGame, TableRules
+
+ON_POLICY = ("native", "expert", "sb3", "ensemble", "rllib")  # they learn by the same options
+
+# A Worker's policy plays the cards of a game, a Manager's bids; rule_hard decides the rest.
+_CARDS = PartOfGame(
+    column="decision_phase",
+    values=(Phase.PLAY, Phase.TIGRESS),
+    bot="rule_hard",
+    begins=(Phase.BID,),
+)
+_BIDS = replace(_CARDS, values=(Phase.BID,), whole={"mode": "game"})
+TABLE = TableRules(
+    env="SkullKingFlat-v0",
+    options={"deals": "duplicate"},
+    shared=("num_players",),
+    one_record=False,
+    parts={
+        "SkullKingManager-v0": _BIDS,
+        "SkullKingWorker-v0": _CARDS,
+        "SkullKingAbility-v0": _CARDS,
+    },
+)
+
+MANAGER = GameTraining(
+    title="Skull King",
+    # Our trainers mask, so an illegal action is a fault that must not hide.
+    env_options={"invalid_action": "raise"},
+    files={"hier": "hierarchical.yaml"},
+    presets=Path(__file__).with_name("presets.yaml"),
+    opponent_sets=SETS,
+    table=TABLE,
+    capabilities={
+        "auxiliary": "training.apps.skullking.hindsight.auxiliary:make_run_auxiliary",
+        "auxiliary_modes": "training.apps.skullking.hindsight.modes:MODES",
+        "critic_view": "training.apps.skullking.critic_view:make_critic_view",
+        "describe_decision": "training.apps.skullking.decision_text:describe_decision",
+        "evaluation": "training.apps.skullking.evaluation:MatchProtocol",
+        "observation": "training.games.skullking.observation:parts_of",
+        "render_state": "training.apps.skullking.decision_text:render_state",
+        "search": "training.apps.skullking.search:SEARCH",
+        "view": "training.apps.skullking.scene:SkullKingView",
+    },
+)
+FLAT = replace(MANAGER, files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml")})
+WORKER = replace(MANAGER, files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "worker.yaml")})
+ABILITY = WORKER  # the same task, with more to decide
