@@ -12,7 +12,7 @@ from training.run.config import RunConfig
 from training.run.config_files import load_file, merge, parse_assignments
 from training.run.layers import merge_layers, parser
 from training.run.presets import CONFIGS, load_preset, read_presets
-from training.run.rollout import Rollout
+from training.run.sizes import Rollout
 from training.train import main
 
 

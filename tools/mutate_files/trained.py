@@ -83,8 +83,7 @@ def read_run(folder: Path) -> None:
     from training.players.load import load_policy
     from training.ppo.run import make_lanes, make_trainer
     from training.run.folder import RunFolder
-    from training.run.loop import TrainingLoop
-    from training.run.stop import Stop
+    from training.run.loop import Stop, TrainingLoop
 
     run_data.read_run(folder / "run")
     policy = load_policy(folder / "run")

@@ -21,8 +21,7 @@ from training.run import delayed_actions, envs, registry, trainers
 from training.run.config import RunConfig
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
-from training.run.loop import Outcome, TrainingLoop, run_training
-from training.run.stop import Stop
+from training.run.loop import Outcome, Stop, TrainingLoop, run_training
 from training.run.torch_setup import set_up_torch
 from training.run.trainer import Trainer
 

@@ -9,9 +9,8 @@ from pydantic import model_validator
 from training.nets.options import HiddenConfig, QNetworkConfig
 from training.run import sizes
 from training.run.config import Only, RunConfig
-from training.run.decay import Decay
-from training.run.options import Number, Text, Truth, Whole, option, require
-from training.run.rollout import Rollout
+from training.run.options import Decay, Number, Text, Truth, Whole, option, require
+from training.run.sizes import Rollout
 
 
 class DQNConfig(QNetworkConfig):

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from fastenv.numba_cache import cached_njit
 from training.dqn.sumtree import SumTree, find_many, set_many
-from training.run.finite import TrainingError
+from training.run.trainer import TrainingError
 
 Array = npt.NDArray[Any]
 LEAST_ERROR = 1e-6  # so that everything is drawn some time

@@ -34,11 +34,17 @@ from training.nets.precision import (
 from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
 from training.run.checkpoint import State, copy_to_host
-from training.run.decay import decay
 from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
 from training.run.envs import stream_seed, training_seed
-from training.run.finite import TrainingError, check_loss, check_parameters
-from training.run.trainer import FirstParameters, Metrics, Trainer
+from training.run.options import decay
+from training.run.trainer import (
+    FirstParameters,
+    Metrics,
+    Trainer,
+    TrainingError,
+    check_loss,
+    check_parameters,
+)
 
 # Means over the updates of an iteration.
 TERMS = ("loss", "auxiliary", "error", "value", "grad_norm")

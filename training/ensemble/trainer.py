@@ -46,12 +46,11 @@ from training.ppo.parts import (
     merged,
     sample,
 )
-from training.run.decay import decay
 from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
-from training.run.finite import TrainingError
-from training.run.options import require
+from training.run.options import decay, require
 from training.run.stats import Window
+from training.run.trainer import TrainingError
 
 
 def check(ppo: PPOConfig, native: NativeConfig, members: int, lanes: int) -> None:

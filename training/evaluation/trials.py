@@ -30,13 +30,13 @@ from training.evaluation.run_evaluation import play_for_comparison
 from training.players.trained import AGENT
 from training.run import files, machine, plain_yaml
 from training.run.config import RunConfig
-from training.run.finite import TrainingError
 from training.run.folder import BusyError, RunFolder
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, check_value, require
 from training.run.removed import drop_removed
 from training.run.sections import EvaluationConfig
+from training.run.trainer import TrainingError
 
 try:
     import optuna

@@ -9,9 +9,8 @@ from pydantic import model_validator
 from training.nets.options import ActorCriticConfig, HiddenConfig
 from training.run import machine, sizes
 from training.run.config import Only, RunConfig
-from training.run.decay import Decay
-from training.run.options import Number, Text, Truth, Whole, option, require
-from training.run.rollout import Rollout
+from training.run.options import Decay, Number, Text, Truth, Whole, option, require
+from training.run.sizes import Rollout
 
 # They follow lanes step by step, and would see those of the first rank of several alone.
 _ONE_RANK = ("trackers", "mask_schedule", "shaping", "best_times", "window_ticks", "selfplay")

@@ -36,13 +36,18 @@ from training.ppo.saving import gather_state, get_rank_state
 from training.ppo.timing import Phases
 from training.run import checkpoint
 from training.run.checkpoint import State
-from training.run.decay import decay
 from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
 from training.run.envs import stream_seed, training_seed
-from training.run.finite import TrainingError, check_loss, check_parameters
-from training.run.options import require
+from training.run.options import decay, require
 from training.run.ranks import SINGLE_RANK, Ranks
-from training.run.trainer import FirstParameters, Metrics, Trainer
+from training.run.trainer import (
+    FirstParameters,
+    Metrics,
+    Trainer,
+    TrainingError,
+    check_loss,
+    check_parameters,
+)
 from training.selfplay.league import League
 
 CHECK_MASKS_EVERY = 1000  # rollouts

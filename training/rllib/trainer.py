@@ -34,10 +34,9 @@ from training.rllib.module import (
 from training.rllib.options import RLlibRun
 from training.run import checkpoint, envs
 from training.run.checkpoint import State
-from training.run.decay import decay
-from training.run.finite import TrainingError, check_loss, check_parameters
 from training.run.folder import RunError
-from training.run.trainer import Metrics, Trainer
+from training.run.options import decay
+from training.run.trainer import Metrics, Trainer, TrainingError, check_loss, check_parameters
 
 ENV = "fastenv lanes"
 PATIENCE_S = 300.0  # to wait for an env runner when all are lost

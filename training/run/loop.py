@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -23,7 +25,6 @@ from training.run.engine import Engine
 from training.run.folder import RunFolder
 from training.run.jsonl import drop_after, read_lines, replace_nonfinite
 from training.run.stats import Window
-from training.run.stop import Stop
 from training.run.trainer import Metrics, Trainer
 from training.run.writer import CheckpointWriter
 
@@ -468,3 +469,35 @@ def _write_summary(loop: TrainingLoop, outcome: Outcome) -> None:
 def _describe(loop: TrainingLoop) -> dict[str, Any]:
     """Return what the summary says from its beginning."""
     return {**loop.backend.record(), **loop.run.config.facts(str(loop.trainer.device))}
+
+
+class Stop:
+    """Turns SIGINT and SIGTERM into a request to stop at the next boundary between iterations.
+
+    Attributes
+    ----------
+    requested : bool
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+
+    @contextmanager
+    def signals(self) -> Iterator[None]:
+        """Listen for the signals; a second one ends the run at once."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        both = (signal.SIGINT, signal.SIGTERM)
+        before = {number: signal.signal(number, self._ask) for number in both}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def _ask(self, number: int, _frame: object) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
+        print(f"{signal.Signals(number).name}: stopping after this iteration", file=sys.stderr)

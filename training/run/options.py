@@ -221,8 +221,30 @@ Number = Annotated[float, BeforeValidator(_number), _AlsoText()]
 Truth = Annotated[bool, Strict()]
 Text = Annotated[str, Strict(), AfterValidator(_text)]
 Plain = Annotated[dict[str, Any], AfterValidator(check_plain)]
+Decay = Literal[
+    "constant", "linear", "cosine"
+]  # of a number that falls to zero over a run; see :func:`decay`
 # From each step on its value holds.
 Schedule = Annotated[tuple[tuple[int, Any], ...], BeforeValidator(_pairs)]
+
+
+def decay(value: float, schedule: str, done: float) -> float:
+    """Return what is left of ``value`` after the share ``done`` of a run.
+
+    Parameters
+    ----------
+    value : float
+        At the start.
+    schedule : {"constant", "linear", "cosine"}
+    done : float
+        From 0 to 1; beyond, the value stays at its end.
+    """
+    done = min(max(done, 0.0), 1.0)
+    if schedule == "linear":
+        return value * (1.0 - done)
+    if schedule == "cosine":
+        return value * 0.5 * (1.0 + math.cos(math.pi * done))
+    return value
 
 
 # -- models ----------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ import torch
 import torch.distributed as dist
 from torch import Tensor
 
-from training.run.finite import TrainingError
+from training.run.trainer import TrainingError
 
 WAIT = timedelta(days=1)  # the first may evaluate meanwhile; a rank that is lost is noticed
 

@@ -1,8 +1,10 @@
-"""What options ask of this machine."""
+"""Sizes of rollouts, and of what this machine can hold."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import psutil
@@ -42,3 +44,56 @@ def check_network(net_arch: Sequence[int], num_actions: int, name: str, members:
         f"{there / 2**30:,.0f}"
     )
     require(asked < there, name, list(net_arch), allowed)
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """Sizes of a rollout, and what they must be multiples of.
+
+    Parameters
+    ----------
+    lanes, steps : int
+        Decisions of a rollout are their product.
+    batch : int
+        Samples of a minibatch; divides the rollout, or the part of it that each member has.
+    lane_unit, step_unit, batch_unit : int
+    members : int
+        Networks that share the lanes.
+    """
+
+    lanes: int
+    steps: int
+    batch: int
+    lane_unit: int = 1
+    step_unit: int = 1
+    batch_unit: int = 1
+    members: int = 1
+
+    def fitted(self, total: int) -> Rollout:
+        """Return one of about ``total`` decisions, if this one has more.
+
+        It has fewer steps; only if one step of all lanes is more than ``total``, fewer lanes.
+        """
+        total = max(total, 2 * self.members)  # two samples at least, see below
+        undivided = self.lanes % self.lane_unit != 0  # refused by name elsewhere, or left whole
+        if undivided or total >= self.lanes * self.steps:
+            return self
+        steps = min(self.steps, _up(total / self.lanes, self.step_unit))
+        lanes = self.lanes
+        if steps == self.step_unit:
+            lanes = min(lanes, _up(total / steps, self.lane_unit))
+        return replace(self, lanes=lanes, steps=steps, batch=self._minibatch(lanes * steps))
+
+    def _minibatch(self, rollout: int) -> int:
+        """Return the largest minibatch that is not above ours and divides a rollout."""
+        rollout //= self.members
+        most = min(self.batch, rollout)
+        least = min(self.batch, 2)  # of one sample there is no deviation
+        fitting = range(most - most % self.batch_unit, least - 1, -self.batch_unit)
+        found = next((size for size in fitting if rollout % size == 0), rollout)
+        return rollout if 2 * found < most else found  # a few larger rather than many tiny ones
+
+
+def _up(number: float, unit: int) -> int:
+    """Return the least multiple of ``unit`` that is not below ``number``."""
+    return math.ceil(number / unit) * unit

@@ -5,11 +5,14 @@ Each package of a trainer offers, beside its class, what stands in :mod:`trainin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import torch
 from torch.nn import Module
 
+from fastenv.errors import FastEnvError
 from training.run.callback import Log
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep
@@ -19,6 +22,10 @@ from training.run.engine import Engine, OnStep
 Metrics = dict[str, Any]
 # Takes a network; returns the parameters that a new training begins with, None for its own.
 FirstParameters = Callable[[Module], dict[str, Any] | None]
+
+
+class TrainingError(FastEnvError, RuntimeError):
+    """A training cannot go on; the message says why. What was saved before is as it was."""
 
 
 class Trainer:
@@ -106,3 +113,35 @@ class Trainer:
 
     def close(self) -> None:
         """End threads and processes."""
+
+
+def check_parameters(net: Module, section: str = "ppo") -> None:
+    """Refuse a network with a parameter that is not finite: a checkpoint of it would be no use.
+
+    Parameters
+    ----------
+    net : Module
+    section : str
+        Where the options of its training are.
+
+    Raises
+    ------
+    TrainingError
+        Names the parameter.
+    """
+    for name, parameter in net.named_parameters():
+        if not bool(torch.isfinite(parameter).all()):
+            raise TrainingError(
+                f"{name} of the network is not finite, so it is not saved; lower "
+                f"{section}.learning_rate, and go on from the last checkpoint."
+            )
+
+
+def check_loss(loss: float, iteration: int, section: str = "ppo") -> None:
+    """Refuse a loss that is not finite; TrainingError names the iteration and ``section``."""
+    if not math.isfinite(loss):
+        raise TrainingError(
+            f"the loss became {loss} in iteration {iteration}: nothing of this iteration is saved; "
+            f"lower {section}.learning_rate or choose {section}.precision=fp32, and go on from "
+            "the last checkpoint."
+        )

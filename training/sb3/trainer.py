@@ -27,8 +27,7 @@ from fastenv.env import shown_obs
 from training.run import checkpoint, envs
 from training.run.checkpoint import State
 from training.run.engine import Engine, restore_seating, seating_of
-from training.run.finite import check_loss, check_parameters
-from training.run.trainer import Metrics, Trainer
+from training.run.trainer import Metrics, Trainer, check_loss, check_parameters
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.options import SB3Run

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.training.dqn.twins import proportional
 from training.dqn.priorities import Priorities
 from training.dqn.sumtree import SumTree
-from training.run.finite import TrainingError
+from training.run.trainer import TrainingError
 
 
 @given(

@@ -20,9 +20,9 @@ from tests.training.ppo.engines import Corridor
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint
 from training.run.config import RunConfig
-from training.run.finite import TrainingError
 from training.run.jsonl import read_lines
 from training.run.ranks import Ranks
+from training.run.trainer import TrainingError
 
 LANES = 4  # of a rank
 FIELDS = ("obs", "mask", "action", "value", "logp", "reward", "bootstrap", "adv", "ret", "done")

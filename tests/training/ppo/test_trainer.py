@@ -19,8 +19,8 @@ from training.ppo import trainer as ppo_trainer
 from training.ppo.loss import KL
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import TrainingError
-from training.run.decay import decay
 from training.run.envs import make_engine
+from training.run.options import decay
 
 
 def test_the_rollout_holds_what_the_engine_showed(make_trainer):

@@ -22,9 +22,9 @@ from training.rllib import run
 from training.rllib.module import state_of
 from training.rllib.trainer import RLlibTrainer, start_ray
 from training.run.config import RunConfig
-from training.run.finite import TrainingError
 from training.run.folder import RunError
 from training.run.jsonl import read_lines
+from training.run.trainer import TrainingError
 from training.train import main
 
 # RLlib registers its environments anew in every runner, which Gymnasium warns of.

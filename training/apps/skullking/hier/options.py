@@ -24,7 +24,7 @@ from training.run.options import (
     unknown_option,
 )
 from training.run.removed import drop_from_section
-from training.run.rollout import Rollout
+from training.run.sizes import Rollout
 
 POLICIES = ("worker", "manager")
 # What the two policies have instead of the defaults of ``ppo``: a rollout is used often, so an
