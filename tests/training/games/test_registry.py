@@ -24,6 +24,7 @@ from training.run.config_files import load_file
 from training.run.delayed_actions import count_elapsed
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
+from training.run.game_view import GameView, describe_decision, find_view, render_state
 from training.run.presets import load_preset, read_presets
 from training.train import main
 
@@ -106,6 +107,16 @@ def test_a_game_that_says_nothing_has_defaults():
         count_elapsed(engine)
     with pytest.raises(ConfigError, match="left out: this game has none"):
         find_potential(ENV, "viruses")
+
+
+def test_a_game_that_says_nothing_is_shown_by_its_own_words():
+    engine = make_engine(ENV, 1)
+    engine.reset_many(seeds=3)
+    row = engine.get_states([0])[0]
+    assert render_state(engine, row, ["you"]) == engine.game.render(row, "ansi")
+    said = describe_decision(engine, row, 1, row, ["you"])
+    assert said == [f"you: {engine.game.action_name(1, row)}"]
+    assert type(find_view(ENV)) is GameView
 
 
 def test_a_game_may_be_registered_and_forgotten(told):
