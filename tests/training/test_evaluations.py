@@ -17,8 +17,8 @@ import torch
 from tests.bits import equal
 from tests.slow import late, together
 from training.callbacks import evaluations as evaluating
-from training.evaluation.bootstrap import Interval
 from training.evaluation.curve import Evaluator
+from training.evaluation.intervals import Interval
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder

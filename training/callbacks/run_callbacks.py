@@ -15,7 +15,7 @@ from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import Trackers, options
 from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import get_judging
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
 from training.run import delayed_actions, envs, games, registry, session, trainers
@@ -63,7 +63,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.get_module(config.trainer).check(config, engine)
-    get_protocol(config.env).check(config)
+    get_judging(config.env).check_run(config)
     if config.best_times is not None:
         best_times.check(config)  # makes the file
 
@@ -123,7 +123,8 @@ class EpisodeEvents(Callback):
     """
 
     def __init__(self, env: str) -> None:
-        self._columns = tuple(games.get_game(env).episode_columns)
+        columns = games.get_game(env).columns.items()
+        self._columns = tuple(n for n, c in columns if c.read is None and c.of is None)
 
     def step(
         self, loop: Loop, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray

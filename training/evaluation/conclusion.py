@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -13,21 +14,20 @@ from rich.text import Text
 
 from fastenv.ticker import print_dots
 from training.evaluation import tables
-from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Headline
-from training.evaluation.protocols import get_protocol
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import Judging, Shown, get_judging
 from training.evaluation.run_evaluation import evaluate
-from training.evaluation.tables import format_interval
 from training.logs.run_data import groups_of, is_interval
 from training.players.trained import AGENT
 from training.run import files
 from training.run.folder import RunFolder
+from training.run.games import Column
 from training.run.session import Outcome
 
 FILE = "evaluation.txt"
 WIDTH = 80  # of the tables
 COLUMNS, ROWS = 12, 12  # at most so many groups of results, and so many scripted players
-_GOALS = Headline(("overall", "% of", lambda interval: format_interval(interval, 1, 100)))
+_GOALS = Shown("overall", Column("share", decimals=1))
 _OURS = (AGENT, "decoded")  # how players begin that are made of the trained network
 _WORDS = {1: "better", 0: "unclear", -1: "worse"}
 _EVEN, _VERDICT = "even share", f"{AGENT} is"
@@ -83,7 +83,7 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     with print_dots(f"{run.name}: evaluating"):
         record = evaluate(run, run.config.evaluation, whole)
     files.write_text(run.path / FILE, text.getvalue())
-    found = compare(record, get_protocol(run.config.env).headline)
+    found = compare(record, get_judging(run.config.env))
     config = run.config
     lines = [
         f"{run.name}: {config.env}, {outcome.steps:,} decisions of trainer {config.trainer} in "
@@ -105,27 +105,28 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=not console.is_terminal)
 
 
-def compare(
-    record: Mapping[str, Any], headline_of: Callable[[str, int], Headline]
-) -> list[MeasureComparison]:
+def compare(record: Mapping[str, Any], judging: Judging) -> list[MeasureComparison]:
     """Return how the trained policy compares with scripted players, in all that they have played.
 
     Parameters
     ----------
     record : mapping
         ``evaluation.json``.
-    headline_of : callable
-        See :meth:`training.evaluation.protocol.Protocol.headline`.
+    judging : Judging
+        Says which measure is compared.
     """
     found = []
     players = record.get("matches", {}).get("players", 1)
+    usual, even_share = judging.name_headline(players)
     for group, results in groups_of(record).items():
-        headline = _GOALS if group == "goals reached" else headline_of(group, players)
-        measure, heading, cell = headline.column
+        goals = group == "goals reached"
+        shown, equals = (_GOALS, None) if goals else (usual, even_share)
+        heading = "% of" if goals else tables.name_column(shown)
+        cell = partial(tables.show_interval, shown)
         values = {
-            name: Interval(*each[measure])
+            name: Interval(*each[shown.name])
             for name, each in results.items()
-            if is_interval(each.get(measure))
+            if is_interval(each.get(shown.name))
         }
         ours = values.pop(AGENT, None)
         others = {name: x for name, x in values.items() if not name.startswith(_OURS)}
@@ -133,7 +134,7 @@ def compare(
             continue
         names = sorted(others, key=lambda name: -others[name].value)
         best = others[names[0]]
-        even = "" if headline.even is None else cell(Interval(headline.even, math.nan, math.nan))
+        even = "" if equals is None else cell(Interval(equals, math.nan, math.nan))
         sign = (ours.low > best.high) - (ours.high < best.low)
         scripted = {name: cell(others[name]) for name in names}
         found.append(MeasureComparison(group, heading, cell(ours), scripted, even, sign))

@@ -10,10 +10,11 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from training.evaluation import skill
-from training.evaluation.bootstrap import Interval
 from training.evaluation.contest import POINTS, Contest, Standing
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import Shown
 from training.evaluation.loop import MAX_DECISIONS
-from training.evaluation.tables import format_interval
+from training.evaluation.tables import format_interval, name_column, show_interval
 
 IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings
 OVER = "points over next"
@@ -29,7 +30,7 @@ def show(console: Console, found: Contest) -> None:
         for one in found.standings
     ]
     names = [escape(one.name) + more for one, more in zip(found.standings, seats, strict=True)]
-    columns = _columns(found.standings, found.statistics)
+    columns = _columns(found.standings, found.statistics) | _own_columns(found)
     if found.cpu_ms:
         columns[CPU] = [
             f"{found.cpu_ms[one.name]:.3g}" if one.name in found.cpu_ms else ""
@@ -89,6 +90,17 @@ def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> di
     ahead = [Interval.from_list(p[name]) for p, name in zip(over, below, strict=False)]
     columns[AHEAD] = [*(format_interval(each, 1, 100) for each in ahead), ""]
     return columns
+
+
+def _own_columns(found: Contest) -> dict[str, list[str]]:
+    """Return the cells of what the game itself measures, by heading."""
+    shown = [Shown(name, column) for name, column in found.about.items()]
+    return {
+        name_column(each): [
+            show_interval(each, found.measures[one.name][each.name]) for one in found.standings
+        ]
+        for each in shown
+    }
 
 
 def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from training.run.game_view import GameView
 from training.run.games import (
     Budget,
     Colours,
+    Column,
     GameTraining,
     ObservationParts,
     Placements,
@@ -75,13 +76,20 @@ class DrMario(GameTraining):
     title = "Dr. Mario"
     env_options = OPTIONS
     table: ClassVar = TableRules(one_record=False)  # which holds what is shown and paid
-    episode_columns: ClassVar = {
-        "reason": "kept",
-        "level": "kept",
-        "game_seed": "kept",
-        "success": "share",
-        "spawns": "measure",
-        "viruses": "measure",
+    columns: ClassVar = {
+        "reason": Column("kept"),
+        "level": Column("kept"),
+        "game_seed": Column("kept"),
+        "success": Column("share"),
+        "spawns": Column("measure", "pills"),
+        "viruses": Column("measure", "viruses"),
+        # Of one that was given up nobody knows how it would have ended.
+        "clear": Column("flag", of=lambda x: (x["reason"] == Reason.CLEAR) & ~x["given_up"]),
+        "timeout": Column("flag", of=lambda x: (x["reason"] == Reason.TIMEOUT) | x["given_up"]),
+        # Over cleared episodes alone: it says nothing without their share beside it.
+        "frames_to_clear": Column(
+            "measure", "frames", of=lambda x: x["clear"] * x["ticks"], per="clear"
+        ),
     }
     goal_met: ClassVar = {"info": "reason", "equals": int(Reason.CLEAR)}
     budgets: ClassVar = {
@@ -102,11 +110,18 @@ class DrMario(GameTraining):
 
         return DrMarioView()
 
-    def protocol(self) -> Any:
-        """Return episodes judged by clears."""
-        from training.apps.drmario.evaluation import DrMarioProtocol
+    def judging(self) -> Any:
+        """Return episodes judged by clears; a return mixes how often and how fast."""
+        from training.apps.drmario import evaluation
+        from training.evaluation.judging import Judging
 
-        return DrMarioProtocol(self)
+        return Judging(
+            shown=("clear", "frames_to_clear", "timeout"),
+            caption="Frames to clear are those of cleared episodes.",
+            options=("best_times",),
+            refuse=evaluation.refuse,
+            taken=evaluation.keep_clears,
+        )
 
     def records(self, path: Path, config: Any, run: str = "") -> Records:
         """Return the store of best times."""
@@ -158,7 +173,7 @@ class DrMarioFrameMatches(GameTraining):
 
     title = DrMario.title
     bots: tuple[str, ...] = STEERING
-    episode_columns: ClassVar = {"reason": "kept"}
+    columns: ClassVar = {"reason": Column("kept")}
     potentials = DrMario.potentials
     view = DrMario.view
 

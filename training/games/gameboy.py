@@ -9,11 +9,15 @@ from fastenv.gameboy.config import GameBoyConfig
 from fastenv.registry import short_id
 from training.run.engine import Engine
 from training.run.game_view import GameView
-from training.run.games import GameTraining, ObservationParts, TableRules
+from training.run.games import Column, GameTraining, ObservationParts, TableRules
 
 # Files with the options that learn, on states of ours.
 WITH_MEMORY = "lantern_walk.yaml"  # of a network: `expert` trains none that has one
 LEARNS = {"GameBoyGoal-v0": "gameboy.yaml", "LanternWalk-v0": WITH_MEMORY}
+
+
+SOLVER, RANDOM_LEGAL = "solver", "random_legal"
+REACHED = Column("flag", of=lambda x: x["terminated"].astype(bool))
 
 
 class GameBoy(GameTraining):
@@ -21,6 +25,8 @@ class GameBoy(GameTraining):
 
     title = "Game Boy"
     draws = True
+    bots: tuple[str, ...] = (SOLVER, RANDOM_LEGAL)
+    columns: ClassVar = {"reached": REACHED}
 
     def config(self, env: str, trainer: str) -> str | None:
         """Return the file with the options that learn."""
@@ -34,11 +40,24 @@ class GameBoy(GameTraining):
 
         return GameBoyView()
 
-    def protocol(self) -> Any:
-        """Return episodes from start states that no training saw."""
-        from training.apps.gameboy.evaluation import GameBoyProtocol
+    def player(self, name: str) -> Any:
+        """Return what makes the scripted player, who knows Lantern Walk and its memory."""
+        from training.apps.gameboy.players import Scripted
 
-        return GameBoyProtocol(self)
+        return Scripted if name == SOLVER else None
+
+    def judging(self) -> Any:
+        """Return episodes from start states that no training saw, judged by who gets there."""
+        from training.apps.gameboy.evaluation import starts
+        from training.evaluation.judging import Judging
+
+        shown = ("reached", "four_items", "first_event")
+        return Judging(
+            shown=tuple(name for name in shown if name in self.columns),
+            caption="Reached: the share of episodes that ended at the goal, or with the quest "
+            "finished.",
+            starts=starts,
+        )
 
     def console(self, engine: Engine) -> Any:
         """Return the options of a console."""
@@ -57,17 +76,21 @@ class Goal(GameBoy):
     """The Game Boy where a picture is to be reached."""
 
     title = "Game Boy's goal"
-    episode_columns: ClassVar = {"dist": "measure"}  # the distance at its end
+    columns: ClassVar = {"dist": Column("measure"), "reached": REACHED}  # the distance at its end
 
 
 class Overworld(GameBoy):
     """The Game Boy where the memory of the program is known, so what an episode has found is."""
 
     title = "Game Boy's overworld"
-    episode_columns: ClassVar = {
-        "items": "measure",
-        "events": "measure",
-        "cells": "measure",
+    columns: ClassVar = {
+        "items": Column("measure"),
+        "events": Column("measure"),
+        "cells": Column("measure"),
+        "reached": REACHED,
+        # How much of the quest of Lantern Walk an episode has done by its end.
+        "four_items": Column("flag", of=lambda x: x["items"] >= 4),
+        "first_event": Column("flag", of=lambda x: x["events"] >= 1),
     }
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
@@ -83,7 +106,8 @@ class Link(GameBoy):
     """Two Game Boys on a cable, a player at each."""
 
     title = "two Game Boys"
-    episode_columns: ClassVar = {}
+    bots = ()
+    columns: ClassVar = {}
     table: ClassVar = TableRules(one_record=False)
 
     def view(self) -> GameView:
@@ -92,9 +116,9 @@ class Link(GameBoy):
 
         return LinkView()
 
-    def protocol(self) -> Any:
-        """Return the protocol of any game: there are no start states that no training saw."""
-        return GameTraining.protocol(self)
+    def judging(self) -> Any:
+        """Return nothing of its own: there are no start states that no training saw."""
+        return None
 
     def console(self, engine: Engine) -> Any:
         """Return the options of a console; both have the same frames."""

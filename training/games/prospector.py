@@ -8,11 +8,11 @@ import numpy as np
 
 from fastenv.prospector.layout import METRICS
 from fastenv.prospector.tables import Action
-from training.apps.prospector.bots import BOTS
+from training.apps.prospector.bots import BOTS, REFERENCE_LINES
 from training.apps.prospector.search import SEARCH
 from training.run.engine import Engine
 from training.run.game_view import GameView
-from training.run.games import GameTraining
+from training.run.games import Column, GameTraining
 
 # docs/howto/train_prospector.md. 6,144 decisions; the published figure of 6,000 counts ticks.
 PRESETS = {
@@ -62,17 +62,17 @@ class Prospector(GameTraining):
     presets = PRESETS
     search: ClassVar = SEARCH
     window_metrics = METRICS
-    episode_columns: ClassVar = {
-        "credits": "kept",
-        "net_profit": "measure",
-        "profit_per_tick": "mean",
-        "survival": "share",
-        "overheat_ticks": "mean",
-        "pirate_encounters": "mean",
-        "value_lost_to_pirates": "mean",
-        "scan_count": "mean",
-        "mining_ticks": "mean",
-        "time_remaining": "kept",
+    columns: ClassVar = {
+        "credits": Column("kept", "credits"),
+        "net_profit": Column("measure", "credits"),
+        "profit_per_tick": Column("mean", "credits"),
+        "survival": Column("share"),
+        "overheat_ticks": Column("mean", "ticks"),
+        "pirate_encounters": Column("mean"),
+        "value_lost_to_pirates": Column("mean", "credits"),
+        "scan_count": Column("mean"),
+        "mining_ticks": Column("mean", "ticks"),
+        "time_remaining": Column("kept", "ticks"),
     }
     bots = BOTS
     draws = True
@@ -88,11 +88,22 @@ class Prospector(GameTraining):
 
         return ProspectorView()
 
-    def protocol(self) -> Any:
-        """Return episodes beside the reference lines and all bots."""
-        from training.apps.prospector.evaluation import ProspectorProtocol
+    def judging(self) -> Any:
+        """Return episodes of a given length, beside the reference lines and all bots."""
+        from training.apps.prospector.evaluation import FIRST_SEED, load_benchmark, starts
+        from training.evaluation.judging import Judging
 
-        return ProspectorProtocol(self)
+        return Judging(
+            caption="cash_out ends an episode with its first action: what returns less would "
+            "better not have played.",
+            reference_lines=REFERENCE_LINES,
+            families=BOTS,  # a market timer of another commodity has a longer name
+            told=("time_max",),
+            first_seed=FIRST_SEED,
+            options=("time_max",),
+            starts=starts,
+            benchmark=load_benchmark,
+        )
 
     def elapsed(self, engine: Engine) -> np.ndarray:
         """Return the ticks since the episode of each lane began, shape (n,)."""

@@ -11,6 +11,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.registry import short_id
 from fastenv.skullking.tables import Phase
+from training.apps.skullking.columns import COLUMNS, GOAL_COLUMNS
 from training.apps.skullking.critic_view import make_critic_view
 from training.apps.skullking.hindsight.modes import MODES
 from training.apps.skullking.rules import SETS
@@ -177,11 +178,11 @@ class SkullKing(GameTraining):
 
         return SkullKingView()
 
-    def protocol(self) -> Any:
+    def judging(self) -> Any:
         """Return whole games on duplicate deals, and rounds at equal goals."""
-        from training.apps.skullking.evaluation import MatchProtocol
+        from training.apps.skullking.evaluation import make_judging
 
-        return MatchProtocol(self)
+        return make_judging()
 
     def observation_parts(self, engine: Engine) -> ObservationParts:
         """Return where phase and card slots are, in tiers that show them."""
@@ -236,5 +237,20 @@ class SkullKing(GameTraining):
         return make_run_auxiliary(config, engine)
 
 
-ENVS = ("SkullKingFlat-v0", "SkullKingManager-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
-GAMES = dict.fromkeys(ENVS, SkullKing())
+class WholeGames(SkullKing):
+    """Whole games, in which all tiers meet."""
+
+    columns: ClassVar = COLUMNS
+
+
+class Rounds(SkullKing):
+    """Rounds that are played to a goal."""
+
+    columns: ClassVar = GOAL_COLUMNS
+
+
+GAMES = {
+    "SkullKingFlat-v0": WholeGames(),
+    "SkullKingManager-v0": SkullKing(),
+    **dict.fromkeys(("SkullKingWorker-v0", "SkullKingAbility-v0"), Rounds()),
+}

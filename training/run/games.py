@@ -217,6 +217,67 @@ class TableRules:
     parts: Mapping[str, PartOfGame] = field(default_factory=dict)
 
 
+KINDS = ("kept", "mean", "count", "measure", "share", "flag")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of an episode, and what is made of it.
+
+    Parameters
+    ----------
+    kind : {"kept", "mean", "count", "measure", "share", "flag"}
+        Only recorded; or with a mean in records; or, with a mean and its interval in tables,
+        comparisons, contests and curves too, a whole number, any number, a part from 0 to 1, or
+        whether something came about (1 and 0, and parts where several share it).
+    unit : str
+        What its numbers count; empty for what has none.
+    heading : str
+        In tables; empty for its name, with spaces.
+    decimals : int or None
+        In tables; None shows about three digits.
+    read : callable or None
+        ``read(engine, lanes)`` returns its values in lanes (k,): a number each, which is of the
+        player who is evaluated, or an entry a seat (k, P), which a contest needs. None takes the
+        info column of its name.
+    when : {"begin", "end", "step"}
+        Read as an episode begins, at its end, or after each of its steps, all of which are summed
+        up. A step is a decision of who is evaluated, or of anybody at a table.
+    of : callable or None
+        ``of(columns)`` makes it of other columns, arrays (rows,) by name. It is not recorded then,
+        as it follows from what is.
+    per : str or None
+        Column by whose sum its sum is divided for a mean; None: by the number of rows.
+    shared : bool
+        Of equally good players all have the same part of it, such as of the wins.
+    """
+
+    kind: str
+    unit: str = ""
+    heading: str = ""
+    decimals: int | None = None
+    read: Callable[[Any, np.ndarray], np.ndarray] | None = None
+    when: str = "end"
+    of: Callable[[Mapping[str, np.ndarray]], np.ndarray] | None = None
+    per: str | None = None
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is no kind, and no time."""
+        require(self.kind in KINDS, "kind", self.kind, "one of " + ", ".join(KINDS))
+        require(self.when in ("begin", "end", "step"), "when", self.when, "begin, end or step")
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether tables, comparisons, contests and curves show it."""
+        return self.kind not in ("kept", "mean")
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it lies between 0 and 1, and is shown in per cent."""
+        return self.kind in ("share", "flag")
+
+
 class GameTraining:
     """The description of a game for training; the defaults suit a game without a description.
 
@@ -230,10 +291,9 @@ class GameTraining:
         Named starting points of a run; see :mod:`training.run.presets`.
     window_metrics : tuple of str
         Info columns that windows of ticks average (:mod:`training.callbacks.windows`).
-    episode_columns : mapping of str to {"kept", "mean", "measure", "share"}
-        Info columns whose value at the end of an episode belongs to it, and what is made of them:
-        nothing, a mean in the summary, or beside that an interval when policies are compared, as a
-        share where it is one.
+    columns : mapping of str to Column
+        Figures of its episodes beside those of all games (:data:`training.evaluation.results`), by
+        name. What is entered here is in tables, records, comparisons, contests and curves.
     auxiliaries : mapping of str to int
         Modes of ``native.hindsight`` that it offers (:meth:`auxiliary`), and the outputs of the
         further head that each needs; 0 for none.
@@ -269,7 +329,7 @@ class GameTraining:
     env_options: ClassVar[Mapping[str, Any]] = {}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     window_metrics: tuple[str, ...] = ()
-    episode_columns: ClassVar[Mapping[str, str]] = {}
+    columns: ClassVar[Mapping[str, Column]] = {}
     auxiliaries: ClassVar[Mapping[str, int]] = {}
     goal_met: ClassVar[Mapping[str, Any]] = {}
     budgets: ClassVar[Mapping[str, Budget]] = {}
@@ -294,13 +354,14 @@ class GameTraining:
         """
         return None
 
-    def protocol(self) -> Any:
-        """Return the evaluation protocol of the game.
+    def judging(self) -> Any:
+        """Return how agents of the game are judged.
 
         Returns
         -------
-        training.evaluation.protocol.Protocol or None
-            None for episodes beside its bots: against opponents where several players meet.
+        training.evaluation.judging.Judging or None
+            None for what suits any game: the same episodes for everybody, against opponents where
+            players meet.
         """
         return None
 

@@ -22,14 +22,14 @@ from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import Clear
 from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
-from training.evaluation.episodes import Episodes
-from training.evaluation.episodes import play as play_episodes
+from training.evaluation.evaluation import Evaluation
+from training.evaluation.evaluation import play as play_episodes
+from training.evaluation.results import Results
 from training.players.bots import Bot
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.trained import Trained
 from training.run import files
-from training.run.envs import make_engine
 from training.run.options import require
 
 LANES = 256  # episodes that are played at once
@@ -139,27 +139,33 @@ def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> 
         By game, in the order of :meth:`Plan.games`.
     """
     games = [game for game in plan.games() for _ in range(plan.episodes)]
-    engine = make_engine(env, min(LANES, len(games)), options)
+    every = Evaluation(
+        *("seeds", env, options),
+        seeds=range(plan.seed, plan.seed + len(games)),
+        lanes=LANES,
+        max_steps=plan.t_max,  # a decision takes a frame at least
+    ).by({"player": make})
+    engine = every.make_engine()
     require(engine.num_agents == 1, "env", env, "one of one player")
     registry = _Registry(games, engine.num_envs, plan.t_max)
     played = play_episodes(
-        *(engine, make, len(games), plan.seed, plan.t_max),  # a decision takes a frame at least
-        keep_actions=True,
+        *(every, engine),
+        keep_actions=("player",),
         prepare=registry.prepare,
         give_up=registry.is_late,
     )
-    every = [_episode(played, number, plan.t_max) for number in range(len(games))]
-    return [every[k : k + plan.episodes] for k in range(0, len(every), plan.episodes)]
+    gone = [_episode(played, number, plan.t_max) for number in range(len(games))]
+    return [gone[k : k + plan.episodes] for k in range(0, len(gone), plan.episodes)]
 
 
-def _episode(played: Episodes, number: int, t_max: int) -> Episode:
+def _episode(played: Results, number: int, t_max: int) -> Episode:
     """Return how an episode went."""
     assert played.actions is not None
-    names = ("reason", "dt_total", "spawns")
-    reason, frames, spawns = (int(played.columns[name][number]) for name in names)
+    names = ("reason", "ticks", "spawns")
+    reason, frames, spawns = (int(played[name][number]) for name in names)
     cleared = reason == Reason.CLEAR and frames <= t_max
     timeout = not cleared and reason != Reason.TOPOUT
-    total, actions = float(played.columns["return_total"][number]), played.actions[number]
+    total, actions = float(played["return"][number]), played.actions[number]
     return Episode(cleared, timeout, frames, spawns, total, tuple(actions.tolist()))
 
 

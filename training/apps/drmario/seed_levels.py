@@ -15,8 +15,7 @@ import numpy as np
 
 from training.apps.drmario.seed_evaluation import TAILS, Episode, cvar
 from training.apps.drmario.seed_plan import Plan
-from training.evaluation.bootstrap import Resamples
-from training.evaluation.shares import share
+from training.evaluation.intervals import Resamples, share
 
 RESAMPLES = 1000
 COSTS: dict[str, Callable[[np.ndarray], float]] = {

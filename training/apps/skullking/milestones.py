@@ -10,7 +10,9 @@ new checkpoints play, so a run can be followed while it removes its old ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +20,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from training.apps.skullking.playing import play_matches, players_of
+from fastenv.errors import ConfigError
+from training.apps.skullking.matches import count_players, play_matches
 from training.evaluation import tables
-from training.evaluation.bootstrap import Interval
-from training.evaluation.over_seeds import seconds_of
-from training.evaluation.protocol import MILESTONES as FILE
+from training.evaluation.intervals import Interval, half_width, over_seeds
+from training.evaluation.judging import CURVE
+from training.evaluation.judging import MILESTONES as FILE
+from training.evaluation.trainings import seconds_of
 from training.players.trained import AGENT, Trained, load, provenance
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
@@ -32,6 +36,8 @@ from training.run.seeds import MATCH_SEEDS
 
 PLAYERS = 4
 TIMES = ("wall_s", "cpu_s")  # of training, at a checkpoint
+_AT = ("steps", *TIMES)
+_SAME = ("env", "games", "first_seed", "bids", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Milestone:
     opponents : str
         Three of them sit at the table.
     measure : str
-        Of :func:`training.apps.skullking.matches.measures`.
+        Of :data:`training.apps.skullking.matches.COLUMNS`.
     bar : float
     says : str
         In words.
@@ -80,7 +86,7 @@ def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | 
         ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
     """
     sets = tuple(dict.fromkeys(milestone.opponents for milestone in MILESTONES))
-    found = play_matches(trained, options.replace(opponents=sets), baselines=())
+    found = play_matches(trained, options.replace(opponents=sets), CURVE)
     return {m.name: found[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
 
 
@@ -136,7 +142,7 @@ def measure(
     CheckpointError
         If one is damaged or foreign.
     """
-    players = players_of(run.config)
+    players = count_players(run.config)
     require(players == PLAYERS, "env_options.num_players", players, "4: milestones are of 4")
     paths = checkpoint.list_whole(run.checkpoints)
     if not paths:
@@ -247,3 +253,111 @@ def table(record: Mapping[str, Any]) -> Table:
         now = shown(milestone, last["results"][milestone.name])
         found.add_row(milestone.name, milestone.says, *reached, now)
     return found
+
+
+# -- several trainings that differ in their seed alone ---------------------------------------------
+# An interval over deals says how well one agent plays; how well the next training will do is said
+# by the spread over trainings.
+
+
+def sum_up(console: Console, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Print and return what the records of several trainings say together.
+
+    Raises
+    ------
+    ConfigError
+        If they are not of trainings that differ in their seed alone.
+    """
+    found = summarise(records)
+    console.print(table_over_seeds(found))
+    return found
+
+
+def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what some trainings came to, milestone by milestone.
+
+    Parameters
+    ----------
+    records : sequence of mapping
+        As :func:`measure` returns them.
+
+    Returns
+    -------
+    dict
+        ``seeds``; ``milestones``, of each name ``reached``, in how many trainings, and the
+        ``median`` and ``range`` of ``steps``, ``wall_s`` and ``cpu_s`` where all have reached it,
+        None elsewhere, and ``last``: the mean over trainings at the last checkpoint with its 95 %
+        interval, of trainings and of the deals that all have played.
+
+    Raises
+    ------
+    ConfigError
+        If a seed is there twice, or they have not played the same games.
+    """
+    seeds = [record["trained"]["seed"] for record in records]
+    if len(set(seeds)) < len(seeds):
+        raise ConfigError(f"the trainings have the seeds {seeds}: each may be there once.")
+    for name in _SAME:
+        values = list(dict.fromkeys(record[name] for record in records))
+        if len(values) > 1:
+            raise ConfigError(f"the runs differ in {name}, {values}: they cannot be put together.")
+    found = {}
+    for milestone in MILESTONES:
+        name = milestone.name
+        there = [r["milestones"][name] for r in records if r["milestones"][name] is not None]
+        whole = len(there) == len(records)
+        least, most = (-math.inf, math.inf) if milestone.measure == "margin" else (0.0, 1.0)
+        results = [record["checkpoints"][-1]["results"][name] for record in records]
+        last, shared = [found[0] for found in results], [half_width(found) for found in results]
+        found[name] = {
+            "reached": len(there),
+            **{key: _spread([t[key] for t in there]) if whole else None for key in _AT},
+            "last": over_seeds(last, least, most, shared).to_list(),
+            "last_by_seed": last,
+        }
+    return {
+        "seeds": seeds,
+        "steps": [record["checkpoints"][-1]["steps"] for record in records],
+        "intervals": "at the last checkpoint: 95 %, of trainings (Student's t) and deals together",
+        "milestones": found,
+    }
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
+    """Return median and range; None if a value is not known."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return {"median": statistics.median(known), "range": [min(known), max(known)]}
+
+
+def table_over_seeds(found: Mapping[str, Any]) -> Table:
+    """Return the decisions and the time to each milestone, over seeds."""
+    count = len(found["seeds"])
+    made = Table(
+        title=f"Milestones over {count} training seeds: medians with ranges",
+        caption="At the last checkpoint: means over trainings with 95 % intervals of trainings and "
+        f"deals together, at {min(found['steps']):,} decisions.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for heading in ("milestone", "asked"):
+        made.add_column(heading)
+    for heading in ("reached by", "decisions", "time", "CPU time", "at the last checkpoint"):
+        made.add_column(heading, justify="right")
+    for milestone in MILESTONES:
+        of = found["milestones"][milestone.name]
+        made.add_row(
+            *(milestone.name, milestone.says, f"{of['reached']} of {count}"),
+            _show_spread(of["steps"], lambda steps: f"{steps:,.0f}"),
+            *(_show_spread(of[name], duration) for name in TIMES),
+            shown(milestone, of["last"]),
+        )
+    return made
+
+
+def _show_spread(spread: Mapping[str, Any] | None, cell: Callable[[float], str]) -> str:
+    if spread is None:
+        return "-"
+    low, high = spread["range"]
+    return f"{cell(spread['median'])} ({cell(low)} to {cell(high)})"
