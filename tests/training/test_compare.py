@@ -253,7 +253,7 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     trained = load(RunFolder.open(tmp_path / "t-slow-5"))
     options = trained.config.evaluation.replace(episodes=8)
     found = evaluate_trained(tables.console(), "t", trained, options, {})
-    returns = found.played.columns["return_total"]
+    returns = found.played["return"]
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
 

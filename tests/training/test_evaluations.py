@@ -172,7 +172,7 @@ def test_prospector_is_evaluated_by_return(train, tmp_path):
     assert train(tmp_path, "run", *flags, *during("inline"), "--total-steps", 256) == 0
     (record,) = lines(tmp_path / "run")
     assert record["decides"] == "return"
-    assert set(record["results"]) == {"return", "steps"}
+    assert set(record["results"]) == {"return", "net_profit", "survival", "steps", "ticks"}
     assert load(RunFolder.open(tmp_path / "run"), "best").steps == 256
 
 

@@ -256,8 +256,8 @@ def run_comparison(
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:
             known = [] if onto is None else onto.runs_of({run["seed"] for run in runs})
-            found = _found([*known, *runs], list(configs), shares, options.bootstrap)
-            report = {**about, **found}
+            results = _found([*known, *runs], list(configs), shares, options.bootstrap)
+            report = {**about, **results}
             files.write_json(target, report)
     return report
 

@@ -165,12 +165,12 @@ def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Entran
     RunError, CheckpointError
         If a path is no trained agent.
     """
-    found: list[Entrant] = []
+    players: list[Entrant] = []
     for name in names:
         shown = name if is_search(name) else _short_name(name)
-        taken = sum(player.name.partition("#")[0] == shown for player in found)
-        found.append(Entrant(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
-    return found
+        taken = sum(player.name.partition("#")[0] == shown for player in players)
+        players.append(Entrant(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
+    return players
 
 
 def _short_name(name: str) -> str:
@@ -250,11 +250,11 @@ def contest(
         (who, by_member(results["points"], results))
         for who, results in zip(plans, played, strict=True)
     ]
-    found, per_deal = standings(players, met, resamples, seed, table.judged_by)
+    rows, per_deal = standings(players, met, resamples, seed, table.judged_by)
     every = join(played)
     own = [name for name in every.measured if name not in (*COMMON, *MEETING)]
     return Contest(
-        *(table.env, found, deals, count, MATCH_SEEDS + seed, len(met)),
+        *(table.env, rows, deals, count, MATCH_SEEDS + seed, len(met)),
         given_up=int(every.of(seat=0)["given_up"].sum()),
         statistics=table_statistics(per_deal, resamples, seed).record(names),
         judged_by=table.judged_by,
@@ -268,7 +268,7 @@ def contest(
 def plan(
     table: Table, players: Sequence[Entrant], deals: int, seed: int
 ) -> dict[tuple[int, ...], Evaluation]:
-    """Return what each group of players plays, by their numbers.
+    """Return the evaluation of each group of players, by their numbers.
 
     Few players take several seats in turns, and of many all groups meet.
 
@@ -318,7 +318,7 @@ def by_member(values: np.ndarray, results: Results) -> np.ndarray:
 
 
 def share_wins(points: np.ndarray) -> np.ndarray:
-    """Return what each member has of the wins, 1/k for the k best; games count as they stand.
+    """Return the part of each member in the wins, 1/k for the k best; games count as they stand.
 
     Parameters
     ----------
@@ -380,17 +380,17 @@ def standings(
         )
         score += member.T @ beats.sum(1) @ member
     drawn = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed)
-    found = drawn.intervals()
+    means = drawn.intervals()
     ratings = _elo(score, resamples, seed)
     skills: Sequence[Interval | None] = [None] * k
     if met[0][1].shape[2] > 2:
         skills = _skills(met, seed)
-    ranks = found[:k] if judged_by == POINTS else ratings
+    ranks = means[:k] if judged_by == POINTS else ratings
     ranked = np.argsort([-one.value for one in ranks], kind="stable")
     seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
     rows = tuple(
         Standing(
-            *(players[i].name, seats[i], found[i], found[k + i], found[2 * k + i]),
+            *(players[i].name, seats[i], means[i], means[k + i], means[2 * k + i]),
             *(ratings[i], skills[i]),
             {players[j].name: drawn.difference(i, j) for j in range(k) if j != i},
         )

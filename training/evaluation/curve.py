@@ -65,13 +65,13 @@ class Evaluator:
         """
         begin = time.perf_counter()
         with checkpoint.generators_kept():
-            found = self._play(steps, parameters)
-        lowest = found[self._decides].low
+            means = self._play(steps, parameters)
+        lowest = means[self._decides].low
         best = bool(lowest > self._lowest)
         record = {
             "version": version,
             "step": steps,
-            "results": {name: interval.to_list() for name, interval in found.items()},
+            "results": {name: interval.to_list() for name, interval in means.items()},
             "decides": self._decides,
             "best": best,
             "episodes": self._count,
@@ -87,14 +87,14 @@ class Evaluator:
         """Return the means of a policy in all that is played, by measure and opponents."""
         agent = make_trained(self._run.config, self._run.checkpoints, steps, parameters)
         players = self._judging.players_of(agent, self._options, CURVE)
-        found: dict[str, Interval] = {}
+        results: dict[str, Interval] = {}
         for each, engine in self._played:
             played = play(each.by(players), engine)
             names = [name for name in each.measures if name in played]
             drawn = played.estimate(names, resamples=each.resamples, seed=each.resample_seed)
             (means,) = drawn.means.values()
-            found |= {_name(name, each): mean for name, mean in means.items()}
-        return found
+            results |= {_name(name, each): mean for name, mean in means.items()}
+        return results
 
     def _keep(self, steps: int, parameters: dict[str, Any], record: dict[str, Any]) -> None:
         folder = self._run.checkpoints / BEST
@@ -137,5 +137,5 @@ class Evaluator:
 
 
 def _name(measure: str, evaluation: Evaluation) -> str:
-    """Return what a curve calls a measure: with the opponents, where there are some."""
+    """Return the name of a measure in a curve: with the opponents, where there are some."""
     return measure if evaluation.against is None else f"{measure}, {evaluation.name}"

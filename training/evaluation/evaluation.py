@@ -263,6 +263,6 @@ def name_sets(opponents: Sequence[Opponent]) -> dict[str, Opponent]:
 
 
 def name_set(opponent: Opponent) -> str:
-    """Return what tables and records call an opponent set: a name, or one for each other seat."""
+    """Return the name of an opponent set in tables: one for all, or one for each other seat."""
     names = [opponent] if isinstance(opponent, str) else [*opponent]
     return names[0] if len({*names}) == 1 else " + ".join(names)

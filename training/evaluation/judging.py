@@ -177,8 +177,8 @@ class Judging:
             Who meet there; 1 where everybody plays alone.
         """
         columns = self.columns
-        found = next((each for each in columns if each.name == self.headline), columns[0])
-        return found, 1 / players if found.column.shared else None
+        shown = next((each for each in columns if each.name == self.headline), columns[0])
+        return shown, 1 / players if shown.column.shared else None
 
     # -- who plays what ----------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Judging:
         return {name: self.scripted_player(name) for name in names}
 
     def scripted_player(self, name: str) -> MakePlayer:
-        """Return what makes a scripted player, or one that searches, by its name."""
+        """Return the maker of a scripted player, or of one that searches, by its name."""
         if is_search(name):
             return maker(registry.FUNCTIONS.load("search")(name))
         if name == RANDOM_LEGAL:
@@ -254,7 +254,7 @@ class Judging:
         asked: Mapping[str, Any] | None = None,
         steps: int | None = None,
     ) -> list[Evaluation]:
-        """Return what a run's agent plays.
+        """Return the evaluations of a run's agent.
 
         Parameters
         ----------
@@ -309,8 +309,8 @@ class Judging:
     def trained_against(self, config: RunConfig, steps: int) -> Opponent:
         """Return the opponent of a training, after so many decisions where a schedule names it."""
         scheduled = get_scheduled_values(config.schedules, steps).get("opponent")
-        found: Opponent = scheduled or with_seating(config.env, config.env_options)["opponent"]
-        return found
+        opponent: Opponent = scheduled or with_seating(config.env, config.env_options)["opponent"]
+        return opponent
 
     def sets(
         self, config: RunConfig, option: str, names: Sequence[str] | None, steps: int
@@ -392,7 +392,7 @@ def plan_seeds(first: int, count: int) -> range:
 
 
 def _name(opponents: str, players: int, purpose: str) -> str:
-    """Return what records call what is played against an opponent set."""
+    """Return the name of an evaluation against an opponent set in records."""
     if purpose == EVALUATE:
         return opponents
     said = describe_opponents(opponents, players)

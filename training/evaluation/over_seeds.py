@@ -60,17 +60,17 @@ def compare_over_seeds(
         for row, measures in rows.items():
             for measure, intervals in measures.items():
                 least, most = (0.0, 1.0) if measure in shares else (-math.inf, math.inf)
-                each, halves = _values(intervals), [half_width(found) for found in intervals]
+                each, halves = _values(intervals), [half_width(x) for x in intervals]
                 mean = over_seeds(each, least, most, halves)
-                found = {"by_seed": [value for value, *_ in intervals], "mean": mean.to_list()}
-                found["iqm"] = iqm_interval(each, resamples).to_list()
+                entry = {"by_seed": [value for value, *_ in intervals], "mean": mean.to_list()}
+                entry["iqm"] = iqm_interval(each, resamples).to_list()
                 if row != baseline:
                     theirs = _values(rows[baseline][measure])
                     gaps = np.subtract(each, theirs).tolist()
-                    found["minus_baseline"] = over_seeds(gaps, least - most, most - least).to_list()
+                    entry["minus_baseline"] = over_seeds(gaps, least - most, most - least).to_list()
                     better = improvement_interval(each, theirs, resamples)
-                    found["probability_of_improvement"] = better.to_list()
-                compared[opponents][row][measure] = found
+                    entry["probability_of_improvement"] = better.to_list()
+                compared[opponents][row][measure] = entry
     return compared
 
 
@@ -88,30 +88,30 @@ def profiles(compared: Mapping[str, Any]) -> dict[str, Any]:
         to the share of its seeds above each of them. A row in which a seed lacks the measure is
         left out.
     """
-    found: dict[str, Any] = {}
+    profiles_of: dict[str, Any] = {}
     for opponents, rows in compared.items():
-        found[opponents] = {}
+        profiles_of[opponents] = {}
         for measure in dict.fromkeys(name for row in rows.values() for name in row):
             scores = {row: of[measure]["by_seed"] for row, of in rows.items() if measure in of}
             known = {row: values for row, values in scores.items() if None not in values}
             if known:
                 above = np.unique(np.concatenate(list(known.values())))
                 share = {row: performance_profile(x, above).tolist() for row, x in known.items()}
-                found[opponents][measure] = {"above": above.tolist(), "share": share}
-    return found
+                profiles_of[opponents][measure] = {"above": above.tolist(), "share": share}
+    return profiles_of
 
 
 def _by_seed(
     runs: Sequence[Mapping[str, Any]],
 ) -> dict[str, dict[str, dict[str, list[Sequence[float | None]]]]]:
-    """Return what is played to row of a table to measure to its intervals, seed by seed."""
+    """Return the intervals of each measure seed by seed, by what is played and row of a table."""
     played: dict[str, dict[str, dict[str, list[Sequence[float | None]]]]] = {}
     for run in runs:
         for opponents, players in run["results"].items():
-            for player, found in players.items():
+            for player, measures in players.items():
                 row = run["variant"] if player == AGENT else f"{run['variant']}, {player}"
                 of_row = played.setdefault(opponents, {}).setdefault(row, {})
-                for measure, interval in found.items():
+                for measure, interval in measures.items():
                     of_row.setdefault(measure, []).append(interval)
     return played
 
@@ -162,14 +162,14 @@ def _table(
     for each in columns:
         table.add_column(name_column(each), justify="right")
     table.add_column("training s", justify="right")
-    for row, found in rows.items():
-        cells = [show_interval(x, Interval.from_list(found[x.name]["mean"])) for x in columns]
+    for row, entry in rows.items():
+        cells = [show_interval(x, Interval.from_list(entry[x.name]["mean"])) for x in columns]
         trained = report["training_s"].get(row)
         table.add_row(row, *cells, "" if trained is None else f"{trained[0]:.0f}")
     table.add_section()
-    for row, found in rows.items():
+    for row, entry in rows.items():
         if row != report["baseline"]:
-            gaps = [(x, Interval.from_list(found[x.name]["minus_baseline"])) for x in columns]
+            gaps = [(x, Interval.from_list(entry[x.name]["minus_baseline"])) for x in columns]
             cells = [show_interval(each, gap) for each, gap in gaps]
             table.add_row(f"{row} minus {report['baseline']}", *cells)
     return table
@@ -194,9 +194,9 @@ def _robust_table(
     for each in columns:
         table.add_section()
         measure, heading = each.name, name_column(each)
-        for k, (row, found) in enumerate(rows.items()):
-            mean = Interval.from_list(found[measure]["iqm"])
-            better = found[measure].get("probability_of_improvement")
+        for k, (row, entry) in enumerate(rows.items()):
+            mean = Interval.from_list(entry[measure]["iqm"])
+            better = entry[measure].get("probability_of_improvement")
             over = "" if better is None else format_interval(Interval.from_list(better), 0, 100)
             table.add_row("" if k else heading, row, show_interval(each, mean), over)
     return table
@@ -206,7 +206,7 @@ def _robust_table(
 
 
 def compare_groups(runs: Sequence[RunData], resamples: int = RESAMPLES) -> GroupComparison | None:
-    """Return what the groups of some runs came to; None if no seeds stand beside each other.
+    """Return the results of groups of runs; None if no seeds stand beside each other.
 
     All are compared with the first group that has played anything.
 
@@ -217,14 +217,15 @@ def compare_groups(runs: Sequence[RunData], resamples: int = RESAMPLES) -> Group
         Of the intervals.
     """
     scores = {group.name: group.scores() for group in find_groups(runs)}
-    scores = {name: found for name, found in scores.items() if found}
-    counts = {len(x) for of in scores.values() for found in of.values() for x in found.values()}
+    scores = {name: of_group for name, of_group in scores.items() if of_group}
+    every = [values for of in scores.values() for own in of.values() for values in own.values()]
+    counts = {len(values) for values in every}
     if max(counts, default=0) < 2:
         return None
     first = next(iter(scores))
     played: dict[str, dict[str, list[GroupScores]]] = {}
-    for name, found in scores.items():
-        for what, measures in found.items():
+    for name, of_group in scores.items():
+        for what, measures in of_group.items():
             for measure, values in measures.items():
                 theirs = scores[first].get(what, {}).get(measure)
                 better = None

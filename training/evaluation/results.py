@@ -52,7 +52,7 @@ def _points(engine: Any, lanes: np.ndarray) -> np.ndarray:
 
 
 def _wins(engine: Any, lanes: np.ndarray) -> np.ndarray:
-    """Return what each seat has of the win, (k, P): 1/k for the k best, 0 of what was given up."""
+    """Return the part of each seat in the win, (k, P): 1/k for the k best, 0 if given up."""
     reached = _points(engine, lanes)
     best = (reached == reached.max(axis=1, keepdims=True)) & engine.ended[lanes][:, None]
     parts: np.ndarray = best / np.maximum(best.sum(axis=1, keepdims=True), 1)
@@ -326,7 +326,7 @@ class Estimates:
         return self._drawn.difference(self._at[a, column], self._at[b, column])
 
     def gaps(self, baseline: str, column: str) -> dict[str, Interval]:
-        """Return what everybody else has more than the baseline."""
+        """Return the differences of all others to the baseline."""
         others = (player for player in self.means if player != baseline)
         return {player: self.difference(player, baseline, column) for player in others}
 

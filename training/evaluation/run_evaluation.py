@@ -233,7 +233,7 @@ def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
 
 
 def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
-    """Return what an evaluation says of who plays, and how."""
+    """Return the head of a record: who plays, and how."""
     return {
         "run": run.name,
         "member": trained.member,
@@ -275,12 +275,12 @@ def write_replays(
         options = {**env_options}
         if "seat" in played.columns:
             options["agent_seat"] = int(played["seat"][episode])
-        found = replays.record(run.config.env, options, seed, played.actions[episode])
+        replay = replays.record(run.config.env, options, seed, played.actions[episode])
         entries.append(
             replays.add_to_index(
                 run.path,
-                replays.save(found, run.replays, window),
-                found,
+                replays.save(replay, run.replays, window),
+                replay,
                 run_id=run.name,
                 window_id=window,
                 checkpoint_path=str(trained.path.relative_to(run.path)),

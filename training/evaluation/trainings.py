@@ -104,7 +104,7 @@ def seconds_of(run: RunFolder) -> dict[int, dict[str, float]]:
 
     ``cpu_s`` are those of all cores together, without what lies between two iterations.
     """
-    found: dict[int, dict[str, float]] = {}
+    seconds: dict[int, dict[str, float]] = {}
     steps, cpu = 0, 0.0
     for record in read_lines(run.metrics):
         if not all(
@@ -113,8 +113,8 @@ def seconds_of(run: RunFolder) -> dict[int, dict[str, float]]:
             continue
         cpu += (record["step"] - steps) / (record["sps_cpu"] or math.inf)
         steps = record["step"]
-        found[steps] = {"wall_s": record["wall_s"], "cpu_s": cpu}
-    return found
+        seconds[steps] = {"wall_s": record["wall_s"], "cpu_s": cpu}
+    return seconds
 
 
 def settings(config: RunConfig) -> dict[str, Any]:

@@ -31,10 +31,10 @@ def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict
     states = {} if config is None else held_out(config)
     if config is None or not states:
         return {ALONE: {}}
-    found = {ALONE: {**states, **LENGTH}}
+    played = {ALONE: {**states, **LENGTH}}
     if "items" in games.get_game(config.env).columns:
-        found["beginning"] = {**BEGINNING, **LENGTH}
-    return found
+        played["beginning"] = {**BEGINNING, **LENGTH}
+    return played
 
 
 def held_out(config: RunConfig) -> dict[str, Any]:

@@ -50,10 +50,10 @@ OVER_SEEDS = ("return_mean", "steps_mean", "dt_mean", *METRICS)
 
 def summary(episodes: Results) -> dict[str, Any]:
     """Return the aggregate of a contender: docs/prospector.md, 17; and its mean lengths."""
-    found = episodes.summary()
-    count = found["episode_count"]
-    lengths = {"steps_mean": found["steps_total"] / count, "dt_mean": found["dt_total"] / count}
-    return found | lengths
+    summed = episodes.summary()
+    count = summed["episode_count"]
+    lengths = {"steps_mean": summed["steps_total"] / count, "dt_mean": summed["dt_total"] / count}
+    return summed | lengths
 
 
 def contender(judging: Judging, name: str, blocks: Mapping[int, Results]) -> dict[str, Any]:
@@ -83,10 +83,10 @@ def contender(judging: Judging, name: str, blocks: Mapping[int, Results]) -> dic
 
 def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
     """Compare a policy with every other contender, and with what is expected of it."""
-    found = {each["name"]: each["aggregate"] for each in contenders}
+    of = {each["name"]: each["aggregate"] for each in contenders}
     rows = [
-        _row(metric, name, found[reference], found[name])
-        for name in found
+        _row(metric, name, of[reference], of[name])
+        for name in of
         if name != reference
         for metric in METRICS
     ]
@@ -94,9 +94,9 @@ def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[
         {
             "metric": metric,
             "candidate": bot,
-            "reference_value": found[reference][metric],
-            "candidate_value": found[bot][metric],
-            "pass": found[reference][metric] >= found[bot][metric],
+            "reference_value": of[reference][metric],
+            "candidate_value": of[bot][metric],
+            "pass": of[reference][metric] >= of[bot][metric],
         }
         for metric, bot in EXPECTATIONS.items()
     ]
@@ -127,7 +127,7 @@ def _row(
 def verdict(report: Mapping[str, Any], per_seed: int, enforce: bool) -> dict[str, Any]:
     """Return the ``summary`` of a report."""
     aggregates = [each["aggregate"] for each in report["contenders"]]
-    complete = not any(found["guard_truncated_count"] for found in aggregates)
+    complete = not any(each["guard_truncated_count"] for each in aggregates)
     met = all(row["pass"] for row in report["comparison"]["expectations"])
     seeds = len(report["training_runs"])
     return {
@@ -267,8 +267,8 @@ def show(console: Console, report: Mapping[str, Any]) -> None:
     for heading in headings.values():
         table.add_column(heading, justify="right")
     for each in report["contenders"]:
-        found = [each["over_seeds"][key] for key in headings]
-        cells = [tables.format_interval_short(Interval.from_list(values)) for values in found]
+        intervals = [each["over_seeds"][key] for key in headings]
+        cells = [tables.format_interval_short(Interval.from_list(values)) for values in intervals]
         table.add_row(each["name"], *cells)
     console.print(table)
     for row in report["comparison"]["expectations"]:

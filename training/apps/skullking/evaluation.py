@@ -112,7 +112,7 @@ def evaluate(
 
 
 def _check_search(trained: Trained, options: EvaluationConfig, only: object) -> str:
-    """Return what an agent that searches plays: whole games, its network's part of them or all."""
+    """Return the part that an agent plays with search: whole games; refuse others."""
     allowed = "left out or matches with search, which plays whole games alone"
     require(only in (None, "matches"), "--only", only, allowed)
     bids, partial_tier = options.bids, tier_of(trained.config.env) in GOAL_TIERS
@@ -178,14 +178,14 @@ def _report_abilities(
     console: Console, options: EvaluationConfig, accounts: Mapping[str, abilities.Account]
 ) -> dict[str, Any]:
     """Print what pirates came to and return its record."""
-    found = abilities.intervals(accounts, options.bootstrap, options.seed)
+    means = abilities.intervals(accounts, options.bootstrap, options.seed)
     caption = (
         "Decisions about pirates in the same rounds, with 95 % intervals over deals; - where there "
         "was none. Hand strength: mean change of the sum of the strengths of its cards, which "
         "rule bots raise while tricks are needed and lower when none is."
     )
-    console.print(tables.ability_table(found, "Pirate abilities", caption))
-    return abilities.record(found, accounts)
+    console.print(tables.ability_table(means, "Pirate abilities", caption))
+    return abilities.record(means, accounts)
 
 
 def _reward_table() -> str:

@@ -62,9 +62,9 @@ class Milestone:
     bar: float
     says: str
 
-    def reached(self, found: Sequence[float | None]) -> bool:
+    def reached(self, interval: Sequence[float | None]) -> bool:
         """Tell whether an interval, as value, low and high, lies above the bar."""
-        low = found[1]
+        low = interval[1]
         return low is not None and low > self.bar
 
 
@@ -86,8 +86,8 @@ def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | 
         ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
     """
     sets = tuple(dict.fromkeys(milestone.opponents for milestone in MILESTONES))
-    found = play_matches(trained, options.replace(opponents=sets), CURVE)
-    return {m.name: found[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
+    means = play_matches(trained, options.replace(opponents=sets), CURVE)
+    return {m.name: means[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
 
 
 def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
@@ -104,15 +104,15 @@ def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[st
     dict
         Name of the milestone to the checkpoint's fields, with ``result`` for its interval.
     """
-    found: dict[str, dict[str, Any] | None] = {}
+    first: dict[str, dict[str, Any] | None] = {}
     for milestone in MILESTONES:
         name = milestone.name
         there = [c for c in checkpoints if milestone.reached(c["results"][name])]
-        found[name] = None
+        first[name] = None
         if there:
             where = {key: there[0].get(key) for key in ("checkpoint", "steps", *TIMES)}
-            found[name] = {**where, "result": there[0]["results"][name]}
-    return found
+            first[name] = {**where, "result": there[0]["results"][name]}
+    return first
 
 
 def measure(
@@ -224,10 +224,10 @@ def _line(entry: Mapping[str, Any]) -> str:
     return f"{entry['steps']:,} decisions, {duration(entry['wall_s'])}: {', '.join(cells)}"
 
 
-def shown(milestone: Milestone, found: Sequence[float | None]) -> str:
+def shown(milestone: Milestone, ends: Sequence[float | None]) -> str:
     """Return an interval in the units of a milestone: points, or per cent."""
     points = milestone.measure == "margin"
-    interval = Interval.from_list(found)
+    interval = Interval.from_list(ends)
     return tables.format_interval(interval, 1, 1 if points else 100) + ("" if points else " %")
 
 
@@ -239,11 +239,11 @@ def table(record: Mapping[str, Any]) -> Table:
         f"Reached at the first of {len(record['checkpoints'])} checkpoints whose 95 % interval "
         f"lies above the bar; the last is at {last['steps']:,} decisions."
     )
-    found = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    made = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     for heading in ("milestone", "asked"):
-        found.add_column(heading)
+        made.add_column(heading)
     for heading in ("decisions", "training time", "there", "at the last checkpoint"):
-        found.add_column(heading, justify="right")
+        made.add_column(heading, justify="right")
     for milestone in MILESTONES:
         first = record["milestones"][milestone.name]
         reached = ["not reached", "-", "-"]
@@ -251,8 +251,8 @@ def table(record: Mapping[str, Any]) -> Table:
             there = shown(milestone, first["result"])
             reached = [f"{first['steps']:,}", duration(first["wall_s"]), there]
         now = shown(milestone, last["results"][milestone.name])
-        found.add_row(milestone.name, milestone.says, *reached, now)
-    return found
+        made.add_row(milestone.name, milestone.says, *reached, now)
+    return made
 
 
 # -- several trainings that differ in their seed alone ---------------------------------------------
@@ -268,9 +268,9 @@ def sum_up(console: Console, records: Sequence[Mapping[str, Any]]) -> dict[str, 
     ConfigError
         If they are not of trainings that differ in their seed alone.
     """
-    found = summarise(records)
-    console.print(table_over_seeds(found))
-    return found
+    over = summarise(records)
+    console.print(table_over_seeds(over))
+    return over
 
 
 def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -301,15 +301,15 @@ def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         values = list(dict.fromkeys(record[name] for record in records))
         if len(values) > 1:
             raise ConfigError(f"the runs differ in {name}, {values}: they cannot be put together.")
-    found = {}
+    entries = {}
     for milestone in MILESTONES:
         name = milestone.name
         there = [r["milestones"][name] for r in records if r["milestones"][name] is not None]
         whole = len(there) == len(records)
         least, most = (-math.inf, math.inf) if milestone.measure == "margin" else (0.0, 1.0)
         results = [record["checkpoints"][-1]["results"][name] for record in records]
-        last, shared = [found[0] for found in results], [half_width(found) for found in results]
-        found[name] = {
+        last, shared = [value for value, *_ in results], [half_width(x) for x in results]
+        entries[name] = {
             "reached": len(there),
             **{key: _spread([t[key] for t in there]) if whole else None for key in _AT},
             "last": over_seeds(last, least, most, shared).to_list(),
@@ -319,7 +319,7 @@ def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "seeds": seeds,
         "steps": [record["checkpoints"][-1]["steps"] for record in records],
         "intervals": "at the last checkpoint: 95 %, of trainings (Student's t) and deals together",
-        "milestones": found,
+        "milestones": entries,
     }
 
 
@@ -331,13 +331,13 @@ def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
     return {"median": statistics.median(known), "range": [min(known), max(known)]}
 
 
-def table_over_seeds(found: Mapping[str, Any]) -> Table:
+def table_over_seeds(over: Mapping[str, Any]) -> Table:
     """Return the decisions and the time to each milestone, over seeds."""
-    count = len(found["seeds"])
+    count = len(over["seeds"])
     made = Table(
         title=f"Milestones over {count} training seeds: medians with ranges",
         caption="At the last checkpoint: means over trainings with 95 % intervals of trainings and "
-        f"deals together, at {min(found['steps']):,} decisions.",
+        f"deals together, at {min(over['steps']):,} decisions.",
         title_justify="left",
         caption_justify="left",
     )
@@ -346,7 +346,7 @@ def table_over_seeds(found: Mapping[str, Any]) -> Table:
     for heading in ("reached by", "decisions", "time", "CPU time", "at the last checkpoint"):
         made.add_column(heading, justify="right")
     for milestone in MILESTONES:
-        of = found["milestones"][milestone.name]
+        of = over["milestones"][milestone.name]
         made.add_row(
             *(milestone.name, milestone.says, f"{of['reached']} of {count}"),
             _show_spread(of["steps"], lambda steps: f"{steps:,.0f}"),
