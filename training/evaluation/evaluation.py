@@ -31,7 +31,7 @@ from training.run.seating import without_seating
 # Looks at an engine after a step of some lanes, int (k,).
 Watch = Callable[[Any, np.ndarray], None]
 LANES = 512  # that play at once where episodes are of no match
-EPISODES, MAX_STEPS = 300, 30_000
+DEFAULT_EPISODES, MAX_STEPS = 300, 30_000
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ class Evaluation:
     options: Mapping[str, Any] = field(default_factory=dict)
     who: Sequence[Entrant | str] = ()
     against: Opponent | Sequence[Entrant | str] | None = None
-    seeds: range = range(EPISODES)
+    seeds: range = range(DEFAULT_EPISODES)
     rotations: int = 1
     at_table: bool = False
     draws: int | None = None

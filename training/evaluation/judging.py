@@ -18,7 +18,7 @@ from fastenv import registry as ids
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from fastenv.seats import Opponent
-from training.evaluation.evaluation import EPISODES, Evaluation, count_players, name_sets
+from training.evaluation.evaluation import DEFAULT_EPISODES, Evaluation, count_players, name_sets
 from training.evaluation.results import COMMON, INVALID_RATE, MEETING
 from training.logs.run_data import describe_opponents
 from training.players.bots import Bot, RandomLegal
@@ -37,7 +37,7 @@ from training.run.seeds import CURVE_SEEDS
 
 EVALUATE, CURVE, COMPARE = "opponents", "curve_opponents", "compare"  # what is planned
 MILESTONES = "milestones.json"  # in a run folder
-ALONE = "episodes"  # what is played where nobody meets
+EPISODES = "episodes"  # what is played where nobody meets
 ALIKE = "Everybody plays the same episodes; means with 95 % intervals over episodes."
 IN_TURN = (
     "Everybody plays the same episodes in the same seats, every seat in turn; means with 95 % "
@@ -79,7 +79,7 @@ class Judging:
         Scripted players that are no bots, but what play is measured against.
     families : tuple of str
         What the names of further bots begin with.
-    told : tuple of str
+    reported_options : tuple of str
         Options of the environment that titles and records tell.
     first_seed : int
         Of the episodes that bots alone play.
@@ -127,7 +127,7 @@ class Judging:
     caption: str = ""
     reference_lines: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
-    told: tuple[str, ...] = ()
+    reported_options: tuple[str, ...] = ()
     first_seed: int = 0
     options: tuple[str, ...] = ()
     compared_against: tuple[str, ...] | None = None
@@ -212,16 +212,16 @@ class Judging:
         family = bool(self.families) and name.startswith(self.families)
         return "bot" if family or name in self.bots else "policy"
 
-    def tell(self, engine: BatchEngine) -> dict[str, Any]:
+    def report_options(self, engine: BatchEngine) -> dict[str, Any]:
         """Return options of the environment that title and record of episodes tell."""
         game: Any = engine.game
-        return {name: getattr(game.config, name) for name in self.told}
+        return {name: getattr(game.config, name) for name in self.reported_options}
 
     def name_group(self, config: RunConfig) -> str:
         """Return a description of the game of a run; runs with equal ones can be compared."""
         return short_id(config.env) if self.group is None else self.group(config)
 
-    def say_played(self, what: str, options: Mapping[str, Any]) -> str:
+    def describe_amount(self, what: str, options: Mapping[str, Any]) -> str:
         """Return in words how much each run plays of a part of a comparison.
 
         Parameters
@@ -271,10 +271,10 @@ class Judging:
         if self.plan is not None:
             return self.plan(config, options, purpose)
         curve, env_options = purpose == CURVE, config.env_options
-        count = EPISODES if options.episodes is None else options.episodes
+        count = DEFAULT_EPISODES if options.episodes is None else options.episodes
         seeds = plan_seeds(options.seed, options.curve_episodes if curve else count)
         usual = Evaluation(
-            *(ALONE, config.env, env_options),
+            *(EPISODES, config.env, env_options),
             seeds=range(CURVE_SEEDS + seeds.start, CURVE_SEEDS + seeds.stop) if curve else seeds,
             max_steps=options.max_steps,
             headline=self.decides,
@@ -282,9 +282,9 @@ class Judging:
             resamples=options.bootstrap,
         )
         if not self.meets:
-            starts = {ALONE: {}} if curve else self.starts_of(config, asked or {})
+            starts = {EPISODES: {}} if curve else self.starts_of(config, asked or {})
             if purpose == COMPARE:
-                starts = {ALONE: starts[ALONE]}
+                starts = {EPISODES: starts[EPISODES]}
             return [
                 replace(usual, name=name, options={**env_options, **more})
                 for name, more in starts.items()
@@ -302,7 +302,7 @@ class Judging:
         self, config: RunConfig | None, asked: Mapping[str, Any]
     ) -> dict[str, dict[str, Any]]:
         """Return options of the environment for what is played alone, by its name in records."""
-        return {ALONE: {}} if self.starts is None else self.starts(config, asked)
+        return {EPISODES: {}} if self.starts is None else self.starts(config, asked)
 
     # -- opponents ---------------------------------------------------------------------------------
 

@@ -128,7 +128,7 @@ def show(console: Console, report: Mapping[str, Any], judging: Judging) -> None:
     baseline = report["baseline"]
     for opponents, rows in report["compared"].items():
         columns = [each for each in judging.columns if each.name in rows[baseline]]
-        played = judging.say_played(opponents, report["evaluation"])
+        played = judging.describe_amount(opponents, report["evaluation"])
         console.print(_table(report, played, rows, columns))
         console.print(_robust_table(report, rows, columns))
         decisive, heading = columns[0].name, name_column(columns[0])

@@ -41,7 +41,7 @@ def report(
     """
     drawn = played.estimate(resamples=evaluation.resamples)
     baseline = find_baseline(judging, played) if baseline is None else baseline
-    about = judging.tell(engine)
+    about = judging.report_options(engine)
     _print(judging, console, title, evaluation, drawn, about)
     return {
         "protocol": "the same seeds for every policy; 95 % intervals over episodes, by "

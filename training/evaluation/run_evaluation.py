@@ -14,7 +14,7 @@ from rich.console import Console
 
 from training.evaluation import replays
 from training.evaluation.evaluation import Entrant, Evaluation, play
-from training.evaluation.judging import ALONE, COMPARE, EVALUATE, Judging, get_judging
+from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, Judging, get_judging
 from training.evaluation.report import play_sets, report
 from training.evaluation.results import Results
 from training.players.trained import AGENT, Trained, load
@@ -85,7 +85,7 @@ def evaluate(
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class RunEvaluation:
     """What an evaluation came to.
 
     Parameters
@@ -112,7 +112,7 @@ def evaluate_trained(
     trained: Trained,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
-) -> Evaluated:
+) -> RunEvaluation:
     """Play with a trained agent and with those it is compared with; print the tables.
 
     Parameters
@@ -127,7 +127,7 @@ def evaluate_trained(
     """
     judging = get_judging(trained.config.env)
     if judging.evaluate is not None:
-        return Evaluated(judging.evaluate(judging, console, title, trained, options, asked))
+        return RunEvaluation(judging.evaluate(judging, console, title, trained, options, asked))
     if judging.refuse is not None:
         judging.refuse(trained, asked)
     play_it = _evaluate_against if judging.meets else _evaluate_alone
@@ -145,19 +145,24 @@ def _evaluate_alone(
     trained: Trained,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
-) -> Evaluated:
+) -> RunEvaluation:
     """Play the episodes of a game in which nobody meets."""
     first, *others = judging.evaluations(trained.config, options, EVALUATE, asked)
     players = judging.players_of(trained, options, EVALUATE)
     engine = first.make_engine()
+    env_options = judging.starts_of(trained.config, asked)[EPISODES]
+    env_options |= judging.report_options(engine)
     played = play(first.by(players), engine, keep_actions=(AGENT,))
     record = {first.name: report(judging, console, title, first, engine, played)}
     for each in others:
         engine = each.make_engine()
         where, more = f"{title}, from the {each.name}", play(each.by(players), engine)
         record[each.name] = report(judging, console, where, each, engine, more)
-    env_options = {**judging.starts_of(trained.config, asked)[ALONE], **judging.tell(engine)}
-    return Evaluated({**record}, played.record(), played.of(player=AGENT), env_options)
+    env_options = {
+        **judging.starts_of(trained.config, asked)[EPISODES],
+        **judging.report_options(engine),
+    }
+    return RunEvaluation({**record}, played.record(), played.of(player=AGENT), env_options)
 
 
 def _evaluate_against(
@@ -167,13 +172,13 @@ def _evaluate_against(
     trained: Trained,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
-) -> Evaluated:
+) -> RunEvaluation:
     """Play against all opponent sets; replays are chosen against the first one."""
     players = judging.players_of(trained, options, EVALUATE)
     steps = trained.steps
     sets = judging.evaluations(trained.config, options, EVALUATE, asked, steps)
     record, rows, kept = play_sets(judging, console, title, [each.by(players) for each in sets])
-    return Evaluated({"matches": record}, rows, kept, {"opponent": sets[0].against})
+    return RunEvaluation({"matches": record}, rows, kept, {"opponent": sets[0].against})
 
 
 def play_for_comparison(
@@ -223,7 +228,7 @@ def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
     count = max(100, options.replays)
     first = MATCH_SEEDS + options.seed
     own = Evaluation(
-        *(ALONE, trained.config.env, trained.config.env_options),
+        *(EPISODES, trained.config.env, trained.config.env_options),
         who=[Entrant(AGENT, trained.players()[AGENT])],
         seeds=range(first, first + count),
         max_steps=options.max_steps,

@@ -17,7 +17,7 @@ from training.evaluation import tables
 from training.evaluation.evaluation import MAX_STEPS, Evaluation, name_sets, play
 from training.evaluation.intervals import Interval
 from training.evaluation.judging import (
-    ALONE,
+    EPISODES,
     EVALUATE,
     IN_TURN,
     Judging,
@@ -65,7 +65,7 @@ def play_bots(
         raise ConfigError(f"--bots: {env} has no episodes for bots alone.")
     seeds = plan_seeds(asked.get("seed", judging.first_seed), asked.get("episodes", 100))
     usual = Evaluation(
-        *(ALONE, env, judging.starts_of(None, asked)[ALONE]),
+        *(EPISODES, env, judging.starts_of(None, asked)[EPISODES]),
         seeds=seeds,
         max_steps=asked.get("max_steps", MAX_STEPS),
         headline=judging.decides,
@@ -153,7 +153,7 @@ def compare_agents(
     episodic = judging.evaluate is None
     require(episodic, "--against", list(others), f"left out: {config.env} has no episodes for one")
     plan = judging.evaluations(config, options, EVALUATE, asked)[0]
-    plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[ALONE]})
+    plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[EPISODES]})
     engine = plan.make_engine()
     named = [(run.name, run), *((name, _folder(name, root)) for name in others)]
     players, drawn = _players(named, judging, engine, sample)

@@ -98,7 +98,7 @@ class Prospector(GameTraining):
             "better not have played.",
             reference_lines=REFERENCE_LINES,
             families=BOTS,  # a market timer of another commodity has a longer name
-            told=("time_max",),
+            reported_options=("time_max",),
             first_seed=FIRST_SEED,
             options=("time_max",),
             starts=starts,

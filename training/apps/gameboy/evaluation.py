@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from training.evaluation.judging import ALONE
+from training.evaluation.judging import EPISODES
 from training.run import games
 from training.run.config import RunConfig
 from training.run.envs import with_defaults
@@ -30,8 +30,8 @@ def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict
     """
     states = {} if config is None else held_out(config)
     if config is None or not states:
-        return {ALONE: {}}
-    played = {ALONE: {**states, **LENGTH}}
+        return {EPISODES: {}}
+    played = {EPISODES: {**states, **LENGTH}}
     if "items" in games.get_game(config.env).columns:
         played["beginning"] = {**BEGINNING, **LENGTH}
     return played

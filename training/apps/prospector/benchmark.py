@@ -21,7 +21,7 @@ from fastenv.errors import ConfigError
 from training.evaluation import tables
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval, over_seeds
-from training.evaluation.judging import ALONE, Judging, plan_seeds
+from training.evaluation.judging import EPISODES, Judging, plan_seeds
 from training.evaluation.results import Results, join
 from training.evaluation.trainings import train_to_end
 from training.players.trained import AGENT
@@ -183,9 +183,9 @@ def run(
         If a run is there already.
     """
     plan = Evaluation(
-        ALONE,
+        EPISODES,
         config.env,
-        {**config.env_options, **judging.starts_of(None, asked)[ALONE]},
+        {**config.env_options, **judging.starts_of(None, asked)[EPISODES]},
         seeds=plan_seeds(asked.get("seed", judging.first_seed), asked["episodes"]),
         max_steps=asked["max_steps"],
     )
@@ -203,7 +203,7 @@ def run(
         "run_id": run_id,
         "config": {
             "seeds": list(seeds),
-            "episodes": episodes | judging.tell(engine),
+            "episodes": episodes | judging.report_options(engine),
             "actions": "highest legal logit",
             "training": config.to_dict(),
         },

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from training.evaluation.judging import ALONE
+from training.evaluation.judging import EPISODES
 from training.run.config import RunConfig
 
 FIRST_SEED = 7  # of the published tables; training seeds lie elsewhere
@@ -18,7 +18,7 @@ FIRST_SEED = 7  # of the published tables; training seeds lie elsewhere
 def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the length of the episodes, if one was asked for."""
     time_max = asked.get("time_max")
-    return {ALONE: {} if time_max is None else {"time_max": time_max}}
+    return {EPISODES: {} if time_max is None else {"time_max": time_max}}
 
 
 def load_benchmark() -> Any:

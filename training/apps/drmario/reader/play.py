@@ -15,7 +15,7 @@ from training.apps.drmario.reader.network import Reader
 from training.apps.drmario.reader.player import ENV, CameraPlayer
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import RESAMPLES, Resamples, share
-from training.evaluation.judging import ALONE
+from training.evaluation.judging import EPISODES
 from training.evaluation.results import Results
 from training.players.bots import Bot
 from training.players.player import MakePlayer
@@ -79,7 +79,7 @@ def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
     outcomes: dict[str, Any] = {}
     cleared, first = [], MATCH_SEEDS + plan.seed
     games = Evaluation(
-        *(ALONE, ENV, options),
+        *(EPISODES, ENV, options),
         seeds=range(first, first + plan.episodes),
         lanes=LANES,
         max_steps=plan.max_steps,
