@@ -127,6 +127,16 @@ def test_rows_equal_a_loop_over_single_episodes():
         assert row["time_remaining"] == engine.info["time_remaining"][0]
 
 
+def test_rows_that_were_written_before_are_read():
+    row = {"bot": "x", "seed": 7, "steps": 3, "dt_total": 5, "return_total": 1.5}
+    row |= {"terminated": True, "truncated": False, "guard_truncated": False}
+    row |= {"invalid_actions": 0, "invalid_action_rate": 0.0, "net_profit": 2.0}
+    read = Results.read([row, row | {"seed": 8, "return_total": 2.5}], ENV)
+    assert read.players == ["x"]
+    assert read.mean("return").value == 2
+    assert read.record()[0] == row
+
+
 def test_step_limit_and_time_limit_are_told_apart():
     engine = make_engine(ENV, 3, {"time_max": 10})
     hold = maker("hold")

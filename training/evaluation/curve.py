@@ -42,7 +42,7 @@ class Evaluator:
         self._judging = get_judging(config.env)
         plan = self._judging.evaluations(config, config.evaluation, CURVE)
         self._played = [(each, each.make_engine()) for each in plan]
-        self._decides = _name(self._judging.decides, plan[0])
+        self._decides = _name(plan[0].headline, plan[0])
         self._count = sum(each.episodes for each in plan)
         self._seed = plan[0].seeds.start
         self._lowest = self._best_so_far()

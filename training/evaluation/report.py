@@ -53,7 +53,7 @@ def report(
         **about,
         "backend": engine.backend,
         "baseline": baseline,
-        "policies": _policies(judging, played, drawn, baseline),
+        "policies": _policies(judging, evaluation, played, drawn, baseline),
     }
 
 
@@ -80,16 +80,16 @@ def _print(
 
 
 def _policies(
-    judging: Judging, played: Results, drawn: Estimates, baseline: str
+    judging: Judging, evaluation: Evaluation, played: Results, drawn: Estimates, baseline: str
 ) -> dict[str, dict[str, Any]]:
     """Return the entry of each player in the record of a comparison."""
-    gaps = drawn.gaps(baseline, judging.decides)
+    gaps = drawn.gaps(baseline, evaluation.headline)
     return {
         name: {
             "kind": judging.kind(name),
             "summary": played.of(player=name).summary(),
             "intervals": {column: mean.to_list() for column, mean in means.items()},
-            f"{judging.decides}_minus_baseline": gaps[name].to_list() if name in gaps else None,
+            f"{evaluation.headline}_minus_baseline": gaps[name].to_list() if name in gaps else None,
         }
         for name, means in drawn.means.items()
     }
@@ -119,7 +119,7 @@ def play_sets(
         drawn, baseline = played.estimate(resamples=each.resamples), find_baseline(judging, played)
         against = f"{title} against {describe_opponents(each.name, engine.spec.num_agents)}"
         _print(judging, console, against, each, drawn, {})
-        policies[each.name] = _policies(judging, played, drawn, baseline)
+        policies[each.name] = _policies(judging, each, played, drawn, baseline)
         results[each.name] = {
             who: entry.pop("intervals") for who, entry in policies[each.name].items()
         }
@@ -128,7 +128,7 @@ def play_sets(
             "agent_seat": engine.agent_seat,
             "backend": engine.backend,
             "baseline": baseline,
-            "judged_by": judging.decides,
+            "judged_by": each.headline,
         }
         rows += played.with_column("against", each.name).record()
     first = sets[0]

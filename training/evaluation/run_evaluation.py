@@ -150,18 +150,14 @@ def _evaluate_alone(
     first, *others = judging.evaluations(trained.config, options, EVALUATE, asked)
     players = judging.players_of(trained, options, EVALUATE)
     engine = first.make_engine()
-    env_options = judging.starts_of(trained.config, asked)[EPISODES]
-    env_options |= judging.report_options(engine)
+    changed = judging.starts_of(trained.config, asked)[EPISODES]
+    env_options = {**changed, **judging.report_options(engine)}
     played = play(first.by(players), engine, keep_actions=(AGENT,))
     record = {first.name: report(judging, console, title, first, engine, played)}
     for each in others:
         engine = each.make_engine()
         where, more = f"{title}, from the {each.name}", play(each.by(players), engine)
         record[each.name] = report(judging, console, where, each, engine, more)
-    env_options = {
-        **judging.starts_of(trained.config, asked)[EPISODES],
-        **judging.report_options(engine),
-    }
     return RunEvaluation({**record}, played.record(), played.of(player=AGENT), env_options)
 
 

@@ -160,11 +160,11 @@ def compare_agents(
     first = next(iter(players))
     played = play(plan.by(players), engine)
     record = report(judging, console, "beside each other", plan, engine, played, first)
-    paired = f"{judging.decides}_minus_baseline"
+    paired = f"{plan.headline}_minus_baseline"
     for name, entry in record["policies"].items():
         if entry[paired] is not None:
             gap = tables.format_interval_short(Interval.from_list(entry[paired]))
-            said = f"{name} less {first}: {judging.decides} {gap}, episodes paired."
+            said = f"{name} less {first}: {plan.headline} {gap}, episodes paired."
             console.print(said, markup=False)
     about = {"env": config.env, "env_options": dict(config.env_options), "drawn": drawn}
     return {**about, **record}
