@@ -20,7 +20,7 @@ from training.evaluation import skill
 from training.evaluation.evaluation import Entrant, Evaluation, play, seat_player
 from training.evaluation.intervals import Interval, Resamples
 from training.evaluation.loop import MAX_DECISIONS, Cost
-from training.evaluation.results import COMMON, MEETING, Results, join
+from training.evaluation.results import MEETING, Results, join
 from training.evaluation.statistics import table_statistics
 from training.players.names import load_who
 from training.players.network import draws
@@ -252,7 +252,7 @@ def contest(
     ]
     rows, per_deal = standings(players, met, resamples, seed, table.judged_by)
     every = join(played)
-    own = [name for name in every.measured if name not in (*COMMON, *MEETING)]
+    own = [name for name in every.measured if name not in ("steps", *MEETING)]
     return Contest(
         *(table.env, rows, deals, count, MATCH_SEEDS + seed, len(met)),
         given_up=int(every.of(seat=0)["given_up"].sum()),

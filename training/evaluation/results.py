@@ -88,7 +88,8 @@ MEETING: Mapping[str, Column] = {
     "draw": Column("flag", read=_draws),
 }
 _LENGTHS = ("steps", "ticks", INVALID_RATE)
-AT_TABLES = ("steps", "terminated", "truncated", "given_up")  # of COMMON, which a seat there has
+# Of COMMON, which an engine does not say of each seat where all are played from outside.
+_OF_ONE = ("ticks", "return", "invalid_actions", INVALID_RATE)
 _WHOLE = ("steps", "ticks", "invalid_actions", "seat")
 _TRUTHS = ("terminated", "truncated", "given_up", "draw")
 # What records call columns, and have called them before there were these names.
@@ -468,7 +469,8 @@ def columns_of(engine: Any, at_table: bool = False) -> dict[str, Column]:
         if column.read is not None or column.of is not None or name in engine.info
     }
     if at_table:
-        return {**{name: COMMON[name] for name in AT_TABLES}, **own, **MEETING}
+        common = {name: each for name, each in COMMON.items() if name not in _OF_ONE}
+        return {**common, **own, **MEETING}
     meets = engine.spec.num_agents > 1 and engine.asks_outside
     meeting = {n: c for n, c in MEETING.items() if n not in own} if meets else {}
     return {**COMMON, **own, **meeting}
