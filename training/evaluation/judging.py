@@ -115,7 +115,7 @@ class Judging:
     own : mapping of str to Column
         Columns of the game, where agents meet if that is in another environment.
     bots : tuple of str
-        Players to compare with, the first one above all.
+        Players to compare with, the first one above all; empty for those of the game.
     meets : bool
         Several players meet.
     """
@@ -419,7 +419,7 @@ def get_judging(env: str) -> Judging:
         env=env,
         game=game,
         own=games.get_game(game.table.env or env).columns,
-        bots=tuple(bots),
+        bots=judging.bots or tuple(bots),
         meets=meets,
         decides=judging.decides or game.judged_by or judged_by,
     )

@@ -25,7 +25,6 @@ class GameBoy(GameTraining):
 
     title = "Game Boy"
     draws = True
-    bots: tuple[str, ...] = (SOLVER, RANDOM_LEGAL)
     columns: ClassVar = {"reached": REACHED}
 
     def config(self, env: str, trainer: str) -> str | None:
@@ -57,6 +56,7 @@ class GameBoy(GameTraining):
             caption="Reached: the share of episodes that ended at the goal, or with the quest "
             "finished.",
             starts=starts,
+            bots=(SOLVER, RANDOM_LEGAL),
         )
 
     def console(self, engine: Engine) -> Any:
@@ -106,7 +106,6 @@ class Link(GameBoy):
     """Two Game Boys on a cable, a player at each."""
 
     title = "two Game Boys"
-    bots = ()
     columns: ClassVar = {}
     table: ClassVar = TableRules(one_record=False)
 
