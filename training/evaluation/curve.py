@@ -90,9 +90,7 @@ class Evaluator:
         results: dict[str, Interval] = {}
         for each, engine in self._played:
             played = play(each.by(players), engine)
-            names = [name for name in each.measures if name in played]
-            drawn = played.estimate(names, resamples=each.resamples, seed=each.resample_seed)
-            (means,) = drawn.means.values()
+            (means,) = each.estimate(played).means.values()
             results |= {_name(name, each): mean for name, mean in means.items()}
         return results
 

@@ -20,7 +20,7 @@ from fastenv.seats import Opponent
 from fastenv.ticker import tell_progress
 from training.evaluation.intervals import RESAMPLES
 from training.evaluation.loop import Cost, GiveUp, Loop, Prepare
-from training.evaluation.results import Recorder, Results, join
+from training.evaluation.results import Estimates, Recorder, Results, join
 from training.players.names import Who, make_player, name_in_line
 from training.players.player import MakePlayer, Player
 from training.players.policy import Policy
@@ -94,7 +94,7 @@ class Evaluation:
     max_steps : int
         Decisions after which an episode is given up.
     measures : tuple of str
-        Columns of the tables, the decisive one first; empty for those that are measured.
+        Columns whose means are taken; empty for all that are measured.
     headline : str
         The column that ranks players.
     resamples, resample_seed : int
@@ -136,6 +136,11 @@ class Evaluation:
     def by(self, players: Mapping[str, Who | MakePlayer]) -> Evaluation:
         """Return the same, played by others."""
         return replace(self, who=[Entrant(name, who) for name, who in players.items()])
+
+    def estimate(self, played: Results) -> Estimates:
+        """Return the means of its measures with their intervals."""
+        names = [name for name in self.measures or played.measured if name in played]
+        return played.estimate(names, resamples=self.resamples, seed=self.resample_seed)
 
     def make_engine(self) -> BatchEngine:
         """Return an engine to play on."""
@@ -197,7 +202,7 @@ def play(
     else:
         groups, seats = [[each] for each in who], 0
     number = np.arange(evaluation.episodes)
-    seeds = evaluation.seeds.start + number // evaluation.rotations
+    seeds = np.array(evaluation.seeds)[number // evaluation.rotations]
     seating = (np.arange(seats) + number[:, None]) % seats if seats else None
     played = []
     for group in groups:

@@ -39,7 +39,7 @@ def report(
     baseline : str, optional
         With whom others are compared; default the first scripted player, or whoever came first.
     """
-    drawn = played.estimate(resamples=evaluation.resamples)
+    drawn = evaluation.estimate(played)
     baseline = find_baseline(judging, played) if baseline is None else baseline
     about = judging.report_options(engine)
     _print(judging, console, title, evaluation, drawn, about)
@@ -116,7 +116,7 @@ def play_sets(
         engine = each.make_engine()
         played = play(each, engine, keep_actions=(AGENT,) if kept is None else ())
         kept = played if kept is None else kept
-        drawn, baseline = played.estimate(resamples=each.resamples), find_baseline(judging, played)
+        drawn, baseline = each.estimate(played), find_baseline(judging, played)
         against = f"{title} against {describe_opponents(each.name, engine.spec.num_agents)}"
         _print(judging, console, against, each, drawn, {})
         policies[each.name] = _policies(judging, each, played, drawn, baseline)

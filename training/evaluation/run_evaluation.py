@@ -205,9 +205,7 @@ def play_for_comparison(
     compared: dict[str, Any] = {}
     for each in judging.evaluations(reference, options, COMPARE):
         played = play(each.by(judging.players_of(trained, options, COMPARE)))
-        drawn = played.estimate(
-            each.measures or None, resamples=each.resamples, seed=each.resample_seed
-        )
+        drawn = each.estimate(played)
         compared[each.name] = {
             player: {column: mean.to_list() for column, mean in means.items()}
             for player, means in drawn.means.items()

@@ -136,8 +136,7 @@ def play_matches(
     results = {}
     for each in plan(trained.config, options, EVALUATE):
         played = play(each.by(seat_players(trained, options, purpose)))
-        drawn = played.estimate(each.measures, resamples=each.resamples, seed=each.resample_seed)
-        results[each.name] = drawn.means
+        results[each.name] = each.estimate(played).means
     return results
 
 
