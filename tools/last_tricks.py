@@ -17,7 +17,7 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.apps.skullking.last_tricks import action_values, regret
-from training.evaluation.bootstrap import Resamples
+from training.evaluation.intervals import Resamples
 from training.evaluation.loop import Loop
 from training.players.names import load_who, make_player
 from training.players.player import begin_all, every_lane

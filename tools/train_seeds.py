@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import FastEnvError
-from training.evaluation.over_seeds import parse_seeds, seconds_of
+from training.evaluation.trainings import parse_seeds, seconds_of
 from training.run import files, machine
 from training.run.folder import RunFolder
 

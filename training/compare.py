@@ -110,11 +110,10 @@ def _compare(words: list[str]) -> None:
         )
 
     from training.callbacks.start import check_config
-    from training.evaluation import paired, tables
-    from training.evaluation.comparison import EarlierComparison, is_earlier, run_comparison
-    from training.evaluation.equal_time import fit_to_time
-    from training.evaluation.protocols import get_protocol
-    from training.evaluation.variants import plan
+    from training.evaluation import over_seeds, tables
+    from training.evaluation.comparison import EarlierComparison, is_earlier, plan, run_comparison
+    from training.evaluation.judging import get_judging
+    from training.evaluation.trainings import fit_to_time
     from training.run.options import require
 
     allowed = "given: training seeds, such as --seeds 1,2,3"
@@ -136,5 +135,5 @@ def _compare(words: list[str]) -> None:
         about["core_seconds"] = args.core_seconds
     report = run_comparison(trainings, options, args.runs, target, about, onto)
     console = tables.console()
-    paired.show(console, report, get_protocol(config.env))
+    over_seeds.show(console, report, get_judging(config.env))
     console.print(f"written to {target}")

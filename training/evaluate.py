@@ -99,21 +99,20 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
 
 def play_bots(args: argparse.Namespace) -> None:
     """Let scripted players alone play; print and, if asked to, write what came out."""
-    from training.evaluation import tables
-    from training.evaluation.protocols import get_protocol
+    from training.evaluation import side_by_side, tables
+    from training.evaluation.judging import get_judging
 
     env = short_id(args.env or DEFAULT_ENVS["bots"])
-    protocol = get_protocol(env)
     names = ("episodes", "seed", "max_steps", "time_max", "opponents")
     asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    usable = set(names) & set(protocol.options)
+    usable = set(names) & set(get_judging(env).uses)
     unused = (n for n in _OF_GAMES if n not in usable)
     refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, "sample", *unused))
     if args.opponents is not None:
         asked["opponents"] = [*split_names(args.opponents)]
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
-    found = protocol.play_bots(tables.console(), env, args.bot, asked)
+    found = side_by_side.play_bots(tables.console(), env, args.bot, asked)
     if args.output_path is None:
         return
     report = {
@@ -153,10 +152,10 @@ def play_beside(args: argparse.Namespace) -> None:
     options, asked = _settings(args, run.config, (*_OF_RUNS, *_OF_BOTS[:2], *_OF_TABLES, "env"))
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
-    from training.evaluation import beside, tables
+    from training.evaluation import side_by_side, tables
 
     how = options, asked, bool(args.sample)
-    found = beside.compare(tables.console(), run, args.against, root, *how)
+    found = side_by_side.compare_agents(tables.console(), run, args.against, root, *how)
     if args.output_path is not None:
         files.write_json(args.output_path, {**found, **machine.taken_on()})
 
@@ -166,7 +165,7 @@ def meets_nobody(args: argparse.Namespace) -> bool:
     folders = Path(args.run), args.runs / args.run
     if is_search(args.run) or not any(folder.is_dir() for folder in folders):
         return False
-    from training.evaluation.beside import is_for_one
+    from training.evaluation.side_by_side import is_for_one
     from training.run.folder import RunFolder
 
     return is_for_one(RunFolder.find(args.run, args.runs).config.env)
@@ -189,7 +188,7 @@ def evaluate_search(args: argparse.Namespace) -> None:
     """Evaluate a run whose agent searches: print and, if asked to, write what came out."""
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
-    from training.evaluation import searching, tables
+    from training.evaluation import run_evaluation, tables
     from training.players.load import find
     from training.players.trained import load
     from training.search import agent
@@ -205,7 +204,7 @@ def evaluate_search(args: argparse.Namespace) -> None:
     options, asked = _settings(args, run.config, unused)
     options = options.replace(replays=0)
     trained = load(run, name, found.base.member)
-    record = searching.evaluate(run, trained, found, options, tables.console(), asked)
+    record = run_evaluation.evaluate_search(run, trained, found, options, tables.console(), asked)
     if args.output_path is not None:
         files.write_json(args.output_path, record)
 
@@ -213,10 +212,10 @@ def evaluate_search(args: argparse.Namespace) -> None:
 def _settings(
     args: argparse.Namespace, config: RunConfig, others: Iterable[str]
 ) -> tuple[EvaluationConfig, dict[str, Any]]:
-    """Return the options of a run's evaluation, and what else the protocol is asked for."""
-    from training.evaluation.protocols import get_protocol
+    """Return the options of a run's evaluation, and what else the evaluation is asked for."""
+    from training.evaluation.judging import get_judging
 
-    used = get_protocol(config.env).options
+    used = get_judging(config.env).uses
     unused = (name for name in (*_OF_GAMES, *others) if name not in used)
     refuse_unused(args, f"a run of {config.env}", unused)
     given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}

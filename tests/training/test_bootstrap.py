@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.bootstrap import Resamples, _weights
+from training.evaluation.intervals import Resamples, _weights
 
 
 def ones(values):

@@ -16,20 +16,22 @@ from tests.bits import equal
 from tests.training.conftest import TINY
 from training import compare as compare_module
 from training import train as train_module
-from training.apps.skullking.evaluation import PAIRED_MEASURES
+from training.apps.skullking.matches import play_matches
 from training.apps.skullking.pair import DECODED
-from training.apps.skullking.playing import play_matches
 from training.callbacks.start import check_config
 from training.compare import main
-from training.evaluation import comparison, equal_time, paired, tables
-from training.evaluation.over_seeds import over_seeds
-from training.evaluation.protocols import get_protocol
+from training.evaluation import comparison, tables, trainings
+from training.evaluation import over_seeds as statistics
+from training.evaluation.comparison import plan
+from training.evaluation.intervals import over_seeds
+from training.evaluation.judging import CURVE, get_judging
+from training.evaluation.run_evaluation import evaluate_trained
 from training.evaluation.statistics import improvement_interval, iqm_interval
-from training.evaluation.variants import plan
 from training.players.trained import AGENT, load
 from training.run.folder import RunFolder
 
 RECORDS = Path(__file__).resolve().parents[2] / "benchmarks"
+MEASURES = ("points", "margin", "win_rate", "bid_hit")  # of Skull King
 VARIANTS = ["--variant", "base", "--variant", "slow", "--with", "ppo.learning_rate=1e-5"]
 
 
@@ -70,10 +72,10 @@ def test_figures_are_those_of_an_evaluation(compared):
     runs, report = compared
     for run in report["runs"]:
         trained = load(RunFolder.open(runs / run["run"]))
-        found = play_matches(trained, trained.config.evaluation, baselines=())
+        found = play_matches(trained, trained.config.evaluation, CURVE)
         for opponents in ("random", "rule_hard"):
             ours = run["results"][opponents][AGENT]
-            assert ours == {m: found[opponents][AGENT][m].to_list() for m in PAIRED_MEASURES}
+            assert ours == {m: found[opponents][AGENT][m].to_list() for m in MEASURES}
     points = report["compared"]["rule_hard"]["slow"]["points"]
     by_variant = [r["results"]["rule_hard"][AGENT]["points"][0] for r in report["runs"]]
     assert points["by_seed"] == by_variant[1::2]
@@ -161,7 +163,7 @@ def test_variants_of_equal_time_have_the_decisions_their_speed_makes(
     compare, tmp_path, monkeypatch
 ):
     speeds = {"base": 1000.0, "slow": 410.0}
-    monkeypatch.setattr(equal_time, "_speed", lambda each, _: speeds[each.variant])
+    monkeypatch.setattr(trainings, "_speed", lambda each, _: speeds[each.variant])
     assert compare(tmp_path, "--core-seconds", 0.5) == 0
     report = json.loads((tmp_path / "t.json").read_text())
     assert report["decisions"] == {"base": [512, 512], "slow": [256, 256]}  # rollouts of 128
@@ -178,8 +180,8 @@ def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
     config = tmp_path / "tiny.json"
     config.write_text(json.dumps(TINY))
     flags = ["--config", str(config), "--seeds", "3,5", "--runs", str(tmp_path), *VARIANTS]
-    trainings = plan(compare_module.parser().parse_args(flags), check_config)
-    found = equal_time.fit_to_time(trainings, 0.2, tmp_path)
+    planned = plan(compare_module.parser().parse_args(flags), check_config)
+    found = trainings.fit_to_time(planned, 0.2, tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {
         *("compare-base-speed", "compare-slow-speed", "tiny.json")
     }
@@ -187,7 +189,7 @@ def test_a_speed_is_measured_once_in_a_run_of_its_own(tmp_path):
     lengths = [each.config.total_steps for each in found]
     assert lengths[:2] == lengths[2:]
     assert all(steps % 128 == 0 for steps in lengths)
-    again = equal_time.fit_to_time(trainings, 0.2, tmp_path)
+    again = trainings.fit_to_time(planned, 0.2, tmp_path)
     assert [each.config for each in again] == [each.config for each in found]
 
 
@@ -250,8 +252,8 @@ def test_prospector_is_compared_on_returns(compare, tmp_path):
     assert {"return", "net_profit", "survival"} <= set(rows["slow"])
     trained = load(RunFolder.open(tmp_path / "t-slow-5"))
     options = trained.config.evaluation.replace(episodes=8)
-    found = get_protocol("Prospector-v0").evaluate(tables.console(), "t", trained, options, {})
-    returns = found.played.columns["return_total"]
+    found = evaluate_trained(tables.console(), "t", trained, options, {})
+    returns = found.played["return"]
     assert rows["slow"]["return"]["by_seed"][1] == pytest.approx(returns.mean())
 
 
@@ -303,7 +305,8 @@ def test_an_older_report_gets_what_it_lacks(compare, compared, tmp_path):
 def test_records_of_the_repository_can_be_compared_with(name):
     earlier = comparison.EarlierComparison.read(RECORDS / f"{name}.json")
     report, variants = earlier.report, list(earlier.configs)
-    shares = get_protocol(earlier.configs[variants[0]].env).shares
+    about = get_judging(earlier.configs[variants[0]].env).about
+    shares = [name for name, column in about.items() if column.is_part]
     found = comparison._found(report["runs"], variants, shares, 100)
     json.dumps(found, allow_nan=False)
     for opponents, rows in report["compared"].items():
@@ -355,7 +358,7 @@ def test_differences_are_paired_by_seed():
         *(run("base", 500.0), run("more", 505.0)),
         *(run("base", 900.0), run("more", 904.0)),
     ]
-    found = paired.statistics(runs, "base")["rule_hard"]
+    found = statistics.compare_over_seeds(runs, "base")["rule_hard"]
     assert "minus_baseline" not in found["base"]["points"]
     value, low, high = found["more"]["points"]["minus_baseline"]
     half = 4.302653 * 1.0 / math.sqrt(3)  # the standard deviation of 3, 5, 4 is 1
@@ -367,23 +370,23 @@ def test_differences_are_paired_by_seed():
 
 def test_games_that_all_have_played_are_in_the_intervals_of_means():
     runs = [run(name, x, half=30.0) for x in (100.0, 101.0, 102.0) for name in ("base", "more")]
-    found = paired.statistics(runs, "base")["rule_hard"]
+    found = statistics.compare_over_seeds(runs, "base")["rule_hard"]
     assert found["base"]["points"]["mean"] == over_seeds([100, 101, 102], shared=[30.0]).to_list()
     assert found["more"]["points"]["minus_baseline"] == [0.0, 0.0, 0.0]
 
 
 def test_a_measure_that_a_run_lacks_has_no_mean():
     runs = [run("base", None), run("more", 2.0), run("base", 1.0), run("more", 5.0)]
-    found = paired.statistics(runs, "base")["rule_hard"]
+    found = statistics.compare_over_seeds(runs, "base")["rule_hard"]
     nothing = [None, None, None]
     assert found["base"]["points"] == {"by_seed": [None, 1.0], "mean": nothing, "iqm": nothing}
     assert found["more"]["points"]["minus_baseline"] == [None, None, None]
     assert found["more"]["points"]["mean"][0] == 3.5
     assert found["more"]["points"]["iqm"][0] == 3.5
     assert found["more"]["points"]["probability_of_improvement"] == nothing
-    shown = paired.profiles({"rule_hard": found})["rule_hard"]["points"]
+    shown = statistics.profiles({"rule_hard": found})["rule_hard"]["points"]
     assert shown == {"above": [2.0, 5.0], "share": {"more": [0.5, 0.0]}}
-    assert paired.profiles({"rule_hard": {"base": found["base"]}}) == {"rule_hard": {}}
+    assert statistics.profiles({"rule_hard": {"base": found["base"]}}) == {"rule_hard": {}}
 
 
 def test_seeds_are_compared_with_all_seeds_of_the_baseline():
@@ -392,7 +395,7 @@ def test_seeds_are_compared_with_all_seeds_of_the_baseline():
         *(run("base", 500.0), run("more", 505.0)),
         *(run("base", 900.0), run("more", 904.0)),
     ]
-    found = paired.statistics(runs, "base")["rule_hard"]["more"]["points"]
+    found = statistics.compare_over_seeds(runs, "base")["rule_hard"]["more"]["points"]
     assert found["probability_of_improvement"][0] == pytest.approx(6 / 9)
     assert found["iqm"] == pytest.approx([504.0, 103.0, 904.0])
 
@@ -403,19 +406,19 @@ def five_seeds():
     runs = []
     for seed in range(5):
         for variant, more in (("a-base", 0.0), ("another-variant", 2.0)):
-            found = dict.fromkeys(PAIRED_MEASURES, [0.5 + 0.01 * seed + more / 1000] * 3)
+            found = dict.fromkeys(MEASURES, [0.5 + 0.01 * seed + more / 1000] * 3)
             found["points"] = [1234 + 100 * seed + more] * 3
             runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
     report = {"name": "t", "baseline": "a-base", "seeds": list(range(5)), "training_s": {}}
     report |= {"decisions": {}, "evaluation": {"games": 8}}
-    return report | {"compared": paired.statistics(runs, "a-base")}
+    return report | {"compared": statistics.compare_over_seeds(runs, "a-base")}
 
 
 @pytest.mark.parametrize("width", [80, 140])
 def test_interquartile_means_stand_in_a_table_that_fits(five_seeds, width):
     page = io.StringIO()
     console = Console(file=page, width=width, highlight=False)
-    paired.show(console, five_seeds, get_protocol("SkullKingFlat-v0"))
+    statistics.show(console, five_seeds, get_judging("SkullKingFlat-v0"))
     table = page.getvalue().split("IQM and probability of improvement")[1]
     lines = table.splitlines()
     assert max(map(len, lines)) <= width
@@ -432,7 +435,7 @@ def test_an_interval_of_a_share_ends_where_shares_do():
         for variant, rate in zip(("base", "other"), rates, strict=True):
             found = {name: [rate] * 3 for name in ("win_rate", "points")}
             runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
-    found = paired.statistics(runs, "base", ("win_rate",))["rule_hard"]
+    found = statistics.compare_over_seeds(runs, "base", ("win_rate",))["rule_hard"]
     assert found["base"]["win_rate"]["mean"] == pytest.approx([0.5, 0.0, 1.0])
     assert found["other"]["win_rate"]["minus_baseline"] == pytest.approx([0.05, -1.0, 1.0])
     assert found["base"]["points"]["mean"][1] < 0.0  # no share
@@ -446,13 +449,13 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
     runs = []
     for seed, gap in enumerate(gaps):
         for variant, more in (("base", 0.0), ("other", gap)):
-            found = {name: [10.0 * seed + more] * 3 for name in PAIRED_MEASURES}
+            found = {name: [10.0 * seed + more] * 3 for name in MEASURES}
             runs.append({"variant": variant, "results": {"rule_hard": {AGENT: found}}})
     report = {"name": "t", "baseline": "base", "seeds": [1, 2, 3], "evaluation": {"games": 8}}
     report |= {"training_s": {name: [7.0, 6.0, 8.0] for name in ("base", "other")}}
     report["decisions"] = {"base": [256, 256, 256], "other": [320, 320, 320]}
-    report["compared"] = paired.statistics(runs, "base")
-    paired.show(tables.console(), report, get_protocol("SkullKingFlat-v0"))
+    report["compared"] = statistics.compare_over_seeds(runs, "base")
+    statistics.show(tables.console(), report, get_judging("SkullKingFlat-v0"))
     printed = capsys.readouterr().out
     assert f"other {says} base in points" in printed
     assert "base 256, other 320" in " ".join(printed.split())

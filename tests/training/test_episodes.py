@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.training.played import play_episodes
 from training.apps.prospector.bots import BOTS, REFERENCE_LINES
 from training.evaluate import main
-from training.evaluation import episodes
-from training.evaluation.episodes import Episodes
-from training.evaluation.protocol import Plan
+from training.evaluation.evaluation import Evaluation
+from training.evaluation.judging import plan_seeds
+from training.evaluation.results import COMMON, Results, join
 from training.players.bots import Bot
 from training.players.names import maker
 from training.players.player import begin_all, every_lane
@@ -74,27 +75,27 @@ def engine():
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_bot_plays_as_published(engine, name):
-    found = episodes.play(engine, maker(name), 300, 7, 30_000)
+    found = play_episodes(engine, maker(name), 300, 7, 30_000, name)
     summary = found.summary()
     assert (summary["episode_count"], summary["guard_truncated_count"]) == (300, 0)
     for key, value in PUBLISHED[name].items():
         assert summary[key] == pytest.approx(value, abs=2e-6), key
-    row = found.rows(name)[0]
+    row = found.record()[0]
     assert (row["bot"], row["seed"]) == (name, 7)
     assert (row["steps"], row["return_total"]) == pytest.approx(SEED_7[name], abs=1e-6)
 
 
 def test_cashing_out_is_one_step_and_nearly_nothing(engine):
-    found = episodes.play(engine, maker("cash_out"), 20, 7, 30_000)
-    assert set(found.columns["steps"]) == {1}
+    found = play_episodes(engine, maker("cash_out"), 20, 7, 30_000)
+    assert set(found["steps"]) == {1}
     assert found.summary()["return_mean"] == pytest.approx(-0.001)
-    assert found.columns["terminated"].all()
+    assert found["terminated"].all()
 
 
 @pytest.mark.parametrize("name", ["masked_random", "market_timer"])
 def test_result_does_not_depend_on_how_many_play_at_once(name):
     one, many = (
-        episodes.play(make_engine(ENV, n), maker(name), 23, 7, 500, keep_actions=True)
+        play_episodes(make_engine(ENV, n), maker(name), 23, 7, 500, keep_actions=True)
         for n in (5, 32)
     )
     assert len(one) == 23
@@ -102,12 +103,12 @@ def test_result_does_not_depend_on_how_many_play_at_once(name):
         np.testing.assert_array_equal(column, many.columns[key], err_msg=key)
     for a, b in zip(one.actions, many.actions, strict=True):
         np.testing.assert_array_equal(a, b)
-    assert [len(a) for a in one.actions] == one.columns["steps"].tolist()
+    assert [len(a) for a in one.actions] == one["steps"].tolist()
 
 
 def test_rows_equal_a_loop_over_single_episodes():
-    found = episodes.play(make_engine(ENV, 8), maker("greedy_miner"), 8, 40, 30)
-    for e, row in enumerate(found.rows("x")):
+    found = play_episodes(make_engine(ENV, 8), maker("greedy_miner"), 8, 40, 30)
+    for e, row in enumerate(found.record()):
         engine = make_engine(ENV, 1)
         engine.reset_many(seeds=40 + e)
         player, ticks, total, invalid, steps = Bot("greedy_miner", engine), 0, 0.0, 0, 0
@@ -126,54 +127,75 @@ def test_rows_equal_a_loop_over_single_episodes():
         assert row["time_remaining"] == engine.info["time_remaining"][0]
 
 
+def test_rows_that_were_written_before_are_read():
+    row = {"bot": "x", "seed": 7, "steps": 3, "dt_total": 5, "return_total": 1.5}
+    row |= {"terminated": True, "truncated": False, "guard_truncated": False}
+    row |= {"invalid_actions": 0, "invalid_action_rate": 0.0, "net_profit": 2.0}
+    read = Results.read([row, row | {"seed": 8, "return_total": 2.5}], ENV)
+    assert read.players == ["x"]
+    assert read.mean("return").value == 2
+    assert read.record()[0] == row
+
+
 def test_step_limit_and_time_limit_are_told_apart():
     engine = make_engine(ENV, 3, {"time_max": 10})
     hold = maker("hold")
-    stopped, timed_out = (episodes.play(engine, hold, 3, 0, limit) for limit in (9, 30))
-    assert stopped.columns["guard_truncated"].all()
-    assert not (stopped.columns["truncated"] | stopped.columns["terminated"]).any()
-    assert timed_out.columns["truncated"].all()
-    assert not timed_out.columns["guard_truncated"].any()
+    stopped, timed_out = (play_episodes(engine, hold, 3, 0, limit) for limit in (9, 30))
+    assert stopped["given_up"].all()
+    assert not (stopped["truncated"] | stopped["terminated"]).any()
+    assert timed_out["truncated"].all()
+    assert not timed_out["given_up"].any()
     assert stopped.summary()["guard_truncated_count"] == 3
 
 
 def test_other_games_have_the_columns_they_know():
-    engine = make_engine("SkullKingWorker-v0", 4)
-    found = episodes.play(engine, maker("rule_easy"), 6, 5, 100)
-    np.testing.assert_array_equal(found.columns["dt_total"], found.columns["steps"])
-    assert "net_profit" not in found.columns
+    engine = make_engine("SkullKingManager-v0", 4)
+    found = play_episodes(engine, maker("rule_easy"), 6, 5, 100)
+    np.testing.assert_array_equal(found["ticks"], found["steps"])
+    assert "net_profit" not in found
     assert "net_profit_mean" not in found.summary()
-    assert set(episodes.compare({"x": found}, "x", 50).means["x"]) == {
+    assert set(found.estimate(resamples=50).means["x"]) == {
         *("return", "steps", "ticks", "invalid_action_rate")
     }
 
 
 def test_comparison_is_paired():
-    def made(returns):
+    def made(player, returns):
         n = len(returns)
-        columns = {"steps": np.ones(n), "return_total": np.array(returns, float)}
-        return Episodes(columns)
+        columns = {"player": np.full(n, player), "seed": np.arange(n), "return": returns}
+        return Results(columns, {"return": COMMON["return"]})
 
     luck = np.random.default_rng(0).normal(size=50)
-    found = episodes.compare({"a": made(luck + 1), "b": made(luck)}, "b", 200)
-    gap = found.gaps["a"]
+    both = join([made("a", luck + 1), made("b", luck)])
+    drawn = both.estimate(resamples=200)
+    gap = drawn.gaps("b", "return")["a"]
     assert (gap.low, gap.value, gap.high) == pytest.approx((1, 1, 1))
-    assert found.means["a"]["return"].value == pytest.approx((luck + 1).mean())
-    assert list(found.gaps) == ["a"]
+    assert drawn.means["a"]["return"].value == pytest.approx((luck + 1).mean())
+    assert list(drawn.gaps("b", "return")) == ["a"]
+    assert both.difference("a", "b", "return", resamples=200) == gap
+    assert both.of(player="a").mean("return").value == pytest.approx((luck + 1).mean())
 
 
 @pytest.mark.parametrize(
     ("values", "named"),
     [
-        ({"count": 0}, "episodes=0"),
+        ({"seeds": range(0)}, "episodes=0"),
         ({"max_steps": 0}, "max_steps=0"),
-        ({"base_seed": -1}, "base_seed=-1"),
-        ({"base_seed": 2**40}, "base_seed"),
+        ({"resamples": 0}, "bootstrap=0"),
     ],
 )
-def test_impossible_protocol_is_refused(values, named):
+def test_impossible_evaluation_is_refused(values, named):
     with pytest.raises(ConfigError, match=named):
-        Plan(**values)
+        Evaluation("episodes", ENV, **values)
+
+
+@pytest.mark.parametrize(
+    ("first", "count", "named"),
+    [(0, 0, "episodes=0"), (-1, 1, "base_seed=-1"), (2**40, 1, "base_seed")],
+)
+def test_impossible_seeds_are_refused(first, count, named):
+    with pytest.raises(ConfigError, match=named):
+        plan_seeds(first, count)
 
 
 # -- command line ----------------------------------------------------------------------------------

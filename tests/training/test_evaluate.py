@@ -3,6 +3,7 @@ import json
 import re
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -10,10 +11,9 @@ from rich.console import Console
 from tests.slow import every
 from training.evaluate import main
 from training.evaluation import conclusion
-from training.evaluation.protocol import Headline
-from training.evaluation.protocols import get_protocol
-from training.evaluation.tables import format_interval
+from training.evaluation.judging import Shown, get_judging
 from training.run.envs import STREAMS, stream_seed
+from training.run.games import Column
 from training.run.seeds import MATCH_SEEDS
 
 
@@ -57,15 +57,15 @@ def printed(found, width=80):
 
 def compared(results, headline, players=4):
     record = {"matches": {"players": players, "results": results}}
-    return conclusion.compare(record, lambda group, players: headline(players))
+    return conclusion.compare(record, SimpleNamespace(name_headline=headline))
 
 
 def of_points(players):
-    return Headline(("points", "points", lambda x: format_interval(x, 1)))
+    return Shown("points", Column("measure", decimals=1)), None
 
 
 def of_wins(players):
-    return Headline(("wins", "wins %", lambda x: format_interval(x, 1, 100)), 1 / players)
+    return Shown("wins", Column("share", decimals=1)), 1 / players
 
 
 def test_columns_break_between_words_alone():
@@ -150,8 +150,8 @@ def test_nobody_to_compare_with_is_said():
     ],
 )
 def test_what_the_end_shows_of_a_game(env, measure, even):
-    found = get_protocol(env).headline("against 5 x random", 6)
-    assert (found.column[0], found.even) == (measure, even)
+    shown, equals = get_judging(env).name_headline(6)
+    assert (shown.name, equals) == (measure, even)
 
 
 @pytest.mark.parametrize("width", [80, 140])

@@ -17,8 +17,8 @@ import torch
 from tests.bits import equal
 from tests.slow import late, together
 from training.callbacks import evaluations as evaluating
-from training.evaluation.bootstrap import Interval
 from training.evaluation.curve import Evaluator
+from training.evaluation.intervals import Interval
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
@@ -172,7 +172,7 @@ def test_prospector_is_evaluated_by_return(train, tmp_path):
     assert train(tmp_path, "run", *flags, *during("inline"), "--total-steps", 256) == 0
     (record,) = lines(tmp_path / "run")
     assert record["decides"] == "return"
-    assert set(record["results"]) == {"return", "steps"}
+    assert set(record["results"]) == {"return", "net_profit", "survival", "steps", "ticks"}
     assert load(RunFolder.open(tmp_path / "run"), "best").steps == 256
 
 

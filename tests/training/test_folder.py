@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from training.evaluation.over_seeds import train_to_end
+from training.evaluation.trainings import train_to_end
 from training.logs.run_log import read_lines
 from training.players.trained import load
 from training.ppo.options import NativeRun

@@ -8,14 +8,14 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.training import third_game
+from tests.training.played import play_episodes
 from tests.training.third_game import DUEL, ENV, TINY_DUEL
 from training import compare, evaluate, report
 from training.commands import replay
-from training.evaluation import episodes
-from training.evaluation.opponent_protocol import OpponentProtocol, name_sets
-from training.evaluation.protocol import EpisodeProtocol
-from training.evaluation.protocols import get_protocol
-from training.evaluation.shares import share, wilson
+from training.evaluation import results
+from training.evaluation.evaluation import name_sets
+from training.evaluation.intervals import share, wilson
+from training.evaluation.judging import get_judging
 from training.logs.run_data import describe_opponents, groups_of
 from training.players.bots import Bot
 from training.players.names import maker
@@ -71,7 +71,7 @@ def test_sampled_actions_are_a_row_of_their_own(run):
 
 def test_an_episode_says_who_has_won_it():
     engine = make_engine(DUEL, 16, {"opponent": "slow", "goal": 8})
-    found = episodes.play(engine, maker("random"), 48, 5, 1000).columns
+    found = play_episodes(engine, maker("random"), 48, 5, 1000)
     one = make_engine(DUEL, 1, {"opponent": "slow", "agent_seat": 1, "goal": 8})
     assert found["seat"].tolist() == [0, 1] * 24
     seen = set()
@@ -83,7 +83,7 @@ def test_an_episode_says_who_has_won_it():
         while not one.ended[0]:
             one.step_many(player.act(one, every_lane(one)), autoreset=False)
         theirs, own = one.get_states()["ep_return"][0]
-        assert found["points"][k] == own == found["return_total"][k]
+        assert found["points"][k] == own == found["return"][k]
         assert found["win"][k] == (own > theirs) + 0.5 * (own == theirs)
         assert found["draw"][k] == (own == theirs)
         seen.add(float(found["win"][k]))
@@ -92,22 +92,22 @@ def test_an_episode_says_who_has_won_it():
 
 def test_nobody_has_won_what_was_given_up():
     engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 10**6})
-    found = episodes.play(engine, maker("fast"), 8, 0, max_steps=3)
-    assert found.columns["guard_truncated"].all()
-    assert not found.columns["win"].any()
-    assert not found.columns["draw"].any()
-    assert found.columns["points"].any()
+    found = play_episodes(engine, maker("fast"), 8, 0, 3, "fast")
+    assert found["given_up"].all()
+    assert not found["win"].any()
+    assert not found["draw"].any()
+    assert found["points"].any()
     assert {"win_rate", "draw_rate", "points_mean"} <= found.summary().keys()
-    (row, *_) = found.rows("fast")
+    (row, *_) = found.record()
     assert (row["seat"], row["draw"], row["win"]) == (0, False, 0.0)
 
 
 def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
-    columns = {"places": "measure", "mood": "kept"}  # (n, 2) and (n,)
-    games.register(DUEL, games.GameTraining(episode_columns=columns))
+    columns = {"places": games.Column("measure"), "mood": games.Column("kept")}  # (n, 2) and (n,)
+    games.register(DUEL, games.GameTraining(columns=columns))
     try:
         engine = make_engine(DUEL, 8, {"opponent": "slow", "goal": 8})
-        found = episodes.play(engine, maker("fast"), 16, 0, 1000).columns
+        found = play_episodes(engine, maker("fast"), 16, 0, 1000)
         assert train(tmp_path, "run", "--no-evaluation", episode_events=True) == 0
     finally:
         games.unregister(DUEL)
@@ -120,18 +120,19 @@ def test_a_column_with_an_entry_an_agent_is_the_learners(tmp_path):
 
 def test_games_for_one_have_no_winner():
     engine = make_engine("Prospector-v0", 2, {"time_max": 50})
-    found = episodes.play(engine, maker("random"), 2, 0, 9)
+    found = play_episodes(engine, maker("random"), 2, 0, 9)
     assert not {"win", "draw", "points", "seat"} & found.columns.keys()
 
 
 def test_a_win_is_shared_by_all_who_have_reached_as_much():
     reached = np.array([[3.0, 3.0, 1.0], [3.0, 3.0, 1.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.0]])
     engine = SimpleNamespace(
-        get_agents=lambda lanes: np.array([0, 2, 1, 1])[lanes],
         get_outcomes=lambda lanes: reached[lanes],
         ended=np.ones(4, bool),
     )
-    found = episodes._outcomes(engine, np.arange(4))
+    lanes, seats = np.arange(4), [0, 2, 1, 1]
+    found = {n: results.MEETING[n].read(engine, lanes)[lanes, seats] for n in results.MEETING}
+    assert found["seat"].tolist() == seats
     assert found["points"].tolist() == [3, 1, 0, 2]
     assert found["win"].tolist() == [1 / 2, 0, 1 / 3, 1]
     assert found["draw"].tolist() == [True, False, True, False]
@@ -149,20 +150,21 @@ def test_a_share_may_have_parts():
 
 
 def test_a_game_is_evaluated_by_what_it_is():
-    assert type(get_protocol(DUEL)) is type(get_protocol("DrMarioVersus-v0")) is OpponentProtocol
-    assert list(get_protocol(DUEL).scripted()) == BOTS
-    assert get_protocol(ENV).bots == ("slow", "fast")  # what its GameTraining says
-    assert type(get_protocol("NoSuchGame-v0")) is EpisodeProtocol
-    versus = get_protocol("DrMarioVersus-v0")
+    assert get_judging(DUEL).meets
+    assert get_judging("DrMarioVersus-v0").meets
+    assert list(get_judging(DUEL).scripted()) == BOTS
+    assert get_judging(ENV).bots == ("slow", "fast")  # what its GameTraining says
+    assert not get_judging("NoSuchGame-v0").meets
+    versus = get_judging("DrMarioVersus-v0")
     assert list(versus.scripted()) == ["lookahead2", "greedy", "first", "random"]
-    assert [name for name, *_ in versus.columns("x")][:4] == ["win", "draw", "points", "return"]
-    assert get_protocol("DrMarioVersusFrame-v0").bots == ("greedy", "first", "random")
+    assert [name for name, _ in versus.columns][:4] == ["win", "draw", "points", "return"]
+    assert get_judging("DrMarioVersusFrame-v0").bots == ("greedy", "first", "random")
 
 
 def test_a_game_may_be_judged_by_something_else(run, capsys):
     games.register(DUEL, games.GameTraining(judged_by="points"))
     try:
-        assert get_protocol(DUEL).columns("x")[0][0] == "points"
+        assert get_judging(DUEL).columns[0].name == "points"
         assert evaluate.main([str(run), "--episodes", "8", "--opponents", "slow"]) == 0
     finally:
         games.unregister(DUEL)
@@ -178,7 +180,7 @@ def config_of(**options):
 
 def sets(config, option="opponents", steps=0):
     names = getattr(config.evaluation, option)
-    return get_protocol(config.env).sets(config, option, names, steps)
+    return get_judging(config.env).sets(config, option, names, steps)
 
 
 def test_by_default_it_plays_against_whom_it_was_trained_and_the_strongest_bot():
@@ -198,7 +200,7 @@ def test_by_default_it_plays_against_whom_it_was_trained_and_the_strongest_bot()
 
 def test_what_configs_from_before_spell_out_is_the_default():
     earlier = config_of(evaluation={name: list(names) for name, names in EARLIER_SETS.items()})
-    get_protocol(DUEL).check(earlier)
+    get_judging(DUEL).check_run(earlier)
     assert sets(earlier) == sets(config_of())
     assert sets(earlier, "curve_opponents") == sets(config_of(), "curve_opponents")
 
@@ -283,7 +285,7 @@ def test_the_curve_of_a_training_is_of_wins(tmp_path):
     lines = (tmp_path / "run/evaluations.jsonl").read_text().splitlines()
     found = [json.loads(line) for line in lines]
     assert [line["step"] for line in found] == [256, 512]
-    measures = ("win", "draw", "points", "return", "steps")
+    measures = ("win", "draw", "points", "return", "steps", "ticks")
     names = [f"{measure}, {who}" for who in ("fast", "slow") for measure in measures]
     for line in found:
         assert (line["decides"], line["episodes"]) == ("win, fast", 16)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from training.evaluation.over_seeds import half_width, over_seeds, parse_seeds
+from training.evaluation.intervals import half_width, over_seeds
+from training.evaluation.trainings import parse_seeds
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from fastenv.engine import rng_streams
 from fastenv.skullking.tables import Phase
 from tests.needs import needs_core
 from tests.slow import diagonal, together
-from training.evaluation import episodes
+from tests.training.played import play_episodes
 from training.evaluation.loop import Loop
 from training.games.skullking import TABLE
 from training.nets import actor_critic
@@ -151,9 +151,9 @@ def test_episodes_in_blocks_begin_without_memory():
     net = network(env, "lstm", **options)
     make = partial(Network, RecurrentLogits(net))
     two, one = (make_engine(env, n, options) for n in (2, 1))
-    blocks = episodes.play(two, make, 5, 40, 60, keep_actions=True)
+    blocks = play_episodes(two, make, 5, 40, 60, keep_actions=True)
     for k in range(5):
-        alone = episodes.play(one, make, 1, 40 + k, 60, keep_actions=True)
+        alone = play_episodes(one, make, 1, 40 + k, 60, keep_actions=True)
         np.testing.assert_array_equal(alone.actions[0], blocks.actions[k])
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.needs import needs_core
+from tests.training.played import play_episodes
 from training.apps.gameboy.evaluation import LENGTH, held_out
-from training.apps.skullking.playing import play_matches
-from training.evaluation.episodes import play
+from training.apps.skullking.matches import play_matches
+from training.evaluation.judging import CURVE
 from training.players.trained import AGENT, DRAWN, load
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
@@ -96,7 +97,7 @@ def test_pretrained_agent_plays_against_hard_bots_as_its_record_says(folder):
     options = trained.config.evaluation.__class__(
         games=200, opponents=("rule_hard",), bootstrap=200
     )
-    found = play_matches(trained, options, baselines=())["rule_hard"][AGENT]
+    found = play_matches(trained, options, CURVE)["rule_hard"][AGENT]
     for name in ("win_rate", "bid_hit", "margin"):
         away = abs(found[name].value - of_record[name][0])
         assert away < found[name].high - found[name].low, name
@@ -113,8 +114,8 @@ def test_pretrained_agent_gets_there_from_states_that_it_has_not_seen(folder, le
     assert options["states"].endswith("_held_out")
     assert options["sticky"] == 0.25
     engine = make_engine(trained.config.env, 64, options)
-    played = play(engine, trained.players()[DRAWN], 64, 0, options["max_steps"])
-    assert played.columns["terminated"].mean() > least
+    played = play_episodes(engine, trained.players()[DRAWN], 64, 0, options["max_steps"])
+    assert played["terminated"].mean() > least
 
 
 @needs_core
@@ -122,7 +123,7 @@ def test_pretrained_agent_earns_and_comes_home():
     """100 of the 300 worlds of the record."""
     trained = load(RunFolder.open(PROSPECTOR))
     engine = make_engine(trained.config.env, 100, trained.config.env_options)
-    found = play(engine, trained.players()[DRAWN], 100, 7, 2000).summary()
+    found = play_episodes(engine, trained.players()[DRAWN], 100, 7, 2000).summary()
     assert found["net_profit_mean"] > 700  # the bots rich_haul and short_haul: 1162 and 258
     assert found["survival_rate"] >= 0.97
     assert found["guard_truncated_count"] == 0

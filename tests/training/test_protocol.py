@@ -7,11 +7,10 @@ import pytest
 
 from training.apps.prospector import benchmark
 from training.commands.protocol import main
-from training.evaluation.episodes import Episodes
-from training.evaluation.protocol import Plan
-from training.evaluation.protocols import get_protocol
+from training.evaluation.evaluation import Evaluation, play
+from training.evaluation.judging import get_judging
+from training.evaluation.results import Results
 from training.players.trained import AGENT, load
-from training.run import games
 from training.run.folder import RunFolder
 
 FLAGS = ["--total-steps", "128", "--episodes-per-seed", "3", "--time-max", "60"]
@@ -43,9 +42,10 @@ def test_the_agent_takes_its_best_action_as_the_contract_asks(report):
     runs, found = report
     assert found["config"]["actions"] == "highest legal logit"
     agent = load(RunFolder.open(runs / "tiny-ppo-seed7"))
-    plan = Plan(3, 7, found["config"]["episodes"]["max_steps"], env_options={"time_max": 60.0})
-    engine = plan.engine(agent.config.env, agent.config.env_options)
-    again = plan.play(engine, {"ppo": agent.players()[AGENT]})["ppo"]
+    options = {**agent.config.env_options, "time_max": 60.0}
+    steps = found["config"]["episodes"]["max_steps"]
+    plan = Evaluation("x", agent.config.env, options, seeds=range(7, 10), max_steps=steps)
+    again = play(plan.by({"ppo": agent.players()[AGENT]}))
     assert benchmark.summary(again) == found["contenders"][0]["seed_reports"][0]["aggregate"]
 
 
@@ -167,22 +167,18 @@ def test_failing_report_exits_with_2(tmp_path):
 def test_aggregate_is_over_all_blocks():
     def block(seed, steps):
         n = len(steps)
-        columns = {name: np.zeros(n) for name in ("return_total", "net_profit", "survival")}
+        columns = {name: np.zeros(n) for name in ("return", "net_profit", "survival")}
         columns |= {name: np.zeros(n) for name in ("invalid_actions", "invalid_action_rate")}
         columns |= {"profit_per_tick": np.zeros(n), "overheat_ticks": np.zeros(n)}
-        columns |= {"pirate_encounters": np.zeros(n), "guard_truncated": np.zeros(n)}
+        columns |= {"pirate_encounters": np.zeros(n), "given_up": np.zeros(n)}
         columns |= {"value_lost_to_pirates": np.zeros(n), "scan_count": np.zeros(n)}
         columns |= {"mining_ticks": np.zeros(n)}
-        return Episodes(
-            columns
-            | {"seed": np.arange(n) + seed, "steps": np.array(steps)}
-            | {"dt_total": 2 * np.array(steps)},
-            final=games.get_game("Prospector-v0").episode_columns,
-        )
+        columns |= {"seed": np.arange(n) + seed, "steps": np.array(steps)}
+        return Results(columns | {"ticks": 2 * np.array(steps)}, judging.about)
 
-    found = benchmark.contender(
-        get_protocol("Prospector-v0"), "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])}
-    )
+    judging = get_judging("Prospector-v0")
+
+    found = benchmark.contender(judging, "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])})
     assert found["aggregate"]["steps_total"] == 12
     assert found["over_seeds"]["steps_mean"][0] == pytest.approx(3)
     assert found["aggregate"]["dt_mean"] == pytest.approx(6)

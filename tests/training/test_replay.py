@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from tests.training.played import play_episodes
 from training.commands.replay import main
-from training.evaluation import episodes, replays
+from training.evaluation import replays
 from training.evaluation.replays import ReplayError
 from training.players.names import maker
 from training.run.envs import make_engine
@@ -28,7 +29,7 @@ FRAME = {
 def played(env, seed=11):
     options, bot = GAMES[env]
     engine = make_engine(env, 4, options)
-    found = episodes.play(engine, maker(bot), 4, seed, 1000, keep_actions=True)
+    found = play_episodes(engine, maker(bot), 4, seed, 1000, keep_actions=True)
     return found, [
         replays.record(env, options, seed + e, actions) for e, actions in enumerate(found.actions)
     ]
@@ -49,11 +50,11 @@ def test_recording_shows_what_was_played(recorded):
     found, recordings = recorded
     for e, each in enumerate(recordings):
         assert each.actions == found.actions[e].tolist()
-        assert each.return_total == pytest.approx(found.columns["return_total"][e])
+        assert each.return_total == pytest.approx(found["return"][e])
         last = each.frames[-1]
-        assert last["t"] == found.columns["dt_total"][e]
-        assert last["terminated"] == found.columns["terminated"][e]
-        assert last["truncated"] == found.columns["truncated"][e]
+        assert last["t"] == found["ticks"][e]
+        assert last["terminated"] == found["terminated"][e]
+        assert last["truncated"] == found["truncated"][e]
         assert all(set(frame) == FRAME for frame in each.frames)
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.shares import share, wilson
+from training.evaluation.intervals import share, wilson
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from training.evaluation import statistics
-from training.evaluation.shares import wilson
+from training.evaluation.intervals import wilson
 from training.evaluation.statistics import (
     describe_few,
     improvement_interval,

@@ -10,8 +10,9 @@ pytest.importorskip("optuna")
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from fastenv.errors import ConfigError
-from training.apps.skullking.playing import play_matches
+from training.apps.skullking.matches import play_matches
 from training.evaluation import trials
+from training.evaluation.judging import CURVE
 from training.evaluation.trials import space
 from training.logs.run_data import compared, read_runs
 from training.players.trained import load
@@ -70,7 +71,7 @@ def test_every_trial_trains_every_seed_and_is_worth_their_mean(sweep, tmp_path, 
                 run.config.ppo.learning_rate, each["options"]["ppo.learning_rate"], rel_tol=1e-12
             )
             options = run.config.evaluation.replace(games=8, episodes=8, opponents=("rule_hard",))
-            found = play_matches(load(run), options, baselines=())
+            found = play_matches(load(run), options, CURVE)
             points.append(found["rule_hard"]["trained"]["points"].value)
         assert each["value"] == pytest.approx(sum(points) / 2)
     # What they played is on the page that compares runs.

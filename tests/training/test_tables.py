@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from training.evaluation.bootstrap import Interval
+from training.evaluation.intervals import Interval
 from training.evaluation.tables import format_interval, format_interval_short
 from training.run.rounding import rounded
 

@@ -93,8 +93,8 @@ def over_seeds(
 ) -> tuple[float, float, float]:
     """Return the mean over seeds and its 95 % interval, from what each came to and its own.
 
-    As ``training.evaluation.over_seeds``: Student's t over seeds, and the noise of the games that
-    all of them have played.
+    As ``training.evaluation.intervals.over_seeds``: Student's t over seeds, and the noise of the
+    games that all of them have played.
     """
     values = [value for value, *_ in found]
     mean, n = statistics.mean(values), len(values)

@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import shutil
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,7 +199,7 @@ def read_told(folder: Path) -> None:
     from rich.console import Console
 
     from training.apps.drmario.viewer.panels import Training
-    from training.evaluation.over_seeds import seconds_of
+    from training.evaluation.trainings import seconds_of
     from training.logs import plots, run_data
     from training.logs.dashboard import Dashboard
     from training.run.folder import RunFolder
@@ -329,13 +328,11 @@ def make_times(folder: Path) -> None:
     """Write a store with some clears."""
     from training.apps.drmario import best_times
     from training.apps.drmario.evaluation import clears_of
-    from training.evaluation import episodes
-    from training.players.bots import Bot
-    from training.run.envs import make_engine
+    from training.evaluation.evaluation import Evaluation, play
 
     options = {"level": -15, "speed": "low"}
-    engine = make_engine(best_times.ENV, 4, options)
-    played = episodes.play(engine, partial(Bot, "first"), 4, 3, 60, keep_actions=True)
+    games = Evaluation("times", best_times.ENV, options, ["first"], seeds=range(3, 7), max_steps=60)
+    played = play(games, keep_actions=["first"])
     with best_times.BestTimes(folder / "times.sqlite") as store:
         store.add(clears_of(played, options)[:2], "run")
 

@@ -19,8 +19,7 @@ from fastenv.errors import ConfigError
 from training.bench import floors, progress, records, tables
 from training.bench.suite import Options, Suite
 from training.bench.targets import Row
-from training.evaluation.protocol import MILESTONES
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import MILESTONES, get_judging
 from training.run import files, machine
 from training.run.folder import RunFolder
 
@@ -109,7 +108,7 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     rows = [records.head() if head is None else head]
     console.print(tables.machine_line(rows[0]))
     for milestone in reached:
-        console.print(get_protocol(milestone["env"]).milestone_table(milestone))
+        console.print(get_judging(milestone["env"]).get_milestones().table(milestone))
     rows += reached
     for suite in chosen(args):
         rows += suite.run(Options(args, console))

@@ -57,7 +57,11 @@ class EpisodeEvents(Callback):
     """
 
     def __init__(self, env: str) -> None:
-        self._columns = tuple(games.get_game(env).episode_columns)
+        self._columns = tuple(
+            name
+            for name, column in games.get_game(env).columns.items()
+            if column.read is None and column.of is None
+        )
 
     def step(
         self,

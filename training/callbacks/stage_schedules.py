@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from training.evaluation.shares import wilson
+from training.evaluation.intervals import wilson
 
 HALF_LIFE = 256  # episodes
 # What must have been seen before a rate says something.

@@ -14,7 +14,7 @@ from training.callbacks.make import make_callbacks
 from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import options
 from training.callbacks.windows import EngineWindows
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import get_judging
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
 from training.run import delayed_actions, envs, registry, trainers
@@ -119,7 +119,7 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)
     trainers.get_module(config.trainer).check(config, engine)
-    get_protocol(config.env).check(config)
+    get_judging(config.env).check_run(config)
     if config.best_times is not None:
         best_times.check(config)  # makes the file
 

@@ -52,7 +52,7 @@ def check(runs: Sequence[RunFolder], out: Path | None) -> None:
     """
     if len(runs) == 1 and out is not None:
         raise ConfigError("--out: is for several runs; one writes milestones.json in its folder.")
-    from training.evaluation.comparison import settings
+    from training.evaluation.trainings import settings
 
     for run in runs[1:]:
         if settings(run.config) != settings(runs[0].config):
@@ -70,20 +70,20 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     try:
         from training.evaluation import tables
-        from training.evaluation.protocols import get_protocol
+        from training.evaluation.judging import get_judging
 
         runs = [RunFolder.find(name, args.runs) for name in args.run]
         check(runs, args.out)
         names = ("games", "seed", "bids")
         given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         console = tables.console()
-        protocol = get_protocol(runs[0].config.env)
+        milestones = get_judging(runs[0].config.env).get_milestones()
         records = []
         for run in runs:
             options = run.config.evaluation.replace(**given)
-            records.append(protocol.milestones(console, run, options, args.member))
+            records.append(milestones.measure(run, options, console, args.member))
         if len(runs) > 1:
-            found = protocol.milestones_over_seeds(console, records)
+            found = milestones.sum_up(console, records)
             if args.out is not None:
                 files.write_json(args.out, {**_head(), **found, "runs": records})
                 console.print(f"written to {args.out}")

@@ -75,12 +75,12 @@ def run(args: argparse.Namespace) -> bool:
     """Train, compare, write and print; return whether the report passes."""
     from training.callbacks.start import check_config
     from training.evaluation import tables
-    from training.evaluation.over_seeds import parse_seeds
-    from training.evaluation.protocols import get_protocol
+    from training.evaluation.judging import get_judging
+    from training.evaluation.trainings import parse_seeds
 
     seeds, config = parse_seeds(args.seeds), config_of(args)
-    protocol = get_protocol(config.env)
-    if not protocol.has_benchmark:
+    judging = get_judging(config.env)
+    if judging.benchmark is None:
         raise ConfigError(f"env={config.env!r}: this game has no protocol over training seeds.")
     asked = {"episodes": args.episodes_per_seed, "max_steps": args.max_steps}
     more = {"seed": args.base_seed, "time_max": args.time_max}
@@ -93,11 +93,12 @@ def run(args: argparse.Namespace) -> bool:
     files.prepare("--output-path", target)
     enforce = args.enforce_protocol_expectations
     check_config(config)
-    report = protocol.benchmark(config, seeds, asked, args.runs, run_id, enforce)
+    benchmark = judging.benchmark()
+    report = benchmark.run(judging, config, seeds, asked, args.runs, run_id, enforce)
     report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
     files.write_json(target, report)
     console = tables.console()
-    protocol.show_benchmark(console, report)
+    benchmark.show(console, report)
     passed = bool(report["summary"]["pass"])
     verdict = "pass" if passed else "FAIL"
     if passed and not report["summary"]["expectations_pass"]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table as Printed
 
-from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.comparison import Training, find_begun
-from training.evaluation.contest import POINTS, Entrant, load_players, play_group
-from training.evaluation.equal_time import fit_to_time
-from training.evaluation.over_seeds import half_width, over_seeds, train_to_end
+from training.evaluation.contest import POINTS, by_member, load_players, share_wins
+from training.evaluation.contest import plan as plan_games
+from training.evaluation.evaluation import Entrant, play
+from training.evaluation.intervals import RESAMPLES, Interval, Resamples, half_width, over_seeds
+from training.evaluation.loop import Cost
 from training.evaluation.tables import format_interval
+from training.evaluation.trainings import Training, find_begun, fit_to_time, train_to_end
 from training.players.policy import Policy
 from training.players.table import Table
 from training.run import files, games
@@ -37,7 +38,6 @@ SCRATCH, AGENT, SEARCH = "scratch", "agent", "search"
 WAYS = (SCRATCH, AGENT, SEARCH)
 UNTIL, SHARE = 0.25, 0.25  # of a run in which the agent is imitated, and of its decisions
 WORLDS = 64
-RESAMPLES = 2000
 ORIGIN = ("command", "created", "git_rev", "dirty", "host", "versions")  # of a row that is kept
 _ROW = {"wins", "points", "points_gained"}
 _ROWS = {SEARCH: _ROW | {"cpu_ms_per_decision"}}
@@ -143,9 +143,12 @@ class Measured:
         """
         others = load_players([self.agent] * self.table.seats.count)
         players = others if response is None else [response, *others[1:]]
-        points, _, costs = play_group(self.table, players, self.deals, self.seed)
-        first = costs[0]
+        costs: dict[str, Cost] = {}
+        group = [replace(each, name=str(k)) for k, each in enumerate(players)]
+        (games,) = plan_games(self.table, group, self.deals, self.seed).values()
+        played, first = play(games, costs=costs), costs["0"]
         spent = 1000 * first.cpu_s / max(1, first.decisions)
+        points = by_member(played["points"], played)
         return points, None if isinstance(players[0].who, str) else spent
 
     def measure(self, response: Entrant) -> tuple[Response, float | None]:
@@ -153,8 +156,7 @@ class Measured:
         if self._own is None:
             self._own = self.play(None)[0][:, :, 0].mean(1)
         points, cost = self.play(response)
-        best = points == points.max(2, keepdims=True)
-        wins = (best / best.sum(2, keepdims=True))[:, :, 0].mean(1)
+        wins = share_wins(points)[:, :, 0].mean(1)
         reached = points[:, :, 0].mean(1)
         columns = np.stack([wins, reached, reached - self._own], axis=1)
         found = Resamples(columns, np.ones_like(columns), RESAMPLES, self.seed).intervals()

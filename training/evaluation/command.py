@@ -128,14 +128,14 @@ def prepare_report(path: Path, is_ours: Callable[[Mapping[str, Any]], bool], wha
 
 def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:
     """Return what the trained agents play."""
-    from training.evaluation.protocols import get_protocol
+    from training.evaluation.judging import get_judging
 
-    protocol = get_protocol(config.env)
-    opponents = protocol.compared_against
+    judging = get_judging(config.env)
+    opponents = judging.compared_against
     if args.opponents is not None:
         opponents = split_names(args.opponents)
     played = config.evaluated_by(games=args.games, episodes=args.games, opponents=opponents)
-    protocol.check(played)
+    judging.check_run(played)
     return played.evaluation
 
 

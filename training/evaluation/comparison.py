@@ -1,41 +1,42 @@
-"""Variants of a training with several seeds: trained or resumed, evaluated, and compared."""
+"""Variants of a training with several seeds: planned, trained or resumed, and compared."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import argparse
+import re
+import shlex
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from fastenv.errors import ConfigError
-from training.evaluation import paired
-from training.evaluation.over_seeds import over_seeds, train_to_end
-from training.evaluation.protocols import get_protocol
+from training.evaluation.command import (
+    Variant,
+    evaluation_of,
+    left_to_flags,
+    refuse_options,
+    train_flags,
+)
+from training.evaluation.intervals import over_seeds
+from training.evaluation.judging import get_judging
+from training.evaluation.over_seeds import compare_over_seeds, profiles
 from training.evaluation.run_evaluation import play_for_comparison
+from training.evaluation.trainings import (
+    Training,
+    find_begun,
+    parse_seeds,
+    settings,
+    train_to_end,
+)
 from training.players.trained import provenance
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.folder import MAY_CHANGE, RunFolder
+from training.run.layers import merge_layers
+from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, require
 from training.run.sections import EvaluationConfig
-
-
-@dataclass(frozen=True)
-class Training:
-    """One run of a comparison.
-
-    Parameters
-    ----------
-    variant : str
-    config : RunConfig
-        Name and seed included.
-    command : str
-        What trains it alone.
-    """
-
-    variant: str
-    config: RunConfig
-    command: str
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ class EarlierComparison:
         same = list(seeds) == theirs
         require(same, "--seeds", ",".join(map(str, seeds)), f"those of {self.path}: {theirs}")
         played = EvaluationConfig.from_mapping(self.report["evaluation"])
-        used = get_protocol(next(iter(self.configs.values())).env).options
+        used = get_judging(next(iter(self.configs.values())).env).uses
         # Of what decides nothing here, reports from before spell out what null stands for.
         unused = {"curve_opponents"} | ({"opponents"} - {*used})
         for name in played.names():
@@ -102,11 +103,6 @@ class EarlierComparison:
         """Return how it came about."""
         kept = ("command", "created", "git_rev", "dirty", "host", "versions", "onto")
         return {name: self.report[name] for name in kept if name in self.report}
-
-
-def settings(config: RunConfig) -> dict[str, Any]:
-    """Return the options that a variant has with every seed."""
-    return {k: value for k, value in config.to_dict().items() if k not in ("name", "seed")}
 
 
 def is_earlier(report: Mapping[str, Any], configs: Mapping[str, RunConfig]) -> bool:
@@ -133,26 +129,77 @@ def _fixed(values: Any) -> str:
     return canonical_json({k: v for k, v in kept if k not in (*MAY_CHANGE, "seed")})
 
 
-def find_begun(root: Path, config: RunConfig) -> RunFolder | None:
-    """Return the folder of a run that has begun, None for one that has not.
+# -- what is trained: each variant with each seed --------------------------------------------------
+
+
+def plan(
+    args: argparse.Namespace,
+    check: Callable[[RunConfig], None],
+    onto: EarlierComparison | None = None,
+) -> list[Training]:
+    """Return all trainings of a command line, seed by seed, and refuse what cannot be compared.
+
+    Parameters
+    ----------
+    args : argparse.Namespace
+        Of ``python -m training compare``.
+    check : callable
+        Refuses a run that could not be trained.
+    onto : Earlier, optional
+        What their variants are compared with.
 
     Raises
     ------
-    ConfigError, RunError
-        If it was begun with other options, its length included: schedules depend on it.
+    ConfigError
+        For an impossible option, or variants that cannot be told apart or have no game in common.
     """
-    path = root / str(config.name)
-    if not path.exists():
-        return None
-    run = RunFolder.open(path)
-    steps = run.config.total_steps
-    if steps != config.total_steps:
-        raise ConfigError(
-            f"{path} was begun with total_steps={steps}, not {config.total_steps}: "
-            "choose another --name."
-        )
-    run.continue_with(config)
-    return run
+    names = [variant.name for variant in args.variants]
+    configs = {} if onto is None else onto.configs
+    for name in names:
+        plain = re.fullmatch(r"[A-Za-z0-9._-]+", name) is not None
+        require(plain, "--variant", name, "letters, digits, '.', '_' and '-' alone")
+        own = [*configs, *names].count(name) == 1
+        require(own, "--variant", name, "a name of its own")
+    least, words = (2, "at least twice") if onto is None else (1, "at least once")
+    allowed = f"given {words}, such as --variant base --variant other --with ppo.n_epochs=2"
+    require(len(names) >= least, "--variant", ", ".join(names) or None, allowed)
+    equal_time = args.core_seconds is not None
+    alone = args.total_steps is None or not equal_time
+    require(alone, "--total-steps", args.total_steps, "left out with --core-seconds")
+    seeds = parse_seeds(args.seeds, at_least=2)
+    trainings = [_training(args, variant, seed) for seed in seeds for variant in args.variants]
+    if onto is not None:
+        onto.check(seeds, evaluation_of(args, trainings[0].config))
+    configs |= {each.variant: each.config for each in trainings[: len(names)]}
+    first, baseline = next(iter(configs.items()))
+    for name, config in configs.items():
+        require(not config.members, "trainer", config.trainer, "one of a single network")
+        theirs, ours = (get_judging(c.env).name_group(c) for c in (config, baseline))
+        if theirs != ours:
+            raise ConfigError(
+                f"variant {name!r} plays {theirs} and {first!r} {ours}: "
+                "only agents of one game can be compared."
+            )
+        twins = [other for other in configs if settings(configs[other]) == settings(config)]
+        if len(twins) > 1:
+            raise ConfigError(f"variants {' and '.join(twins)} have the same options.")
+        check(config)
+    return trainings
+
+
+def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training:
+    file = variant.file or args.config
+    given = (*args.set, *variant.options)
+    timed = {} if args.core_seconds is None else {"total_steps": "--core-seconds"}
+    refuse_options(given, {**left_to_flags(args), **timed})
+    flags = train_flags(args, file, given)
+    flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
+    flags.append("--no-evaluation")
+    config = merge_layers(train_parser().parse_args(flags), {})
+    return Training(variant.name, config, shlex.join(["python", "-m", "training", "train", *flags]))
+
+
+# -- training and comparing ------------------------------------------------------------------------
 
 
 def run_comparison(
@@ -196,7 +243,8 @@ def run_comparison(
     configs = {} if onto is None else onto.configs
     configs |= {each.variant: each.config for each in trainings[: len(variants)]}
     baseline = next(iter(configs.values()))
-    protocol = get_protocol(baseline.env)
+    about_columns = get_judging(baseline.env).about
+    shares = [name for name, column in about_columns.items() if column.is_part]
     about = {**about, **_head(configs, options, onto)}
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}
@@ -208,8 +256,8 @@ def run_comparison(
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:
             known = [] if onto is None else onto.runs_of({run["seed"] for run in runs})
-            found = _found([*known, *runs], list(configs), protocol.shares, options.bootstrap)
-            report = {**about, **found}
+            results = _found([*known, *runs], list(configs), shares, options.bootstrap)
+            report = {**about, **results}
             files.write_json(target, report)
     return report
 
@@ -238,7 +286,7 @@ def _found(
     resamples: int,
 ) -> dict[str, Any]:
     """Return what the trainings so far came to, for the report."""
-    compared = paired.statistics(runs, variants[0], shares, resamples)
+    compared = compare_over_seeds(runs, variants[0], shares, resamples)
     of = {name: [run for run in runs if run["variant"] == name] for name in variants}
     return {
         "created": machine.now(),
@@ -251,7 +299,7 @@ def _found(
             if all("core_s" in run for run in of[name])  # older reports are without
         },
         "compared": compared,
-        "profiles": paired.profiles(compared),
+        "profiles": profiles(compared),
         "runs": list(runs),
         **machine.revision(),
         "host": machine.host(),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from rich.console import Console
@@ -13,21 +14,20 @@ from rich.text import Text
 
 from fastenv.ticker import print_dots
 from training.evaluation import tables
-from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Headline
-from training.evaluation.protocols import get_protocol
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import Judging, Shown, get_judging
 from training.evaluation.run_evaluation import evaluate
-from training.evaluation.tables import format_interval
 from training.logs.run_data import groups_of, is_interval
 from training.players.trained import AGENT
 from training.run import files
 from training.run.folder import RunFolder
+from training.run.games import Column
 from training.run.loop import Outcome
 
 FILE = "evaluation.txt"
 WIDTH = 80  # of the tables
 COLUMNS, ROWS = 12, 12  # at most so many groups of results, and so many scripted players
-_GOALS = Headline(("overall", "% of", lambda interval: format_interval(interval, 1, 100)))
+_GOALS = Shown("overall", Column("share", decimals=1))
 _OURS = (AGENT, "decoded")  # how players begin that are made of the trained network
 _WORDS = {1: "better", 0: "unclear", -1: "worse"}
 _EVEN, _VERDICT = "even share", f"{AGENT} is"
@@ -83,19 +83,19 @@ def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
     with print_dots(f"{run.name}: evaluating"):
         record = evaluate(run, run.config.evaluation, whole)
     files.write_text(run.path / FILE, text.getvalue())
-    found = compare(record, get_protocol(run.config.env).headline)
+    compared = compare(record, get_judging(run.config.env))
     config = run.config
     lines = [
         f"{run.name}: {config.env}, {outcome.steps:,} decisions of trainer {config.trainer} in "
         f"{outcome.wall_s:,.0f} s, in {run.path}",
-        *verdict(found),
+        *verdict(compared),
     ]
     for line in lines:
         _say(console, line)
-    for block in blocks(found):
+    for block in blocks(compared):
         console.print()
         console.print(block, width=WIDTH)
-    if any(each.even for each in found):
+    if any(each.even for each in compared):
         console.print("\neven share: what each comes to where all are equally good")
     _say(console, f"all tables: {run.path / FILE}")
 
@@ -105,27 +105,28 @@ def _say(console: Console, line: str) -> None:
     console.print(line, markup=False, soft_wrap=not console.is_terminal)
 
 
-def compare(
-    record: Mapping[str, Any], headline_of: Callable[[str, int], Headline]
-) -> list[MeasureComparison]:
+def compare(record: Mapping[str, Any], judging: Judging) -> list[MeasureComparison]:
     """Return how the trained policy compares with scripted players, in all that they have played.
 
     Parameters
     ----------
     record : mapping
         ``evaluation.json``.
-    headline_of : callable
-        See :meth:`training.evaluation.protocol.Protocol.headline`.
+    judging : Judging
+        Says which measure is compared.
     """
-    found = []
+    compared = []
     players = record.get("matches", {}).get("players", 1)
+    usual, even_share = judging.name_headline(players)
     for group, results in groups_of(record).items():
-        headline = _GOALS if group == "goals reached" else headline_of(group, players)
-        measure, heading, cell = headline.column
+        goals = group == "goals reached"
+        shown, equals = (_GOALS, None) if goals else (usual, even_share)
+        heading = "% of" if goals else tables.name_column(shown)
+        cell = partial(tables.show_interval, shown)
         values = {
-            name: Interval(*each[measure])
+            name: Interval(*each[shown.name])
             for name, each in results.items()
-            if is_interval(each.get(measure))
+            if is_interval(each.get(shown.name))
         }
         ours = values.pop(AGENT, None)
         others = {name: x for name, x in values.items() if not name.startswith(_OURS)}
@@ -133,23 +134,23 @@ def compare(
             continue
         names = sorted(others, key=lambda name: -others[name].value)
         best = others[names[0]]
-        even = "" if headline.even is None else cell(Interval(headline.even, math.nan, math.nan))
+        even = "" if equals is None else cell(Interval(equals, math.nan, math.nan))
         sign = (ours.low > best.high) - (ours.high < best.low)
         scripted = {name: cell(others[name]) for name in names}
-        found.append(MeasureComparison(group, heading, cell(ours), scripted, even, sign))
-    return found
+        compared.append(MeasureComparison(group, heading, cell(ours), scripted, even, sign))
+    return compared
 
 
-def verdict(found: list[MeasureComparison]) -> list[str]:
+def verdict(compared: list[MeasureComparison]) -> list[str]:
     """Return with whom the trained policy is compared, and whether it is better, in two lines."""
-    if not found:
+    if not compared:
         return ["compared with: nobody", "better or not: unknown, as no scripted player has played"]
-    best = ", ".join(dict.fromkeys(each.best for each in found))
-    if len(found) == 1:
-        times, said = "", _WORDS[found[0].verdict]
+    best = ", ".join(dict.fromkeys(each.best for each in compared))
+    if len(compared) == 1:
+        times, said = "", _WORDS[compared[0].verdict]
     else:
-        times = f" in each of {len(found)} comparisons"
-        counts = [(word, sum(x.verdict == sign for x in found)) for sign, word in _WORDS.items()]
+        times = f" in each of {len(compared)} comparisons"
+        counts = [(word, sum(x.verdict == sign for x in compared)) for sign, word in _WORDS.items()]
         said = ", ".join(f"{word} in {count}" for word, count in counts if count)
     return [
         f"compared with: the best scripted player{times}: {best}",
@@ -157,20 +158,20 @@ def verdict(found: list[MeasureComparison]) -> list[str]:
     ]
 
 
-def blocks(found: Sequence[MeasureComparison]) -> list[Table]:
+def blocks(compared: Sequence[MeasureComparison]) -> list[Table]:
     """Return a row for each player and a column for each comparison, in as many tables as it takes.
 
     Scripted players are in the order of the first comparison, the best first.
     """
-    found = found[:COLUMNS]
-    names = list(dict.fromkeys(name for each in found for name in each.scripted))
+    compared = compared[:COLUMNS]
+    names = list(dict.fromkeys(name for each in compared for name in each.scripted))
     rows = ["who plays", AGENT, *names[:ROWS]]
     rows += [f"{len(names) - ROWS} more"] * (len(names) > ROWS)
-    rows += [_EVEN] * any(each.even for each in found)
+    rows += [_EVEN] * any(each.even for each in compared)
     rows.append(_VERDICT)
     made: list[list[list[str]]] = []
     room = 0
-    for each in found:
+    for each in compared:
         column = _column(each, rows)
         if room < _width(column) + _GAP:
             made.append([rows])
@@ -200,11 +201,11 @@ def _width(column: Sequence[str]) -> int:
 
 def _table(columns: Sequence[Sequence[str]]) -> Table:
     """Return columns, the first one names of players, as a table."""
-    found = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
     wide = max(0, *(_width(column) for column in columns[1:]))
     for k, column in enumerate(columns):
         width = min(_width(column), WIDTH - wide - _GAP) if k == 0 else _width(column)
-        found.add_column(Text(column[0]), overflow="fold", width=width, vertical="bottom")
+        table.add_column(Text(column[0]), overflow="fold", width=width, vertical="bottom")
     for k, row in enumerate(list(zip(*columns, strict=True))[1:]):
-        found.add_row(*map(Text, row), style="bold" if k == 0 else None)
-    return found
+        table.add_row(*map(Text, row), style="bold" if k == 0 else None)
+    return table

@@ -8,7 +8,7 @@ as many plays all deals.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from math import comb
 from pathlib import Path
@@ -16,48 +16,24 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.ticker import tell_progress
 from training.evaluation import skill
-from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.loop import Cost, Loop
+from training.evaluation.evaluation import Entrant, Evaluation, play
+from training.evaluation.intervals import Interval, Resamples
+from training.evaluation.loop import MAX_DECISIONS, Cost
+from training.evaluation.results import MEETING, Results, join
 from training.evaluation.statistics import table_statistics
-from training.players.names import Who, load_who, make_player, name_in_line
+from training.players.names import load_who, make_player
 from training.players.network import draws
 from training.players.policy import Policy
 from training.players.ratings import fit
 from training.players.table import Table, find_table
+from training.run.games import Column
 from training.run.names import is_search
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 
 POINTS = "points"  # a measure that ranks
 MAX_GROUPS, MAX_GAMES = 50, 100_000
-
-
-@dataclass(frozen=True)
-class Entrant:
-    """Somebody who takes part in a contest.
-
-    Parameters
-    ----------
-    name : str
-        Name in tables.
-    who : Policy, Agent or str
-        A trained agent, an agent with search, or the name of a bot.
-    """
-
-    name: str
-    who: Who
-
-    @property
-    def base(self) -> Policy | str:
-        """The trained agent or the bot behind it: itself, unless it searches."""
-        return self.who if isinstance(self.who, Policy | str) else self.who.base
-
-    @property
-    def short(self) -> str:
-        """The name in a line of text."""
-        return name_in_line(self.who)
 
 
 @dataclass(frozen=True)
@@ -116,6 +92,10 @@ class Contest:
         What ranks players of this game: ``points``, else that they win, which Elo sums up.
     drawn : tuple of str
         Trained players whose actions are drawn; others take their best one.
+    measures : mapping
+        By player and column, means of what the game itself measures of each seat.
+    about : mapping of str to Column
+        These columns.
     cpu_ms : mapping
         By player, milliseconds of CPU time a decision: of all but bots, whose loop takes no note of
         them, and only where somebody searches.
@@ -131,6 +111,8 @@ class Contest:
     statistics: Mapping[str, Any] = field(default_factory=dict)
     judged_by: str = "win"
     drawn: tuple[str, ...] = ()
+    measures: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
+    about: Mapping[str, Column] = field(default_factory=dict)
     cpu_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @property
@@ -164,6 +146,7 @@ class Contest:
                     "draw_share": one.draws.to_list(),
                     "rating": one.rating.to_list(),
                     "openskill": None if one.skill is None else one.skill.to_list(),
+                    **{n: x.to_list() for n, x in self.measures.get(one.name, {}).items()},
                     **self.statistics.get(one.name, {}),
                     **self._cost(one.name),
                 }
@@ -182,12 +165,12 @@ def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Entran
     RunError, CheckpointError
         If a path is no trained agent.
     """
-    found: list[Entrant] = []
+    players: list[Entrant] = []
     for name in names:
         shown = name if is_search(name) else _short_name(name)
-        taken = sum(player.name.partition("#")[0] == shown for player in found)
-        found.append(Entrant(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
-    return found
+        taken = sum(player.name.partition("#")[0] == shown for player in players)
+        players.append(Entrant(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
+    return players
 
 
 def _short_name(name: str) -> str:
@@ -260,31 +243,90 @@ def contest(
     for player in players:  # a table of one tells who cannot come, before many are set up
         make_player(player.who, trial)
     deals = -(-num_games // count)
-    met, given_up, spent = _meet(table, players, deals, seed, sample)
-    found, per_deal = standings(players, met, resamples, seed, table.judged_by)
+    plans = plan(table, players, deals, seed)
+    costs: dict[str, Cost] = {}
+    played = [play(each, costs=costs, sample=sample) for each in plans.values()]
+    met = [
+        (who, by_member(results["points"], results))
+        for who, results in zip(plans, played, strict=True)
+    ]
+    rows, per_deal = standings(players, met, resamples, seed, table.judged_by)
+    every = join(played)
+    own = [name for name in every.measured if name not in ("steps", *MEETING)]
     return Contest(
-        *(table.env, found, deals, count, MATCH_SEEDS + seed, len(met), given_up),
+        *(table.env, rows, deals, count, MATCH_SEEDS + seed, len(met)),
+        given_up=int(every.of(seat=0)["given_up"].sum()),
         statistics=table_statistics(per_deal, resamples, seed).record(names),
         judged_by=table.judged_by,
         drawn=_drawn(players, sample),
-        cpu_ms=_cpu_ms(players, spent),
+        measures=every.estimate(own, resamples=resamples, seed=seed).means if own else {},
+        about={name: every.about[name] for name in own},
+        cpu_ms=_cpu_ms(players, costs),
     )
 
 
-def _meet(
-    table: Table, players: Sequence[Entrant], deals: int, seed: int, sample: bool
-) -> tuple[list[tuple[tuple[int, ...], np.ndarray]], int, np.ndarray]:
-    """Return what each group has reached, games that were given up, and seconds and decisions."""
-    met, given_up, spent = [], 0, np.zeros((len(players), 2))
-    for who in _groups(len(players), table.seats.count):
-        points, unfinished, costs = play_group(
-            table, [players[k] for k in who], deals, seed, sample
-        )
-        met.append((who, points))
-        given_up += unfinished
-        for k, cost in zip(who, costs, strict=True):
-            spent[k] += cost.cpu_s, cost.decisions
-    return met, given_up, spent
+def plan(
+    table: Table, players: Sequence[Entrant], deals: int, seed: int
+) -> dict[tuple[int, ...], Evaluation]:
+    """Return the evaluation of each group of players, by their numbers.
+
+    Few players take several seats in turns, and of many all groups meet.
+
+    Parameters
+    ----------
+    table : Table
+    players : sequence of Entrant
+    deals : int
+        Each is played in every rotation of the seats.
+    seed : int
+        First evaluation seed.
+    """
+    seats = table.seats.count
+    groups = [tuple(k % len(players) for k in range(seats))]
+    if len(players) > seats:
+        groups = [*combinations(range(len(players)), seats)]
+    first = MATCH_SEEDS + seed
+    usual = Evaluation(
+        *("table", table.env, table.options),
+        seeds=range(first, first + deals),
+        rotations=seats,
+        at_table=True,
+        draws=seed + 1,
+        max_steps=MAX_DECISIONS,
+        headline=table.judged_by,
+    )
+    return {who: replace(usual, who=[players[k] for k in who]) for who in groups}
+
+
+def by_member(values: np.ndarray, results: Results) -> np.ndarray:
+    """Return a column of results of a table by the members of the group.
+
+    Parameters
+    ----------
+    values : ndarray, shape (rows,)
+    results : Results
+        Of one group.
+
+    Returns
+    -------
+    ndarray, shape (deals, rotations, members)
+    """
+    seats = int(results["member"].max()) + 1
+    order = np.argsort(results["member"].reshape(-1, seats), axis=1)
+    sorted_ = np.take_along_axis(values.reshape(-1, seats), order, axis=1)
+    return sorted_.reshape(-1, seats, seats)
+
+
+def share_wins(points: np.ndarray) -> np.ndarray:
+    """Return the part of each member in the wins, 1/k for the k best; games count as they stand.
+
+    Parameters
+    ----------
+    points : ndarray, shape (deals, rotations, members)
+    """
+    best = points == points.max(2, keepdims=True)
+    wins: np.ndarray = best / best.sum(2, keepdims=True)
+    return wins
 
 
 def _drawn(players: Sequence[Entrant], sample: bool) -> tuple[str, ...]:
@@ -292,67 +334,12 @@ def _drawn(players: Sequence[Entrant], sample: bool) -> tuple[str, ...]:
     return tuple(p.name for p in players if isinstance(p.who, Policy) and draws(p.who, sample))
 
 
-def _cpu_ms(players: Sequence[Entrant], spent: np.ndarray) -> dict[str, float]:
-    """Return milliseconds of CPU time a decision, given seconds and decisions (players, 2)."""
+def _cpu_ms(players: Sequence[Entrant], costs: Mapping[str, Cost]) -> dict[str, float]:
+    """Return milliseconds of CPU time a decision, of all but bots and only where one searches."""
     if not any(is_search(player.name) for player in players):
         return {}
-    each = 1000 * spent[:, 0] / np.maximum(spent[:, 1], 1)
-    named = zip(players, each.tolist(), strict=True)
-    return {player.name: ms for player, ms in named if not isinstance(player.who, str)}
-
-
-def _groups(players: int, seats: int) -> list[tuple[int, ...]]:
-    """Return who meets whom, a player a seat: few take several, and of many all groups meet."""
-    if players <= seats:
-        return [tuple(k % players for k in range(seats))]
-    return [*combinations(range(players), seats)]
-
-
-def play_group(
-    table: Table, group: Sequence[Entrant], deals: int, seed: int, sample: bool = False
-) -> tuple[np.ndarray, int, list[Cost]]:
-    """Let a group meet on duplicate deals.
-
-    Parameters
-    ----------
-    table : Table
-    group : sequence of Entrant
-        One for each seat.
-    deals : int
-        Each is played in every rotation of the seats.
-    seed : int
-        First evaluation seed.
-    sample : bool
-        Trained players draw their actions.
-
-    Returns
-    -------
-    ndarray of float64, shape (deals, rotations, seats)
-        What each of the group has reached.
-    int
-        Games that were given up.
-    list of Cost
-        What the decisions of each have taken.
-    """
-    count = len(group)
-    engine = table.make(deals * count)
-    games = np.arange(deals * count)
-    seating = (np.arange(count) + games[:, None]) % count
-    seeds = MATCH_SEEDS + seed + games // count
-    loop = Loop(
-        engine,
-        [make_player(each.who, engine, sample=sample) for each in group],
-        seeds,
-        seating=seating,
-        draws=[seed + 1 + k + games for k in range(count)],
-    )
-    done = 0
-    for step in loop:
-        done += len(step.finished)
-        tell_progress(done, len(games), "games")
-    by_player = np.zeros(seating.shape)
-    np.put_along_axis(by_player, seating, engine.get_outcomes(), axis=1)
-    return by_player.reshape(deals, count, count), int((~engine.ended).sum()), loop.costs
+    known = ((p.name, costs[p.name]) for p in players if not isinstance(p.who, str))
+    return {name: 1000 * cost.cpu_s / max(cost.decisions, 1) for name, cost in known}
 
 
 def standings(
@@ -384,9 +371,8 @@ def standings(
     score = np.zeros((deals, k, k))
     for who, points in met:
         member = np.eye(k)[list(who)]  # (members, players)
-        best = points == points.max(2, keepdims=True)
-        wins = best / best.sum(2, keepdims=True)
-        draws = best & (best.sum(2, keepdims=True) > 1)
+        wins = share_wins(points)
+        draws = (wins > 0) & (wins < 1)
         totals += [each.sum(1) @ member for each in (points, wins, draws)]
         games += points.shape[1] * member.sum(0)
         beats = (points[..., :, None] > points[..., None, :]) + 0.5 * (
@@ -394,17 +380,17 @@ def standings(
         )
         score += member.T @ beats.sum(1) @ member
     drawn = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed)
-    found = drawn.intervals()
+    means = drawn.intervals()
     ratings = _elo(score, resamples, seed)
     skills: Sequence[Interval | None] = [None] * k
     if met[0][1].shape[2] > 2:
         skills = _skills(met, seed)
-    ranks = found[:k] if judged_by == POINTS else ratings
+    ranks = means[:k] if judged_by == POINTS else ratings
     ranked = np.argsort([-one.value for one in ranks], kind="stable")
     seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
     rows = tuple(
         Standing(
-            *(players[i].name, seats[i], found[i], found[k + i], found[2 * k + i]),
+            *(players[i].name, seats[i], means[i], means[k + i], means[2 * k + i]),
             *(ratings[i], skills[i]),
             {players[j].name: drawn.difference(i, j) for j in range(k) if j != i},
         )

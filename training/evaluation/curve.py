@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from training.evaluation.bootstrap import Interval
-from training.evaluation.protocol import Curve
-from training.evaluation.protocols import get_protocol
+from training.evaluation.evaluation import Evaluation, play
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import CURVE, get_judging
 from training.players.trained import make_trained
 from training.run import checkpoint, envs, trainers
 from training.run.checkpoint import BEST, CheckpointError
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.seeds import CURVE_SEEDS
 
 
 class Evaluator:
@@ -40,7 +39,12 @@ class Evaluator:
         self._options = config.evaluation
         self._view = envs.make_engine(config.env, 1, config.env_options)
         self._identity = trainers.get_module(config.trainer).identity(run, self._view)
-        self._curve: Curve = get_protocol(config.env).curve(config)
+        self._judging = get_judging(config.env)
+        plan = self._judging.evaluations(config, config.evaluation, CURVE)
+        self._played = [(each, each.make_engine()) for each in plan]
+        self._decides = _name(plan[0].headline, plan[0])
+        self._count = sum(each.episodes for each in plan)
+        self._seed = plan[0].seeds.start
         self._lowest = self._best_so_far()
 
     def evaluate(self, version: int, steps: int, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -61,16 +65,16 @@ class Evaluator:
         """
         begin = time.perf_counter()
         with checkpoint.generators_kept():
-            found = self._play(steps, parameters)
-        lowest = found[self._curve.decides].low
+            means = self._play(steps, parameters)
+        lowest = means[self._decides].low
         best = bool(lowest > self._lowest)
         record = {
             "version": version,
             "step": steps,
-            "results": {name: interval.to_list() for name, interval in found.items()},
-            "decides": self._curve.decides,
+            "results": {name: interval.to_list() for name, interval in means.items()},
+            "decides": self._decides,
             "best": best,
-            "episodes": self._curve.count,
+            "episodes": self._count,
             "first_seed": self._seed,
             "bootstrap": self._options.bootstrap,
         }
@@ -79,13 +83,16 @@ class Evaluator:
             self._keep(steps, parameters, record)
         return {**record, "duration_s": round(time.perf_counter() - begin, 3)}
 
-    @property
-    def _seed(self) -> int:
-        return CURVE_SEEDS + self._options.seed
-
     def _play(self, steps: int, parameters: dict[str, Any]) -> Mapping[str, Interval]:
+        """Return the means of a policy in all that is played, by measure and opponents."""
         agent = make_trained(self._run.config, self._run.checkpoints, steps, parameters)
-        return self._curve.play(agent, self._seed)
+        players = self._judging.players_of(agent, self._options, CURVE)
+        results: dict[str, Interval] = {}
+        for each, engine in self._played:
+            played = play(each.by(players), engine)
+            (means,) = each.estimate(played).means.values()
+            results |= {_name(name, each): mean for name, mean in means.items()}
+        return results
 
     def _keep(self, steps: int, parameters: dict[str, Any], record: dict[str, Any]) -> None:
         folder = self._run.checkpoints / BEST
@@ -122,6 +129,11 @@ class Evaluator:
         if kept is None:
             return -np.inf
         record = kept.trainer["evaluation"]
-        same = record["decides"] == self._curve.decides and record["first_seed"] == self._seed
-        same = same and record["episodes"] == self._curve.count
-        return float(record["results"][self._curve.decides][1]) if same else -np.inf
+        same = record["decides"] == self._decides and record["first_seed"] == self._seed
+        same = same and record["episodes"] == self._count
+        return float(record["results"][self._decides][1]) if same else -np.inf
+
+
+def _name(measure: str, evaluation: Evaluation) -> str:
+    """Return the name of a measure in a curve: with the opponents, where there are some."""
+    return measure if evaluation.against is None else f"{measure}, {evaluation.name}"

@@ -50,6 +50,8 @@ class Step:
         Lanes whose episode is cut off here.
     episode : ndarray of int64, shape (n,)
         The episode that each lane plays or has played last, by its number among the seeds.
+    seats : ndarray of int, shape (k,), or None
+        Who has decided, where the loop seats the players.
     """
 
     lanes: np.ndarray
@@ -57,6 +59,7 @@ class Step:
     over: np.ndarray
     given_up: np.ndarray
     episode: np.ndarray
+    seats: np.ndarray | None = None
 
     @property
     def finished(self) -> np.ndarray:
@@ -209,9 +212,10 @@ class Loop:
 
     def _step(self, running: np.ndarray) -> Step:
         engine, lanes = self.engine, np.flatnonzero(running)
-        places = None
+        places = seats = None
         if self.seating is not None:
-            places = self.seating[self._episode[lanes], engine.get_actors(lanes)]
+            seats = engine.get_actors(lanes)
+            places = self.seating[self._episode[lanes], seats]
         actions = ask(engine, self.players, lanes, places, self.costs)
         engine.step_many(actions, select=running, autoreset=False)
         self._taken[lanes] += 1
@@ -219,4 +223,5 @@ class Loop:
         late = running & ~over & (self._taken >= self.limit)
         if self.give_up is not None:
             late |= running & ~over & self.give_up(engine)
-        return Step(lanes, actions, np.flatnonzero(over), np.flatnonzero(late), self._episode)
+        ends = np.flatnonzero(over), np.flatnonzero(late)
+        return Step(lanes, actions, *ends, self._episode, seats)

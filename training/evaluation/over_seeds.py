@@ -1,136 +1,238 @@
-"""Trainings that differ in their seed alone, and what a few such figures say."""
+"""What trainings that differ in their seed alone came to together, and how sure that is.
+
+Comparisons of variants pair them by seed; a report compares groups of runs as it finds them.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
-from training.evaluation.bootstrap import LEVEL, Interval
-from training.players.trained import Trained, load
-from training.run import registry, trainers
-from training.run.folder import RunFolder
-from training.run.jsonl import read_lines
-from training.run.options import require
-
-
-def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:
-    """Return the seeds of ``--seeds``, such as ``7,19,31``.
-
-    Raises
-    ------
-    ConfigError
-        If they are not different numbers, or fewer than ``at_least``.
-    """
-    parts = text.split(",")
-    seeds = [int(part) for part in parts if part.strip().isdecimal()]
-    plain = at_least <= len(seeds) == len(set(seeds)) == len(parts)
-    many = "" if at_least == 1 else f"at least {at_least} "
-    require(plain, "--seeds", text, f"{many}different numbers, separated by commas")
-    return tuple(seeds)
+from training.evaluation.intervals import RESAMPLES, Interval, half_width, over_seeds
+from training.evaluation.judging import Judging, Shown
+from training.evaluation.statistics import (
+    describe_few,
+    improvement_interval,
+    iqm_interval,
+    performance_profile,
+)
+from training.evaluation.tables import format_interval, name_column, show_interval
+from training.logs.run_data import RunData
+from training.logs.seed_groups import GroupComparison, GroupScores, find_groups
+from training.players.trained import AGENT
 
 
-def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[str, Any]]:
-    """Train a run to its end and read what it came to.
+def compare_over_seeds(
+    runs: Sequence[Mapping[str, Any]],
+    baseline: str,
+    shares: Collection[str] = (),
+    resamples: int = RESAMPLES,
+) -> dict[str, Any]:
+    """Return means over seeds, and differences to the baseline that are paired by seed.
 
     Parameters
     ----------
-    run : RunFolder
-    resume : bool
-        Go on from its newest checkpoint; a run that has ended is not trained again.
+    runs : sequence of mapping
+        Seed by seed, with ``variant`` and ``results``
+        (:func:`training.evaluation.run_evaluation.play_for_comparison`).
+    baseline : str
+    shares : collection of str
+        Measures that lie between 0 and 1, and their intervals with them.
+    resamples : int
+        Of the intervals by bootstrap over seeds.
 
     Returns
     -------
-    trained : Trained
-        Its newest checkpoint.
-    record : dict
-        Seed, run, checkpoint, decisions and seconds of training, by the clock and of all cores
-        together, for a report.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        If it was told to stop.
+    dict
+        Opponent set to row to measure to ``by_seed``, ``mean``, ``iqm`` and, for all but the
+        baseline, ``minus_baseline`` and ``probability_of_improvement`` over it; all but the first
+        as value, low and high.
     """
-    trainer = trainers.get_module(run.config.trainer)
-    train = registry.FUNCTIONS.load("train")
-    outcome = train(run, trainer.make_lanes(run.config), resume)
-    if not outcome.finished:
-        raise KeyboardInterrupt
-    trained = load(run)
-    return trained, {
-        "seed": run.config.seed,
-        "run": run.name,
-        "run_dir": str(run.path),
-        "checkpoint": trained.path.name,
-        "steps": trained.steps,
-        "wall_s": outcome.wall_s,
-        "core_s": list(seconds_of(run).values())[-1]["cpu_s"],
-    }
+    played = _by_seed(runs)
+    compared: dict[str, Any] = {}
+    for opponents, rows in played.items():
+        compared[opponents] = {row: {} for row in rows}
+        for row, measures in rows.items():
+            for measure, intervals in measures.items():
+                least, most = (0.0, 1.0) if measure in shares else (-math.inf, math.inf)
+                each, halves = _values(intervals), [half_width(x) for x in intervals]
+                mean = over_seeds(each, least, most, halves)
+                entry = {"by_seed": [value for value, *_ in intervals], "mean": mean.to_list()}
+                entry["iqm"] = iqm_interval(each, resamples).to_list()
+                if row != baseline:
+                    theirs = _values(rows[baseline][measure])
+                    gaps = np.subtract(each, theirs).tolist()
+                    entry["minus_baseline"] = over_seeds(gaps, least - most, most - least).to_list()
+                    better = improvement_interval(each, theirs, resamples)
+                    entry["probability_of_improvement"] = better.to_list()
+                compared[opponents][row][measure] = entry
+    return compared
 
 
-def seconds_of(run: RunFolder) -> dict[int, dict[str, float]]:
-    """Return the seconds of training at the end of each iteration, by decisions.
-
-    ``cpu_s`` are those of all cores together, without what lies between two iterations.
-    """
-    found: dict[int, dict[str, float]] = {}
-    steps, cpu = 0, 0.0
-    for record in read_lines(run.metrics):
-        if not all(
-            type(record.get(name)) in (int, float) for name in ("step", "sps_cpu", "wall_s")
-        ):
-            continue
-        cpu += (record["step"] - steps) / (record["sps_cpu"] or math.inf)
-        steps = record["step"]
-        found[steps] = {"wall_s": record["wall_s"], "cpu_s": cpu}
-    return found
-
-
-def over_seeds(
-    values: Sequence[float],
-    least: float = -math.inf,
-    most: float = math.inf,
-    shared: Sequence[float] = (),
-) -> Interval:
-    """Return the mean over training seeds with its 95 % interval; NaN bounds for one seed.
-
-    The spread over seeds, by Student's t, does not show what the deals or episodes do to the mean
-    that all trainings have been evaluated on: there they err together, so that more seeds do not
-    help. With ``shared`` that is added, as one training alone errs: squares of half widths add up.
-
-    NaN, if it is among the values, is what all of them come to.
+def profiles(compared: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the performance profiles of what :func:`compare_over_seeds` has compared.
 
     Parameters
     ----------
-    values : sequence of float
-        One of each seed.
-    least, most : float
-        What a mean can be; the interval ends there.
-    shared : sequence of float
-        Half widths of the 95 % intervals of the values over the deals or episodes that all
-        trainings have played; none where each has played others.
+    compared : mapping
+
+    Returns
+    -------
+    dict
+        Opponent set to measure to ``above``, which are the values of all seeds, and ``share``: row
+        to the share of its seeds above each of them. A row in which a seed lacks the measure is
+        left out.
     """
-    x = np.asarray(values, np.float64)
-    mean, n = float(x.mean()), len(x)
-    if n == 1 or math.isnan(mean):
-        return Interval(mean, np.nan, np.nan)
-    half = _student(n - 1) * float(x.std(ddof=1)) / n**0.5
-    if len(shared):
-        half = math.hypot(half, math.sqrt(float(np.mean(np.square(shared)))))
-    return Interval(mean, max(least, mean - half), min(most, mean + half))
+    profiles_of: dict[str, Any] = {}
+    for opponents, rows in compared.items():
+        profiles_of[opponents] = {}
+        for measure in dict.fromkeys(name for row in rows.values() for name in row):
+            scores = {row: of[measure]["by_seed"] for row, of in rows.items() if measure in of}
+            known = {row: values for row, values in scores.items() if None not in values}
+            if known:
+                above = np.unique(np.concatenate(list(known.values())))
+                share = {row: performance_profile(x, above).tolist() for row, x in known.items()}
+                profiles_of[opponents][measure] = {"above": above.tolist(), "share": share}
+    return profiles_of
 
 
-def half_width(interval: Sequence[float | None]) -> float:
-    """Return half the width of an interval as value, low and high; NaN if it is not known."""
-    _, low, high = interval
-    return math.nan if low is None or high is None else (high - low) / 2
+def _by_seed(
+    runs: Sequence[Mapping[str, Any]],
+) -> dict[str, dict[str, dict[str, list[Sequence[float | None]]]]]:
+    """Return the intervals of each measure seed by seed, by what is played and row of a table."""
+    played: dict[str, dict[str, dict[str, list[Sequence[float | None]]]]] = {}
+    for run in runs:
+        for opponents, players in run["results"].items():
+            for player, measures in players.items():
+                row = run["variant"] if player == AGENT else f"{run['variant']}, {player}"
+                of_row = played.setdefault(opponents, {}).setdefault(row, {})
+                for measure, interval in measures.items():
+                    of_row.setdefault(measure, []).append(interval)
+    return played
 
 
-def _student(freedom: int) -> float:
-    """Return the ``t`` that Student's distribution stays within with probability ``LEVEL``."""
-    from scipy.special import stdtrit  # takes a while to import, and few commands need it
+def _values(intervals: Sequence[Sequence[float | None]]) -> list[float]:
+    return [math.nan if value is None else value for value, *_ in intervals]
 
-    return float(stdtrit(freedom, (1 + LEVEL) / 2))
+
+# -- printing --------------------------------------------------------------------------------------
+
+
+def show(console: Console, report: Mapping[str, Any], judging: Judging) -> None:
+    """Print a table for each opponent set, and whether a variant is apart from the baseline."""
+    baseline = report["baseline"]
+    for opponents, rows in report["compared"].items():
+        columns = [each for each in judging.columns if each.name in rows[baseline]]
+        played = judging.describe_amount(opponents, report["evaluation"])
+        console.print(_table(report, played, rows, columns))
+        console.print(_robust_table(report, rows, columns))
+        decisive, heading = columns[0].name, name_column(columns[0])
+        for row in rows:
+            if row != baseline:
+                gap = Interval.from_list(rows[row][decisive]["minus_baseline"])
+                apart = "above" if gap.low > 0 else "below" if gap.high < 0 else "not apart from"
+                console.print(f"{row} is {apart} {baseline} in {heading}, by the 95 % interval")
+    for line in describe_few(len(report["seeds"])):
+        console.print(line)
+
+
+def _table(
+    report: Mapping[str, Any], played: str, rows: Mapping[str, Any], columns: Sequence[Shown]
+) -> Table:
+    core = {name: f" in {s[0]:.0f} s of a core" for name, s in report.get("core_s", {}).items()}
+    decisions = ", ".join(
+        f"{name} {np.mean(steps):,.0f}{core.get(name, '')}"
+        for name, steps in report["decisions"].items()
+    )
+    table = Table(
+        title=f"{report['name']}: {len(report['seeds'])} seeds, {played} a run",
+        caption="Means over training seeds with 95 % intervals of seeds and games together. Below "
+        "the line: the mean of a variant minus that of the baseline, paired by seed, with 95 % t "
+        "intervals over seeds. "
+        f"Decisions of a training: {decisions}.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("variant")
+    for each in columns:
+        table.add_column(name_column(each), justify="right")
+    table.add_column("training s", justify="right")
+    for row, entry in rows.items():
+        cells = [show_interval(x, Interval.from_list(entry[x.name]["mean"])) for x in columns]
+        trained = report["training_s"].get(row)
+        table.add_row(row, *cells, "" if trained is None else f"{trained[0]:.0f}")
+    table.add_section()
+    for row, entry in rows.items():
+        if row != report["baseline"]:
+            gaps = [(x, Interval.from_list(entry[x.name]["minus_baseline"])) for x in columns]
+            cells = [show_interval(each, gap) for each, gap in gaps]
+            table.add_row(f"{row} minus {report['baseline']}", *cells)
+    return table
+
+
+def _robust_table(
+    report: Mapping[str, Any], rows: Mapping[str, Any], columns: Sequence[Shown]
+) -> Table:
+    """Return a line for each measure and row, which fits a narrow terminal as well."""
+    baseline = report["baseline"]
+    table = Table(
+        title=f"The same {len(report['seeds'])} seeds: IQM and probability of improvement",
+        caption=f"IQM: interquartile mean over seeds. Above {baseline}: how probable it is that a "
+        f"seed comes to more than one of {baseline}. 95 % intervals by bootstrap over seeds alone.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    table.add_column("measure")
+    table.add_column("variant", overflow="fold")
+    table.add_column("IQM", justify="right", no_wrap=True)
+    table.add_column(f"above {baseline} %", justify="right")
+    for each in columns:
+        table.add_section()
+        measure, heading = each.name, name_column(each)
+        for k, (row, entry) in enumerate(rows.items()):
+            mean = Interval.from_list(entry[measure]["iqm"])
+            better = entry[measure].get("probability_of_improvement")
+            over = "" if better is None else format_interval(Interval.from_list(better), 0, 100)
+            table.add_row("" if k else heading, row, show_interval(each, mean), over)
+    return table
+
+
+# -- groups of runs, for the report ----------------------------------------------------------------
+
+
+def compare_groups(runs: Sequence[RunData], resamples: int = RESAMPLES) -> GroupComparison | None:
+    """Return the results of groups of runs; None if no seeds stand beside each other.
+
+    All are compared with the first group that has played anything.
+
+    Parameters
+    ----------
+    runs : sequence of RunData
+    resamples : int
+        Of the intervals.
+    """
+    scores = {group.name: group.scores() for group in find_groups(runs)}
+    scores = {name: of_group for name, of_group in scores.items() if of_group}
+    every = [values for of in scores.values() for own in of.values() for values in own.values()]
+    counts = {len(values) for values in every}
+    if max(counts, default=0) < 2:
+        return None
+    first = next(iter(scores))
+    played: dict[str, dict[str, list[GroupScores]]] = {}
+    for name, of_group in scores.items():
+        for what, measures in of_group.items():
+            for measure, values in measures.items():
+                theirs = scores[first].get(what, {}).get(measure)
+                better = None
+                if name != first and theirs is not None:
+                    better = improvement_interval(values, theirs, resamples).to_list()
+                mean = iqm_interval(values, resamples).to_list()
+                row = GroupScores(name, tuple(values), mean, better)
+                played.setdefault(what, {}).setdefault(measure, []).append(row)
+    notes = dict.fromkeys(line for count in sorted(counts) for line in describe_few(count))
+    return GroupComparison(tuple(scores), played, tuple(notes))

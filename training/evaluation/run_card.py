@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from fastenv.registry import short_id
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import get_judging
 from training.logs.run_data import groups_of, is_interval
 from training.players.card import Result, front_matter, metadata, table
 from training.players.trained import AGENT, Trained, provenance
 from training.run import files, machine
 from training.run.folder import RunFolder
 
-_GOALS = "goals reached"  # a group of results whose measure is not one of the protocol
+_GOALS = "goals reached"  # a group of results whose measure is not one of the game's
 
 
 def make(run: RunFolder, trained: Trained) -> str:
@@ -37,10 +37,11 @@ def results_of(run: RunFolder, trained: Trained) -> Iterator[Result]:
     record = files.read_object(run.path / "evaluation.json")
     if record.get("checkpoint") != trained.path.name:
         return
-    protocol = get_protocol(run.config.env)
+    judging = get_judging(run.config.env)
+    measured = [each.name for each in judging.columns if each.column.is_measured]
     revision = record.get("git_rev") if record.get("dirty") is False else None
     for group, players in groups_of(record).items():
-        columns = ["overall"] if group == _GOALS else [name for name, *_ in protocol.columns(group)]
+        columns = ["overall"] if group == _GOALS else measured
         for player, found in players.items():
             metrics = {name: found[name] for name in columns if is_interval(found.get(name))}
             if player.startswith(AGENT) and metrics:

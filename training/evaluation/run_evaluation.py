@@ -1,20 +1,22 @@
-"""A run, evaluated: its tables on a console and ``evaluation.json`` in its folder."""
+"""A run, evaluated: its tables on a console, and ``evaluation.json`` in its folder."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import torch
 from rich.console import Console
 
-from training.evaluation import episodes, replays
-from training.evaluation.episodes import Episodes
-from training.evaluation.protocols import get_protocol
+from training.evaluation import replays
+from training.evaluation.evaluation import Entrant, Evaluation, play
+from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, Judging, get_judging
+from training.evaluation.report import play_sets, report
+from training.evaluation.results import Results
 from training.players.trained import AGENT, Trained, load
 from training.run import files, machine
 from training.run.config import RunConfig
@@ -22,6 +24,8 @@ from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.sections import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
+
+# -- a run -----------------------------------------------------------------------------------------
 
 
 def evaluate(
@@ -48,7 +52,7 @@ def evaluate(
     sample : bool
         Play again with drawn actions.
     **asked
-        What else the protocol of the game may be asked for, such as ``only``.
+        Options of the command that no config has, such as ``only``.
 
     Returns
     -------
@@ -61,15 +65,15 @@ def evaluate(
         seeds = run.config.members
         console.print(f"member {trained.member} of {len(seeds)}, seed {seeds[trained.member - 1]}")
     record, begin = describe(run, trained, options), time.perf_counter()
-    protocol = get_protocol(run.config.env)
-    found = protocol.evaluate(console, run.name, trained, options, asked)
-    record |= found.record
-    if found.rows is not None:
-        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in found.rows)
+    evaluated = evaluate_trained(console, run.name, trained, options, asked)
+    record |= evaluated.record
+    if evaluated.rows is not None:
+        lines = "".join(json.dumps(row, allow_nan=False) + "\n" for row in evaluated.rows)
         files.write_text(run.path / "episodes.jsonl", lines)
     if options.replays:
-        played = _play_own_episodes(trained, options) if found.played is None else found.played
-        env_options = {**run.config.env_options, **found.env_options}
+        played = evaluated.played
+        played = _play_own_episodes(trained, options) if played is None else played
+        env_options = {**run.config.env_options, **evaluated.env_options}
         record["replays"] = write_replays(run, trained, played, options.replays, env_options)
         best = record["replays"][-1]
         console.print(f"best episode: {run.path / best['replay_path']}, {best['return_total']:.2f}")
@@ -78,6 +82,99 @@ def evaluate(
     files.write_json(path, record)
     console.print(f"evaluated in {record['wall_s']} s, written to {path}")
     return record
+
+
+@dataclass(frozen=True)
+class RunEvaluation:
+    """What an evaluation came to.
+
+    Parameters
+    ----------
+    record : dict
+        Fields of ``evaluation.json``.
+    rows : list of dict, optional
+        Lines of ``episodes.jsonl``.
+    played : Results, optional
+        Episodes of the agent with their actions, to choose replays from.
+    env_options : mapping
+        Options of the environment in which they were played, beside those of the run.
+    """
+
+    record: dict[str, Any]
+    rows: list[dict[str, Any]] | None = None
+    played: Results | None = None
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def evaluate_trained(
+    console: Console,
+    title: str,
+    trained: Trained,
+    options: EvaluationConfig,
+    asked: Mapping[str, Any],
+) -> RunEvaluation:
+    """Play with a trained agent and with those it is compared with; print the tables.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    title : str
+        Of the tables.
+    trained : Trained
+    options : EvaluationConfig
+    asked : mapping
+        Options of the command that no config has, such as ``only``.
+    """
+    judging = get_judging(trained.config.env)
+    if judging.evaluate is not None:
+        return RunEvaluation(judging.evaluate(judging, console, title, trained, options, asked))
+    if judging.refuse is not None:
+        judging.refuse(trained, asked)
+    play_it = _evaluate_against if judging.meets else _evaluate_alone
+    evaluated = play_it(judging, console, title, trained, options, asked)
+    if judging.taken is not None:
+        env_options = {**trained.config.env_options, **evaluated.env_options}
+        judging.taken(console, trained, evaluated.played, env_options, asked)
+    return evaluated
+
+
+def _evaluate_alone(
+    judging: Judging,
+    console: Console,
+    title: str,
+    trained: Trained,
+    options: EvaluationConfig,
+    asked: Mapping[str, Any],
+) -> RunEvaluation:
+    """Play the episodes of a game in which nobody meets."""
+    first, *others = judging.evaluations(trained.config, options, EVALUATE, asked)
+    players = judging.players_of(trained, options, EVALUATE)
+    engine = first.make_engine()
+    changed = judging.starts_of(trained.config, asked)[EPISODES]
+    env_options = {**changed, **judging.report_options(engine)}
+    played = play(first.by(players), engine, keep_actions=(AGENT,))
+    record = {first.name: report(judging, console, title, first, engine, played)}
+    for each in others:
+        engine = each.make_engine()
+        where, more = f"{title}, from the {each.name}", play(each.by(players), engine)
+        record[each.name] = report(judging, console, where, each, engine, more)
+    return RunEvaluation({**record}, played.record(), played.of(player=AGENT), env_options)
+
+
+def _evaluate_against(
+    judging: Judging,
+    console: Console,
+    title: str,
+    trained: Trained,
+    options: EvaluationConfig,
+    asked: Mapping[str, Any],
+) -> RunEvaluation:
+    """Play against all opponent sets; replays are chosen against the first one."""
+    players = judging.players_of(trained, options, EVALUATE)
+    steps = trained.steps
+    sets = judging.evaluations(trained.config, options, EVALUATE, asked, steps)
+    record, rows, kept = play_sets(judging, console, title, [each.by(players) for each in sets])
+    return RunEvaluation({"matches": record}, rows, kept, {"opponent": sets[0].against})
 
 
 def play_for_comparison(
@@ -100,28 +197,42 @@ def play_for_comparison(
     Returns
     -------
     dict
-        See :meth:`training.evaluation.protocol.Protocol.paired`.
+        What is played, such as a set of opponents, to player to measure to value, low and high.
+        One of the players is ``AGENT``.
     """
     torch.set_num_threads(1)
-    found: dict[str, Any] = get_protocol(reference.env).paired(trained, options, reference)
+    judging = get_judging(reference.env)
+    compared: dict[str, Any] = {}
+    for each in judging.evaluations(reference, options, COMPARE):
+        played = play(each.by(judging.players_of(trained, options, COMPARE)))
+        drawn = each.estimate(played)
+        compared[each.name] = {
+            player: {column: mean.to_list() for column, mean in means.items()}
+            for player, means in drawn.means.items()
+        }
     path = run.path / "evaluation.json"
     before = files.read_object(path)
     if "compared" in before or before.get("checkpoint") != trained.path.name:
-        files.write_json(path, {**describe(run, trained, options), "compared": found})
-    return found
+        files.write_json(path, {**describe(run, trained, options), "compared": compared})
+    return compared
 
 
-def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Episodes:
+def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
     """Let the agent play alone in the environment it was trained on, to choose replays from."""
     count = max(100, options.replays)
-    engine = make_engine(trained.config.env, count, trained.config.env_options)
     first = MATCH_SEEDS + options.seed
-    player = trained.players()[AGENT]
-    return episodes.play(engine, player, count, first, options.max_steps, keep_actions=True)
+    own = Evaluation(
+        *(EPISODES, trained.config.env, trained.config.env_options),
+        who=[Entrant(AGENT, trained.players()[AGENT])],
+        seeds=range(first, first + count),
+        max_steps=options.max_steps,
+    )
+    engine = make_engine(own.env, count, own.options)
+    return play(own, engine, keep_actions=(AGENT,))
 
 
 def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
-    """Return what an evaluation says of who plays, and how."""
+    """Return the head of a record: who plays, and how."""
     return {
         "run": run.name,
         "member": trained.member,
@@ -143,7 +254,7 @@ def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dic
 def write_replays(
     run: RunFolder,
     trained: Trained,
-    played: Episodes,
+    played: Results,
     count: int,
     env_options: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
@@ -155,20 +266,20 @@ def write_replays(
         Their entries, worst first, so that the last one is the best.
     """
     assert played.actions is not None
-    ranked = np.argsort(played.columns["return_total"], kind="stable")[-count:]
+    ranked = np.argsort(played["return"], kind="stable")[-count:]
     entries = []
     for episode in ranked.tolist():
-        seed = int(played.columns["seed"][episode])
+        seed = int(played["seed"][episode])
         window = int(trained.windows.get("window_id", 0))
         options = {**env_options}
         if "seat" in played.columns:
-            options["agent_seat"] = int(played.columns["seat"][episode])
-        found = replays.record(run.config.env, options, seed, played.actions[episode])
+            options["agent_seat"] = int(played["seat"][episode])
+        replay = replays.record(run.config.env, options, seed, played.actions[episode])
         entries.append(
             replays.add_to_index(
                 run.path,
-                replays.save(found, run.replays, window),
-                found,
+                replays.save(replay, run.replays, window),
+                replay,
                 run_id=run.name,
                 window_id=window,
                 checkpoint_path=str(trained.path.relative_to(run.path)),
@@ -184,3 +295,86 @@ def count_trained_ticks(trained: Trained) -> int | None:
     """Return the ticks a checkpoint was trained for; None if the run did not count them."""
     windows = trained.windows
     return windows["before"][0] + windows["counts"][0] if windows else None
+
+
+# -- a run whose agent searches --------------------------------------------------------------------
+
+
+class Searches:
+    """Makes players of an agent that searches, and adds up what they have spent.
+
+    Parameters
+    ----------
+    agent : training.search.agent.SearchAgent
+    """
+
+    def __init__(self, agent: Any) -> None:
+        self._agent = agent
+        self._made: list[Any] = []
+
+    def player(self, engine: Any) -> Any:
+        """Return a player of an engine."""
+        self._made.append(self._agent.player(engine))
+        return self._made[-1]
+
+    def record(self) -> dict[str, Any]:
+        """Return who searched how, and what a decision took, as JSON values."""
+        made = self._made
+        decisions = sum(player.decisions for player in made)
+        spent = 1000 * sum(player.cpu_s for player in made)
+        return {
+            "name": self._agent.name,
+            "options": made[0].searcher.options.to_dict() if made else None,
+            "decisions": decisions,
+            "searched": sum(player.searched for player in made),
+            "cpu_ms_per_decision": round(spent / decisions, 4) if decisions else None,
+        }
+
+
+def evaluate_search(
+    run: RunFolder,
+    trained: Trained,
+    agent: Any,
+    options: EvaluationConfig,
+    console: Console,
+    asked: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Let a run's agent search in the episodes of its game; print the tables.
+
+    Nothing is written: what is in the folder of the run is of the agent alone.
+
+    Parameters
+    ----------
+    run : RunFolder
+    trained : Trained
+        Without search; it plays too.
+    agent : training.search.agent.SearchAgent
+        The same with it.
+    options : EvaluationConfig
+    console : rich.console.Console
+    asked : mapping
+        See :func:`evaluate_trained`.
+
+    Returns
+    -------
+    dict
+        JSON values.
+    """
+    torch.set_num_threads(1)
+    searches, begin = Searches(agent), time.perf_counter()
+    searching = replace(trained, search=searches.player)
+    evaluated = evaluate_trained(console, agent.name, searching, options, asked)
+    search = searches.record()
+    cost, share = search["cpu_ms_per_decision"], search["searched"] / max(search["decisions"], 1)
+    console.print(
+        f"{agent.name}: {cost:.2f} ms of CPU time a decision, {share:.0%} of them searched"
+    )
+    return {
+        **describe(run, trained, options),
+        "policy": "search",
+        "base": str(run.path),
+        "search": search,
+        **evaluated.record,
+        **({} if evaluated.rows is None else {"rows": evaluated.rows}),
+        "wall_s": round(time.perf_counter() - begin, 1),
+    }

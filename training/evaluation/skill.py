@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from training.evaluation.bootstrap import LEVEL, Interval
+from training.evaluation.intervals import LEVEL, Interval
 
 ORDERS = 4
 FEWEST, MOST = 8, 25  # resamples

@@ -10,10 +10,11 @@ from rich.markup import escape
 from rich.table import Table as Printed
 
 from training.evaluation import skill
-from training.evaluation.bootstrap import Interval
 from training.evaluation.contest import POINTS, Contest, Standing
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import Shown
 from training.evaluation.loop import MAX_DECISIONS
-from training.evaluation.tables import format_interval
+from training.evaluation.tables import format_interval, name_column, show_interval
 
 IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings
 OVER = "points over next"
@@ -21,23 +22,23 @@ _NAME = 24  # letters of a name that a table has room for, where it is asked
 _DIGITS = ((1, 3), (10, 2), (50, 1))  # of points up to a size; beyond it none
 
 
-def show(console: Console, found: Contest) -> None:
+def show(console: Console, contest: Contest) -> None:
     """Print the standings, in as many tables as the terminal is too narrow for one."""
     seats = [
-        (", drawn" if one.name in found.drawn else "")
+        (", drawn" if one.name in contest.drawn else "")
         + (f" ({one.seats} seats)" if one.seats > 1 else "")
-        for one in found.standings
+        for one in contest.standings
     ]
-    names = [escape(one.name) + more for one, more in zip(found.standings, seats, strict=True)]
-    columns = _columns(found.standings, found.statistics)
-    if found.cpu_ms:
+    names = [escape(one.name) + more for one, more in zip(contest.standings, seats, strict=True)]
+    columns = _columns(contest.standings, contest.statistics) | _own_columns(contest)
+    if contest.cpu_ms:
         columns[CPU] = [
-            f"{found.cpu_ms[one.name]:.3g}" if one.name in found.cpu_ms else ""
-            for one in found.standings
+            f"{contest.cpu_ms[one.name]:.3g}" if one.name in contest.cpu_ms else ""
+            for one in contest.standings
         ]
-    groups = f", {found.groups} groups" if found.groups > 1 else ""
+    groups = f", {contest.groups} groups" if contest.groups > 1 else ""
     title = (
-        f"{found.games:,} games: {found.deals:,} deals, {found.num_players} rotations of the "
+        f"{contest.games:,} games: {contest.deals:,} deals, {contest.num_players} rotations of the "
         f"seats{groups}"
     )
     for part in _split(columns, console.width - 4 - min(_NAME, max(map(len, names)))):
@@ -48,7 +49,7 @@ def show(console: Console, found: Contest) -> None:
         for k, name in enumerate(names):
             table.add_row(name, *(columns[heading][k] for heading in part))
         console.print(table)
-    for line in _remarks(found, list(columns)):
+    for line in _remarks(contest, list(columns)):
         console.print(line, style="dim")
 
 
@@ -91,10 +92,21 @@ def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> di
     return columns
 
 
-def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
+def _own_columns(contest: Contest) -> dict[str, list[str]]:
+    """Return the cells of what the game itself measures, by heading."""
+    shown = [Shown(name, column) for name, column in contest.about.items()]
+    return {
+        name_column(each): [
+            show_interval(each, contest.measures[one.name][each.name]) for one in contest.standings
+        ]
+        for each in shown
+    }
+
+
+def _remarks(contest: Contest, columns: Sequence[str]) -> list[str]:
     """Return what the columns are, a sentence or two a line."""
     drawn = ", which are those drawn" if "drawn %" in columns else ""
-    ranked = "mean points, which this game is played for" if found.judged_by == POINTS else "Elo"
+    ranked = "mean points, which this game is played for" if contest.judged_by == POINTS else "Elo"
     lines = [
         f"Best first by {ranked}",
         "Means of a seat and game with 95 % intervals over deals; shared wins count 1/k" + drawn,
@@ -110,13 +122,13 @@ def _remarks(found: Contest, columns: Sequence[str]) -> list[str]:
         f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
         "more than the next, equal ones half"
     )
-    if found.drawn:
+    if contest.drawn:
         lines.append("drawn: its actions are drawn from its policy; else it takes the best one")
-    if found.cpu_ms:
+    if contest.cpu_ms:
         lines.append(f"{CPU}: CPU time of a decision, on the mean of all that it took")
-    if found.given_up:
+    if contest.given_up:
         lines.append(
-            f"{found.given_up} games were given up after {MAX_DECISIONS:,} decisions, and count as "
-            "they stood"
+            f"{contest.given_up} games were given up after {MAX_DECISIONS:,} decisions, and count "
+            "as they stood"
         )
     return [f"{line}." for line in lines]

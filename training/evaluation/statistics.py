@@ -20,11 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from training.evaluation.bootstrap import LEVEL, Interval
-from training.evaluation.shares import wilson
+from training.evaluation.intervals import LEVEL, RESAMPLES, Interval, share_of
 
 CUT = 0.25  # of the scores, at either end, that an interquartile mean leaves out
-RESAMPLES = 2000
 ENOUGH = 10  # runs, from which on intervals by bootstrap hold about what they say
 _CHUNK = 4_000_000  # numbers in a block of resamples
 
@@ -236,16 +234,10 @@ def table_statistics(scores: Any, resamples: int = RESAMPLES, seed: int = 0) -> 
     means = tuple(iqm_interval(column, resamples, seed) for column in table.T)
     sums = _more(table[:, :, None], table[:, None, :]).sum(0)
     improvement = tuple(
-        tuple(_share(sums[a, b], deals) if a != b else _EVEN for b in range(players))
+        tuple(share_of(float(sums[a, b]), deals) if a != b else _EVEN for b in range(players))
         for a in range(players)
     )
     return TableStatistics(means, improvement)
 
 
 _EVEN = Interval(0.5, 0.5, 0.5)
-
-
-def _share(count: float, deals: int) -> Interval:
-    """Return a share of deals; a bootstrap of deals that all went one way would have no width."""
-    low, high = wilson(float(count), deals)
-    return Interval(float(count) / deals, max(0.0, low), min(1.0, high))

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
 
-from training.evaluation.bootstrap import Interval
+from training.evaluation.intervals import Interval
 from training.run.rounding import rounded
 
 if TYPE_CHECKING:  # it imports torch, which who looks at results does not need
-    from training.evaluation import episodes
+    from training.evaluation.judging import Shown
 
-# Measure, heading, and the function that shows an interval of it.
-Column = tuple[str, str, Callable[[Interval], str]]
 WIDTH = 132  # of a console that is no terminal
 
 
@@ -38,19 +36,6 @@ def format_interval(interval: Interval, decimals: int, factor: float = 1) -> str
     return f"{value} [{low}, {high}]"
 
 
-def episode_table(
-    compared: episodes.Comparison, columns: Sequence[Column], title: str, caption: str
-) -> Table:
-    """Return one row for each policy that played the episodes."""
-    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
-    table.add_column("policy", no_wrap=True)
-    for _, heading, _ in columns:
-        table.add_column(heading, justify="right")
-    for name, found in compared.means.items():
-        table.add_row(name, *(cell(found[measure]) for measure, _, cell in columns))
-    return table
-
-
 def format_interval_short(interval: Interval, factor: float = 1) -> str:
     """Return an interval with about three digits, for means of very different size."""
     ends = [x for x in (interval.low, interval.high) if not math.isnan(x)] or [interval.value]
@@ -59,3 +44,44 @@ def format_interval_short(interval: Interval, factor: float = 1) -> str:
     if interval.low == interval.high:
         return rounded(interval.value, decimals, factor)
     return format_interval(interval, decimals, factor)
+
+
+def name_column(shown: Shown) -> str:
+    """Return the heading of a column."""
+    name, column = shown
+    heading = column.heading or name.replace("_", " ")
+    return f"{heading} %" if column.is_part else heading
+
+
+def show_interval(shown: Shown, interval: Interval) -> str:
+    """Return a mean of a column with its interval, parts in per cent."""
+    factor, decimals = 100 if shown.column.is_part else 1, shown.column.decimals
+    if decimals is None:
+        return format_interval_short(interval, factor)
+    return format_interval(interval, decimals, factor)
+
+
+def tabulate(
+    means: Mapping[str, Mapping[str, Interval]],
+    columns: Sequence[Shown],
+    title: str,
+    caption: str,
+) -> Table:
+    """Return one row for each policy that played the episodes.
+
+    Parameters
+    ----------
+    means : mapping
+        Player to column to mean (:attr:`training.evaluation.results.Estimates.means`).
+    columns : sequence of Shown
+        Those that nobody has are left out.
+    title, caption : str
+    """
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    table.add_column("policy", no_wrap=True)
+    there = [each for each in columns if any(each.name in own for own in means.values())]
+    for each in there:
+        table.add_column(name_column(each), justify="right")
+    for name, own in means.items():
+        table.add_row(name, *(show_interval(each, own[each.name]) for each in there))
+    return table

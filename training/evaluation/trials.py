@@ -23,10 +23,9 @@ from training.evaluation.command import (
     refuse_options,
     train_flags,
 )
-from training.evaluation.comparison import find_begun
-from training.evaluation.over_seeds import parse_seeds, train_to_end
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import get_judging
 from training.evaluation.run_evaluation import play_for_comparison
+from training.evaluation.trainings import find_begun, parse_seeds, train_to_end
 from training.players.trained import AGENT
 from training.run import files, machine, plain_yaml
 from training.run.config import RunConfig
@@ -173,10 +172,8 @@ def value_of(config: RunConfig, options: EvaluationConfig, root: Path) -> float:
     run = RunFolder.create(root, config) if there is None else there
     trained, _ = train_to_end(run, resume=there is not None)
     results = play_for_comparison(run, trained, options, config)
-    protocol = get_protocol(config.env)
-    return statistics.mean(
-        players[AGENT][protocol.columns(what)[0][0]][0] for what, players in results.items()
-    )
+    decisive = get_judging(config.env).columns[0].name
+    return statistics.mean(players[AGENT][decisive][0] for players in results.values())
 
 
 def search(

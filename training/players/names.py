@@ -68,14 +68,16 @@ def load_who(name: str, runs: Path = Path("runs")) -> Who:
     return load_policy(name) if "/" in name else name
 
 
-def make_player(who: Who, engine: Any, *, beside: bool = False, sample: bool = False) -> Player:
-    """Return somebody as a player of an engine.
+def make_player(
+    who: Who | MakePlayer, engine: Any, *, beside: bool = False, sample: bool = False
+) -> Player:
+    """Make a player of an engine.
 
     Parameters
     ----------
-    who : Policy, Agent or str
+    who : Policy, Agent, str or callable
         A name is that of a bot, of a player that the game knows (such as ``lookahead:FILE``), or
-        ``random_legal``.
+        ``random_legal``. What is callable makes its player itself.
     engine : BatchEngine
     beside, sample : bool
         See :func:`training.players.network.seat_policy`; others choose as ever.
@@ -85,6 +87,8 @@ def make_player(who: Who, engine: Any, *, beside: bool = False, sample: bool = F
     ConfigError
         If there is nobody of that name, or he cannot play there.
     """
+    if callable(who):
+        return who(engine)
     if isinstance(who, Policy):
         return seat_policy(who, engine, beside=beside, sample=sample)
     if not isinstance(who, str):

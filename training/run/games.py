@@ -8,13 +8,16 @@ is evaluated and drawn by the defaults that stand at these places.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from training.run import registry
 from training.run.engine import Engine
+from training.run.options import require
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,67 @@ class TableRules:
     parts: Mapping[str, PartOfGame] = field(default_factory=dict)
 
 
+KINDS = ("kept", "mean", "count", "measure", "share", "flag")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A figure of an episode, and what is made of it.
+
+    Parameters
+    ----------
+    kind : {"kept", "mean", "count", "measure", "share", "flag"}
+        Only recorded; or with a mean in records; or, with a mean and its interval in tables,
+        comparisons, contests and curves too, a whole number, any number, a part from 0 to 1, or
+        whether something came about (1 and 0, and parts where several share it).
+    unit : str
+        What its numbers count; empty for what has none.
+    heading : str
+        In tables; empty for its name, with spaces.
+    decimals : int or None
+        In tables; None shows about three digits.
+    read : callable or None
+        ``read(engine, lanes)`` returns its values in lanes (k,): a number each, which is of the
+        player who is evaluated, or an entry a seat (k, P), which a contest needs. None takes the
+        info column of its name.
+    when : {"begin", "end", "step"}
+        Read as an episode begins, at its end, or after each of its steps, all of which are summed
+        up. A step is a decision of who is evaluated, or of anybody at a table.
+    of : callable or None
+        ``of(columns)`` makes it of other columns, arrays (rows,) by name. It is not recorded then,
+        as it follows from what is.
+    per : str or None
+        Column by whose sum its sum is divided for a mean; None: by the number of rows.
+    shared : bool
+        Of equally good players all have the same part of it, such as of the wins.
+    """
+
+    kind: str
+    unit: str = ""
+    heading: str = ""
+    decimals: int | None = None
+    read: Callable[[Any, np.ndarray], np.ndarray] | None = None
+    when: str = "end"
+    of: Callable[[Mapping[str, np.ndarray]], np.ndarray] | None = None
+    per: str | None = None
+    shared: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what is no kind, and no time."""
+        require(self.kind in KINDS, "kind", self.kind, "one of " + ", ".join(KINDS))
+        require(self.when in ("begin", "end", "step"), "when", self.when, "begin, end or step")
+
+    @property
+    def is_measured(self) -> bool:
+        """Whether tables, comparisons, contests and curves show it."""
+        return self.kind not in ("kept", "mean")
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it lies between 0 and 1, and is shown in per cent."""
+        return self.kind in ("share", "flag")
+
+
 @dataclass(frozen=True)
 class GameTraining:
     """The record of an environment in training; the defaults are those of one without a record.
@@ -87,10 +151,9 @@ class GameTraining:
         the game (:attr:`fastenv.Game.bot_names`), the last of them above all.
     opponent_sets : tuple of str
         Names of who plays against an agent in an evaluation; empty for the bots of the game.
-    episode_columns : mapping of str to {"kept", "mean", "measure", "share"}
-        Info columns whose value at the end of an episode belongs to it, and what is made of them:
-        nothing, a mean in the summary, or beside that an interval when policies are compared, as a
-        share where it is one.
+    columns : mapping of str to Column
+        Figures of its episodes beside those of all games (:data:`training.evaluation.results`), by
+        name. What is entered here is in tables, records, comparisons, contests and curves.
     judged_by : str or None
         Measure of an evaluation that decides which policy is the best; None for what the game
         says (:attr:`fastenv.GameSpec.judged_by`) where several players meet, and ``return``
@@ -111,7 +174,7 @@ class GameTraining:
     presets: Path | None = None
     bots: tuple[str, ...] = ()
     opponent_sets: tuple[str, ...] = ()
-    episode_columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict)
     judged_by: str | None = None
     draws: bool = False
     table: TableRules = field(default_factory=TableRules)

@@ -10,7 +10,7 @@ import string
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from training.evaluation.group_comparison import compare_groups
+from training.evaluation.over_seeds import compare_groups
 from training.logs.run_data import read_run
 from training.logs.sections import make_sections
 from training.logs.seeds_data import SeedsData

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from training.evaluation.group_comparison import compare_groups
+from training.evaluation.over_seeds import compare_groups
 from training.logs.run_data import (
     PARTS,
     RunData,

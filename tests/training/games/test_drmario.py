@@ -13,11 +13,11 @@ from fastenv import BatchEngine
 from fastenv.drmario import make_game
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training import evaluate, train
-from training.apps.drmario.evaluation import outcomes
 from training.apps.drmario.placements import cells_of_placements
 from training.callbacks.start import check_config
 from training.evaluation import replays
-from training.evaluation.episodes import Episodes
+from training.evaluation.judging import get_judging
+from training.evaluation.results import Results
 from training.games.drmario import PLACEMENT
 from training.games.drmario.observation import COST_UNIT
 from training.nets.actor_critic import ActorCritic
@@ -173,15 +173,18 @@ def test_its_options_learn_to_stay_alive():
 
 
 def test_clears_and_timeouts_are_shares_and_frames_are_those_of_clears():
-    found = Episodes(
+    found = Results(
         {
+            "player": np.full(5, "x"),
             "seed": np.arange(5),
             "reason": np.array([Reason.CLEAR, Reason.TOPOUT, Reason.TIMEOUT, Reason.CLEAR, 0]),
-            "guard_truncated": np.array([False, False, False, False, True]),
-            "dt_total": np.array([1000, 10, 99_999, 2000, 99_999]),
-        }
+            "given_up": np.array([False, False, False, False, True]),
+            "ticks": np.array([1000, 10, 99_999, 2000, 99_999]),
+        },
+        get_judging("DrMarioPlacement-v0").about,
     )
-    means = outcomes(found, 200)
+    names = ("clear", "timeout", "frames_to_clear")
+    means = found.estimate(names, resamples=200).means["x"]
     assert [means[name].value for name in ("clear", "timeout", "frames_to_clear")] == [
         *(0.4, 0.4),
         1500.0,

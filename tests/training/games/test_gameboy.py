@@ -10,12 +10,12 @@ from fastenv.gameboy.lantern_walk import load_world
 from fastenv.gameboy.ram_map import load_ram_map
 from tests.needs import needs_core
 from tests.slow import late
+from tests.training.played import play_episodes
 from training import train
 from training.apps.gameboy.evaluation import HELD_OUT, held_out
 from training.apps.gameboy.players import Scripted
-from training.evaluation.episodes import Episodes, play
-from training.evaluation.protocol import Plan
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import COMPARE, EVALUATE, get_judging
+from training.evaluation.results import Results
 from training.nets.encoders import Encoder
 from training.nets.layout import obs_layout
 from training.run.config import RunConfig
@@ -76,32 +76,26 @@ def test_states_that_were_trained_on_are_not_those_of_the_evaluation():
     assert held_out(other) == {}
 
 
-def test_comparisons_play_states_that_no_training_has_seen(monkeypatch):
+def test_comparisons_play_states_that_no_training_has_seen():
     config = RunConfig.from_mapping({**FILES[IDS[1]], "env": IDS[1]})
-    asked = {}
-
-    def engine(plan, env, options):
-        asked.update({**options, **plan.env_options}, env=env)
-        raise InterruptedError
-
-    monkeypatch.setattr(Plan, "engine", engine)
-    with pytest.raises(InterruptedError):
-        get_protocol(IDS[1]).paired(None, config.evaluation, config)
-    assert asked["env"] == IDS[1]
+    judging = get_judging(IDS[1])
+    (played,) = judging.evaluations(config, config.evaluation, COMPARE)
+    assert (played.name, played.env) == ("episodes", IDS[1])
+    asked = played.options
     assert (asked["states"], asked["max_steps"]) == ("lantern_walk_held_out", 512)
     assert asked["sticky"] == 0.25
+    names = [each.name for each in judging.evaluations(config, config.evaluation, EVALUATE)]
+    assert names == ["episodes", "beginning"]
 
 
 def test_shares_are_of_episodes_that_ended_at_the_goal_or_came_that_far():
     ends = np.array([True, False, True, True])
-    columns = {"seed": np.arange(4), "terminated": ends, "return_total": np.zeros(4)}
+    columns = {"player": np.full(4, "solver"), "seed": np.arange(4), "terminated": ends}
     columns |= {"items": np.array([4, 3, 5, 0]), "events": np.array([0, 1, 0, 0])}
-    protocol = get_protocol(IDS[1])
-    found = protocol.compare({"solver": Episodes(columns, final={})}, Plan(bootstrap=100))
-    means = found.means["solver"]
-    assert [means[name].value for name in ("reached", "four_items", "first_event")] == [
-        *(0.75, 0.5, 0.25)
-    ]
+    names = ("reached", "four_items", "first_event")
+    drawn = Results(columns, get_judging(IDS[1]).about).estimate(names, resamples=100)
+    means = drawn.means["solver"]
+    assert [means[name].value for name in names] == [*(0.75, 0.5, 0.25)]
     assert 0 <= means["reached"].low <= 0.75 <= means["reached"].high <= 1
 
 
@@ -119,8 +113,8 @@ def test_the_scripted_player_gets_there_from_all_states(env, most, held_out, ste
     engine = make_engine(env, len(chosen), options)
     for lane, state in enumerate(chosen):
         engine.configure("start_state", state, [lane])
-    found = play(engine, Scripted, len(chosen), 0, most)
-    assert found.columns["terminated"].all()
+    found = play_episodes(engine, Scripted, len(chosen), 0, most)
+    assert found["terminated"].all()
 
 
 @needs_core

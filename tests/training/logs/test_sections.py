@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from training.evaluation.group_comparison import compare_groups
+from training.evaluation.over_seeds import compare_groups
 from training.logs.run_data import compared, read_run, read_runs, smooth
 from training.logs.sections import make_sections
 from training.logs.seed_groups import find_groups

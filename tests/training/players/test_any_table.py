@@ -3,7 +3,6 @@
 import json
 import re
 from dataclasses import replace
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,7 +16,6 @@ from tests.slow import every, together
 from training.evaluate import main
 from training.evaluation import contest as contests
 from training.evaluation.contest import contest, load_players, standings
-from training.evaluation.loop import Loop
 from training.evaluation.standings import AHEAD, IQM, OVER, show
 from training.evaluation.statistics import table_statistics
 from training.players import network
@@ -271,7 +269,7 @@ def test_skill_tells_strengths_apart():
 
 
 def test_a_game_without_an_end_is_given_up(agent, monkeypatch):
-    monkeypatch.setattr(contests, "Loop", partial(Loop, limit=3))
+    monkeypatch.setattr(contests, "MAX_DECISIONS", 3)
     found = contest(load_players(["random", "random"]), 4, env=NIM, resamples=10)
     assert found.given_up > 0
     assert found.record()["given_up"] == found.given_up

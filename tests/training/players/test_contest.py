@@ -12,7 +12,7 @@ from tests.nim import NimGame
 from tests.slow import every
 from training.evaluate import main
 from training.evaluation.contest import contest, load_players, standings
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import get_judging
 from training.evaluation.standings import show
 from training.players.ratings import ANCHOR, expected, fit
 from training.players.table import find_table
@@ -114,10 +114,10 @@ def test_what_a_game_says_of_points_is_what_ranks(agent, monkeypatch, tmp_path, 
     assert report["judged_by"] == "points"
     points = [one["points"][0] for one in report["players"]]
     assert points == sorted(points, reverse=True)
-    protocol = get_protocol(NIM)
-    assert (protocol.measure, protocol.columns("")[0][0]) == ("points", "points")
+    judging = get_judging(NIM)
+    assert (judging.decides, judging.columns[0].name) == ("points", "points")
     monkeypatch.setattr(NimGame, "judged_by", "win")
-    assert get_protocol(NIM).measure == "win"
+    assert get_judging(NIM).decides == "win"
     monkeypatch.setattr(NimGame, "judged_by", "luck")
     with pytest.raises(ConfigError, match="judged_by='luck': must be win or points"):
         fastenv.make_game(NIM).spec.check()

@@ -10,9 +10,8 @@ from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.slow import diagonal
 from training import evaluate, play, watch
-from training.apps.skullking.evaluation import MatchProtocol
 from training.evaluation.contest import contest, load_players
-from training.evaluation.protocols import get_protocol
+from training.evaluation.judging import get_judging
 from training.players.trained import AGENT, WITHOUT
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -171,10 +170,8 @@ def test_a_training_refuses_opponents_that_search(train, tmp_path, capsys):
 )
 def test_opponents_of_an_evaluation_are_checked_before_a_training(name, refused):
     config = RunConfig.from_mapping({"env": FLAT, "evaluation": {"opponents": [name]}})
-    protocol = get_protocol(FLAT)
-    assert isinstance(protocol, MatchProtocol)
     with pytest.raises(ConfigError, match=refused):
-        protocol.check(config)
+        get_judging(FLAT).check_run(config)
 
 
 def test_runs_are_compared_against_opponents_that_search():

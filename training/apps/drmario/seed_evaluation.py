@@ -10,7 +10,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,15 @@ from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import Clear
 from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
-from training.evaluation.episodes import Episodes
-from training.evaluation.episodes import play as play_episodes
+from training.evaluation.evaluation import Evaluation
+from training.evaluation.evaluation import play as play_episodes
+from training.evaluation.results import Results
 from training.players.bots import Bot
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.trained import Trained
 from training.run import files
-from training.run.envs import make_engine
+from training.run.games import Column
 from training.run.options import require
 
 LANES = 256  # episodes that are played at once
@@ -54,26 +55,24 @@ TYPES = {
 }
 
 
-@dataclass(frozen=True)
-class Episode:
-    """How an episode went.
+def columns(t_max: int) -> dict[str, Column]:
+    """Return the columns of episodes that follow from those of Dr. Mario.
 
     Parameters
     ----------
-    cleared, timeout : bool
-        By ``t_max``; both are False where the bottle got full.
-    frames, spawns : int
-    total : float
-        The return.
-    actions : tuple of int
+    t_max : int
+        Frames by which a bottle is to be cleared.
     """
-
-    cleared: bool
-    timeout: bool
-    frames: int
-    spawns: int
-    total: float
-    actions: tuple[int, ...]
+    return {
+        "cleared": Column(
+            "flag", of=lambda x: (x["reason"] == Reason.CLEAR) & (x["ticks"] <= t_max)
+        ),
+        # Neither is so where the bottle got full.
+        "timed_out": Column("flag", of=lambda x: ~x["cleared"] & (x["reason"] != Reason.TOPOUT)),
+        "cost": Column(
+            "measure", "frames", of=lambda x: np.where(x["cleared"], x["ticks"], float(t_max))
+        ),
+    }
 
 
 def player_of(who: str | Trained, deterministic: bool) -> MakePlayer:
@@ -120,7 +119,7 @@ class _Registry:
         return late
 
 
-def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> list[list[Episode]]:
+def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> Results:
     """Play all episodes of all games.
 
     Parameters
@@ -135,32 +134,27 @@ def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> 
 
     Returns
     -------
-    list of list of Episode
-        By game, in the order of :meth:`Plan.games`.
+    Results
+        With actions, and the column ``game``: the number of the game in :meth:`Plan.games`.
     """
     games = [game for game in plan.games() for _ in range(plan.episodes)]
-    engine = make_engine(env, min(LANES, len(games)), options)
+    every = Evaluation(
+        *("seeds", env, options),
+        seeds=range(plan.seed, plan.seed + len(games)),
+        lanes=LANES,
+        max_steps=plan.t_max,  # a decision takes a frame at least
+    ).by({"player": make})
+    engine = every.make_engine()
     require(engine.num_agents == 1, "env", env, "one of one player")
     registry = _Registry(games, engine.num_envs, plan.t_max)
     played = play_episodes(
-        *(engine, make, len(games), plan.seed, plan.t_max),  # a decision takes a frame at least
-        keep_actions=True,
+        *(every, engine),
+        keep_actions=("player",),
         prepare=registry.prepare,
         give_up=registry.is_late,
     )
-    every = [_episode(played, number, plan.t_max) for number in range(len(games))]
-    return [every[k : k + plan.episodes] for k in range(0, len(every), plan.episodes)]
-
-
-def _episode(played: Episodes, number: int, t_max: int) -> Episode:
-    """Return how an episode went."""
-    assert played.actions is not None
-    names = ("reason", "dt_total", "spawns")
-    reason, frames, spawns = (int(played.columns[name][number]) for name in names)
-    cleared = reason == Reason.CLEAR and frames <= t_max
-    timeout = not cleared and reason != Reason.TOPOUT
-    total, actions = float(played.columns["return_total"][number]), played.actions[number]
-    return Episode(cleared, timeout, frames, spawns, total, tuple(actions.tolist()))
+    about = {**played.about, **columns(plan.t_max)}
+    return replace(played, about=about).with_column("game", np.arange(len(games)) // plan.episodes)
 
 
 # -- figures ---------------------------------------------------------------------------------------
@@ -182,12 +176,10 @@ def cvar(costs: np.ndarray, share: float) -> float:
     return float(total / worst)
 
 
-def row_of(game: tuple[int, str, int], episodes: Sequence[Episode], plan: Plan) -> dict[str, Any]:
+def row_of(game: tuple[int, str, int], episodes: Results, plan: Plan) -> dict[str, Any]:
     """Return the figures of a game; None where there is nothing to take them of."""
     level, speed, index = game
-    cleared = np.array([episode.cleared for episode in episodes])
-    frames = np.array([episode.frames for episode in episodes], float)
-    costs = np.where(cleared, frames, plan.t_max)
+    cleared, frames = episodes["cleared"], episodes["ticks"].astype(float)
     times = frames[cleared]
     return {
         "level": level,
@@ -198,42 +190,42 @@ def row_of(game: tuple[int, str, int], episodes: Sequence[Episode], plan: Plan) 
         "success_rate": float(cleared.mean()),
         "frames_mean": float(times.mean()) if len(times) else None,
         "frames_var": float(times.var(ddof=1)) if len(times) > 1 else None,
-        "timeout_rate": float(np.mean([episode.timeout for episode in episodes])),
+        "timeout_rate": float(episodes["timed_out"].mean()),
         "within_rate": float((cleared & (frames <= plan.within)).mean()),
-        **{f"cvar_{tail}": cvar(costs, tail / 100) for tail in TAILS},
-        "spawns_mean": float(np.mean([episode.spawns for episode in episodes])),
-        "return_mean": float(np.mean([episode.total for episode in episodes])),
+        **{f"cvar_{tail}": cvar(episodes["cost"], tail / 100) for tail in TAILS},
+        "spawns_mean": float(episodes["spawns"].mean()),
+        "return_mean": float(episodes["return"].mean()),
     }
 
 
-def anomalies(episodes: Sequence[Episode]) -> list[tuple[int, str]]:
+def anomalies(episodes: Results) -> list[tuple[int, str]]:
     """Return the episodes of a game that are not like the others, and why.
 
     They ended otherwise than most, or were cleared far more slowly than the mean.
     """
-    cleared = np.array([episode.cleared for episode in episodes])
-    frames = np.array([episode.frames for episode in episodes], float)
+    cleared, frames = episodes["cleared"], episodes["ticks"].astype(float)
     rate = cleared.mean()
-    found = []
+    odd = []
     if 0.5 < rate < 1:
-        found = [(k, "not cleared") for k in np.flatnonzero(~cleared).tolist()]
+        odd = [(k, "not cleared") for k in np.flatnonzero(~cleared).tolist()]
     elif 0 < rate < 0.5:
-        found = [(k, "cleared") for k in np.flatnonzero(cleared).tolist()]
+        odd = [(k, "cleared") for k in np.flatnonzero(cleared).tolist()]
     if cleared.sum() > 1:
         limit = frames[cleared].mean() + SLOW * frames[cleared].std()
-        found += [(k, "slow") for k in np.flatnonzero(cleared & (frames > limit)).tolist()]
-    return found
+        odd += [(k, "slow") for k in np.flatnonzero(cleared & (frames > limit)).tolist()]
+    return odd
 
 
-def clears(plan: Plan, played: Sequence[Sequence[Episode]]) -> list[Clear]:
+def clears(plan: Plan, played: Results) -> list[Clear]:
     """Return the cleared episodes as records of the store of best times, each once."""
-    found = [
-        Clear(level, speed, int(registry_seeds()[level, index]), e.frames, e.spawns, e.actions)
-        for (level, speed, index), episodes in zip(plan.games(), played, strict=True)
-        for e in episodes
-        if e.cleared
-    ]
-    return list(dict.fromkeys(found))
+    assert played.actions is not None
+    games, made = list(plan.games()), []
+    for k in np.flatnonzero(played["cleared"]).tolist():
+        number, frames, spawns = (int(played[name][k]) for name in ("game", "ticks", "spawns"))
+        level, speed, index = games[number]
+        seed, actions = int(registry_seeds()[level, index]), played.actions[k].tolist()
+        made.append(Clear(level, speed, seed, frames, spawns, tuple(actions)))
+    return list(dict.fromkeys(made))
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -260,7 +252,7 @@ def write(
     env: str,
     options: Mapping[str, Any],
     plan: Plan,
-    played: Mapping[float | None, Sequence[Sequence[Episode]]],
+    played: Mapping[float | None, Results],
 ) -> SeedReport:
     """Write ``seeds.csv``, ``seeds.parquet``, ``anomalies.csv`` and recordings of anomalies.
 
@@ -270,7 +262,7 @@ def write(
     env, options
         Where it was played.
     plan : Plan
-    played : mapping of float or None to sequence of sequence of Episode
+    played : mapping of float or None to Results
         What :func:`play` returned, by the quantile that the player went by; None for one that goes
         by none.
 
@@ -279,28 +271,29 @@ def write(
     ImportError
         Without pyarrow.
     """
-    found = SeedReport([])
+    report = SeedReport([])
     every = [
-        (risk_tau, *each)
-        for risk_tau, games in played.items()
-        for each in zip(plan.games(), games, strict=True)
+        (risk_tau, game, results.of(game=number))
+        for risk_tau, results in played.items()
+        for number, game in enumerate(plan.games())
     ]
     for risk_tau, game, episodes in every:
         row = row_of(game, episodes, plan) | {"risk_tau": risk_tau}
-        found.rows.append(row)
+        report.rows.append(row)
         named = {name: row[name] for name in NAMED}
         kept = {name: row[name] for name in ("level", "speed")} | {"game_seed": row["seed"]}
         for number, what in anomalies(episodes)[: plan.traces]:
-            episode = episodes[number]
-            replay = replays.record(env, {**options, **kept}, 0, episode.actions)
+            assert episodes.actions is not None
+            actions = episodes.actions[number].tolist()
+            replay = replays.record(env, {**options, **kept}, 0, actions)
             path = replays.save(replay, folder / "anomalies")
-            about = {"episode": number, "what": what, "frames": episode.frames}
-            found.odd.append({**named, **about, "file": str(path.relative_to(folder))})
-    files.write_bytes(folder / "seeds.csv", as_csv(found.rows, list(TYPES)))
-    files.write_bytes(folder / "seeds.parquet", as_parquet(found.rows))
+            about = {"episode": number, "what": what, "frames": int(episodes["ticks"][number])}
+            report.odd.append({**named, **about, "file": str(path.relative_to(folder))})
+    files.write_bytes(folder / "seeds.csv", as_csv(report.rows, list(TYPES)))
+    files.write_bytes(folder / "seeds.parquet", as_parquet(report.rows))
     names = [*NAMED, "episode", "what", "frames", "file"]
-    files.write_bytes(folder / "anomalies.csv", as_csv(found.odd, names))
-    return found
+    files.write_bytes(folder / "anomalies.csv", as_csv(report.odd, names))
+    return report
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bytes:

@@ -6,17 +6,17 @@ episodes are drawn together. Differences to the first player are paired by game.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from training.apps.drmario.seed_evaluation import TAILS, Episode, cvar
+from training.apps.drmario.seed_evaluation import TAILS, cvar
 from training.apps.drmario.seed_plan import Plan
-from training.evaluation.bootstrap import Resamples
-from training.evaluation.shares import share
+from training.evaluation.intervals import Resamples, share
+from training.evaluation.results import Results
 
 RESAMPLES = 1000
 COSTS: dict[str, Callable[[np.ndarray], float]] = {
@@ -42,10 +42,12 @@ class _Games:
     costs: np.ndarray
 
     @classmethod
-    def of(cls, games: Sequence[Sequence[Episode]], t_max: int) -> _Games:
-        cleared = np.array([[episode.cleared for episode in game] for game in games])
-        frames = np.array([[episode.frames for episode in game] for game in games], float)
-        return cls(cleared, frames, np.where(cleared, frames, t_max))
+    def of(cls, played: Results, plan: Plan, number: int) -> _Games:
+        """Return those of a level, by its number."""
+        here = slice(number * plan.seeds, (number + 1) * plan.seeds)
+        names = ("cleared", "ticks", "cost")
+        cleared, frames, costs = (played[name].reshape(-1, plan.episodes)[here] for name in names)
+        return cls(cleared, frames.astype(float), costs)
 
     def clears(self) -> dict[str, list[float | None]]:
         """Return the share of clears and the mean frames to them, with intervals."""
@@ -67,15 +69,13 @@ class _Games:
         }
 
 
-def by_level(
-    plan: Plan, played: Mapping[float | None, Sequence[Sequence[Episode]]]
-) -> list[dict[str, Any]]:
+def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[str, Any]]:
     """Return a record for each level, speed and quantile, with 95 % intervals over games.
 
     Parameters
     ----------
     plan : Plan
-    played : mapping of float or None to sequence of sequence of Episode
+    played : mapping of float or None to Results
         See :func:`training.apps.drmario.seed_evaluation.write`; the first is what the others are
         compared with.
 
@@ -90,7 +90,7 @@ def by_level(
     for k, (level, speed) in enumerate(_levels(plan)):
         first: dict[str, np.ndarray] = {}
         for risk_tau, every in played.items():
-            games = _Games.of(every[k * plan.seeds : (k + 1) * plan.seeds], plan.t_max)
+            games = _Games.of(every, plan, k)
             drawn = games.resample()
             record = {"level": level, "speed": speed, "risk_tau": risk_tau}
             record |= {"games": plan.seeds, "episodes": plan.episodes, **games.clears()}

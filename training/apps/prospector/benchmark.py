@@ -13,17 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from training.evaluation import tables
-from training.evaluation.bootstrap import Interval
-from training.evaluation.episodes import Episodes
-from training.evaluation.over_seeds import over_seeds, train_to_end
-from training.evaluation.protocol import EpisodeProtocol, Plan
+from training.evaluation.evaluation import Evaluation, play
+from training.evaluation.intervals import Interval, over_seeds
+from training.evaluation.judging import EPISODES, Judging, plan_seeds
+from training.evaluation.results import Results, join
+from training.evaluation.trainings import train_to_end
 from training.players.trained import AGENT
 from training.run import machine
 from training.run.config import RunConfig
@@ -48,28 +48,21 @@ EXPECTATIONS = {
 OVER_SEEDS = ("return_mean", "steps_mean", "dt_mean", *METRICS)
 
 
-def summary(episodes: Episodes) -> dict[str, Any]:
+def summary(episodes: Results) -> dict[str, Any]:
     """Return the aggregate of a contender: docs/prospector.md, 17; and its mean lengths."""
-    found = episodes.summary()
-    count = found["episode_count"]
-    lengths = {"steps_mean": found["steps_total"] / count, "dt_mean": found["dt_total"] / count}
-    return found | lengths
+    summed = episodes.summary()
+    count = summed["episode_count"]
+    lengths = {"steps_mean": summed["steps_total"] / count, "dt_mean": summed["dt_total"] / count}
+    return summed | lengths
 
 
-def contender(
-    protocol: EpisodeProtocol, name: str, blocks: Mapping[int, Episodes]
-) -> dict[str, Any]:
+def contender(judging: Judging, name: str, blocks: Mapping[int, Results]) -> dict[str, Any]:
     """Return the report of one contender from its episodes for each training seed."""
-    first = next(iter(blocks.values()))
-    columns = {
-        key: np.concatenate([block.columns[key] for block in blocks.values()])
-        for key in first.columns
-    }
     reports = {seed: summary(block) for seed, block in blocks.items()}
     return {
         "name": name,
-        "kind": protocol.kind(name),
-        "aggregate": summary(Episodes(columns, final=first.final)),
+        "kind": judging.kind(name),
+        "aggregate": summary(join([*blocks.values()])),
         "over_seeds": {
             key: over_seeds(
                 [report[key] for report in reports.values()],
@@ -80,7 +73,7 @@ def contender(
         "seed_reports": [
             {
                 "seed": seed,
-                "first_episode_seed": int(blocks[seed].columns["seed"][0]),
+                "first_episode_seed": int(blocks[seed]["seed"][0]),
                 "aggregate": report,
             }
             for seed, report in reports.items()
@@ -90,10 +83,10 @@ def contender(
 
 def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
     """Compare a policy with every other contender, and with what is expected of it."""
-    found = {each["name"]: each["aggregate"] for each in contenders}
+    of = {each["name"]: each["aggregate"] for each in contenders}
     rows = [
-        _row(metric, name, found[reference], found[name])
-        for name in found
+        _row(metric, name, of[reference], of[name])
+        for name in of
         if name != reference
         for metric in METRICS
     ]
@@ -101,9 +94,9 @@ def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[
         {
             "metric": metric,
             "candidate": bot,
-            "reference_value": found[reference][metric],
-            "candidate_value": found[bot][metric],
-            "pass": found[reference][metric] >= found[bot][metric],
+            "reference_value": of[reference][metric],
+            "candidate_value": of[bot][metric],
+            "pass": of[reference][metric] >= of[bot][metric],
         }
         for metric, bot in EXPECTATIONS.items()
     ]
@@ -134,7 +127,7 @@ def _row(
 def verdict(report: Mapping[str, Any], per_seed: int, enforce: bool) -> dict[str, Any]:
     """Return the ``summary`` of a report."""
     aggregates = [each["aggregate"] for each in report["contenders"]]
-    complete = not any(found["guard_truncated_count"] for found in aggregates)
+    complete = not any(each["guard_truncated_count"] for each in aggregates)
     met = all(row["pass"] for row in report["comparison"]["expectations"])
     seeds = len(report["training_runs"])
     return {
@@ -153,10 +146,10 @@ def verdict(report: Mapping[str, Any], per_seed: int, enforce: bool) -> dict[str
 
 
 def run(
-    protocol: EpisodeProtocol,
+    judging: Judging,
     config: RunConfig,
     seeds: Sequence[int],
-    plan: Plan,
+    asked: Mapping[str, Any],
     root: Path,
     run_id: str,
     enforce: bool,
@@ -165,13 +158,14 @@ def run(
 
     Parameters
     ----------
-    protocol : EpisodeProtocol
+    judging : Judging
     config : RunConfig
         Of every training; name and seed are filled in.
     seeds : sequence of int
         Training seeds.
-    plan : Plan
-        Episodes of each seed; their seeds begin at ``base_seed`` and go on from block to block.
+    asked : mapping
+        ``episodes`` of each seed, ``max_steps`` and, if they were given, ``time_max`` and the
+        ``seed`` of the first episode; the seeds go on from block to block.
     root : Path
         Folder of the runs; one of the same name must not be there.
     run_id : str
@@ -188,15 +182,28 @@ def run(
     ConfigError
         If a run is there already.
     """
-    engine = plan.engine(config.env, config.env_options)
-    trained, played = _play(protocol, plan, engine, _folders(config, seeds, root, run_id))
-    contenders = [contender(protocol, name, blocks) for name, blocks in played.items()]
+    plan = Evaluation(
+        EPISODES,
+        config.env,
+        {**config.env_options, **judging.starts_of(None, asked)[EPISODES]},
+        seeds=plan_seeds(asked.get("seed", judging.first_seed), asked["episodes"]),
+        max_steps=asked["max_steps"],
+    )
+    engine = plan.make_engine()
+    trained, played = _play(judging, plan, engine, _folders(config, seeds, root, run_id))
+    contenders = [contender(judging, name, blocks) for name, blocks in played.items()]
+    episodes = {
+        "count": plan.episodes,
+        "base_seed": plan.seeds.start,
+        "max_steps": plan.max_steps,
+        "bootstrap": plan.resamples,
+    }
     report: dict[str, Any] = {
         "generated_at": machine.now(),
         "run_id": run_id,
         "config": {
             "seeds": list(seeds),
-            "episodes": plan.record() | protocol.about(engine),
+            "episodes": episodes | judging.report_options(engine),
             "actions": "highest legal logit",
             "training": config.to_dict(),
         },
@@ -204,23 +211,25 @@ def run(
         "contenders": contenders,
         "comparison": comparison(contenders, POLICY),
     }
-    report["summary"] = verdict(report, plan.count, enforce)
+    report["summary"] = verdict(report, plan.episodes, enforce)
     return report | machine.taken_on()
 
 
 def _play(
-    protocol: EpisodeProtocol, plan: Plan, engine: BatchEngine, runs: Mapping[int, RunFolder]
-) -> tuple[list[dict[str, Any]], dict[str, dict[int, Episodes]]]:
+    judging: Judging, plan: Evaluation, engine: BatchEngine, runs: Mapping[int, RunFolder]
+) -> tuple[list[dict[str, Any]], dict[str, dict[int, Results]]]:
     """Train the runs; return a record of each, and the episodes by contender and training seed."""
     trained: list[dict[str, Any]] = []
-    played: dict[str, dict[int, Episodes]] = {}
+    played: dict[str, dict[int, Results]] = {}
     for block, (seed, run) in enumerate(runs.items()):
         agent, record = train_to_end(run)
         trained.append(record)
-        players = {POLICY: agent.players()[AGENT], **protocol.scripted()}
-        part = replace(plan, base_seed=plan.base_seed + block * plan.count)
-        for name, episodes in part.play(engine, players).items():
-            played.setdefault(name, {})[seed] = episodes
+        players = {POLICY: agent.players()[AGENT], **judging.scripted()}
+        first = plan.seeds.start + block * plan.episodes
+        part = replace(plan, seeds=range(first, first + plan.episodes))
+        table = play(part.by(players), engine)
+        for name in players:
+            played.setdefault(name, {})[seed] = table.of(player=name)
     return trained, played
 
 
@@ -258,8 +267,8 @@ def show(console: Console, report: Mapping[str, Any]) -> None:
     for heading in headings.values():
         table.add_column(heading, justify="right")
     for each in report["contenders"]:
-        found = [each["over_seeds"][key] for key in headings]
-        cells = [tables.format_interval_short(Interval.from_list(values)) for values in found]
+        intervals = [each["over_seeds"][key] for key in headings]
+        cells = [tables.format_interval_short(Interval.from_list(values)) for values in intervals]
         table.add_row(each["name"], *cells)
     console.print(table)
     for row in report["comparison"]["expectations"]:

@@ -37,7 +37,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import STRENGTH, Phase
-from training.evaluation.bootstrap import Interval, Resamples
+from training.evaluation.intervals import Interval, Resamples
 
 MEASURES = (
     *("rosie_kept", "rosie_kept_won"),

@@ -6,135 +6,115 @@ so their differences are paired.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from fastenv import BatchEngine
-from training.evaluation.bootstrap import Interval, Resamples
-from training.evaluation.loop import Loop
+from training.apps.skullking import abilities
+from training.apps.skullking.matches import BASELINES
+from training.apps.skullking.players import tier_of
+from training.evaluation.evaluation import Evaluation, Watch, play
+from training.evaluation.intervals import Interval
+from training.evaluation.loop import MAX_DECISIONS
+from training.evaluation.results import Estimates, Results
+from training.players.bots import Bot
+from training.players.network import Network
 from training.players.player import MakePlayer
+from training.players.trained import AGENT, DRAWN, Trained
+from training.run.games import Column
+from training.run.sections import EvaluationConfig
+from training.run.seeds import GOAL_SEEDS
 
-# Looks at an engine after a step of some lanes, int (k,).
-Watch = Callable[[BatchEngine, np.ndarray], None]
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """Goal-hit rates of players of the same episodes.
-
-    Parameters
-    ----------
-    rates : dict of str to dict of str to Interval
-        Player to ``overall`` and ``round_<r>`` to rate.
-    differences : dict of str to Interval
-        Player to its overall rate minus that of ``baseline``, episodes paired.
-    baseline : str
-    episodes : int
-    """
-
-    rates: dict[str, dict[str, Interval]]
-    differences: dict[str, Interval]
-    baseline: str
-    episodes: int
-
-    def best(self, others: Collection[str]) -> str:
-        """Return which of some players reaches most goals."""
-        return max(others, key=lambda player: self.rates[player]["overall"].value)
-
-    def outside(self, player: str, other: str) -> bool:
-        """Tell whether a player is better than another, outside both 95 % intervals."""
-        return self.rates[player]["overall"].low > self.rates[other]["overall"].high
+ROUNDS = 20_000  # of a comparison, unless the config says otherwise
+BASELINE, OVERALL = "rule_hard", "overall"
+Rates = Mapping[str, Mapping[str, Interval]]  # player to group of rounds to rate
 
 
-def play(
-    engine: BatchEngine,
-    make: MakePlayer,
-    seed: int,
-    watch: Watch | None = None,
-    draws: int = 0,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Play episode ``seed + i`` in lane ``i``.
+def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
+    """Return the rounds of an agent that plays to goals, and of those it is compared with."""
+    fixed = {"round_weights": "uniform", "allowed_phases": (), "goal_mode": options.goals}
+    rounds = ROUNDS if options.episodes is None else options.episodes
+    network, first = partial(Network, trained.logits), GOAL_SEEDS + options.seed
+    makers: dict[str, MakePlayer] = {name: partial(Bot, name) for name in BASELINES}
+    makers[AGENT] = network
+    if trained.draws:
+        makers[DRAWN] = partial(network, sample=True)
+    rounds_of = Evaluation(
+        "goals",
+        trained.config.env,
+        {**trained.config.env_options, **fixed},
+        seeds=range(first, first + rounds),
+        draws=options.seed,
+        lanes=rounds,
+        max_steps=MAX_DECISIONS,
+        headline="reached",
+        resamples=options.bootstrap,
+        resample_seed=first,
+    )
+    return rounds_of.by(makers)
 
-    Parameters
-    ----------
-    engine : BatchEngine
-    make : callable
-        Makes the player.
-    seed : int
-    watch : callable, optional
-    draws : int
-        Of what the player draws in the first lane; the next has one more.
+
+def play_abilities(evaluation: Evaluation) -> tuple[Results, dict[str, abilities.Account]]:
+    """Play rounds and account for the pirates of each player where that is a decision.
 
     Returns
     -------
-    rounds : ndarray of int, shape (n, 3)
-        Number of the round (from 1), cards, and goal as it was given.
-    hit : ndarray of bool, shape (n,)
+    Results
+    dict
+        Player to what its pirates came to; empty but for the Ability tier.
     """
-    lane, info = np.arange(engine.num_envs, dtype=np.int64), engine.info
-    rounds, hit = np.zeros((len(lane), 3), np.int64), np.zeros(len(lane), np.bool_)
-
-    def look(engine: BatchEngine, lanes: np.ndarray, _: np.ndarray) -> None:
-        rounds[lanes] = np.stack([info[name][lanes] for name in ("round", "cards", "bid")], axis=1)
-
-    player = make(engine)
-    for step in Loop(engine, [player], seed + lane, draws=[draws + lane], begun=look):
-        if watch is not None:
-            watch(engine, step.lanes)
-        over = step.over
-        hit[over] = info["ended_won"][over] == info["ended_bid"][over]
-    return rounds, hit
+    accounts: dict[str, abilities.Account] = {}
+    if tier_of(evaluation.env) == "ability":
+        count = evaluation.episodes
+        accounts = {name: abilities.Account(count) for name in evaluation.players}
+    watch: dict[str, Watch] = {**accounts}
+    return play(evaluation, watch=watch), accounts
 
 
-def compare(
-    engine: BatchEngine,
-    players: Mapping[str, MakePlayer],
-    seed: int,
-    resamples: int,
-    baseline: str = "rule_hard",
-    watches: Mapping[str, Watch] | None = None,
-    draws: int = 0,
-) -> Comparison:
-    """Let every player play the same episodes, one a lane.
+def estimate(played: Results, resamples: int, seed: int) -> Estimates:
+    """Return the rates of all players, ``overall`` and in each round that was played.
 
-    Parameters
-    ----------
-    engine : BatchEngine
-        Of a tier whose episodes are rounds with a goal.
-    players : mapping of str to callable
-        Makes each player; must contain ``baseline``.
-    seed : int
-        Of the first episode.
-    resamples : int
-    baseline : str
-    watches : mapping of str to callable, optional
-        Who watches which player.
-    draws : int
-        See :func:`play`.
+    Raises
+    ------
+    AssertionError
+        If they have not played the same goals and deals.
     """
-    hits, first = {}, None
-    for name, make in players.items():
-        rounds, hits[name] = play(engine, make, seed, (watches or {}).get(name), draws)
-        first = rounds if first is None else first
-        if not np.array_equal(rounds, first):
-            raise AssertionError("equal seeds gave different goals or deals")
-    assert first is not None
-    number = first[:, 0]
-    groups = {"overall": np.ones(len(number), np.bool_)}
-    groups |= {f"round_{r}": number == r for r in np.unique(number)}
-    columns = [(name, group) for name in players for group in groups]
-    numerators = np.stack([hits[name] & groups[group] for name, group in columns], axis=1)
-    denominators = np.stack([groups[group] for _, group in columns], axis=1)
-    drawn = Resamples(numerators, denominators, resamples, seed)
-    rates: dict[str, dict[str, Interval]] = {name: {} for name in players}
-    for (name, group), interval in zip(columns, drawn.intervals(), strict=True):
-        rates[name][group] = interval
-    overall = {name: columns.index((name, "overall")) for name in players}
-    differences = {
-        name: drawn.difference(overall[name], overall[baseline])
-        for name in players
-        if name != baseline
+    rounds = {
+        name: np.stack([own[column] for column in ("round", "cards", "goal")], axis=1)
+        for name in played.players
+        for own in (played.of(player=name),)
     }
-    return Comparison(rates, differences, baseline, engine.num_envs)
+    first = next(iter(rounds.values()))
+    if not all(np.array_equal(each, first) for each in rounds.values()):
+        raise AssertionError("equal seeds gave different goals or deals")
+    groups: dict[str, Column] = {OVERALL: Column("share", of=lambda x: x["reached"])}
+    for r in np.unique(first[:, 0]).astype(int).tolist():
+        inside = partial(_is_round, number=r)
+        groups[f"in_round_{r}"] = Column("kept", of=inside)
+        hit = partial(_reached_in, number=r)
+        groups[f"round_{r}"] = Column("share", of=hit, per=f"in_round_{r}")
+    named = replace(played, about={**played.about, **groups})
+    rates = [name for name, each in groups.items() if each.kind == "share"]
+    return named.estimate(rates, resamples=resamples, seed=seed)
+
+
+def _is_round(columns: Mapping[str, np.ndarray], number: int) -> np.ndarray:
+    inside: np.ndarray = columns["round"] == number
+    return inside
+
+
+def _reached_in(columns: Mapping[str, np.ndarray], number: int) -> np.ndarray:
+    reached: np.ndarray = columns["reached"] * _is_round(columns, number)
+    return reached
+
+
+def find_best(rates: Rates, others: Collection[str]) -> str:
+    """Return which of some players reaches most goals."""
+    return max(others, key=lambda player: rates[player][OVERALL].value)
+
+
+def is_outside(rates: Rates, player: str, other: str) -> bool:
+    """Tell whether a player is better than another, outside both 95 % intervals."""
+    return rates[player][OVERALL].low > rates[other][OVERALL].high

@@ -10,7 +10,9 @@ new checkpoints play, so a run can be followed while it removes its old ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,11 +20,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from training.apps.skullking.playing import play_matches, players_of
+from fastenv.errors import ConfigError
+from training.apps.skullking.matches import count_players, play_matches
 from training.evaluation import tables
-from training.evaluation.bootstrap import Interval
-from training.evaluation.over_seeds import seconds_of
-from training.evaluation.protocol import MILESTONES as FILE
+from training.evaluation.intervals import Interval, half_width, over_seeds
+from training.evaluation.judging import CURVE
+from training.evaluation.judging import MILESTONES as FILE
+from training.evaluation.trainings import seconds_of
 from training.players.trained import AGENT, Trained, load, provenance
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
@@ -32,6 +36,8 @@ from training.run.seeds import MATCH_SEEDS
 
 PLAYERS = 4
 TIMES = ("wall_s", "cpu_s")  # of training, at a checkpoint
+_AT = ("steps", *TIMES)
+_SAME = ("env", "games", "first_seed", "bids", "bootstrap")
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class Milestone:
     opponents : str
         Three of them sit at the table.
     measure : str
-        Of :func:`training.apps.skullking.matches.measures`.
+        Of :data:`training.apps.skullking.matches.COLUMNS`.
     bar : float
     says : str
         In words.
@@ -56,9 +62,9 @@ class Milestone:
     bar: float
     says: str
 
-    def reached(self, found: Sequence[float | None]) -> bool:
+    def reached(self, interval: Sequence[float | None]) -> bool:
         """Tell whether an interval, as value, low and high, lies above the bar."""
-        low = found[1]
+        low = interval[1]
         return low is not None and low > self.bar
 
 
@@ -80,8 +86,8 @@ def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | 
         ``games``, ``bids``, ``bootstrap`` and ``seed`` count; the opponents are the milestones'.
     """
     sets = tuple(dict.fromkeys(milestone.opponents for milestone in MILESTONES))
-    found = play_matches(trained, options.replace(opponents=sets), baselines=())
-    return {m.name: found[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
+    means = play_matches(trained, options.replace(opponents=sets), CURVE)
+    return {m.name: means[m.opponents][AGENT][m.measure].to_list() for m in MILESTONES}
 
 
 def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any] | None]:
@@ -98,15 +104,15 @@ def first_reached(checkpoints: Sequence[Mapping[str, Any]]) -> dict[str, dict[st
     dict
         Name of the milestone to the checkpoint's fields, with ``result`` for its interval.
     """
-    found: dict[str, dict[str, Any] | None] = {}
+    first: dict[str, dict[str, Any] | None] = {}
     for milestone in MILESTONES:
         name = milestone.name
         there = [c for c in checkpoints if milestone.reached(c["results"][name])]
-        found[name] = None
+        first[name] = None
         if there:
             where = {key: there[0].get(key) for key in ("checkpoint", "steps", *TIMES)}
-            found[name] = {**where, "result": there[0]["results"][name]}
-    return found
+            first[name] = {**where, "result": there[0]["results"][name]}
+    return first
 
 
 def measure(
@@ -136,7 +142,7 @@ def measure(
     CheckpointError
         If one is damaged or foreign.
     """
-    players = players_of(run.config)
+    players = count_players(run.config)
     require(players == PLAYERS, "env_options.num_players", players, "4: milestones are of 4")
     paths = checkpoint.list_whole(run.checkpoints)
     if not paths:
@@ -218,10 +224,10 @@ def _line(entry: Mapping[str, Any]) -> str:
     return f"{entry['steps']:,} decisions, {duration(entry['wall_s'])}: {', '.join(cells)}"
 
 
-def shown(milestone: Milestone, found: Sequence[float | None]) -> str:
+def shown(milestone: Milestone, ends: Sequence[float | None]) -> str:
     """Return an interval in the units of a milestone: points, or per cent."""
     points = milestone.measure == "margin"
-    interval = Interval.from_list(found)
+    interval = Interval.from_list(ends)
     return tables.format_interval(interval, 1, 1 if points else 100) + ("" if points else " %")
 
 
@@ -233,11 +239,11 @@ def table(record: Mapping[str, Any]) -> Table:
         f"Reached at the first of {len(record['checkpoints'])} checkpoints whose 95 % interval "
         f"lies above the bar; the last is at {last['steps']:,} decisions."
     )
-    found = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    made = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     for heading in ("milestone", "asked"):
-        found.add_column(heading)
+        made.add_column(heading)
     for heading in ("decisions", "training time", "there", "at the last checkpoint"):
-        found.add_column(heading, justify="right")
+        made.add_column(heading, justify="right")
     for milestone in MILESTONES:
         first = record["milestones"][milestone.name]
         reached = ["not reached", "-", "-"]
@@ -245,5 +251,113 @@ def table(record: Mapping[str, Any]) -> Table:
             there = shown(milestone, first["result"])
             reached = [f"{first['steps']:,}", duration(first["wall_s"]), there]
         now = shown(milestone, last["results"][milestone.name])
-        found.add_row(milestone.name, milestone.says, *reached, now)
-    return found
+        made.add_row(milestone.name, milestone.says, *reached, now)
+    return made
+
+
+# -- several trainings that differ in their seed alone ---------------------------------------------
+# An interval over deals says how well one agent plays; how well the next training will do is said
+# by the spread over trainings.
+
+
+def sum_up(console: Console, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Print and return what the records of several trainings say together.
+
+    Raises
+    ------
+    ConfigError
+        If they are not of trainings that differ in their seed alone.
+    """
+    over = summarise(records)
+    console.print(table_over_seeds(over))
+    return over
+
+
+def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what some trainings came to, milestone by milestone.
+
+    Parameters
+    ----------
+    records : sequence of mapping
+        As :func:`measure` returns them.
+
+    Returns
+    -------
+    dict
+        ``seeds``; ``milestones``, of each name ``reached``, in how many trainings, and the
+        ``median`` and ``range`` of ``steps``, ``wall_s`` and ``cpu_s`` where all have reached it,
+        None elsewhere, and ``last``: the mean over trainings at the last checkpoint with its 95 %
+        interval, of trainings and of the deals that all have played.
+
+    Raises
+    ------
+    ConfigError
+        If a seed is there twice, or they have not played the same games.
+    """
+    seeds = [record["trained"]["seed"] for record in records]
+    if len(set(seeds)) < len(seeds):
+        raise ConfigError(f"the trainings have the seeds {seeds}: each may be there once.")
+    for name in _SAME:
+        values = list(dict.fromkeys(record[name] for record in records))
+        if len(values) > 1:
+            raise ConfigError(f"the runs differ in {name}, {values}: they cannot be put together.")
+    entries = {}
+    for milestone in MILESTONES:
+        name = milestone.name
+        there = [r["milestones"][name] for r in records if r["milestones"][name] is not None]
+        whole = len(there) == len(records)
+        least, most = (-math.inf, math.inf) if milestone.measure == "margin" else (0.0, 1.0)
+        results = [record["checkpoints"][-1]["results"][name] for record in records]
+        last, shared = [value for value, *_ in results], [half_width(x) for x in results]
+        entries[name] = {
+            "reached": len(there),
+            **{key: _spread([t[key] for t in there]) if whole else None for key in _AT},
+            "last": over_seeds(last, least, most, shared).to_list(),
+            "last_by_seed": last,
+        }
+    return {
+        "seeds": seeds,
+        "steps": [record["checkpoints"][-1]["steps"] for record in records],
+        "intervals": "at the last checkpoint: 95 %, of trainings (Student's t) and deals together",
+        "milestones": entries,
+    }
+
+
+def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
+    """Return median and range; None if a value is not known."""
+    known = [value for value in values if value is not None]
+    if len(known) < len(values):
+        return None
+    return {"median": statistics.median(known), "range": [min(known), max(known)]}
+
+
+def table_over_seeds(over: Mapping[str, Any]) -> Table:
+    """Return the decisions and the time to each milestone, over seeds."""
+    count = len(over["seeds"])
+    made = Table(
+        title=f"Milestones over {count} training seeds: medians with ranges",
+        caption="At the last checkpoint: means over trainings with 95 % intervals of trainings and "
+        f"deals together, at {min(over['steps']):,} decisions.",
+        title_justify="left",
+        caption_justify="left",
+    )
+    for heading in ("milestone", "asked"):
+        made.add_column(heading)
+    for heading in ("reached by", "decisions", "time", "CPU time", "at the last checkpoint"):
+        made.add_column(heading, justify="right")
+    for milestone in MILESTONES:
+        of = over["milestones"][milestone.name]
+        made.add_row(
+            *(milestone.name, milestone.says, f"{of['reached']} of {count}"),
+            _show_spread(of["steps"], lambda steps: f"{steps:,.0f}"),
+            *(_show_spread(of[name], duration) for name in TIMES),
+            shown(milestone, of["last"]),
+        )
+    return made
+
+
+def _show_spread(spread: Mapping[str, Any] | None, cell: Callable[[float], str]) -> str:
+    if spread is None:
+        return "-"
+    low, high = spread["range"]
+    return f"{cell(spread['median'])} ({cell(low)} to {cell(high)})"

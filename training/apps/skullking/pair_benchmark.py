@@ -9,11 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastenv import BatchEngine
 from training.apps.skullking import matches
+from training.apps.skullking.columns import COLUMNS
 from training.apps.skullking.players import in_whole_games, match_player
 from training.bench.timing import noisy
 from training.bench.trainer_modes import described, run_once
+from training.evaluation.evaluation import play
 from training.players.player import MakePlayer
 from training.players.trained import load
 from training.run.config import RunConfig
@@ -99,19 +100,17 @@ def _play(run: RunFolder, games: int) -> dict[str, float]:
     """Return the means of whole games of a run's last checkpoint."""
     if not games:
         return {}
-    return _means(_match(games), match_player(load(run), "rule_hard"))
+    return _means(games, match_player(load(run), "rule_hard"))
 
 
 def play_games(logits: Any, env: str, games: int) -> dict[str, float]:
     """Return mean official points and win rate of a network against 3 x rule_medium."""
-    return _means(_match(games), partial(in_whole_games, logits, env, {}))
+    return _means(games, partial(in_whole_games, logits, env, {}))
 
 
-def _match(games: int) -> BatchEngine:
-    return matches.match_engine(-(-games // 4), "rule_medium")
-
-
-def _means(engine: BatchEngine, make: MakePlayer) -> dict[str, float]:
+def _means(games: int, make: MakePlayer) -> dict[str, float]:
     """Return the mean of every measure of a player's match."""
-    sums = matches.measures(matches.play(engine, make, 1 << 40))
-    return {name: float(a.sum() / b.sum()) for name, (a, b) in sums.items() if b.sum()}
+    played = play(matches.match("rule_medium", -(-games // 4), 1 << 40).by({"player": make}))
+    names = [name for name, column in COLUMNS.items() if column.kind != "kept"]
+    (means,) = played.estimate(names, resamples=1).means.values()
+    return {name: mean.value for name, mean in means.items() if not math.isnan(mean.value)}

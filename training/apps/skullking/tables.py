@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from rich.table import Table
 
-from training.apps.skullking.goals import Comparison
-from training.evaluation.bootstrap import Interval
-from training.evaluation.tables import format_interval
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import Shown
+from training.evaluation.tables import format_interval, name_column, show_interval
 
 # Measure, heading, decimals, and the factor that turns it into what is shown.
-MATCH_COLUMNS = (
-    ("points", "points", 0, 1),
-    ("margin", "margin", 0, 1),
-    ("win_rate", "wins %", 1, 100),
-    ("rank", "rank", 2, 1),
-    ("bid_hit", "bids made %", 1, 100),
-)
 ABILITY_ROWS = (
     ("rosie_kept", "Rosie: kept the lead %", 1, 100),
     ("rosie_kept_won", "  of these, next trick won %", 1, 100),
@@ -32,7 +25,10 @@ ABILITY_ROWS = (
 
 
 def match_table(
-    results: Mapping[str, Mapping[str, Mapping[str, Interval]]], title: str, caption: str
+    results: Mapping[str, Mapping[str, Mapping[str, Interval]]],
+    columns: Sequence[Shown],
+    title: str,
+    caption: str,
 ) -> Table:
     """Return one row for each opponent set and policy.
 
@@ -40,18 +36,17 @@ def match_table(
     ----------
     results : mapping
         Opponent set to policy to measure to interval.
+    columns : sequence of Shown
     title, caption : str
     """
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("opponents")
     table.add_column("policy")
-    for _, heading, _, _ in MATCH_COLUMNS:
-        table.add_column(heading, justify="right")
+    for each in columns:
+        table.add_column(name_column(each), justify="right")
     for opponents, policies in results.items():
-        for k, (name, found) in enumerate(policies.items()):
-            cells = [
-                format_interval(found[m], digits, factor) for m, _, digits, factor in MATCH_COLUMNS
-            ]
+        for k, (name, means) in enumerate(policies.items()):
+            cells = [show_interval(each, means[each.name]) for each in columns]
             last = k == len(policies) - 1
             table.add_row(opponents if k == 0 else "", name, *cells, end_section=last)
     return table
@@ -75,23 +70,33 @@ def round_table(found: Mapping[str, Interval], title: str) -> Table:
     return table
 
 
-def goal_table(comparison: Comparison, title: str, caption: str) -> Table:
-    """Return the goal-hit rates of all policies, overall and in each round."""
+def goal_table(
+    rates: Mapping[str, Mapping[str, Interval]],
+    gaps: Mapping[str, Interval],
+    baseline: str,
+    title: str,
+    caption: str,
+) -> Table:
+    """Return the goal-hit rates of all policies, overall and in each round.
+
+    Parameters
+    ----------
+    rates : mapping
+        Policy to group of rounds to rate.
+    gaps : mapping
+        Policy to its overall rate minus that of ``baseline``.
+    baseline, title, caption : str
+    """
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("goals reached %")
-    for name in comparison.rates:
+    for name in rates:
         table.add_column(name, justify="right")
-    for group in comparison.rates[comparison.baseline]:
-        cells = [format_interval(rates[group], 1, 100) for rates in comparison.rates.values()]
+    for group in rates[baseline]:
+        cells = [format_interval(of[group], 1, 100) for of in rates.values()]
         table.add_row(group.replace("_", " "), *cells, end_section=group == "overall")
-    gaps = [
-        format_interval(comparison.differences[name], 1, 100)
-        if name in comparison.differences
-        else ""
-        for name in comparison.rates
-    ]
     table.add_section()
-    table.add_row(f"minus {comparison.baseline}", *gaps)
+    cells = [format_interval(gaps[name], 1, 100) if name in gaps else "" for name in rates]
+    table.add_row(f"minus {baseline}", *cells)
     return table
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from training.run.games import GameTraining, TableRules
+from fastenv.drmario.tables import Reason
+from training.run.games import Column, GameTraining, TableRules
 
 # Scripted players that choose placements, the first above all; `rollouts` takes milliseconds.
 PLACING = ("lookahead2", "greedy", "first", "random")
@@ -17,7 +18,7 @@ _SHOWN = {
 }
 _ALONE = {
     **_SHOWN,
-    "evaluation": "training.apps.drmario.evaluation:DrMarioProtocol",
+    "judging": "training.apps.drmario.evaluation:JUDGING",
     "seeds": "training.games.drmario.goals:seeds_for",
 }
 _SEARCHED = {"search": "training.games.drmario.search:SEARCH"}
@@ -25,13 +26,20 @@ _SEARCHED = {"search": "training.games.drmario.search:SEARCH"}
 FRAME = GameTraining(
     title="Dr. Mario",
     bots=STEERING,
-    episode_columns={
-        "reason": "kept",
-        "level": "kept",
-        "game_seed": "kept",
-        "success": "share",
-        "spawns": "measure",
-        "viruses": "measure",
+    columns={
+        "reason": Column("kept"),
+        "level": Column("kept"),
+        "game_seed": Column("kept"),
+        "success": Column("share"),
+        "spawns": Column("measure", "pills"),
+        "viruses": Column("measure", "viruses"),
+        # Of one that was given up nobody knows how it would have ended.
+        "clear": Column("flag", of=lambda x: (x["reason"] == Reason.CLEAR) & ~x["given_up"]),
+        "timeout": Column("flag", of=lambda x: (x["reason"] == Reason.TIMEOUT) | x["given_up"]),
+        # Over cleared episodes alone: it says nothing without their share beside it.
+        "frames_to_clear": Column(
+            "measure", "frames", of=lambda x: x["clear"] * x["ticks"], per="clear"
+        ),
     },
     table=TableRules(one_record=False),  # which holds what is shown and paid
     capabilities=_ALONE,
@@ -59,7 +67,7 @@ PLACEMENT = replace(
 VERSUS_FRAME = GameTraining(
     title=FRAME.title,
     bots=STEERING,
-    episode_columns={"reason": "kept"},
+    columns={"reason": Column("kept")},
     capabilities=_SHOWN,
 )
 VERSUS = replace(VERSUS_FRAME, bots=PLACING, capabilities={**_SHOWN, **_SEARCHED})

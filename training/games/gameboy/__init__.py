@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from training.run.games import GameTraining, TableRules
+from training.run.games import Column, GameTraining, TableRules
 
 _VIEW = {"view": "training.apps.gameboy.scene:GameBoyView"}
-_EVALUATION = {"evaluation": "training.apps.gameboy.evaluation:GameBoyProtocol"}
+_PLAYER = {"player": "training.apps.gameboy.players:find_solver"}
+_REACHED = Column("flag", of=lambda x: x["terminated"].astype(bool))
 
 PIXELS = GameTraining(
     title="Game Boy",
     draws=True,
+    columns={"reached": _REACHED},
     capabilities={
         **_VIEW,
-        **_EVALUATION,
+        **_PLAYER,
+        "judging": "training.apps.gameboy.evaluation:JUDGING",
         "observation": "training.games.gameboy.observation:parts_of_frames",
     },
 )
@@ -22,20 +25,25 @@ GOAL = replace(
     PIXELS,
     title="Game Boy's goal",
     files=dict.fromkeys(("native", "expert"), "gameboy.yaml"),
-    episode_columns={"dist": "measure"},  # the distance at its end
+    columns={"dist": Column("measure"), "reached": _REACHED},  # the distance at its end
 )
 # The memory of the program is known, so what an episode has come across is.
 OVERWORLD = replace(
     PIXELS,
     title="Game Boy's overworld",
-    episode_columns={
-        "items": "measure",
-        "events": "measure",
-        "cells": "measure",
+    columns={
+        "items": Column("measure"),
+        "events": Column("measure"),
+        "cells": Column("measure"),
+        "reached": _REACHED,
+        # How much of the quest of Lantern Walk an episode has done by its end.
+        "four_items": Column("flag", of=lambda x: x["items"] >= 4),
+        "first_event": Column("flag", of=lambda x: x["events"] >= 1),
     },
     capabilities={
         **_VIEW,
-        **_EVALUATION,
+        **_PLAYER,
+        "judging": "training.apps.gameboy.evaluation:JUDGING_QUESTS",
         "observation": "training.games.gameboy.observation:parts_of_overworld",
     },
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from training.apps.prospector.bots import BOTS
-from training.run.games import GameTraining
+from training.run.games import Column, GameTraining
 
 PROSPECTOR = GameTraining(
     title="Prospector",
@@ -13,23 +13,23 @@ PROSPECTOR = GameTraining(
     files=dict.fromkeys(("native", "expert"), "prospector.yaml"),
     presets=Path(__file__).with_name("presets.yaml"),
     bots=BOTS,
-    episode_columns={
-        "credits": "kept",
-        "net_profit": "measure",
-        "profit_per_tick": "mean",
-        "survival": "share",
-        "overheat_ticks": "mean",
-        "pirate_encounters": "mean",
-        "value_lost_to_pirates": "mean",
-        "scan_count": "mean",
-        "mining_ticks": "mean",
-        "time_remaining": "kept",
+    columns={
+        "credits": Column("kept", "credits"),
+        "net_profit": Column("measure", "credits"),
+        "profit_per_tick": Column("mean", "credits"),
+        "survival": Column("share"),
+        "overheat_ticks": Column("mean", "ticks"),
+        "pirate_encounters": Column("mean"),
+        "value_lost_to_pirates": Column("mean", "credits"),
+        "scan_count": Column("mean"),
+        "mining_ticks": Column("mean", "ticks"),
+        "time_remaining": Column("kept", "ticks"),
     },
     draws=True,
     capabilities={
         "elapsed": "training.games.prospector.clock:elapsed",
-        "evaluation": "training.apps.prospector.evaluation:ProspectorProtocol",
         "fixed_actions": "training.games.prospector.clock:FIXED_ACTIONS",
+        "judging": "training.apps.prospector.evaluation:JUDGING",
         "search": "training.apps.prospector.search:SEARCH",
         "view": "training.apps.prospector.scene:ProspectorView",
         "window_metrics": "fastenv.prospector.layout:METRICS",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fastenv.skullking.tables import Phase
+from training.apps.skullking.columns import COLUMNS, GOAL_COLUMNS
 from training.apps.skullking.rules import SETS
 from training.run.games import GameTraining, PartOfGame, TableRules
 
@@ -44,13 +45,21 @@ MANAGER = GameTraining(
         "auxiliary_modes": "training.apps.skullking.hindsight.modes:MODES",
         "critic_view": "training.apps.skullking.critic_view:make_critic_view",
         "describe_decision": "training.apps.skullking.decision_text:describe_decision",
-        "evaluation": "training.apps.skullking.evaluation:MatchProtocol",
+        "judging": "training.apps.skullking.evaluation:JUDGING",
         "observation": "training.games.skullking.observation:parts_of",
         "render_state": "training.apps.skullking.decision_text:render_state",
         "search": "training.apps.skullking.search:SEARCH",
         "view": "training.apps.skullking.scene:SkullKingView",
     },
 )
-FLAT = replace(MANAGER, files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml")})
-WORKER = replace(MANAGER, files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "worker.yaml")})
+FLAT = replace(
+    MANAGER,
+    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml")},
+    columns=COLUMNS,  # of whole games, in which all tiers meet
+)
+WORKER = replace(
+    MANAGER,
+    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "worker.yaml")},
+    columns=GOAL_COLUMNS,  # of rounds that are played to a goal
+)
 ABILITY = WORKER  # the same task, with more to decide

@@ -18,12 +18,12 @@ import pytest
 from fastenv.drmario.tables import SPEEDS, Reason
 from tests.drmario import golden
 from tests.needs import needs_core
+from tests.training.played import play_episodes
 from training.apps.drmario import best_times
 from training.apps.drmario.best_times import BestTimes, Clear, RecordError
 from training.apps.drmario.evaluation import clears_of
 from training.apps.drmario.records import COLUMNS, StoreOfRun
 from training.callbacks.best_times import BestTimes as OfTraining
-from training.evaluation import episodes
 from training.players.bots import Bot
 from training.ppo.options import NativeRun
 from training.run.envs import make_engine
@@ -237,7 +237,7 @@ def test_a_time_that_is_no_number_is_damage(store, value, what):
 def test_clears_of_an_evaluation_are_accepted(store):
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 8, options)
-    played = episodes.play(engine, partial(Bot, "first"), 8, 3, 500, keep_actions=True)
+    played = play_episodes(engine, partial(Bot, "first"), 8, 3, 500, keep_actions=True)
     clears = clears_of(played, options)
     assert len(clears) > 0
     assert {clear.speed for clear in clears} == {"low"}

@@ -8,21 +8,33 @@ import numpy as np
 import pytest
 
 from fastenv.drmario.seeds import registry_seeds, seed_of
+from fastenv.drmario.tables import Reason
 from tests.needs import needs_core
 from training.apps.drmario import evaluate_seeds, seed_evaluation, seed_levels
 from training.apps.drmario import seed_command as command
 from training.apps.drmario.best_times import BestTimes
-from training.apps.drmario.seed_evaluation import Episode
 from training.apps.drmario.seed_plan import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
+from training.evaluation.results import Results
 from training.players.bots import Bot
 
 GAME = (5, "medium", 17)
 
 
 def episode(frames, cleared=True, timeout=False):
-    return Episode(cleared, timeout, frames, frames // 50, 1.0 if cleared else -1.0, (1, 2))
+    reason = Reason.CLEAR if cleared else 0 if timeout else Reason.TOPOUT
+    return frames, reason, frames // 50, 1.0 if cleared else -1.0
+
+
+def played(episodes, plan, games=1):
+    """Return the results of episodes of some games, one game after the other."""
+    names = ("ticks", "reason", "spawns", "return")
+    made = {name: np.array(x) for name, x in zip(names, zip(*episodes, strict=True), strict=True)}
+    count = len(episodes)
+    made |= {"player": np.full(count, "x"), "seed": np.arange(count)}
+    made["game"] = np.arange(count) // (count // games)
+    return Results(made, seed_evaluation.columns(plan.t_max))
 
 
 @pytest.mark.parametrize(
@@ -42,7 +54,7 @@ def test_figures_of_a_game():
     episodes = [episode(n) for n in times]
     episodes += [episode(500, False), episode(9050, False, True)]
     plan = Plan(t_max=9000, within=2500)
-    row = seed_evaluation.row_of(GAME, episodes, plan)
+    row = seed_evaluation.row_of(GAME, played(episodes, plan), plan)
     assert (row["level"], row["speed"], row["seed_id"]) == (5, "medium", "L05_S017")
     assert seed_of(row["seed_id"]) == (5, row["seed"])
     assert row["success_rate"] == pytest.approx(4 / 6)
@@ -60,10 +72,11 @@ def test_figures_of_a_level_and_differences_game_by_game():
     """Slower by 100 frames in each game, whose lengths differ by far more."""
     plan = Plan(levels=(5, 7), seeds=4, episodes=1, t_max=9000)
     times = [[1000, 2000, 3000, 8000], [500, 600, 700, 800]]
-    usual = [[episode(n)] for level in times for n in level]
-    slower = [[episode(n + 100)] for level in times for n in level]
-    slower[3] = [episode(9050, False, True)]
-    found = seed_levels.by_level(plan, {0.25: usual, 0.75: slower})
+    usual = [episode(n) for level in times for n in level]
+    slower = [episode(n + 100) for level in times for n in level]
+    slower[3] = episode(9050, False, True)
+    both = {tau: played(each, plan, 8) for tau, each in ((0.25, usual), (0.75, slower))}
+    found = seed_levels.by_level(plan, both)
     assert [(r["level"], r["risk_tau"]) for r in found] == [
         (5, 0.25),
         (5, 0.75),
@@ -80,26 +93,29 @@ def test_figures_of_a_level_and_differences_game_by_game():
 
 def test_episodes_of_a_game_are_drawn_together():
     plan = Plan(seeds=2, episodes=50)
-    games = [[episode(1000)] * 50, [episode(500, False)] * 50]
-    (found,) = seed_levels.by_level(plan, {None: games})
+    games = [episode(1000)] * 50 + [episode(500, False)] * 50
+    (found,) = seed_levels.by_level(plan, {None: played(games, plan, 2)})
     assert found["clear"] == [0.5, 0.0, 1.0]
     assert found["frames_to_clear"][0] == 1000
 
 
 def test_a_game_that_is_never_cleared_has_no_mean():
-    row = seed_evaluation.row_of(GAME, [episode(500, False)] * 3, Plan())
+    row = seed_evaluation.row_of(GAME, played([episode(500, False)] * 3, Plan()), Plan())
     assert (row["success_rate"], row["frames_mean"], row["frames_var"]) == (0, None, None)
     assert row["cvar_25"] == Plan().t_max
 
 
 def test_anomalies_are_unlike_the_others():
+    def anomalies(*episodes):
+        return seed_evaluation.anomalies(played(episodes, Plan()))
+
     usual = [episode(1000 + k) for k in range(12)]
-    assert seed_evaluation.anomalies(usual) == []
-    assert seed_evaluation.anomalies([*usual, episode(300, False)]) == [(12, "not cleared")]
-    assert seed_evaluation.anomalies([*usual, episode(9000)]) == [(12, "slow")]
+    assert anomalies(*usual) == []
+    assert anomalies(*usual, episode(300, False)) == [(12, "not cleared")]
+    assert anomalies(*usual, episode(9000)) == [(12, "slow")]
     failures = [episode(400, False)] * 5
-    assert seed_evaluation.anomalies([*failures, episode(900)]) == [(5, "cleared")]
-    assert seed_evaluation.anomalies(failures) == []
+    assert anomalies(*failures, episode(900)) == [(5, "cleared")]
+    assert anomalies(*failures) == []
 
 
 class Moody:
@@ -189,15 +205,18 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
 
     def play(who, seed=0):
         player = seed_evaluation.player_of(who, deterministic=True)
-        return seed_evaluation.play(evaluate_seeds.ENV, {}, player, replace(plan, seed=seed))
+        results = seed_evaluation.play(evaluate_seeds.ENV, {}, player, replace(plan, seed=seed))
+        assert results["game"].tolist() == [0, 0, 0, 1, 1, 1]
+        assert (results["ticks"] <= 2000 + 500).all()
+        ends = zip(results["ticks"].tolist(), results["return"].tolist(), strict=True)
+        return [(*end, *map(int, a)) for end, a in zip(ends, results.actions, strict=True)]
 
     first = play("first")
-    assert [len(set(game)) for game in first] == [1, 1]  # it draws nothing
-    assert first[0][0] != first[1][0]
+    assert [len(set(game)) for game in (first[:3], first[3:])] == [1, 1]  # it draws nothing
+    assert first[0] != first[3]
     drawn = play("random")
     assert play("random") == drawn
     assert play("random", 7) != drawn
-    assert all(e.frames <= 2000 + 500 for game in drawn for e in game)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 import fastenv
 from tests.needs import needs_core
-from training.evaluation.episodes import play
+from tests.training.played import play_episodes
 from training.players.bots import Bot
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -20,7 +20,7 @@ RECORD = json.loads((ROOT / "benchmarks/prospector-bots.json").read_text())
 def test_haulers_play_as_their_record_says(name):
     of_record = RECORD["bots"]["policies"][name]["summary"]
     engine = fastenv.make_engine("Prospector-v0", 300)
-    found = play(engine, partial(Bot, name), 300, 7, 1000).summary()
+    found = play_episodes(engine, partial(Bot, name), 300, 7, 1000).summary()
     for key in ("return_mean", "net_profit_mean", "survival_rate"):
         assert found[key] == pytest.approx(of_record[key], rel=1e-9), key
     assert found["steps_total"] == of_record["steps_total"]

@@ -14,8 +14,9 @@ from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import STRENGTH, Phase
 from tests.slow import late, together
-from training.apps.skullking import abilities, goals, tables
+from training.apps.skullking import abilities, tables
 from training.apps.skullking.abilities import MEASURES, Account
+from training.evaluation.evaluation import Evaluation, play
 from training.players.bots import Bot
 from training.run.envs import make_engine
 
@@ -24,6 +25,13 @@ SEED = 1234
 DRAWS = np.random.default_rng(5).integers(1 << 30, size=(1200, 400))  # of a step, of a lane
 GOAL_2 = {"goal_mode": "fixed", "goal": 2}
 ILLEGAL = 5  # an action among so many is illegal, where illegal actions are allowed
+
+
+def rounds(lanes, options, players, accounts):
+    """Let players play the same rounds, each watched by its account."""
+    seeds = range(SEED, SEED + lanes)
+    plan = Evaluation("goals", ABILITY, options, seeds=seeds, draws=0, lanes=lanes)
+    return play(plan.by(players), watch=accounts)
 
 
 def pick(mask, draw, penalty):
@@ -132,8 +140,8 @@ def game_of(env, like):
 @pytest.mark.parametrize("step", [5, *late(1)])
 def test_measures_are_those_of_an_account_by_hand(lanes, options, step):
     penalty = options.get("invalid_action") == "penalty"
-    engine, account = make_engine(ABILITY, lanes, options), Account(lanes)
-    goals.play(engine, partial(Drawn, penalty), SEED, account)
+    account = Account(lanes)
+    rounds(lanes, options, {"x": partial(Drawn, penalty)}, {"x": account})
     env = fastenv.make(ABILITY, backend="reference", **{"invalid_action": "raise", **options})
     for lane in range(0, lanes, step):
         notes = told(env, SEED + lane, lane, penalty)
@@ -244,10 +252,9 @@ def test_lanes_that_wait_do_not_count():
 
 
 def compared(options, lanes):
-    engine = make_engine(ABILITY, lanes, {"schedule": [10], **options})
     players = {name: partial(Bot, name) for name in ("random", "rule_hard")}
     accounts = {name: Account(lanes) for name in players}
-    goals.compare(engine, players, SEED, resamples=10, watches=accounts)
+    rounds(lanes, {"schedule": [10], **options}, players, accounts)
     return accounts, abilities.intervals(accounts, resamples=200, seed=0)
 
 

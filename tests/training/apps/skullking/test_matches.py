@@ -8,7 +8,10 @@ import fastenv
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
 from training.apps.skullking import goals, matches
+from training.apps.skullking.columns import COLUMNS
 from training.apps.skullking.players import in_whole_games
+from training.evaluation.evaluation import Evaluation, play
+from training.evaluation.results import Results, join
 from training.players.bots import Bot
 from training.players.network import Network
 from training.run.envs import make_engine
@@ -18,7 +21,7 @@ LANES = 2000 if HAS_CORE else 500
 
 
 def test_deals_and_leaders_are_the_same_whatever_the_seat():
-    engine = matches.match_engine(3, "rule_medium")
+    engine = matches.match("rule_medium", 3, 0).make_engine()
     engine.reset_many(seeds=np.repeat(np.arange(3) + 77, PLAYERS))
     rng = np.random.default_rng(0)
     rounds = 0
@@ -38,15 +41,30 @@ def test_deals_and_leaders_are_the_same_whatever_the_seat():
 def test_measures_of_a_hand_made_match():
     totals = np.array([[10, 10, 0, 0], [30, 0, 0, 0], [0, 5, 0, 0], [0, 0, 0, 8]])
     rounds = {
-        "cards": np.tile([1, 2], (4, 1)),
         "bid": np.array([[0, 1], [1, 2], [0, 0], [1, 1]]),
         "won": np.array([[0, 0], [1, 2], [1, 0], [0, 1]]),
-        "points": np.array([[10, -10], [20, 40], [-10, 20], [-10, 20]]),
         "bonus": np.array([[0, 0], [0, 30], [0, 0], [0, 0]]),
-        "alliances": np.zeros((4, 2), int),
     }
-    games = matches.Games(PLAYERS, totals, np.arange(4), np.zeros(4), rounds)
-    found = {k: a.sum() / b.sum() for k, (a, b) in matches.measures(games).items() if b.sum()}
+    points = np.array([[10, -10], [20, 40], [-10, 20], [-10, 20]])
+    lanes, info = np.arange(4), {}
+    engine = SimpleNamespace(
+        num_envs=4,
+        info=info,
+        ep_return=np.zeros(4),
+        get_outcomes=lambda lanes: totals[lanes],
+        get_agents=lambda lanes: lanes,
+    )
+    columns = {"player": np.full(4, "x"), "seed": np.zeros(4, int)}
+    for name, column in COLUMNS.items():
+        columns[name] = np.zeros(4)
+        for r in range(2) if column.when == "step" else (1,):
+            info |= {f"ended_{key}": values[:, r] for key, values in rounds.items()}
+            info |= {"ended_round": np.full(4, r + 1), "points": points[:, r]}
+            info |= {"ended_alliances": np.zeros(4, int)}
+            columns[name] += column.read(engine, lanes)
+    names = [name for name, column in COLUMNS.items() if column.kind != "kept"]
+    means = Results(columns, COLUMNS).estimate(names, resamples=10).means["x"]
+    found = {name: mean.value for name, mean in means.items()}
     assert found["points"] == (10 + 0 + 0 + 8) / 4
     assert found["margin"] == np.mean([10 - 10 / 3, 0 - 30 / 3, 0 - 5 / 3, 8 - 0])
     assert found["win_rate"] == (0.5 + 0 + 0 + 1) / 4
@@ -59,36 +77,36 @@ def test_measures_of_a_hand_made_match():
     assert found["points_round_2"] == 70 / 4
 
 
+def played(opponents, deals, make, seed=5, **more):
+    return play(matches.match(opponents, deals, seed, **more).by({"x": make}))
+
+
 def test_rule_bot_beats_random_bots():
-    engine = matches.match_engine(10, "random")
-    games = matches.play(engine, partial(Bot, "rule_hard"), seed=5)
-    found = matches.intervals(games, resamples=200, seed=0)
-    assert found["win_rate"].low > 0.7
-    assert found["margin"].low > 100
-    totals = games.totals[np.arange(len(games.seat)), games.seat]
-    np.testing.assert_array_equal(totals, games.rounds["points"].sum(1))
-    np.testing.assert_array_equal(games.rounds["cards"], np.tile(np.arange(10) + 1, (40, 1)))
+    games = played("random", 10, partial(Bot, "rule_hard"))
+    means = games.estimate(["win_rate", "margin"], resamples=200).means["x"]
+    assert means["win_rate"].low > 0.7
+    assert means["margin"].low > 100
+    by_round = sum(games[f"points_round_{r}"] for r in range(1, 11))
+    np.testing.assert_array_equal(games["points"], by_round)
+    assert games["rounds"].tolist() == [10] * 40
 
 
 def test_equal_bots_win_their_share():
-    engine = matches.match_engine(50, "rule_hard")
-    games = matches.play(engine, partial(Bot, "rule_hard"), seed=5)
-    found = matches.intervals(games, resamples=500, seed=0)
-    assert found["win_rate"].low < 0.25 < found["win_rate"].high
+    games = played("rule_hard", 50, partial(Bot, "rule_hard"))
+    wins = games.mean("win_rate", resamples=500)
+    assert wins.low < 0.25 < wins.high
 
 
 def test_match_is_repeatable():
-    engine = matches.match_engine(2, "rule_easy")
-    one, two = (matches.play(engine, partial(Bot, "heuristic"), seed=5) for _ in range(2))
-    np.testing.assert_array_equal(one.totals, two.totals)
+    one, two = (played("rule_easy", 2, partial(Bot, "heuristic")) for _ in range(2))
+    np.testing.assert_array_equal(one["margin"], two["margin"])
 
 
 def test_players_draw_from_seeds_of_their_own():
-    engine = matches.match_engine(4, "rule_easy")
-    one, two = (matches.play(engine, partial(Bot, "random"), 5, draws=draws) for draws in (0, 1))
-    assert (one.rounds["bid"][:, 9] != two.rounds["bid"][:, 9]).any()
-    again = matches.play(engine, partial(Bot, "random"), 5, draws=1)
-    np.testing.assert_array_equal(two.totals, again.totals)
+    one, two = (played("rule_easy", 4, partial(Bot, "random"), draws=draws) for draws in (0, 1))
+    assert (one["bid_hit"] != two["bid_hit"]).any()
+    again = played("rule_easy", 4, partial(Bot, "random"), draws=1)
+    np.testing.assert_array_equal(two["margin"], again["margin"])
 
 
 @pytest.mark.parametrize("ext", [None, "memory"])
@@ -97,15 +115,14 @@ def test_network_of_a_smaller_tier_plays_whole_games(tier, ext):
     env = f"SkullKing{tier}-v0"
     view = make_engine(env, 1, {"obs_ext": ext})
     weights = np.random.default_rng(0).normal(size=(view.obs.shape[1], 11)).astype(np.float32)
-    engine = matches.match_engine(2, "rule_medium", options={"obs_ext": ext})
     make = partial(in_whole_games, lambda obs: obs @ weights, env, {"obs_ext": ext})
-    games = matches.play(engine, make, seed=9)
-    assert (games.rounds["bid"] <= games.rounds["cards"]).all()
+    games = played("rule_medium", 2, make, seed=9, options={"obs_ext": ext})
+    assert (games["rounds"] == 10).all()
 
 
 def test_worker_in_a_whole_game_sees_what_it_was_trained_on():
     """A first trick of a game's round, seen by the Worker's engine, is a Worker's observation."""
-    engine = matches.match_engine(1, "rule_medium")
+    engine = matches.match("rule_medium", 1, 0).make_engine()
     engine.reset_many(seeds=3)
     engine.step_many(np.zeros(4, np.int32), autoreset=False)
     view = make_engine("SkullKingWorker-v0", 1)
@@ -126,33 +143,38 @@ def test_a_network_never_picks_an_illegal_action():
 # -- the same goals and deals ----------------------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def rounds():
-    return make_engine("SkullKingWorker-v0", LANES, {"round_weights": "uniform"})
+def rounds(make, seed=11, name="x"):
+    """Return the rounds to a goal of a player, or of several by name."""
+    seeds, options = range(seed, seed + LANES), {"round_weights": "uniform"}
+    plan = Evaluation("goals", "SkullKingWorker-v0", options, seeds=seeds, draws=0, lanes=LANES)
+    return play(plan.by(make if isinstance(make, dict) else {name: make}))
 
 
-def test_players_play_the_same_rounds(rounds):
-    first, _ = goals.play(rounds, partial(Bot, "random"), seed=11)
-    second, _ = goals.play(rounds, partial(Bot, "rule_hard"), seed=11)
-    other, _ = goals.play(rounds, partial(Bot, "rule_hard"), seed=5000)
-    np.testing.assert_array_equal(first, second)
-    assert (first != other).any()
-    assert (first[:, 2] <= first[:, 1]).all()
+def test_players_play_the_same_rounds():
+    first, second = (rounds(partial(Bot, name)) for name in ("random", "rule_hard"))
+    other = rounds(partial(Bot, "rule_hard"), seed=5000)
+    for name in ("round", "cards", "goal"):
+        np.testing.assert_array_equal(first[name], second[name])
+        assert (first[name] != other[name]).any()
+    assert (first["goal"] <= first["cards"]).all()
+    both = join([first, other.with_column("player", "y")])
+    with pytest.raises(AssertionError, match="gave different goals or deals"):
+        goals.estimate(both, 10, 0)
 
 
-def test_comparison_finds_the_better_player(rounds):
-    players = {name: partial(Bot, name) for name in ("random", "heuristic")}
-    found = goals.compare(rounds, players, seed=11, resamples=200, baseline="random")
-    assert set(found.rates["random"]) == {"overall", *(f"round_{r}" for r in range(1, 11))}
-    assert found.differences["heuristic"].low > 0
-    assert found.best(["random", "heuristic"]) == "heuristic"
-    assert found.outside("heuristic", "random") == (
-        found.rates["heuristic"]["overall"].low > found.rates["random"]["overall"].high
+def test_comparison_finds_the_better_player():
+    played = rounds({name: partial(Bot, name) for name in ("random", "heuristic")})
+    drawn = goals.estimate(played, 200, 11)
+    rates = drawn.means
+    assert set(rates["random"]) == {"overall", *(f"round_{r}" for r in range(1, 11))}
+    assert drawn.gaps("random", "overall")["heuristic"].low > 0
+    assert goals.find_best(rates, ["random", "heuristic"]) == "heuristic"
+    assert goals.is_outside(rates, "heuristic", "random") == (
+        rates["heuristic"]["overall"].low > rates["random"]["overall"].high
     )
-    assert not found.outside("random", "heuristic")
+    assert not goals.is_outside(rates, "random", "heuristic")
 
 
-def test_constant_network_plays_rounds(rounds):
+def test_constant_network_plays_rounds():
     make = partial(Network, lambda obs: np.zeros((len(obs), 11), np.float32))
-    _, hit = goals.play(rounds, make, seed=1)
-    assert 0 < hit.mean() < 1
+    assert 0 < rounds(make, seed=1)["reached"].mean() < 1

@@ -6,9 +6,8 @@ import pytest
 
 from fastenv.errors import ConfigError
 from training.apps.skullking import milestones
-from training.apps.skullking.milestones import MILESTONES, first_reached, measure
-from training.apps.skullking.milestones_over_seeds import summary
-from training.apps.skullking.playing import play_matches
+from training.apps.skullking.matches import play_matches
+from training.apps.skullking.milestones import MILESTONES, first_reached, measure, summarise
 from training.commands.milestones import main
 from training.evaluation import tables
 from training.players.trained import AGENT, load
@@ -131,7 +130,7 @@ def record(seed, steps, last):
 
 
 def test_runs_are_put_together_over_seeds():
-    found = summary([record(1, 300, 0.4), record(2, 100, 0.5), record(3, 200, 0.6)])
+    found = summarise([record(1, 300, 0.4), record(2, 100, 0.5), record(3, 200, 0.6)])
     assert found["seeds"] == [1, 2, 3]
     m1 = found["milestones"]["M1"]
     assert m1["reached"] == 3
@@ -143,9 +142,9 @@ def test_runs_are_put_together_over_seeds():
     assert (found["milestones"]["M2"]["reached"], found["milestones"]["M2"]["steps"]) == (0, None)
     assert (found["milestones"]["M3"]["reached"], found["milestones"]["M3"]["steps"]) == (1, None)
     with pytest.raises(ConfigError, match="each may be there once"):
-        summary([record(1, 300, 0.4), record(1, 300, 0.4)])
+        summarise([record(1, 300, 0.4), record(1, 300, 0.4)])
     with pytest.raises(ConfigError, match="differ in games"):
-        summary([record(1, 300, 0.4), record(2, 300, 0.4) | {"games": 16}])
+        summarise([record(1, 300, 0.4), record(2, 300, 0.4) | {"games": 16}])
 
 
 def test_several_runs_of_one_config_are_one_record(run, played, train, tmp_path, capsys):

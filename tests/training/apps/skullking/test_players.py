@@ -36,7 +36,7 @@ class Counting(RecurrentLogits):
 )
 def test_memory_begins_where_an_episode_of_the_training_began(env, options, own, forgets):
     """Rounds begin with bids, which are the bot's where the network plays the cards."""
-    network, engine = Counting(), matches.match_engine(2, "rule_hard")
+    network, engine = Counting(), matches.match("rule_hard", 2, 0).make_engine()
     player, lanes = in_whole_games(network, env, options, engine), every_lane(engine)
     for seed in (5, 6):
         engine.reset_many(seeds=seed)

@@ -15,8 +15,7 @@ from training.apps.drmario.evaluator import samples
 from training.apps.drmario.evaluator.players import is_lookahead, is_scripted, player_of
 from training.apps.drmario.evaluator.samples import BARE, CLEARED, ENV, Games
 from training.apps.drmario.seed_evaluation import cvar
-from training.evaluation.bootstrap import Resamples
-from training.evaluation.shares import share
+from training.evaluation.intervals import Resamples, share
 from training.players.load import find
 from training.players.player import MakePlayer, begin_all, every_lane
 from training.players.trained import AGENT, load

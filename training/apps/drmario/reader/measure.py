@@ -11,8 +11,7 @@ from fastenv.drmario import tables as t
 from training.apps.drmario.reader import camera, cell_classes, positions
 from training.apps.drmario.reader.cell_classes import BOARD
 from training.apps.drmario.reader.network import Reader
-from training.evaluation.bootstrap import Resamples
-from training.evaluation.shares import share
+from training.evaluation.intervals import Resamples, share
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 

@@ -13,18 +13,17 @@ import fastenv
 from fastenv.drmario.tables import Reason
 from training.apps.drmario.reader.network import Reader
 from training.apps.drmario.reader.player import ENV, CameraPlayer
-from training.evaluation import episodes
-from training.evaluation.bootstrap import Resamples
-from training.evaluation.episodes import Episodes
-from training.evaluation.shares import share
+from training.evaluation.evaluation import Evaluation, play
+from training.evaluation.intervals import RESAMPLES, Resamples, share
+from training.evaluation.judging import EPISODES
+from training.evaluation.results import Results
 from training.players.bots import Bot
 from training.players.player import MakePlayer
-from training.run.envs import make_engine, with_defaults
+from training.run.envs import with_defaults
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 
 LANES = 64
-RESAMPLES = 2000
 LEVEL = 5  # of bots
 
 
@@ -77,14 +76,18 @@ def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
         options["level"] = plan.level
     through_camera: MakePlayer = partial(CameraPlayer, player, reader, options)
     makes = {"rows": player, "pixels": through_camera}
-    found: dict[str, Any] = {}
-    cleared = []
+    outcomes: dict[str, Any] = {}
+    cleared, first = [], MATCH_SEEDS + plan.seed
+    games = Evaluation(
+        *(EPISODES, ENV, options),
+        seeds=range(first, first + plan.episodes),
+        lanes=LANES,
+        max_steps=plan.max_steps,
+    )
     for name, make in makes.items():
-        engine = make_engine(ENV, min(LANES, plan.episodes), options)
-        first = MATCH_SEEDS + plan.seed
-        played = episodes.play(engine, make, plan.episodes, first, plan.max_steps)
-        cleared.append(played.columns["reason"] == Reason.CLEAR)
-        found[name] = _outcome(played, cleared[-1])
+        played = play(games.by({name: make}))
+        cleared.append(played["reason"] == Reason.CLEAR)
+        outcomes[name] = _outcome(played, cleared[-1])
     values = np.stack(cleared, 1).astype(float)
     gap = Resamples(values, np.ones(values.shape), RESAMPLES, plan.seed).difference(1, 0)
     return {
@@ -92,14 +95,13 @@ def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
         "speed": options["speed"],
         "episodes": plan.episodes,
         "max_steps": plan.max_steps,
-        "players": found,
+        "players": outcomes,
         "difference": gap.to_list(),
     }
 
 
-def _outcome(played: Episodes, cleared: np.ndarray) -> dict[str, Any]:
-    columns = played.columns
-    viruses, frames = columns["viruses"][:, None], columns["dt_total"][cleared][:, None]
+def _outcome(played: Results, cleared: np.ndarray) -> dict[str, Any]:
+    viruses, frames = played["viruses"][:, None], played["ticks"][cleared][:, None]
     means = [
         Resamples(x, np.ones(x.shape), RESAMPLES, 0).intervals()[0].to_list() if len(x) else None
         for x in (viruses, frames)
@@ -108,6 +110,6 @@ def _outcome(played: Episodes, cleared: np.ndarray) -> dict[str, Any]:
         "clear": share(cleared).to_list(),
         "viruses": means[0],
         "frames_to_clear": means[1],
-        "decisions": int(columns["steps"].sum()),
-        "refused": float(columns["invalid_actions"].sum() / columns["steps"].sum()),
+        "decisions": int(played["steps"].sum()),
+        "refused": float(played["invalid_actions"].sum() / played["steps"].sum()),
     }

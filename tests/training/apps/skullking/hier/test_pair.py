@@ -23,7 +23,7 @@ def pair(request, hier_config):
 
 
 def test_manager_bids_and_worker_plays(pair):
-    engine = matches.match_engine(4, "rule_medium")
+    engine = matches.match("rule_medium", 4, 0).make_engine()
     observers = {
         Phase.BID: (make_engine("SkullKingManager-v0", 1), pair.bids),
         Phase.PLAY: (make_engine(pair.config.env, 1, pair.config.env_options), pair.cards),

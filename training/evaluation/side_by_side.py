@@ -1,0 +1,220 @@
+"""Bots alone, and agents of a game for one player, who play the same episodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from fastenv import BatchEngine, make_game
+from fastenv.errors import ConfigError
+from fastenv.registry import short_id
+from training.evaluation import tables
+from training.evaluation.evaluation import MAX_STEPS, Evaluation, name_sets, play
+from training.evaluation.intervals import Interval
+from training.evaluation.judging import (
+    EPISODES,
+    EVALUATE,
+    IN_TURN,
+    Judging,
+    get_judging,
+    plan_seeds,
+)
+from training.evaluation.report import play_sets, report
+from training.logs.run_data import describe_opponents
+from training.players.names import RANDOM_LEGAL, find_player
+from training.players.player import MakePlayer
+from training.players.trained import AGENT, DRAWN, load
+from training.run.folder import RunFolder
+from training.run.names import is_search
+from training.run.options import require
+from training.run.seating import check_bot, env_of_table
+from training.run.sections import EvaluationConfig
+
+
+def play_bots(
+    console: Console, env: str, names: Sequence[str] | None, asked: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Let scripted players alone play; print and return what came out.
+
+    Where players meet, each is in the learner's seat against each opponent set, and unless
+    opponents are named, all play against all.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    env : str
+    names : sequence of str or None
+        Who plays; None is all.
+    asked : mapping
+        Those of ``episodes``, ``seed``, ``max_steps``, ``time_max`` and ``opponents`` that were
+        given.
+
+    Raises
+    ------
+    ConfigError
+        If the game has no such episodes, or an option is impossible.
+    """
+    judging = get_judging(env)
+    if judging.evaluate is not None:
+        raise ConfigError(f"--bots: {env} has no episodes for bots alone.")
+    seeds = plan_seeds(asked.get("seed", judging.first_seed), asked.get("episodes", 100))
+    usual = Evaluation(
+        *(EPISODES, env, judging.starts_of(None, asked)[EPISODES]),
+        seeds=seeds,
+        max_steps=asked.get("max_steps", MAX_STEPS),
+        headline=judging.decides,
+    )
+    if not judging.meets:
+        engine = usual.make_engine()
+        played = play(usual.by(judging.scripted(names)), engine)
+        record = report(judging, console, "bots", usual, engine, played)
+        return {**record, "episodes": played.record()}
+    players = judging.scripted(names)
+    against = asked.get("opponents") or names or judging.bots
+    require(bool(against), "--opponents", None, "named: this game does not say who plays it")
+    unknown = judging.unknown(env, {}, against)
+    if unknown is not None:
+        raise ConfigError(f"{'--opponents' if asked.get('opponents') else '--bot'}: {unknown}")
+    sets = [
+        replace(usual, name=name, against=opponent).by(players)
+        for name, opponent in name_sets(against).items()
+    ]
+    record, rows, _ = play_sets(judging, Console(quiet=True), "bots", sets)
+    console.print(_cross_table(judging, record, seeds))
+    console.print(f"rows against columns; {IN_TURN[0].lower()}{IN_TURN[1:]}")
+    return {**record, "episodes": rows}
+
+
+def _cross_table(judging: Judging, record: Mapping[str, Any], seeds: range) -> Table:
+    """Return a row for each player and a column for each opponent set."""
+    decisive = judging.columns[0]
+    table = Table(
+        title=f"bots: {tables.name_column(decisive)} of {len(seeds):,} episodes, seeds "
+        f"{seeds.start} to {seeds.stop - 1}",
+        title_justify="left",
+    )
+    table.add_column("player", no_wrap=True)
+    for name in record["results"]:
+        table.add_column(describe_opponents(name, record["players"]), justify="right")
+    for who in next(iter(record["results"].values())):
+        means = (Interval.from_list(x[who][decisive.name]) for x in record["results"].values())
+        table.add_row(who, *(tables.show_interval(decisive, mean) for mean in means))
+    return table
+
+
+# -- agents of a game for one player ---------------------------------------------------------------
+
+
+def is_for_one(env: str) -> bool:
+    """Tell whether players of an environment never meet, so that there is no table for them."""
+    return make_game(env_of_table(env)).seats is None
+
+
+def compare_agents(
+    console: Console,
+    run: RunFolder,
+    others: Sequence[str],
+    root: Path,
+    options: EvaluationConfig,
+    asked: Mapping[str, Any],
+    sample: bool = False,
+) -> dict[str, Any]:
+    """Let a run and others play the same episodes; print and return what came out.
+
+    Parameters
+    ----------
+    console : rich.console.Console
+    run : RunFolder
+        All play in its environment, and are compared with it.
+    others : sequence of str
+        Runs, bots, or ``search:`` before one of them.
+    root : Path
+        Folder of all runs.
+    options : EvaluationConfig
+    asked : mapping
+        See :func:`training.evaluation.run_evaluation.evaluate_trained`.
+    sample : bool
+        Trained agents draw their actions.
+
+    Raises
+    ------
+    ConfigError
+        If the game is not played in episodes, or one cannot play those of the run.
+    RunError, CheckpointError
+        If one is no trained agent.
+    """
+    config, judging = run.config, get_judging(run.config.env)
+    episodic = judging.evaluate is None
+    require(episodic, "--against", list(others), f"left out: {config.env} has no episodes for one")
+    plan = judging.evaluations(config, options, EVALUATE, asked)[0]
+    plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[EPISODES]})
+    engine = plan.make_engine()
+    named = [(run.name, run), *((name, _folder(name, root)) for name in others)]
+    players, drawn = _players(named, judging, engine, sample)
+    first = next(iter(players))
+    played = play(plan.by(players), engine)
+    record = report(judging, console, "beside each other", plan, engine, played, first)
+    paired = f"{plan.headline}_minus_baseline"
+    for name, entry in record["policies"].items():
+        if entry[paired] is not None:
+            gap = tables.format_interval_short(Interval.from_list(entry[paired]))
+            said = f"{name} less {first}: {plan.headline} {gap}, episodes paired."
+            console.print(said, markup=False)
+    about = {"env": config.env, "env_options": dict(config.env_options), "drawn": drawn}
+    return {**about, **record}
+
+
+def _players(
+    named: Sequence[tuple[str, RunFolder | None]],
+    judging: Judging,
+    engine: BatchEngine,
+    sample: bool,
+) -> tuple[dict[str, MakePlayer], list[str]]:
+    """Return who plays by name, and the names of those whose actions are drawn."""
+    players: dict[str, MakePlayer] = {}
+    drawn = []
+    for name, folder in named:
+        shown = name if folder is None or not sample else f"{name}, drawn"
+        shown = shown if shown not in players else f"{shown}#{len(players) + 1}"
+        if folder is None:
+            players[shown] = _scripted(name, judging, engine)
+        else:
+            players[shown] = _player_of(folder, engine, sample)
+            drawn += [shown] if sample else []
+    return players, drawn
+
+
+def _folder(name: str, root: Path) -> RunFolder | None:
+    """Return the run of a name; None for who is no trained agent."""
+    there = not is_search(name) and (Path(name).is_dir() or (root / name).is_dir())
+    return RunFolder.find(name, root) if there else None
+
+
+def _scripted(name: str, judging: Judging, engine: BatchEngine) -> MakePlayer:
+    """Return who plays under a name that is no run's."""
+    known = is_search(name) or name == RANDOM_LEGAL or find_player(engine, name)
+    if not known:
+        check_bot(engine.game, name)
+    return judging.scripted_player(name)
+
+
+def _player_of(run: RunFolder, engine: BatchEngine, sample: bool) -> MakePlayer:
+    """Return the agent of a run, unless it sees something else than an engine shows."""
+    env, here = short_id(run.config.env), engine.game.env_id
+    require(env == here, f"env of {run.name}", env, f"{here}, where all play")
+    trained = replace(load(run), sample=sample)
+    own = trained.engine()
+    for name in ("obs_dtype", "obs_shape", "num_actions"):
+        theirs = getattr(engine, name)
+        require(
+            getattr(own, name) == theirs,
+            f"{name} of {run.name}",
+            str(getattr(own, name)),
+            f"{theirs}, as in the episodes that all play",
+        )
+    return trained.players()[DRAWN if sample else AGENT]
