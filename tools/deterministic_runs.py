@@ -136,7 +136,8 @@ TABLES = {
     ),
     "comparison over seeds": (
         "compare --env Prospector-v0 --seeds 1,2 --variant a --variant b --with ppo.n_epochs=2"
-        f" --total-steps 1000 --games 10 {SMALL} --set=deterministic=true --name both"
+        f" --total-steps 1000 --games 10 {SMALL.replace('--num-envs', '--set=num_envs')}"
+        " --set=deterministic=true --name both"
         " --runs {runs}",
         "both.json",
     ),

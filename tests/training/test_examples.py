@@ -116,7 +116,7 @@ def run(tmp_path):
     games.register(FLAT, MEASURED_GAMES)
     shutil.copytree(RUN, tmp_path / RUN.name)
     yield RunFolder.open(tmp_path / RUN.name)
-    games.unregister(FLAT)
+    games.register(FLAT, skullking.FLAT)
 
 
 def test_a_metric_is_in_the_table_of_an_evaluation_and_its_record(run, capsys):
