@@ -1,5 +1,6 @@
 """What training knows of games, and what it does with one that it knows nothing of."""
 
+import io
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import fastenv
 from fastenv.errors import ConfigError
 from tests.training.games import walk
 from tests.training.games.walk import ENV
-from training import evaluate
+from training import evaluate, play
 from training.callbacks.shaping import find_potential
 from training.players.names import RANDOM_LEGAL
 from training.players.trained import load
@@ -224,6 +225,14 @@ def test_what_it_does_not_have_is_refused_by_name(tmp_path, capsys, option, says
     assert says in error
     assert len(error.splitlines()) == 1
     assert not (tmp_path / "x").exists()
+
+
+def test_a_person_plays_it(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("1\nq\n"))
+    assert play.main(["--env", ENV]) == 0
+    said = capsys.readouterr().out
+    assert "You: 1" in said
+    assert "\n1 of " in said
 
 
 def test_it_is_evaluated_beside_chance(run, capsys):
