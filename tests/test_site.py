@@ -11,7 +11,7 @@ import fastenv
 from fastenv.registry import short_id
 from tools.site import commands, history, outside
 from tools.site.pages import CODE, CUT, FRONT_MATTER, ROOT, Site, sections, with_one_title
-from training import __main__ as training
+from training.run.registry import COMMANDS, PROGRAMS, main_commands, parts_of
 
 SITE = Site()
 LINK = re.compile(r"\]\(([^()\s]+)(?: \"[^\"]*\")?\)|(?:src|href)=\"([^\"]+)\"")
@@ -146,9 +146,9 @@ def test_a_page_has_one_title_on_the_site() -> None:
 def test_every_command_and_option_has_its_place() -> None:
     pages = commands.pages()
     assert {f"fastenv-{name}" for name in fastenv.__main__.COMMANDS} < set(pages)
-    for command in (*training.COMMANDS, *training.applications()):
+    for command in (*main_commands(COMMANDS), *main_commands(PROGRAMS)):
         page = pages[f"training-{command}"]
-        for words in (command, *(f"{command} {part}" for part in training.parts_of(command))):
+        for words in (command, *(f"{command} {part}" for part in parts_of(command))):
             assert f".. program:: python -m training {words}\n" in page
     assert "   * - .. option:: --total-steps N\n\n     -" in pages["training-train"]
     assert ".. option:: --env ENV\n" in pages["fastenv-bench"]

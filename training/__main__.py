@@ -1,7 +1,7 @@
 """The command line: ``python -m training`` lists its commands.
 
-A command is found here and imported when it is asked for. Words behind it can name a further part
-of it, such as ``watch replay``; each has a parser of its own.
+A command is registered by :mod:`training.composition` and imported when it is asked for. Words
+behind it can name a further part of it, such as ``watch replay``; each has a parser of its own.
 """
 
 from __future__ import annotations
@@ -9,160 +9,20 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import nullcontext
 
 from fastenv.ticker import print_dots
-from training.run import registry
-from training.run.registry import Command
+from training.run.registry import (
+    COMMANDS,
+    DEFAULT_ENVS,
+    PROGRAMS,
+    Command,
+    main_commands,
+    parts_of,
+)
 
 PROG = "python -m training"
-Main = Callable[[list[str]], int]
-
-
-def _train() -> Main:
-    from training import train
-
-    return train.main
-
-
-def _evaluate() -> Main:
-    from training import evaluate
-
-    return evaluate.main
-
-
-def _compare() -> Main:
-    from training import compare
-
-    return compare.main
-
-
-def _protocol() -> Main:
-    from training.commands import protocol
-
-    return protocol.main
-
-
-def _milestones() -> Main:
-    from training.commands import milestones
-
-    return milestones.main
-
-
-def _sweep() -> Main:
-    from training import sweep
-
-    return sweep.main
-
-
-def _report() -> Main:
-    from training import report
-
-    return report.main
-
-
-def _exploit() -> Main:
-    from training import exploit
-
-    return exploit.main
-
-
-def _watch() -> Main:
-    from training import watch
-
-    return watch.main
-
-
-def _replay() -> Main:
-    from training.commands import replay
-
-    return replay.main
-
-
-def _play() -> Main:
-    from training import play
-
-    return play.main
-
-
-def _studio() -> Main:
-    from training.commands import studio
-
-    return studio.main
-
-
-def _export() -> Main:
-    from training import export
-
-    return export.main
-
-
-def _benchmark() -> Main:
-    from training import benchmark_v9
-
-    return benchmark_v9.main
-
-
-def _profile() -> Main:
-    from training.commands import profile
-
-    return profile.main
-
-
-def _matrix() -> Main:
-    from training.commands import matrix
-
-    return matrix.main
-
-
-def _vectorised() -> Main:
-    from training.commands import vectorised
-
-    return vectorised.main
-
-
-def _gpu_check() -> Main:
-    from training.commands import gpu_check
-
-    return gpu_check.main
-
-
-COMMANDS = {
-    "train": Command("train an agent, or resume a run", _train),
-    "evaluate": Command("measure how agents and bots play", _evaluate),
-    "compare": Command("compare training options over seeds", _compare),
-    "sweep": Command("search for better training options", _sweep),
-    "report": Command("write a page that compares runs", _report),
-    "exploit": Command("train best responses to an agent", _exploit),
-    "watch": Command("watch an agent or a bot play", _watch),
-    "play": Command("play against trained agents and bots", _play),
-    "studio": Command("play, watch and inspect games in the browser", _studio),
-    "export": Command("export a trained agent as a small folder", _export),
-    "benchmark": Command("measure speed", _benchmark),
-}
-# Their further parts, beside those that are programs over one game.
-PARTS: dict[str, dict[str, Callable[[], Main]]] = {
-    "compare": {"protocol": _protocol, "milestones": _milestones},
-    "watch": {"replay": _replay},
-    "benchmark": {
-        "profile": _profile,
-        "matrix": _matrix,
-        "vectorised": _vectorised,
-        "gpu-check": _gpu_check,
-    },
-}
-
-
-def parts_of(command: str) -> dict[str, Callable[[], Main]]:
-    """Return the loaders of the further parts of a command, by name."""
-    programs = {word: part.load for word, part in registry.parts_of(command).items()}
-    return {**PARTS.get(command, {}), **programs}
-
-
-def applications() -> dict[str, Command]:
-    """Return the programs over one game that are no part of a command, by name."""
-    return {name: each for name, each in registry.PROGRAMS.items() if " " not in name}
 
 
 def _listed(title: str, commands: Mapping[str, Command]) -> str:
@@ -176,10 +36,10 @@ def _listed(title: str, commands: Mapping[str, Command]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command name, whose help lists all commands."""
     listed = (
-        _listed("commands", COMMANDS),
-        _listed("applications", applications()),
+        _listed("commands", main_commands(COMMANDS)),
+        _listed("applications", main_commands(PROGRAMS)),
         "Each command has --help. docs/howto/training.md shows how to use them together.",
-        f"example: {PROG} train --env {registry.DEFAULT_ENVS['train']} --name first",
+        f"example: {PROG} train --env {DEFAULT_ENVS['train']} --name first",
     )
     parse = argparse.ArgumentParser(
         prog=PROG,
@@ -188,7 +48,7 @@ def parser() -> argparse.ArgumentParser:
         epilog="\n\n".join(listed),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    names = [*COMMANDS, *applications()]
+    names = [*main_commands(COMMANDS), *main_commands(PROGRAMS)]
     parse.add_argument("command", nargs="?", choices=names, help=argparse.SUPPRESS)
     return parse
 
@@ -203,8 +63,8 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     parts = parts_of(name)
     if len(words) > 1 and words[1] in parts:
-        return parts[words[1]]()(words[2:])
-    return {**COMMANDS, **applications()}[name].load()(words[1:])
+        return parts[words[1]].load()(words[2:])
+    return {**COMMANDS, **PROGRAMS}[name].load()(words[1:])
 
 
 # A person looks at these, who would be disturbed.

@@ -37,13 +37,7 @@ CONFIGS = ("baseline", "numba", "cython", "fast", "large_net", "dummy", "hierarc
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parts = {
-        "profile": "measure where the time goes, mode by mode",
-        "matrix": "find the fastest of many settings",
-        "vectorised": "compare with Gymnasium's vector classes",
-        "gpu-check": "test and time a CUDA device (untested)",
-    }
-    parse = new_parser("benchmark", ABOUT, "--only bars --short", parts=parts)
+    parse = new_parser("benchmark", ABOUT, "--only bars --short")
     add = parse.add_argument
     about = f"measure only {', '.join(PARTS[:-1])} or {PARTS[-1]}"
     add("--only", choices=PARTS, metavar="PART", help=about)

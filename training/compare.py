@@ -57,10 +57,6 @@ def parser() -> argparse.ArgumentParser:
         ABOUT,
         "--seeds 1,2 \\\n    --variant a --variant b --with ppo.n_epochs=2",
         "--seeds N,N --variant NAME ... [options]",
-        {
-            "protocol": "run the benchmark of a game over training seeds",
-            "milestones": "measure steps and time to the milestones of a game",
-        },
     )
     add_flags(parse, "compare")
     parse.add_argument(

@@ -1,4 +1,4 @@
-"""The composition of training: tables of its games, trainers, programs and shared functions.
+"""The composition of training: tables of its games, trainers, commands and shared functions.
 
 The packages import one way, as ``docs/explanation/design.md`` says. Where a lower one needs what a
 higher one has, such as the game or the trainer that a run names, it asks a registry, which is
@@ -54,7 +54,43 @@ WHOLE_GAMES = ("hier",)  # trainers of a part of a game whose agents play whole 
 STABLE_BASELINES = "Stable-Baselines3: pip install '.[sb3]'"
 PACKAGES = dict.fromkeys(("stable_baselines3", "sb3_contrib"), STABLE_BASELINES)
 
-# Programs over one game, by what stands behind `python -m training`.
+# What stands behind `python -m training`: commands and their further parts, in a line each.
+COMMANDS = {
+    "train": ("train an agent, or resume a run", "training.train:main"),
+    "evaluate": ("measure how agents and bots play", "training.evaluate:main"),
+    "compare": ("compare training options over seeds", "training.compare:main"),
+    "compare protocol": (
+        "run the benchmark of a game over training seeds",
+        "training.commands.protocol:main",
+    ),
+    "compare milestones": (
+        "measure steps and time to the milestones of a game",
+        "training.commands.milestones:main",
+    ),
+    "sweep": ("search for better training options", "training.sweep:main"),
+    "report": ("write a page that compares runs", "training.report:main"),
+    "exploit": ("train best responses to an agent", "training.exploit:main"),
+    "watch": ("watch an agent or a bot play", "training.watch:main"),
+    "watch replay": ("play recorded episodes and verify them", "training.commands.replay:main"),
+    "play": ("play against trained agents and bots", "training.play:main"),
+    "studio": ("play, watch and inspect games in the browser", "training.commands.studio:main"),
+    "export": ("export a trained agent as a small folder", "training.export:main"),
+    "benchmark": ("measure speed", "training.benchmark_v9:main"),
+    "benchmark profile": (
+        "measure where the time goes, mode by mode",
+        "training.commands.profile:main",
+    ),
+    "benchmark matrix": ("find the fastest of many settings", "training.commands.matrix:main"),
+    "benchmark vectorised": (
+        "compare with Gymnasium's vector classes",
+        "training.commands.vectorised:main",
+    ),
+    "benchmark gpu-check": (
+        "test and time a CUDA device (untested)",
+        "training.commands.gpu_check:main",
+    ),
+}
+# The same of programs over one game.
 PROGRAMS = {
     "evaluator": (
         "train and compare evaluators of positions in Dr. Mario",
@@ -110,8 +146,7 @@ def compose() -> None:
         registry.TRAINERS.register(trainer, module)
     registry.WHOLE_GAMES.update(WHOLE_GAMES)
     registry.PACKAGES.update(PACKAGES)
-    registry.PROGRAMS.update(
-        {name: registry.Command.at(about, where) for name, (about, where) in PROGRAMS.items()}
-    )
+    for commands, table in ((registry.COMMANDS, COMMANDS), (registry.PROGRAMS, PROGRAMS)):
+        commands.update({name: registry.Command(*entry) for name, entry in table.items()})
     registry.DEFAULT_ENVS.update(DEFAULT_ENVS)
     registry.FUNCTIONS.update(FUNCTIONS)

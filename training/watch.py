@@ -23,15 +23,7 @@ decision with the chosen action; a GIF or MP4 (--out) has one frame per decision
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = new_parser(
-        "watch",
-        ABOUT,
-        "first --out game.gif",
-        "WHO [options]",
-        {
-            "replay": "play recorded episodes and verify them",
-        },
-    )
+    parse = new_parser("watch", ABOUT, "first --out game.gif", "WHO [options]")
     about = "trained agent, or with --env a bot; search:WHO adds search"
     parse.add_argument("path", metavar="who", help=about)
     parse.add_argument("--env", help="environment id, for a bot")

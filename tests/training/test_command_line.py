@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from training import benchmark_v9, moved
-from training.__main__ import COMMANDS, applications, main, parts_of
+from training.__main__ import main
 from training.apps.drmario.reader import command as reader
 from training.commands import gpu_check, matrix, profile
 from training.run import machine
+from training.run.registry import COMMANDS, PROGRAMS, main_commands, parts_of
 
-NAMES = [*COMMANDS, *applications()]
+NAMES = [*main_commands(COMMANDS), *main_commands(PROGRAMS)]
 EVERY = [*([name] for name in NAMES), *([name, part] for name in NAMES for part in parts_of(name))]
 INNER = [
     *(["evaluator", part] for part in ("train", "calibrate", "compare")),

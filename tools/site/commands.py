@@ -17,7 +17,7 @@ from typing import Any
 
 import fastenv.__main__
 from tools.site.pages import ROOT
-from training import __main__ as training
+from training.run.registry import COMMANDS, PROGRAMS, main_commands, parts_of
 
 UNDERLINES = "=-~"
 WIDTH = "88"  # columns of a usage
@@ -26,9 +26,9 @@ WIDTH = "88"  # columns of a usage
 def pages() -> dict[str, str]:
     """Return the pages, by their names without the suffix."""
     found = {f"fastenv-{name}": "".join(section(each, 0)) for name, each in of_fastenv()}
-    for command in (*training.COMMANDS, *training.applications()):
+    for command in (*main_commands(COMMANDS), *main_commands(PROGRAMS)):
         text = [*section(of_training(command), 0)]
-        for part in training.parts_of(command):
+        for part in parts_of(command):
             text += section(of_training(command, part), 1)
         found[f"training-{command}"] = "".join(text)
     return found
@@ -47,9 +47,9 @@ def of_training(command: str, part: str | None = None) -> argparse.ArgumentParse
     It stands as ``parser`` in the module of what runs the command.
     """
     if part is None:
-        main = {**training.COMMANDS, **training.applications()}[command].load()
+        main = {**COMMANDS, **PROGRAMS}[command].load()
     else:
-        main = training.parts_of(command)[part]()
+        main = parts_of(command)[part].load()
     made: argparse.ArgumentParser = sys.modules[main.__module__].parser()
     return made
 
@@ -170,7 +170,7 @@ def block(language: str, text: str) -> str:
 def contents(text: str) -> str:
     """Return the page of the command line with its tables of commands, at their marks."""
     lists = {"fastenv": dict(of_fastenv())}
-    commands = (*training.COMMANDS, *training.applications())
+    commands = (*main_commands(COMMANDS), *main_commands(PROGRAMS))
     lists["training"] = {command: of_training(command) for command in commands}
     for program, found in lists.items():
         rows = []

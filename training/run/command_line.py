@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import textwrap
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,17 +19,11 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         super().__init__(prog, max_help_position=30)
 
 
-def described(
-    command: str,
-    about: str,
-    example: str,
-    usage: str = "[options]",
-    parts: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+def described(command: str, about: str, example: str, usage: str = "[options]") -> dict[str, Any]:
     """Return what a parser is made with; parameters as of :func:`new_parser`."""
     whole = f"python -m training {command}"
-    every = {**(parts or {}), **{word: part.about for word, part in parts_of(command).items()}}
-    lines = [f"  {command} {word}".ljust(24) + what for word, what in every.items()]
+    parts = parts_of(command).items()
+    lines = [f"  {command} {word}".ljust(24) + part.about for word, part in parts]
     further = ["further parts, each with --help:", *lines, ""] if lines else []
     return {
         "prog": whole,
@@ -42,11 +35,7 @@ def described(
 
 
 def new_parser(
-    command: str,
-    about: str,
-    example: str,
-    usage: str = "[options]",
-    parts: Mapping[str, str] | None = None,
+    command: str, about: str, example: str, usage: str = "[options]"
 ) -> argparse.ArgumentParser:
     """Return a parser without options.
 
@@ -60,11 +49,8 @@ def new_parser(
         What to try it with.
     usage : str
         What may stand behind the command, in short; options are listed below anyway.
-    parts : mapping of str to str, optional
-        Words that may stand behind the command, and what each makes of it, but for programs over
-        one game, which are registered.
     """
-    return argparse.ArgumentParser(**described(command, about, example, usage, parts))
+    return argparse.ArgumentParser(**described(command, about, example, usage))
 
 
 def add_runs(parse: argparse.ArgumentParser) -> None:

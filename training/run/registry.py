@@ -8,7 +8,6 @@ starts later for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -66,17 +65,17 @@ class Command(NamedTuple):
     ----------
     about : str
         What it does, in a line.
-    load : callable
-        Imports and returns what takes its words and returns the exit status.
+    where : str
+        Its main function, as :func:`load_object` takes it.
     """
 
     about: str
-    load: Callable[[], Callable[[list[str]], int]]
+    where: str
 
-    @classmethod
-    def at(cls, about: str, where: str) -> Command:
-        """Make a command of where its main function is, as :func:`load_object` takes it."""
-        return cls(about, partial(load_object, where))
+    def load(self) -> Callable[[list[str]], int]:
+        """Import the function that takes the words of the command and returns the exit status."""
+        main: Callable[[list[str]], int] = load_object(self.where)
+        return main
 
 
 GAMES = Registry()  # by environment id: training.run.games.GameTraining
@@ -88,14 +87,20 @@ WHOLE_GAMES: set[str] = set()
 # By module that cannot be imported: what a trainer needs, and how that is installed.
 PACKAGES: dict[str, str] = {}
 FUNCTIONS = Registry()  # of higher packages, which lower ones call
-# Programs over one game: applications by their name, parts as in "evaluate seeds".
+# Commands by name, further parts as in "watch replay"; the same of programs over one game.
+COMMANDS: dict[str, Command] = {}
 PROGRAMS: dict[str, Command] = {}
 DEFAULT_ENVS: dict[str, str] = {}  # by command: the environment where none is named
 
 
 def parts_of(command: str) -> dict[str, Command]:
-    """Return the programs that are parts of a command, by the word behind it."""
-    begin = f"{command} "
+    """List the further parts of a command, by the word behind it."""
+    begin, every = f"{command} ", {**COMMANDS, **PROGRAMS}
     return {
-        name.removeprefix(begin): each for name, each in PROGRAMS.items() if name.startswith(begin)
+        name.removeprefix(begin): each for name, each in every.items() if name.startswith(begin)
     }
+
+
+def main_commands(commands: Mapping[str, Command]) -> dict[str, Command]:
+    """List commands that are no further part of another, by name."""
+    return {name: each for name, each in commands.items() if " " not in name}
