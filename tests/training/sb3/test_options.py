@@ -1,6 +1,8 @@
 """The options that choose the pieces; without them everything is stock."""
 
 import os
+import re
+import sys
 
 import pytest
 import torch
@@ -10,6 +12,7 @@ from sb3_contrib.ppo_mask.policies import MlpPolicy
 
 from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
+from training.run import trainers
 from training.run.config import RunConfig
 from training.run.presets import load_preset, read_presets
 from training.sb3.algo import BatchMaskablePPO
@@ -79,3 +82,12 @@ def test_resumed_run_equals_an_uninterrupted_one(train, tmp_path):
         torch.load(tmp_path / run / end, weights_only=True)["policy"] for run in ("whole", "halves")
     )
     assert all(torch.equal(halves[name], x) for name, x in whole.items())
+
+
+def test_a_missing_package_is_named_with_what_installs_it(monkeypatch):
+    for name in [name for name in sys.modules if name.startswith("training.sb3")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "sb3_contrib", None)
+    said = re.escape("trainer='sb3' needs Stable-Baselines3: pip install '.[sb3]', or choose")
+    with pytest.raises(ImportError, match=said):
+        trainers.get_module("sb3")
