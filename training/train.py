@@ -103,16 +103,16 @@ def what_is_left(run: RunFolder | None) -> str:
     return f": the checkpoints in {run.path} are complete; {going_on(run)}"
 
 
-def serve_first_rank(args: argparse.Namespace) -> int:
+def follow_first_rank(args: argparse.Namespace) -> int:
     """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
         _, config = options(args, say=lambda text: None)
         from training.ppo.options import NativeRun
-        from training.ppo.run import serve_first_rank as serve
+        from training.ppo.run import follow_first_rank as follow
 
         if not isinstance(config, NativeRun):  # no other has ranks; the first one says so
             return 2
-        serve(config)
+        follow(config)
     except (FastEnvError, ImportError, OSError):
         return 2
     return 0
@@ -123,7 +123,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(argv)
     prints = args.print_schema or args.print_config
     if int(os.environ.get("RANK", 0)) > 0:
-        return 0 if prints else serve_first_rank(args)
+        return 0 if prints else follow_first_rank(args)
     run: RunFolder | None = None
     adjusted: list[str] = []
     try:

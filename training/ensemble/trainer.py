@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -31,6 +31,7 @@ from training.nets.layout import obs_layout
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.parts import (
     KL,
+    OF_A_MEMBER,
     TERMS,
     Layers,
     Minibatches,
@@ -94,6 +95,7 @@ class EnsembleTrainer(PPOTrainer):
     """
 
     may_choose = False
+    PHASES: ClassVar[dict[str, str]] = {**PPOTrainer.PHASES, "_evaluate_members": "forward"}
     net: StackedNet  # type: ignore[assignment]
     optimizer: StackedAdam  # type: ignore[assignment]
     minibatches: StackedMinibatches  # type: ignore[assignment]
@@ -284,8 +286,7 @@ class EnsembleTrainer(PPOTrainer):
     ) -> Tensor:
         """Add up the gradients of a minibatch of some members; return the terms of their losses."""
         active = list(minibatches)
-        names = ("clip", "ent_coef", "clip_vf")
-        own = {name: getattr(objective, name) for name in names}
+        own = {name: getattr(objective, name) for name in OF_A_MEMBER}
         ranges = {name: x[active] for name, x in own.items() if x is not None}
 
         def loss(logits: Tensor, value: Tensor, samples: Samples, ranges: Any) -> Any:

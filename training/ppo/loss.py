@@ -41,6 +41,10 @@ class Samples(NamedTuple):
     value: Tensor
 
 
+# Fields of an objective that each member of an ensemble has of its own.
+OF_A_MEMBER = ("clip", "ent_coef", "clip_vf")
+
+
 @dataclass(frozen=True)
 class Objective:
     """The weights and ranges of an iteration.

@@ -93,7 +93,7 @@ def build(
     )
 
 
-def serve_first_rank(config: ActorCriticRun) -> None:
+def follow_first_rank(config: ActorCriticRun) -> None:
     """Train as one of torchrun's other ranks, until the first rank ends."""
     set_up_torch(config)
     trainer = make_trainer(config)

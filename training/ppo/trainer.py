@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -51,21 +51,6 @@ from training.run.trainer import (
 from training.selfplay.league import League
 
 CHECK_MASKS_EVERY = 1000  # rollouts
-# What the parts of an iteration belong to, with ``native.timers``.
-_PHASES = {
-    "_decide": "forward",
-    "_step": "env",
-    "_store": "store",
-    "bootstrap": "forward",
-    "advantages": "gae",
-    "_evaluate_exactly": "forward",
-    "_evaluate_members": "forward",
-    "_slopes": "loss",
-    "_backward_from": "backward",
-    "_scaled_loss": "loss",
-    "_backward": "backward",
-    "_optimizer_step": "optimizer",
-}
 
 
 class PPOTrainer(Trainer):
@@ -113,6 +98,20 @@ class PPOTrainer(Trainer):
     """
 
     may_choose = True  # the precision, where none is asked for
+    # What each part of an iteration belongs to, with ``native.timers``.
+    PHASES: ClassVar[dict[str, str]] = {
+        "_decide": "forward",
+        "_step": "env",
+        "_store": "store",
+        "bootstrap": "forward",
+        "advantages": "gae",
+        "_evaluate_exactly": "forward",
+        "_slopes": "loss",
+        "_backward_from": "backward",
+        "_scaled_loss": "loss",
+        "_backward": "backward",
+        "_optimizer_step": "optimizer",
+    }
 
     def __init__(
         self,
@@ -170,7 +169,7 @@ class PPOTrainer(Trainer):
     def _time_phases(self) -> Phases:
         """Return the seconds of each part of an iteration, which are measured from now on."""
         phases = Phases(self.device)
-        phases.time(self, {name: phase for name, phase in _PHASES.items() if hasattr(self, name)})
+        phases.time(self, self.PHASES)
         phases.time(self.rollout, {"observations": "gather", "samples": "gather"})
         return phases
 
@@ -604,7 +603,7 @@ class PPOTrainer(Trainer):
         """See :meth:`Trainer.state`; the arrays are observations and masks."""
         check_parameters(self.net)
         self.ranks.send("state")
-        self.start()
+        self.start()  # a run may be stopped, and saved, before its first iteration
         copied = {
             "policy": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),

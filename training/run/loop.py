@@ -213,7 +213,7 @@ class TrainingLoop:
         self._knobs.apply(self.began_at)  # what changes at the boundary itself is yet to be logged
         self.log = self.trainer.log = open_log(self._config.planned_steps, self.steps)
         try:
-            self._count_steps()
+            self._begin_counting()
             _announce(self, self._resumed)
             for each in self.callbacks:
                 each.start(self)
@@ -224,7 +224,7 @@ class TrainingLoop:
             finally:
                 self.log.close()
 
-    def _count_steps(self) -> None:
+    def _begin_counting(self) -> None:
         """Prepare what adds up the steps of an iteration."""
         engine = self.trainer.engines[0]
         self.last_record = dict((read_lines(self.run.metrics) or [{}])[-1])

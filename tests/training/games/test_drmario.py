@@ -25,7 +25,7 @@ from training.nets.distribution import Sampler, entropy, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
 from training.nets.pixels import make_encoder
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.run import build, make_lanes
+from training.ppo.run import make_trainer
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_engine
@@ -161,7 +161,8 @@ def test_its_options_learn_to_stay_alive():
         if actions is not None:
             ended.extend(engine.ep_length[engine.terminated | engine.truncated].tolist())
 
-    trainer = build(config, list(make_lanes(config).engines), follow)
+    trainer = make_trainer(config)
+    trainer.on_step = follow
     lengths = []
     for _ in range(3):
         ended.clear()

@@ -30,7 +30,7 @@ PROSPECTOR = GameTraining(
         "elapsed": "training.games.prospector.clock:elapsed",
         "fixed_actions": "training.games.prospector.clock:FIXED_ACTIONS",
         "judging": "training.apps.prospector.evaluation:JUDGING",
-        "search": "training.apps.prospector.search:SEARCH",
+        "search": "training.games.prospector.search:SEARCH",
         "view": "training.apps.prospector.scene:ProspectorView",
         "window_metrics": "fastenv.prospector.layout:METRICS",
     },

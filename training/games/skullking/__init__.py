@@ -48,7 +48,7 @@ MANAGER = GameTraining(
         "judging": "training.apps.skullking.evaluation:JUDGING",
         "observation": "training.games.skullking.observation:parts_of",
         "render_state": "training.apps.skullking.decision_text:render_state",
-        "search": "training.apps.skullking.search:SEARCH",
+        "search": "training.games.skullking.search:SEARCH",
         "view": "training.apps.skullking.scene:SkullKingView",
     },
 )

@@ -4,7 +4,7 @@ import numpy as np
 
 import fastenv
 from tests.needs import needs_core
-from training.apps.prospector.search import LOST, SEARCH, UNIT, profit
+from training.games.prospector.search import LOST, SEARCH, UNIT, profit
 from training.players.player import begin_all
 from training.search.agent import load
 
