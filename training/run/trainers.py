@@ -1,21 +1,45 @@
-"""The trainers a run can name: the options of each, and a module with the same functions.
-
-``make_lanes(config)`` returns what a run trains on, and ``make_trainer(config, lanes, folder)`` the
-trainer of it, a :class:`training.run.trainer.Trainer`, which may keep files in the run's folder;
-``check(config, engine)`` refuses what cannot be trained here;
-``identity(run, engine)`` is what a checkpoint must share with a run to be played;
-``load_logits(config, engine, parameters)`` is the network as a function, to play with, of
-observations and, if it has one, of its state (:class:`training.nets.actor_critic.RecurrentLogits`).
-``load_nets``, with the same arguments, is each network by its name, as a module with
-``logits(obs)`` or, with a state, ``step(obs, state=...)``, and an engine that shows what it sees.
-A trainer of two policies also has ``load_pair(config, logits, parameters)``.
-"""
+"""The trainers a run can name: the options of each, and a module with the functions of all."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
 
 from training.run.registry import OPTIONS, PACKAGES, TRAINERS
+
+
+class TrainerModule(Protocol):
+    """The module of a trainer, entered in :mod:`training.composition`.
+
+    ``config`` is a :class:`training.run.config.RunConfig` of this trainer, ``engine`` shows what
+    its network sees, ``parameters`` are what :meth:`training.run.trainer.Trainer.policy` returned.
+    A trainer of two policies also has ``load_pair(config, logits, parameters)``.
+    """
+
+    def make_lanes(self, config: Any) -> Any:
+        """Make the engines that a run trains on, as :class:`training.run.envs.Lanes`."""
+
+    def make_trainer(self, config: Any, lanes: Any = None, folder: Path | None = None) -> Any:
+        """Make the :class:`training.run.trainer.Trainer` of a run; it may keep files in a folder."""
+
+    def check(self, config: Any, engine: Any) -> None:
+        """Refuse with ConfigError what cannot be trained here."""
+
+    def identity(self, run: Any, engine: Any) -> dict[str, Any]:
+        """Say what a checkpoint must share with a run to be played."""
+
+    def load_logits(self, config: Any, engine: Any, parameters: Mapping[str, Any]) -> Any:
+        """Load the network as a function of observations and, if it has one, of its state.
+
+        See :class:`training.nets.actor_critic.RecurrentLogits`.
+        """
+
+    def load_nets(self, config: Any, engine: Any, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Load each network by its name, with an engine that shows what it sees.
+
+        It is a module with ``logits(obs)`` or, with a state, ``step(obs, state=...)``.
+        """
 
 
 def names() -> tuple[str, ...]:
@@ -32,7 +56,7 @@ def register(trainer: str, options: Any, module: Any) -> None:
     options : type or str
         A subclass of :class:`training.run.config.RunConfig`, or where it is (``module:name``).
     module : module or str
-        With the functions above, or its name.
+        A :class:`TrainerModule`, or its name.
     """
     OPTIONS.register(trainer, options)
     TRAINERS.register(trainer, module)
@@ -49,7 +73,7 @@ def get_options(trainer: str) -> Any:
     return OPTIONS.load(trainer)
 
 
-def get_module(trainer: str) -> Any:
+def get_module(trainer: str) -> TrainerModule:
     """Return the module of a trainer; only then what it needs is imported.
 
     Parameters
@@ -63,9 +87,10 @@ def get_module(trainer: str) -> Any:
         If it needs a package that is not there; says which extra has it.
     """
     try:
-        return TRAINERS.load(trainer)
+        module: TrainerModule = TRAINERS.load(trainer)
     except ModuleNotFoundError as error:
         if error.name not in PACKAGES:
             raise
         needs = f"trainer={trainer!r} needs {PACKAGES[error.name]}"
         raise ImportError(f"{needs}, or choose trainer='native'.") from error
+    return module
