@@ -21,7 +21,7 @@ class TrainerModule(Protocol):
         """Make the engines that a run trains on, as :class:`training.run.envs.Lanes`."""
 
     def make_trainer(self, config: Any, lanes: Any = None, folder: Path | None = None) -> Any:
-        """Make the :class:`training.run.trainer.Trainer` of a run; it may keep files in a folder."""
+        """Make the :class:`training.run.trainer.Trainer` of a run, which may keep files there."""
 
     def check(self, config: Any, engine: Any) -> None:
         """Refuse with ConfigError what cannot be trained here."""
