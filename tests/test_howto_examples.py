@@ -20,8 +20,8 @@ ADAPTERS = {
     **{"migration": 5, "performance": 2},
 }
 GAMES = {"drmario_reader": 1, "train_gameboy": 1}
-# Tested where agents and RAM maps are, and below.
-ELSEWHERE = {"agents": 3, "torchrl": 4, "own_game_ram": 7}
+# Tested where agents, metrics and RAM maps are, and below.
+ELSEWHERE = {"agents": 3, "evaluate": 1, "torchrl": 4, "own_game_ram": 7}
 
 
 def examples_of(page):

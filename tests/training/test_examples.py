@@ -1,6 +1,7 @@
 """A player, a metric and an evaluation of one's own: each is one entry, and is known everywhere."""
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,8 @@ from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.over_seeds import compare_over_seeds
 from training.evaluation.run_evaluation import play_for_comparison
 from training.games import skullking
+from training.logs.run_data import read_run
+from training.logs.sections import make_sections
 from training.players.trained import load, read_again
 from training.run import games
 from training.run.folder import RunFolder
@@ -28,6 +31,7 @@ NIM = met.NIM
 
 FLAT = "SkullKingFlat-v0"
 RUN = Path("tests/data/runs/native-skull-king")
+PAGE = Path("docs/howto/evaluate.md")
 
 
 # -- a player --------------------------------------------------------------------------------------
@@ -111,6 +115,13 @@ MEASURED_GAMES = replace(
 )
 
 
+def test_the_columns_of_the_page_are_possible():
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    names = {"Column": Column, "exact_bids": exact_bids}
+    exec(code, names)
+    assert all(column.is_measured for column in names["columns"].values())
+
+
 @pytest.fixture
 def run(tmp_path):
     games.register(FLAT, MEASURED_GAMES)
@@ -128,6 +139,9 @@ def test_a_metric_is_in_the_table_of_an_evaluation_and_its_record(run, capsys):
         value, low, high = means["exact_bids"]
         assert 0 <= low <= value <= high <= 10
         assert value == pytest.approx(10 * means["bid_hit"][0])
+    (strength,) = [s for s in make_sections([read_run(run.path)]) if "well" in s["title"]]
+    tables = [part["columns"] for part in strength["parts"] if "columns" in part]
+    assert any("exact bids" in columns for columns in tables)
 
 
 def test_a_metric_is_in_comparisons_and_curves(run):

@@ -25,13 +25,14 @@ from training.logs.run_data import (
 from training.logs.seed_groups import GroupComparison, GroupScores
 from training.logs.seeds_data import SeedsData, levels_of
 from training.logs.status import duration
+from training.run import games
 from training.run.rounding import rounded
 
 Cell = str | dict[str, Any]  # text; or text, run (of whose curves it has the colour), limits, below
 Part = dict[str, Any]
 Section = dict[str, Any]
 
-# Measure, heading, decimals, factor; measures that are not named here follow as they are.
+# Measure, heading, decimals, factor; the columns of the runs' games follow (_columns_of).
 _MEASURES = {
     "points": ("points", 0, 1),
     "margin": ("margin", 0, 1),
@@ -150,11 +151,12 @@ def _differing_seeds(runs: Sequence[RunData]) -> list[str]:
 
 def _strength(runs: Sequence[RunData]) -> Section:
     found = compared(runs)
+    columns = _columns_of(runs)
     measures = {name for players in found.values() for p in players.values() for name in p}
     parts: list[Part | None] = list(_main_measures(found, [run.name for run in runs]))
     for group, players in found.items():
         names = dict.fromkeys(name for measured in players.values() for name in measured)
-        known = [name for name in _MEASURES if name in names]
+        known = {name: column for name, column in columns.items() if name in names}
         # Rates by round have as many rows as there are rounds, and a column for each player.
         table = _measure_table(players, known) if known else _round_table(players, list(names))
         parts.append({**table, "title": group[0].upper() + group[1:]})
@@ -213,10 +215,24 @@ def _protocols(runs: Sequence[RunData], measures: Collection[str]) -> list[str]:
 Players = Mapping[str, Mapping[str, Interval]]
 
 
-def _measure_table(players: Players, measures: Sequence[str]) -> Part:
-    columns = ["player", *(_MEASURES[name][0] for name in measures)]
+def _columns_of(runs: Sequence[RunData]) -> dict[str, tuple[str, int, int]]:
+    """Name the columns of tables: those of all games, and what the games of the runs measure."""
+    columns = dict(_MEASURES)
+    envs = [str(run.config.get("env", "")) for run in runs]
+    tables = [games.get_game(env).table.env for env in envs]
+    for env in dict.fromkeys((*envs, *tables)):
+        for name, column in games.get_game(env).columns.items():
+            if column.is_measured and name not in columns:
+                part, heading = column.is_part, column.heading or name.replace("_", " ")
+                decimals = (1 if part else 2) if column.decimals is None else column.decimals
+                columns[name] = (f"{heading} %", decimals, 100) if part else (heading, decimals, 1)
+    return columns
+
+
+def _measure_table(players: Players, measures: Mapping[str, tuple[str, int, int]]) -> Part:
+    columns = ["player", *(heading for heading, *_ in measures.values())]
     rows = [
-        [player, *(_interval(found.get(name), *_MEASURES[name][1:]) for name in measures)]
+        [player, *(_interval(found.get(name), *how) for name, (_, *how) in measures.items())]
         for player, found in players.items()
     ]
     return _table(columns, rows, numbers=range(1, len(columns)))

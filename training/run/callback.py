@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from training.run.checkpoint import Checkpoint
 from training.run.engine import Engine
+
+if TYPE_CHECKING:  # who logs need not wait for torch
+    from training.run.checkpoint import Checkpoint
 
 
 class Log:
