@@ -140,7 +140,7 @@ def test_a_metric_is_in_the_table_of_an_evaluation_and_its_record(run, capsys):
         assert 0 <= low <= value <= high <= 10
         assert value == pytest.approx(10 * means["bid_hit"][0])
     (strength,) = [s for s in make_sections([read_run(run.path)]) if "well" in s["title"]]
-    tables = [part["columns"] for part in strength["parts"] if "columns" in part]
+    tables = [part["head"] for part in strength["parts"] if part["kind"] == "table"]
     assert any("exact bids" in columns for columns in tables)
 
 

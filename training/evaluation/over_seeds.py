@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
 from training.evaluation.intervals import RESAMPLES, Interval, half_width, over_seeds
-from training.evaluation.judging import Judging, Shown
 from training.evaluation.statistics import (
     describe_few,
     improvement_interval,
@@ -22,9 +21,11 @@ from training.evaluation.statistics import (
     performance_profile,
 )
 from training.evaluation.tables import format_interval, name_column, show_interval
-from training.logs.run_data import RunData
+from training.logs.run_data import AGENT, RunData
 from training.logs.seed_groups import GroupComparison, GroupScores, find_groups
-from training.players.trained import AGENT
+
+if TYPE_CHECKING:  # a page of runs need not wait for torch
+    from training.evaluation.judging import Judging, Shown
 
 
 def compare_over_seeds(
