@@ -154,6 +154,7 @@ VOLATILE = (
         "wall_s",
         "cpu_ms_per_decision",
     ),
+    "config_sha256",  # changes with the options that there are
     *("created_at", "generated_at", "run_id", "training_s", "core_s", "cpu_s"),
 )
 
