@@ -20,136 +20,136 @@ PROG = "python -m training"
 Main = Callable[[list[str]], int]
 
 
-def _train() -> Main:
+def _load_train() -> Main:
     from training import train
 
     return train.main
 
 
-def _evaluate() -> Main:
+def _load_evaluate() -> Main:
     from training import evaluate
 
     return evaluate.main
 
 
-def _compare() -> Main:
+def _load_compare() -> Main:
     from training import compare
 
     return compare.main
 
 
-def _protocol() -> Main:
+def _load_protocol() -> Main:
     from training.commands import protocol
 
     return protocol.main
 
 
-def _milestones() -> Main:
+def _load_milestones() -> Main:
     from training.commands import milestones
 
     return milestones.main
 
 
-def _sweep() -> Main:
+def _load_sweep() -> Main:
     from training import sweep
 
     return sweep.main
 
 
-def _report() -> Main:
+def _load_report() -> Main:
     from training import report
 
     return report.main
 
 
-def _exploit() -> Main:
+def _load_exploit() -> Main:
     from training import exploit
 
     return exploit.main
 
 
-def _watch() -> Main:
+def _load_watch() -> Main:
     from training import watch
 
     return watch.main
 
 
-def _replay() -> Main:
+def _load_replay() -> Main:
     from training.commands import replay
 
     return replay.main
 
 
-def _play() -> Main:
+def _load_play() -> Main:
     from training import play
 
     return play.main
 
 
-def _studio() -> Main:
+def _load_studio() -> Main:
     from training.commands import studio
 
     return studio.main
 
 
-def _export() -> Main:
+def _load_export() -> Main:
     from training import export
 
     return export.main
 
 
-def _benchmark() -> Main:
+def _load_benchmark() -> Main:
     from training import benchmark_v9
 
     return benchmark_v9.main
 
 
-def _profile() -> Main:
+def _load_profile() -> Main:
     from training.commands import profile
 
     return profile.main
 
 
-def _matrix() -> Main:
+def _load_matrix() -> Main:
     from training.commands import matrix
 
     return matrix.main
 
 
-def _vectorised() -> Main:
+def _load_vectorised() -> Main:
     from training.commands import vectorised
 
     return vectorised.main
 
 
-def _gpu_check() -> Main:
+def _load_gpu_check() -> Main:
     from training.commands import gpu_check
 
     return gpu_check.main
 
 
 COMMANDS = {
-    "train": Command("train an agent, or resume a run", _train),
-    "evaluate": Command("measure how agents and bots play", _evaluate),
-    "compare": Command("compare training options over seeds", _compare),
-    "sweep": Command("search for better training options", _sweep),
-    "report": Command("write a page that compares runs", _report),
-    "exploit": Command("train best responses to an agent", _exploit),
-    "watch": Command("watch an agent or a bot play", _watch),
-    "play": Command("play against trained agents and bots", _play),
-    "studio": Command("play, watch and inspect games in the browser", _studio),
-    "export": Command("export a trained agent as a small folder", _export),
-    "benchmark": Command("measure speed", _benchmark),
+    "train": Command("train an agent, or resume a run", _load_train),
+    "evaluate": Command("measure how agents and bots play", _load_evaluate),
+    "compare": Command("compare training options over seeds", _load_compare),
+    "sweep": Command("search for better training options", _load_sweep),
+    "report": Command("write a page that compares runs", _load_report),
+    "exploit": Command("train best responses to an agent", _load_exploit),
+    "watch": Command("watch an agent or a bot play", _load_watch),
+    "play": Command("play against trained agents and bots", _load_play),
+    "studio": Command("play, watch and inspect games in the browser", _load_studio),
+    "export": Command("export a trained agent as a small folder", _load_export),
+    "benchmark": Command("measure speed", _load_benchmark),
 }
 # Their further parts, beside those that are programs over one game.
 PARTS: dict[str, dict[str, Callable[[], Main]]] = {
-    "compare": {"protocol": _protocol, "milestones": _milestones},
-    "watch": {"replay": _replay},
+    "compare": {"protocol": _load_protocol, "milestones": _load_milestones},
+    "watch": {"replay": _load_replay},
     "benchmark": {
-        "profile": _profile,
-        "matrix": _matrix,
-        "vectorised": _vectorised,
-        "gpu-check": _gpu_check,
+        "profile": _load_profile,
+        "matrix": _load_matrix,
+        "vectorised": _load_vectorised,
+        "gpu-check": _load_gpu_check,
     },
 }
 
@@ -165,7 +165,7 @@ def applications() -> dict[str, Command]:
     return {name: each for name, each in registry.PROGRAMS.items() if " " not in name}
 
 
-def _listed(title: str, commands: Mapping[str, Command]) -> str:
+def _format_commands(title: str, commands: Mapping[str, Command]) -> str:
     lines = [f"{title}:"]
     for name, command in commands.items():
         parts = ", ".join(parts_of(name))
@@ -176,8 +176,8 @@ def _listed(title: str, commands: Mapping[str, Command]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command name, whose help lists all commands."""
     listed = (
-        _listed("commands", COMMANDS),
-        _listed("applications", applications()),
+        _format_commands("commands", COMMANDS),
+        _format_commands("applications", applications()),
         "Each command has --help. docs/howto/training.md shows how to use them together.",
         f"example: {PROG} train --env {registry.DEFAULT_ENVS['train']} --name first",
     )
@@ -207,12 +207,12 @@ def main(argv: list[str] | None = None) -> int:
     return {**COMMANDS, **applications()}[name].load()(words[1:])
 
 
-# A person looks at these, who would be disturbed.
+# These draw on the terminal, where dots would disturb.
 INTERACTIVE = ("play", "watch", "studio")
 
 
 def talk_and_run() -> int:
-    """Run the command line, heard of at least once a second unless it draws on the terminal."""
+    """Run the command line, with a dot a second unless it draws on the terminal."""
     name = next(iter(sys.argv[1:]), "")
     with nullcontext() if name in INTERACTIVE else print_dots(name):
         return main()

@@ -22,7 +22,7 @@ decision with the chosen action; a GIF or MP4 (--out) has one frame per decision
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser(
         "watch",
         ABOUT,
@@ -84,7 +84,7 @@ def _watch(args: argparse.Namespace) -> None:
 
 
 def _begin(args: argparse.Namespace, mode: str) -> Any:
-    """Return the :class:`training.terminal.watched.Episode` that was asked for."""
+    """Make the :class:`training.terminal.watched.Episode` of the arguments."""
     from training.terminal import watched, watched_table
 
     options = dict(args.set)

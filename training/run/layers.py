@@ -43,7 +43,7 @@ def _preset(name: str) -> str:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     usual = DEFAULT_ENVS["train"]
     parse = new_parser("train", DESCRIPTION, f"--env {usual} --name first")
     parse.add_argument("--env", help=f"environment id, such as {usual}")
