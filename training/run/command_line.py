@@ -1,4 +1,4 @@
-"""How every command of ``python -m training`` begins: a parser whose help fits a screen."""
+"""Parsers for the commands of ``python -m training``, whose help fits a screen."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def described(
     usage: str = "[options]",
     parts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Return what a parser is made with; parameters as of :func:`new_parser`."""
+    """Make the arguments of a parser; parameters as of :func:`new_parser`."""
     whole = f"python -m training {command}"
     every = {**(parts or {}), **{word: part.about for word, part in parts_of(command).items()}}
     lines = [f"  {command} {word}".ljust(24) + what for word, what in every.items()]
@@ -48,12 +48,12 @@ def new_parser(
     usage: str = "[options]",
     parts: Mapping[str, str] | None = None,
 ) -> argparse.ArgumentParser:
-    """Return a parser without options.
+    """Make a parser without options.
 
     Parameters
     ----------
     command : str
-        What stands behind ``python -m training``.
+        Its words behind ``python -m training``.
     about : str
         What it does.
     example : str
@@ -61,21 +61,21 @@ def new_parser(
     usage : str
         What may stand behind the command, in short; options are listed below anyway.
     parts : mapping of str to str, optional
-        Words that may stand behind the command, and what each makes of it, but for programs over
-        one game, which are registered.
+        Words of further parts of the command, and the help of each, without programs over one
+        game, which are registered.
     """
     return argparse.ArgumentParser(**described(command, about, example, usage, parts))
 
 
 def add_runs(parse: argparse.ArgumentParser) -> None:
-    """Add ``--runs``, the folder that runs are in by their names."""
+    """Add ``--runs``, the folder of all runs."""
     parse.add_argument(
-        "--runs", type=_folder, default=Path("runs"), help="folder of all runs; default runs"
+        "--runs", type=_parse_folder, default=Path("runs"), help="folder of all runs; default runs"
     )
 
 
-def _folder(text: str) -> Path:
-    """Return the path of a folder; an empty one would be the folder that one is in."""
+def _parse_folder(text: str) -> Path:
+    """Parse the path of a folder; refuse an empty one, which would be the current folder."""
     if not text:
         raise argparse.ArgumentTypeError("'' is not possible: it must be the path of a folder")
     return Path(text)

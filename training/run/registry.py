@@ -75,7 +75,7 @@ class Command(NamedTuple):
 
     @classmethod
     def at(cls, about: str, where: str) -> Command:
-        """Make a command of where its main function is, as :func:`load_object` takes it."""
+        """Make a command from the place of its main function, as :func:`load_object` takes it."""
         return cls(about, partial(load_object, where))
 
 

@@ -39,7 +39,7 @@ def register(trainer: str, options: Any, module: Any) -> None:
 
 
 def unregister(trainer: str) -> None:
-    """Forget a trainer."""
+    """Remove a trainer."""
     OPTIONS.unregister(trainer)
     TRAINERS.unregister(trainer)
 
@@ -50,7 +50,7 @@ def get_options(trainer: str) -> Any:
 
 
 def get_module(trainer: str) -> Any:
-    """Return the module of a trainer; only then what it needs is imported.
+    """Load the module of a trainer, which imports the packages that it needs.
 
     Parameters
     ----------
