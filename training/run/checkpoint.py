@@ -49,7 +49,7 @@ class CheckpointError(FastEnvError, RuntimeError):
 
 
 class DamagedCheckpointError(CheckpointError):
-    """A checkpoint is not what was saved; one before it may be."""
+    """A checkpoint is damaged; one before it may be whole."""
 
 
 @dataclass(frozen=True)

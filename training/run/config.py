@@ -61,7 +61,7 @@ class Only(NamedTuple):
 
 
 class RunConfig(Options):
-    """Everything that decides what a run does.
+    """All options of a run that its trainers share.
 
     Attributes
     ----------

@@ -110,7 +110,7 @@ def remove_leftovers(folder: Path) -> None:
 
 @contextmanager
 def temporary_folder(root: Path) -> Iterator[Path]:
-    """Make a folder ``.tmp-XXXXXXXX`` in another, for what appears there once it is whole.
+    """Make a folder ``.tmp-XXXXXXXX`` in another, for content that is moved there once it is whole.
 
     A lock is held in it, which the kernel releases however a process ends. Those of processes
     that were killed are removed first.

@@ -8,9 +8,9 @@
 ``checkpoints/``                  ``ckpt_<steps>/``, ``latest``; ``best/``, evaluated best
 ``model.safetensors``             in their place: weights alone (``training export --hub``)
 ``evaluations.jsonl``             one record an evaluation during the training
-``certificates/``                 what each test of the gate found (:mod:`training.callbacks.gate`)
+``certificates/``                 result of each test of the gate (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
-``evaluation.json``               what ``training evaluate`` found; ``episodes.jsonl`` has its rows
+``evaluation.json``               results of ``training evaluate``; ``episodes.jsonl`` has the rows
 ``evaluation.txt``                its tables at the end of the training
 ``milestones.json``               when a run reached what (``training compare milestones``)
 ``replays/, replay_index.json``   recorded episodes (``training watch replay``) and what they are
@@ -114,7 +114,7 @@ class RunFolder:
 
     @property
     def certificates(self) -> Path:
-        """Folder of what the tests of a gate found."""
+        """Folder of the certificates of a gate, one for each test."""
         return self.path / CERTIFICATES
 
     @property

@@ -25,7 +25,7 @@ FirstParameters = Callable[[Module], dict[str, Any] | None]
 
 
 class TrainingError(FastEnvError, RuntimeError):
-    """A training cannot go on; the message says why. What was saved before is as it was."""
+    """A training cannot go on; the message says why. Earlier checkpoints stay as they were."""
 
 
 class Trainer:
