@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from training import composition, moved
 
-if TYPE_CHECKING:  # what users take from here; it is imported below, when they do
+if TYPE_CHECKING:  # public names, which are imported on first use below
     from training.players.load import load_policy
 
 __all__ = ["load_policy"]
@@ -31,16 +31,16 @@ if "OMP_WAIT_POLICY" not in os.environ:
 
 # The import of rich draws from Python's global generator. A program that has seeded it gets the
 # same numbers with and without the modules here. Where rich is missing, its user says so.
-_drawn = random.getstate()
+_random_state = random.getstate()
 with suppress(ImportError):
     import rich.style  # noqa: F401
-random.setstate(_drawn)
+random.setstate(_random_state)
 
 
 def _say_interrupted(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Say of Ctrl-C while a command is being imported that it was one, and no more."""
+    """Print only "interrupted" if Ctrl-C ends the import of a command."""
     if issubclass(kind, KeyboardInterrupt):
         print("interrupted", file=sys.stderr)
     else:
@@ -57,7 +57,7 @@ composition.compose()  # every start passes here: commands, spawned workers, Ray
 
 
 def __getattr__(name: str) -> object:
-    """Import what users take from here when they do: it needs torch."""
+    """Import a public name on first use, since it needs torch."""
     if name in __all__:
         from training.players.load import load_policy
 

@@ -25,7 +25,7 @@ from training.run.registry import (
 PROG = "python -m training"
 
 
-def _listed(title: str, commands: Mapping[str, Command]) -> str:
+def _format_commands(title: str, commands: Mapping[str, Command]) -> str:
     lines = [f"{title}:"]
     for name, command in commands.items():
         parts = ", ".join(parts_of(name))
@@ -67,12 +67,12 @@ def main(argv: list[str] | None = None) -> int:
     return {**COMMANDS, **PROGRAMS}[name].load()(words[1:])
 
 
-# A person looks at these, who would be disturbed.
+# These draw on the terminal, where dots would disturb.
 INTERACTIVE = ("play", "watch", "studio")
 
 
 def talk_and_run() -> int:
-    """Run the command line, heard of at least once a second unless it draws on the terminal."""
+    """Run the command line, with a dot a second unless it draws on the terminal."""
     name = next(iter(sys.argv[1:]), "")
     with nullcontext() if name in INTERACTIVE else print_dots(name):
         return main()

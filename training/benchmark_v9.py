@@ -4,12 +4,11 @@ Parts: the configurations train stock MaskablePPO, of every game if asked for al
 configs``), and report where the time goes, how fast the reward changes, and what it brought. The
 trainers are timed in turns: the native one beside stock MaskablePPO on the same work. The bars time
 the environment alone, beside a fill: what it costs this machine, in the same minute, only to write
-the same output bytes. The training bars hold our trainer to what was asked of it; they are measured
-when asked for (``--only training``), and so is what each of the flags ``use_numba`` and
-``use_cython`` alone is worth (``--only flags``), and what the torch view costs beside the engine
-alone (``--only views``), and replay and DQN (``--only replay``), also step by step from one
-environment at a time and lists (``--only replay_steps``), and what search costs (``--only
-search``).
+the same output bytes. The training bars compare our trainer with its targets (``--only training``).
+Further parts run only when asked for: the speed with each of the flags ``use_numba`` and
+``use_cython`` alone (``--only flags``), the cost of the torch view beside the engine alone
+(``--only views``), replay and DQN (``--only replay``), also step by step from one environment at a
+time and lists (``--only replay_steps``), and the cost of search (``--only search``).
 """
 
 from __future__ import annotations

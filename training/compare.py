@@ -1,4 +1,4 @@
-"""Is one setting better than another, over seeds? ``python -m training compare``."""
+"""Compare settings over training seeds: ``python -m training compare``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class _Variants(argparse.Action):
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser(
         "compare",
         ABOUT,

@@ -31,7 +31,7 @@ GAMES = {
     "GameBoyLink-v0": "training.games.gameboy:LINK",
 }
 
-# How a game is measured, by name; the first one is where none is named.
+# Benchmarks of games, by name; the first one is the default.
 BENCHMARKS = {
     "skullking": "training.apps.skullking.benchmark_rows:GAME",
     "prospector": "training.apps.prospector.benchmark_rows:GAME",
@@ -50,7 +50,7 @@ TRAINERS = {
     "rllib": ("training.rllib.options:RLlibRun", "training.rllib.run"),
 }
 WHOLE_GAMES = ("hier",)  # trainers of a part of a game whose agents play whole games
-# What is said of a trainer where a package is missing, by the module that could not be imported.
+# What to install for a trainer, by the module that could not be imported.
 STABLE_BASELINES = "Stable-Baselines3: pip install '.[sb3]'"
 PACKAGES = dict.fromkeys(("stable_baselines3", "sb3_contrib"), STABLE_BASELINES)
 
@@ -118,7 +118,7 @@ PROGRAMS = {
     ),
 }
 
-# By command, the environment where no game is named.
+# By command, its default environment.
 DEFAULT_ENVS = {
     "train": "SkullKingWorker-v0",
     "bots": "Prospector-v0",

@@ -1,7 +1,7 @@
-"""Evaluate a run honestly: ``python -m training evaluate RUN``, or ``--bots`` without one.
+"""Evaluate a run, or ``--bots`` without one: ``python -m training evaluate RUN``.
 
-What is played is the game's (:mod:`training.games`): whole games on duplicate deals against sets of
-bots, or episodes that the agent and all bots play alike. Nothing here draws from a training
+The game decides what is played (:mod:`training.games`): whole games on duplicate deals against sets
+of bots, or episodes that the agent and all bots play alike. Nothing here draws from a training
 generator, and no evaluation seed is a training seed.
 """
 
@@ -42,7 +42,7 @@ _SETTINGS = ("games", "episodes", "opponents", "bids", "goals", "seed", "max_ste
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("evaluate", ABOUT, "first --replays 3", "RUN | --bots [options]")
     parse.add_argument("run", nargs="?", help="a run; search:RUN,worlds=16 adds search")
     add = parse.add_argument
@@ -78,7 +78,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> None:
-    """Refuse options that would change nothing of what is asked for.
+    """Refuse options that the evaluation does not use.
 
     Raises
     ------
@@ -98,34 +98,34 @@ def refuse_unused(args: argparse.Namespace, what: str, names: Iterable[str]) -> 
 
 
 def play_bots(args: argparse.Namespace) -> None:
-    """Let scripted players alone play; print and, if asked to, write what came out."""
+    """Evaluate scripted players alone; print the results and, if asked to, write them."""
     from training.evaluation import side_by_side, tables
     from training.evaluation.judging import get_judging
 
     env = short_id(args.env or DEFAULT_ENVS["bots"])
     names = ("episodes", "seed", "max_steps", "time_max", "opponents")
-    asked = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    settings = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     usable = set(names) & set(get_judging(env).uses)
     unused = (n for n in _OF_GAMES if n not in usable)
     refuse_unused(args, "--bots", (*_OF_RUNS, *_OF_TABLES, "sample", *unused))
     if args.opponents is not None:
-        asked["opponents"] = [*split_names(args.opponents)]
+        settings["opponents"] = [*split_names(args.opponents)]
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
-    found = side_by_side.play_bots(tables.console(), env, args.bot, asked)
+    results = side_by_side.play_bots(tables.console(), env, args.bot, settings)
     if args.output_path is None:
         return
     report = {
         "run_id": args.run_id or f"bots-{machine.now()}",
         "generated_at": machine.now(),
-        **found,
+        **results,
         **machine.taken_on(),
     }
     files.write_json(args.output_path, report)
 
 
 def play_table(args: argparse.Namespace) -> None:
-    """Let trained agents and bots meet; print and, if asked to, write how they did."""
+    """Evaluate agents and bots at one table; print the results and, if asked to, write them."""
     unused = [name for name in _OF_GAMES if name not in _AT_TABLES]
     refuse_unused(args, "--against", (*unused, *_OF_RUNS, "bot", "run_id"))
     if args.output_path is not None:
@@ -135,33 +135,35 @@ def play_table(args: argparse.Namespace) -> None:
     players = contest.load_players([args.run, *args.against], args.runs)
     games = 1000 if args.games is None else args.games
     options = dict(args.set or ())
-    given: dict[str, Any] = {"seed": args.seed or 0, "sample": bool(args.sample)}
-    found = contest.contest(players, games, env=args.env, options=options, **given)
-    standings.show(tables.console(), found)
+    settings: dict[str, Any] = {"seed": args.seed or 0, "sample": bool(args.sample)}
+    results = contest.contest(players, games, env=args.env, options=options, **settings)
+    standings.show(tables.console(), results)
     if args.output_path is not None:
-        report = {**machine.taken_on(), **found.record(), "set": options}
+        report = {**machine.taken_on(), **results.record(), "set": options}
         files.write_json(args.output_path, report)
 
 
 def play_beside(args: argparse.Namespace) -> None:
-    """Let trained agents and bots of a game for one play the same episodes."""
+    """Evaluate agents and bots of a game for one on the same episodes; print and write likewise."""
     from training.run.folder import RunFolder
 
     root = args.runs
     run = RunFolder.find(args.run, root)
-    options, asked = _settings(args, run.config, (*_OF_RUNS, *_OF_BOTS[:2], *_OF_TABLES, "env"))
+    options, further = _make_settings(
+        args, run.config, (*_OF_RUNS, *_OF_BOTS[:2], *_OF_TABLES, "env")
+    )
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     from training.evaluation import side_by_side, tables
 
-    how = options, asked, bool(args.sample)
-    found = side_by_side.compare_agents(tables.console(), run, args.against, root, *how)
+    how = options, further, bool(args.sample)
+    record = side_by_side.compare_agents(tables.console(), run, args.against, root, *how)
     if args.output_path is not None:
-        files.write_json(args.output_path, {**found, **machine.taken_on()})
+        files.write_json(args.output_path, {**record, **machine.taken_on()})
 
 
 def meets_nobody(args: argparse.Namespace) -> bool:
-    """Tell whether who is evaluated is the agent of a game for one."""
+    """Tell whether the evaluated run is an agent of a game for one player."""
     folders = Path(args.run), args.runs / args.run
     if is_search(args.run) or not any(folder.is_dir() for folder in folders):
         return False
@@ -176,16 +178,16 @@ def evaluate_run(args: argparse.Namespace) -> None:
     from training.run.folder import RunFolder
 
     run = RunFolder.find(args.run, args.runs)
-    options, asked = _settings(args, run.config, (*_OF_BOTS, *_OF_TABLES, "env"))
+    options, further = _make_settings(args, run.config, (*_OF_BOTS, *_OF_TABLES, "env"))
     from training.evaluation import tables
     from training.evaluation.run_evaluation import evaluate
 
     which: dict[str, Any] = {"name": args.checkpoint, "member": args.member}
-    evaluate(run, options, tables.console(), **which, sample=bool(args.sample), **asked)
+    evaluate(run, options, tables.console(), **which, sample=bool(args.sample), **further)
 
 
 def evaluate_search(args: argparse.Namespace) -> None:
-    """Evaluate a run whose agent searches: print and, if asked to, write what came out."""
+    """Evaluate a run whose agent searches; print the record and, if asked to, write it."""
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     from training.evaluation import run_evaluation, tables
@@ -193,35 +195,37 @@ def evaluate_search(args: argparse.Namespace) -> None:
     from training.players.trained import load
     from training.search import agent
 
-    found = agent.load(args.run, args.runs, checkpoint=args.checkpoint, member=args.member)
-    if isinstance(found.base, str):
+    searcher = agent.load(args.run, args.runs, checkpoint=args.checkpoint, member=args.member)
+    if isinstance(searcher.base, str):
         raise ConfigError(
-            f"{args.run}: {found.base} is no trained agent; a bot that searches is evaluated by "
+            f"{args.run}: {searcher.base} is no trained agent; a bot that searches is evaluated by "
             f"--bots --bot {args.run}, or at a table with --against."
         )
-    run, name = find(found.base.path)
+    run, name = find(searcher.base.path)
     unused = ("bot", "run_id", "replays", "sample", *_OF_TABLES, "env")
-    options, asked = _settings(args, run.config, unused)
+    options, further = _make_settings(args, run.config, unused)
     options = options.replace(replays=0)
-    trained = load(run, name, found.base.member)
-    record = run_evaluation.evaluate_search(run, trained, found, options, tables.console(), asked)
+    trained = load(run, name, searcher.base.member)
+    record = run_evaluation.evaluate_search(
+        run, trained, searcher, options, tables.console(), further
+    )
     if args.output_path is not None:
         files.write_json(args.output_path, record)
 
 
-def _settings(
+def _make_settings(
     args: argparse.Namespace, config: RunConfig, others: Iterable[str]
 ) -> tuple[EvaluationConfig, dict[str, Any]]:
-    """Return the options of a run's evaluation, and what else the evaluation is asked for."""
+    """Make the options of a run's evaluation, and its further arguments."""
     from training.evaluation.judging import get_judging
 
     used = get_judging(config.env).uses
     unused = (name for name in (*_OF_GAMES, *others) if name not in used)
     refuse_unused(args, f"a run of {config.env}", unused)
-    given = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
+    changes = {name: getattr(args, name) for name in _SETTINGS if getattr(args, name) is not None}
     if args.opponents is not None:
-        given["opponents"] = split_names(args.opponents)
-    options = config.evaluated_by(**given).evaluation
+        changes["opponents"] = split_names(args.opponents)
+    options = config.evaluated_by(**changes).evaluation
     return options, {name: getattr(args, name) for name in ("only", "time_max", "best_times")}
 
 

@@ -58,7 +58,7 @@ def _write_hub(args: argparse.Namespace) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("export", ABOUT, "first agents/first --half", "RUN FOLDER [options]")
     parse.add_argument("run", help="run folder, or name of a run under --runs")
     where = "folder to write; must not exist yet; with --onnx, default NAME-onnx"
@@ -88,8 +88,8 @@ def main(argv: list[str] | None = None) -> int:
         run = RunFolder.find(args.run, args.runs)
         if args.onnx:
             for name in ("half", "values"):
-                given = getattr(args, name)
-                require(not given, f"--{name}", given, "left out with --onnx")
+                value = getattr(args, name)
+                require(not value, f"--{name}", value, "left out with --onnx")
             return _write_onnx(run, args)
         require(args.folder is not None, "FOLDER", None, "given, unless with --onnx or --hub")
         require(args.member is None, "--member", args.member, "left out without --onnx")

@@ -1,4 +1,4 @@
-"""Where commands of earlier versions went: ``python -m training.NAME`` says so, for one release."""
+"""Moved commands: ``python -m training.NAME`` names the new command, for one release."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 
-# Module that was a command, and where to find what it did.
+# By module that was a command, its new command.
 MOVED = {
     "compare": "now python -m training compare",
     "evaluate_seeds": "now python -m training evaluate seeds",
@@ -28,7 +28,7 @@ MOVED = {
 
 
 def end_if_moved(words: Sequence[str]) -> None:
-    """Say where the command that Python was started with went, if it is not there any more.
+    """Exit and name the new command, if Python was started with one that has moved.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ def end_if_moved(words: Sequence[str]) -> None:
     SystemExit
         With status 2.
     """
-    package, _, name = _module(words).partition(".")
+    package, _, name = _find_module(words).partition(".")
     if package == "training" and name in MOVED:
         print(f"error: python -m training.{name} is {MOVED[name]}.", file=sys.stderr)
         raise SystemExit(2)
 
 
-def _module(words: Sequence[str]) -> str:
-    """Return what stands behind the interpreter's ``-m``, glued to it or not."""
+def _find_module(words: Sequence[str]) -> str:
+    """Find the module of the interpreter's ``-m``, in the same word or the next one."""
     for option, value in pairwise([*words[1:], ""]):
         if option.startswith("-m"):
             return option[2:] or value

@@ -21,7 +21,7 @@ with its own opponents.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("play", ABOUT, "--against first rule_hard")
     about = f"environment id; default: that of the agents, or {DEFAULT_ENVS['play']}"
     parse.add_argument("--env", help=about)

@@ -17,7 +17,7 @@ one file: it contains everything that it shows and needs no network.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser(
         "report", ABOUT, "runs/first runs/second --out report.html", "RUN... [options]"
     )

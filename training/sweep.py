@@ -20,7 +20,7 @@ continues an interrupted sweep, and adds trials if --trials is larger.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     example = "--vary ppo.n_epochs=2..8 --total-steps 1M"
     parse = new_parser("sweep", ABOUT, example, "--vary OPTION=VALUES ... [options]")
     add_flags(parse, "sweep")

@@ -63,7 +63,7 @@ def prepare(args: argparse.Namespace, adjusted: list[str] | None = None) -> tupl
     ----------
     args : argparse.Namespace
     adjusted : list of str, optional
-        Gets a line for each change of what was asked for; each is printed too.
+        Gets a line for each change of the options; each is printed too.
 
     Raises
     ------
@@ -88,14 +88,14 @@ def prepare(args: argparse.Namespace, adjusted: list[str] | None = None) -> tupl
 
 
 def going_on(run: RunFolder) -> str:
-    """Return the flags that resume a run, as text."""
+    """Describe the flags that resume a run."""
     root = str(run.path.parent)
     runs = "" if root == "runs" else f" --runs {shlex.quote(root)}"
     return f"resume with --name {run.name} --resume{runs}"
 
 
 def what_is_left(run: RunFolder | None) -> str:
-    """Return the end of the line that says that a training was interrupted at once."""
+    """Describe the checkpoints that an interrupted training leaves, as the end of a message."""
     if run is None or not run.path.is_dir():
         return " before the training began: nothing was written"
     if not any(run.checkpoints.glob("ckpt_*")):
@@ -110,7 +110,9 @@ def follow_first_rank(args: argparse.Namespace) -> int:
         from training.ppo.options import NativeRun
         from training.ppo.run import follow_first_rank as follow
 
-        if not isinstance(config, NativeRun):  # no other has ranks; the first one says so
+        if not isinstance(
+            config, NativeRun
+        ):  # no other trainer has ranks; the first rank reports it
             return 2
         follow(config)
     except (FastEnvError, ImportError, OSError):

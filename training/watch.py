@@ -76,7 +76,7 @@ def _watch(args: argparse.Namespace) -> None:
 
 
 def _begin(args: argparse.Namespace, mode: str) -> Any:
-    """Return the :class:`training.terminal.watched.Episode` that was asked for."""
+    """Make the :class:`training.terminal.watched.Episode` of the arguments."""
     from training.terminal import watched, watched_table
 
     options = dict(args.set)

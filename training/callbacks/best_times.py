@@ -1,4 +1,4 @@
-"""Keeps the fastest episodes of a training (option ``best_times`` of a run)."""
+"""Keep the fastest episodes of a training (option ``best_times`` of a run)."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from training.run.options import require
 
 
 class Records(Protocol):
-    """The fastest episodes of a game that are known, in a file that others may have open too.
+    """The fastest known episodes of a game, in a file that other processes may have open too.
 
     The capability ``records`` makes them of a path, the config of a run and its name; it raises
     ConfigError where episodes of such a run could not be played again.
     """
 
     def note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
-        """Take in an episode that has just ended in a lane, if it is one to keep."""
+        """Note an episode that has just ended in a lane, if it is fast enough."""
 
     def store(self) -> int:
-        """Play what was noted again and know it from now on; return how many of them are new."""
+        """Replay the noted episodes and add them to the records; return the number of new ones."""
 
     def state(self) -> list[Any]:
-        """Return JSON values of what is known and not in the file yet, for a checkpoint."""
+        """Return the records that are not in the file yet, as JSON values for a checkpoint."""
 
     def saved(self) -> None:
-        """Write what :meth:`state` returned last to the file: a run can go on from there."""
+        """Write the last :meth:`state` to the file, once it is in a checkpoint."""
 
     def restore(self, state: list[Any]) -> None:
-        """Know, and write to the file, what :meth:`state` had returned.
+        """Add the records that :meth:`state` had returned, and write them to the file.
 
         Raises
         ------
@@ -55,7 +55,7 @@ class Records(Protocol):
 
 
 class BestTimes(Callback):
-    """Notes what is done in each lane, and hands it over where an episode ends.
+    """Collects the actions in each lane, and notes them in the records where an episode ends.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ class BestTimes(Callback):
         obs: Any,
         mask: np.ndarray,
     ) -> None:
-        """Take in a step."""
+        """Add the actions of a step, and note the episodes that it ended."""
         assert isinstance(engine, BatchEngine)
         taken = self._actions[[each is engine for each in self._engines].index(True)]
         if actions is None:
@@ -97,7 +97,7 @@ class BestTimes(Callback):
             taken[k].clear()
 
     def record(self) -> dict[str, Any]:
-        """Take in what was noted in the iteration; return how many episodes were new until now."""
+        """Store the episodes of the iteration; return the number of new ones until now."""
         self._new += self.records.store()
         return {"best_times": {"new": self._new}}
 
@@ -106,16 +106,16 @@ class BestTimes(Callback):
         self.records.close()
 
     def state(self) -> dict[str, Any]:
-        """Return what was done in the episodes that go on, and those that are in no file yet."""
+        """Return the actions of running episodes, and the records that are in no file yet."""
         noted = self.records.state()
         return {"best_times": {"actions": self._actions, "new": self._new, "noted": noted}}
 
     def saved(self) -> None:
-        """Write to the file what no run that goes on will find anew."""
+        """Write the records of the checkpoint to the file."""
         self.records.saved()
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a checkpoint."""
+        """Restore actions and records from a checkpoint."""
         state = saved.trainer["best_times"]
         self._actions = [[list(lane) for lane in noted] for noted in state["actions"]]
         self._new = int(state["new"])
@@ -123,14 +123,14 @@ class BestTimes(Callback):
 
 
 def check(config: RunConfig) -> None:
-    """Refuse a file that cannot be written, or what could not be played again from a reset.
+    """Refuse a file that cannot be written, and episodes that a reset could not begin again.
 
     Raises
     ------
     ConfigError
     """
     assert config.best_times is not None
-    kinds = [given.get("kind", name) for name, given in config.trackers.items()]
+    kinds = [options.get("kind", name) for name, options in config.trackers.items()]
     allowed = "null with an archive, whose episodes do not begin at their beginning"
     require("archive" not in kinds, "best_times", config.best_times, allowed)
     files.prepare("best_times", Path(config.best_times))
@@ -138,7 +138,7 @@ def check(config: RunConfig) -> None:
 
 
 def make_best_times(config: RunConfig, engines: Sequence[Engine], run: str) -> BestTimes:
-    """Return what keeps the best times of a run that asks for it."""
+    """Make the callback that keeps the best times of a run."""
     return BestTimes(engines, open_records(config, run))
 
 

@@ -1,4 +1,4 @@
-"""What a test of a gate writes: a certificate, an event and a line."""
+"""The output of a test of a gate: a certificate, an event and a line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from training.run.callback import Log
 
 
 def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
-    """Write ``gate_<number>.json`` and log what the test found.
+    """Write ``gate_<number>.json`` and log the result of the test.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""A curriculum that goes on when a gate says so (section ``gate`` of a run's options).
+"""A curriculum of stages that a gate opens (section ``gate`` of a run's options).
 
 Stages are knobs of the environment. Between two iterations the policy, its best legal action, is
 tested (:mod:`training.callbacks.gate`), by default on the stage it trains on; once it passes, the
@@ -50,7 +50,7 @@ class Stage(Options):
 
 
 class Ready(Options):
-    """What a policy must look like in the log to be tested at all.
+    """A metric that a policy must reach before it is tested.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def configure(engines: Sequence[Engine], stage: Stage) -> None:
 
 
 class Curriculum(Callback):
-    """Where a run is in its curriculum.
+    """The curriculum of a run: its stage, its schedule and its tests.
 
     Parameters
     ----------
@@ -222,8 +222,8 @@ class Curriculum(Callback):
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
         self._seen = [source_of(e, options.success, "gate.success") for e in engines]
-        known = games.find(config.env, "budgets") or {}
-        budgets = {name: known[name] for name in options.times}
+        offered = games.find(config.env, "budgets") or {}
+        budgets = {name: offered[name] for name in options.times}
         self._times = TimeGoals(budgets, len(options.stages), records)
         self._met = self._seen
         if budgets:
@@ -233,7 +233,7 @@ class Curriculum(Callback):
 
     @property
     def stage(self) -> Stage:
-        """What is trained on."""
+        """The stage to train on."""
         return self._options.stages[self._stage]
 
     def apply(self, engines: Sequence[Engine], number: int) -> None:
@@ -244,11 +244,11 @@ class Curriculum(Callback):
 
     @property
     def engines(self) -> Sequence[Engine]:
-        """What the policy is tested on: the knobs of the training hold there too."""
+        """The engine of the tests, on which the knobs of the training hold too."""
         return (self.engine,)
 
     def record(self) -> dict[str, Any]:
-        """Return the stage and the number of tests until now, for a log."""
+        """Return the stage and the number of tests until now, for the log."""
         times = self._times.record(self._stage)
         return {"gate": {"stage": self._stage, "tests": self._gate.tests, **times}}
 
@@ -302,7 +302,7 @@ class Curriculum(Callback):
             )
 
     def _train_on(self, number: int, log: Log, steps: int) -> None:
-        """Go over to a stage, if it is another."""
+        """Change to a stage, if it is another."""
         if number == self._stage:
             return
         self._stage = number
@@ -325,7 +325,7 @@ class Curriculum(Callback):
         ):
             return False
         ready = self._options.ready
-        return ready is None or _metric(last_record, ready.metric) >= ready.at_least
+        return ready is None or _read_metric(last_record, ready.metric) >= ready.at_least
 
     def _test(
         self, stage_test: StageTest, log: Log, steps: int, iteration: int, within: int | None = None
@@ -360,13 +360,13 @@ class Curriculum(Callback):
         return certificate.passed
 
     def state(self) -> dict[str, Any]:
-        """Return JSON values that say how it goes on."""
+        """Return stage, tests, schedule and time goals as JSON values."""
         schedule = self._schedule.state()
         gate, times = self._gate.state_dict(), self._times.state()
         return {"curriculum": {"stage": self._stage, "course": schedule, "times": times, **gate}}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a checkpoint with what :meth:`state` returned."""
+        """Restore from a checkpoint what :meth:`state` returned."""
         state = saved.trainer["curriculum"]
         self._stage = int(state["stage"])
         self._gate.load_state_dict(state)
@@ -375,9 +375,9 @@ class Curriculum(Callback):
         self.apply(self._engines, self._stage)
 
 
-def _metric(record: Mapping[str, Any], name: str) -> float:
-    """Return a number of a nested record by its path; minus infinity if there is none."""
-    found: Any = record
+def _read_metric(record: Mapping[str, Any], name: str) -> float:
+    """Read a number of a nested record by its path; minus infinity if there is none."""
+    value: Any = record
     for key in name.split("/"):
-        found = found.get(key) if isinstance(found, Mapping) else None
-    return float(found) if isinstance(found, int | float) else -float("inf")
+        value = value.get(key) if isinstance(value, Mapping) else None
+    return float(value) if isinstance(value, int | float) else -float("inf")

@@ -1,7 +1,7 @@
 """Evaluation while a run trains, in the same process or in one beside it (``evaluation.during``).
 
-The process beside it is told of a policy by way of a mailbox that holds the newest one alone: a
-file of the run folder. A slow evaluator leaves policies out; the training never waits for it.
+The process beside it reads policies from a mailbox that holds the newest one alone: a file of the
+run folder. A slow evaluator leaves policies out; the training never waits for it.
 """
 
 from __future__ import annotations
@@ -53,19 +53,19 @@ class Evaluations(Callback):
         self._evaluator: Evaluator | None = None
 
     def start(self, loop: Progress) -> None:
-        """Publish the policy a run goes on from, if it was stopped before that was evaluated."""
+        """Publish the policy of a resumed run, if it was stopped before the evaluation."""
         self._loop, self._log = loop, loop.log
         every, self._seen_at = self._run.config.evaluation.every, loop.steps
-        known = read_lines(self._run.evaluations)
-        self._published_at = max((r.get("step", 0) for r in known), default=0)
-        for record in known:
+        records = read_lines(self._run.evaluations)
+        self._published_at = max((r.get("step", 0) for r in records), default=0)
+        for record in records:
             self._count(record)
         if loop.steps // every > self._published_at // every:
             self._published_at = loop.steps
             self._publish(loop.iteration, loop.steps)
 
     def end_iteration(self, loop: Progress) -> None:
-        """Take in what was found, and publish the policy if it is time to."""
+        """Receive results, and publish the policy if an evaluation is due."""
         if loop.stopping:
             return
         every, steps = self._run.config.evaluation.every, loop.steps
@@ -76,7 +76,7 @@ class Evaluations(Callback):
             self._publish(loop.iteration, steps)
 
     def finish(self, loop: Progress) -> None:
-        """Evaluate what the run came to and wait for the result, though not for ever."""
+        """Evaluate the last policy and wait for the result, ``LAST_RESULT_S`` seconds at most."""
         if self._published_at != loop.steps and self._failures < 2:
             self._published_at = loop.steps
             self._publish(loop.iteration, loop.steps)
@@ -85,23 +85,23 @@ class Evaluations(Callback):
     def _publish(self, version: int, steps: int) -> None:
         try:
             self._evaluator = self._evaluator or Evaluator(self._run)
-            self._result(self._evaluator.evaluate(version, steps, self._policy()))
+            self._log_result(self._evaluator.evaluate(version, steps, self._policy()))
         except Exception as error:  # whatever it is, the training goes on
-            self._failed(_one_line(error))
+            self._report_failure(_format_error(error))
 
     def _poll(self) -> None:
-        """Nothing is under way."""
+        """Do nothing: an evaluation ends within :meth:`_publish`."""
 
     def _wait(self, ended: Callable[[], bool]) -> None:
-        """Nothing is under way."""
+        """Do nothing: an evaluation ends within :meth:`_publish`."""
 
-    def _result(self, record: dict[str, Any]) -> None:
+    def _log_result(self, record: dict[str, Any]) -> None:
         details = {k: v for k, v in record.items() if k not in ("step", "results")}
         self._log.evaluation(record["step"], record["results"], **details)
         self._count(record)
 
     def _count(self, record: dict[str, Any]) -> None:
-        """End the training if so many evaluations in a row have brought no progress."""
+        """Count evaluations without progress, and end the training after ``patience`` in a row."""
         if record.get("best"):
             self._best_at, self._fruitless = record["step"], 0
             return
@@ -111,20 +111,20 @@ class Evaluations(Callback):
             return
         self._ended_at = self._loop.steps
         self._loop.end_early()
-        self._log.event("early stop", step=self._loop.steps, **self._early_stop())
+        self._log.event("early stop", step=self._loop.steps, **self._describe_early_stop())
         best = "none was the best" if self._best_at is None else f"the best is of {self._best_at:,}"
         self._log.say(f"no progress in {patience} evaluations: this is the end; {best} decisions")
 
-    def _early_stop(self) -> dict[str, Any]:
+    def _describe_early_stop(self) -> dict[str, Any]:
         patience = self._run.config.evaluation.patience
         return {"patience": patience, "best_at": self._best_at, "ended_at": self._ended_at}
 
     def summary(self) -> dict[str, Any]:
-        """Return whether the training ended for want of progress, if it was asked to."""
-        asked = self._run.config.evaluation.patience is not None
-        return {"early_stop": self._early_stop()} if asked else {}
+        """Describe whether the training ended for want of progress, if it has a ``patience``."""
+        limited = self._run.config.evaluation.patience is not None
+        return {"early_stop": self._describe_early_stop()} if limited else {}
 
-    def _failed(self, reason: str) -> None:
+    def _report_failure(self, reason: str) -> None:
         self._failures += 1
         then = (
             "it is tried once more"
@@ -189,17 +189,17 @@ class ProcessEvaluations(Evaluations):
             self._log.warn(f"the policy at {steps:,} decisions is not evaluated ({error}).")
             return
         self._version, self._pending = version, True
-        self._tell()
+        self._announce()
 
-    def _tell(self) -> None:
-        """Say that there is something in the mailbox, unless the last policy is still playing."""
+    def _announce(self) -> None:
+        """Announce the policy in the mailbox, unless an evaluation is still running."""
         if self._evaluating or not self._pending:
             return
         self._evaluating, self._pending = True, False
         try:
             self._channel.send(self._version)
         except OSError:
-            self._ended(None)
+            self._restart(None)
 
     def _poll(self) -> None:
         while self._failures < 2 and self._channel.poll():
@@ -216,40 +216,42 @@ class ProcessEvaluations(Evaluations):
 
     def _receive(self) -> None:
         try:
-            found = self._channel.recv()
+            result = self._channel.recv()
         except (EOFError, OSError):
-            self._ended(None)
+            self._restart(None)
             return
-        if isinstance(found, str):
-            self._ended(found)
+        if isinstance(result, str):
+            self._restart(result)
             return
         self._evaluating = False
-        if found["version"] == self._version:  # it may have found a newer one than it was told of
+        if result["version"] == self._version:  # it may have read a newer one than was announced
             self._pending = False
-        self._result(found)
-        self._tell()
+        self._log_result(result)
+        self._announce()
 
-    def _ended(self, reason: str | None) -> None:
-        """Report that the process has ended; start it once more, with what was left to do."""
+    def _restart(self, reason: str | None) -> None:
+        """Report that the process has ended; start it once more, with the policy in the mailbox."""
         assert self._process is not None  # what has ended was started
         self._process.join(5.0)
-        self._failed(reason or f"its process ended with exit status {self._process.exitcode}")
+        self._report_failure(
+            reason or f"its process ended with exit status {self._process.exitcode}"
+        )
         self._stop()
         self._evaluating, self._pending = False, self._version > 0
         if self._failures < 2:
             self._start()
-            self._tell()
+            self._announce()
 
 
 def make_evaluations(run: RunFolder, policy: Callable[[], dict[str, Any]]) -> Evaluations | None:
-    """Return how a run is evaluated while it trains, None if it is not."""
+    """Make the callback that evaluates a run while it trains, None if there is none."""
     kinds = {"inline": Evaluations, "process": ProcessEvaluations}
     kind = kinds.get(run.config.evaluates)
     return None if kind is None else kind(run, policy)
 
 
 def serve(folder: str, values: dict[str, Any], channel: Connection) -> None:
-    """Be the process that evaluates, until the other end is closed or something fails.
+    """Run the process that evaluates, until the other end is closed or something fails.
 
     Parameters
     ----------
@@ -269,13 +271,15 @@ def serve(folder: str, values: dict[str, Any], channel: Connection) -> None:
         evaluator = Evaluator(run, lambda: training is None or training.is_alive())
         while True:
             channel.recv()
-            found = torch.load(run.path / MAILBOX, weights_only=True)
-            channel.send(evaluator.evaluate(found["version"], found["step"], found["policy"]))
+            published = torch.load(run.path / MAILBOX, weights_only=True)
+            channel.send(
+                evaluator.evaluate(published["version"], published["step"], published["policy"])
+            )
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return  # the training is over
     except Exception as error:
-        channel.send(_one_line(error))
+        channel.send(_format_error(error))
 
 
-def _one_line(error: Exception) -> str:
+def _format_error(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"

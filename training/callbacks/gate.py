@@ -41,7 +41,7 @@ MAX_EPISODES = 1 << 20  # seeds of a test; there are as many tests
 
 
 class GateConfig(Options):
-    """What a gate asks for.
+    """Options of a gate: its target, and the errors and lengths of its tests.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ class GateConfig(Options):
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a test was, what was seen, and what follows; plain values throughout.
+    """The record of a test: its settings, counts and verdict; plain values throughout.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ class Certificate:
 
 
 def policy_hash(parameters: Mapping[str, Any]) -> str:
-    """Return a hash of the names, types, shapes and bytes of a state dict of tensors or arrays."""
+    """Hash the names, types, shapes and bytes of a state dict of tensors or arrays."""
     digest = hashlib.sha256()
     for name, value in sorted(parameters.items()):
         array = np.ascontiguousarray(_as_bytes(value))
@@ -224,7 +224,7 @@ def _as_bytes(value: Any) -> np.ndarray:
 
 
 def config_hash(config: GateConfig, settings: Mapping[str, Any] | None = None) -> str:
-    """Return the hash of the canonical JSON of a gate and of the settings of its stage."""
+    """Hash the canonical JSON of a gate and of the settings of its stage."""
     whole = {"gate": config.to_dict(), "settings": dict(settings or {})}
     return hashlib.sha256(canonical_json(whole).encode()).hexdigest()
 
@@ -239,7 +239,7 @@ def results(
     seeds: np.ndarray,
     max_steps: int | None = None,
 ) -> Iterator[tuple[bool, bool]]:
-    """Play episodes on all lanes; yield of each, in their order, what came of it.
+    """Play episodes on all lanes; yield the outcome of each, in their order.
 
     A lane that is done does not wait for the others (``wait`` of
     :class:`training.evaluation.loop.Loop`).
@@ -263,24 +263,24 @@ def results(
         Whether the episode succeeded, and whether it was given up.
     """
     limit = sys.maxsize if max_steps is None else max_steps
-    known: dict[int, tuple[bool, bool]] = {}
+    outcomes: dict[int, tuple[bool, bool]] = {}
     following = 0
     for step in Loop(engine, [make(engine)], seeds, limit=limit, wait=False):
         if step.finished.size:
             won = np.asarray(read(success, StepReader(engine))) != 0
             for lane in step.over.tolist():
-                known[int(step.episode[lane])] = bool(won[lane]), False
+                outcomes[int(step.episode[lane])] = bool(won[lane]), False
             for lane in step.given_up.tolist():
-                known[int(step.episode[lane])] = False, True
-        while following in known:
-            yield known.pop(following)
+                outcomes[int(step.episode[lane])] = False, True
+        while following in outcomes:
+            yield outcomes.pop(following)
             following += 1
 
 
 def _decide(
     test: Sprt | EProcess, played: Iterable[tuple[bool, bool]]
 ) -> tuple[Verdict, int, int, int]:
-    """Look after every episode until the test has decided, or there are no more.
+    """Evaluate the test after every episode until it has decided, or there are no more.
 
     Returns
     -------
@@ -300,19 +300,19 @@ def _decide(
     return verdict, successes, failures, given_up
 
 
-def _certificate(
+def _make_certificate(
     config: GateConfig,
     test: Sprt | EProcess,
-    found: tuple[Verdict, int, int, int],
+    outcome: tuple[Verdict, int, int, int],
     stage: str,
     number: int,
     first: int,
     policy: str,
-    settled: str,
+    settings_hash: str,
     engine: BatchEngine,
 ) -> Certificate:
-    """Return the record of a test: what it found, of which policy and under what settings."""
-    verdict, successes, failures, given_up = found
+    """Make the certificate of a test from its outcome, policy and settings."""
+    verdict, successes, failures, given_up = outcome
     low, high = test.bounds()
     return Certificate(
         stage=stage,
@@ -334,7 +334,7 @@ def _certificate(
         first_seed=first,
         last_seed=first + successes + failures - 1,
         policy=policy,
-        config=settled,
+        config=settings_hash,
         engine={
             "fastenv": fastenv.__version__,
             "backend": engine.backend,
@@ -392,15 +392,17 @@ def certify(
     before, test = fingerprint(), config.test(number)
     first = GATE_SEEDS + (number - 1) * MAX_EPISODES
     seeds = first + np.arange(config.n_max, dtype=np.int64)
-    found = _decide(test, results(engine, make, success, seeds, max_steps))
+    outcome = _decide(test, results(engine, make, success, seeds, max_steps))
     if fingerprint() != before:
         raise RuntimeError(f"stage {stage}: the policy changed during its test; test a copy of it")
-    settled = config_hash(config, settings)
-    return _certificate(config, test, found, stage, number, first, before, settled, engine)
+    settings_hash = config_hash(config, settings)
+    return _make_certificate(
+        config, test, outcome, stage, number, first, before, settings_hash, engine
+    )
 
 
 class Gate:
-    """The tests of one run: when the next may be, and which number it has.
+    """The tests of one run: when the next one is due, and its number.
 
     Parameters
     ----------
@@ -430,7 +432,7 @@ class Gate:
         settings: Mapping[str, Any] | None = None,
         max_steps: int | None = None,
     ) -> Certificate:
-        """Spend the next test; see :func:`certify`.
+        """Make the next test of the run; see :func:`certify`.
 
         Parameters
         ----------
@@ -457,9 +459,9 @@ class Gate:
         )
 
     def state_dict(self) -> dict[str, Any]:
-        """Return how many tests there were, and when the last was."""
+        """Return the number of tests, and the update of the last one."""
         return {"tests": self.tests, "last_update": self._last_update}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` returned."""
+        """Restore what :meth:`state_dict` returned."""
         self.tests, self._last_update = state["tests"], state["last_update"]

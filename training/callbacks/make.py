@@ -22,29 +22,31 @@ from training.run.trainer import Trainer
 
 
 def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
-    """Return the callbacks that the config of a run asks for, in the order they are called in."""
+    """Make the callbacks of a run by its config, in the order of their calls."""
     config, engine = run.config, trainer.engines[0]
-    made: list[Callback] = []
+    callbacks: list[Callback] = []
     if config.window_ticks:
-        made.append(Windows(EngineWindows(engine, run.name, config.window_ticks)))
+        callbacks.append(Windows(EngineWindows(engine, run.name, config.window_ticks)))
     if config.episode_events:
-        made.append(EpisodeEvents(config.env))
+        callbacks.append(EpisodeEvents(config.env))
     trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
     if trackers is not None:
-        made.append(Tracking(trackers))
+        callbacks.append(Tracking(trackers))
     if config.shaping is not None:
-        made.append(make_shaping(config, trainer.engines))  # behind an archive, which moves lanes
+        callbacks.append(
+            make_shaping(config, trainer.engines)
+        )  # behind an archive, which moves lanes
     best = None
     if config.best_times is not None:
         best = best_times.make_best_times(config, trainer.engines, run.name)
-        made.append(best)
+        callbacks.append(best)
     stages = curriculum.get_options(config)
     if stages is not None:
         how = (trainer.engines, run.certificates, trainer.policy, trainer.reset_lanes)
         records = None if best is None else best.records
-        made.append(Curriculum(config, stages, *how, records))
+        callbacks.append(Curriculum(config, stages, *how, records))
     evaluations = make_evaluations(run, trainer.policy)
-    return made if evaluations is None else [*made, evaluations]
+    return callbacks if evaluations is None else [*callbacks, evaluations]
 
 
 class EpisodeEvents(Callback):
@@ -118,7 +120,7 @@ class Windows(Callback):
         loop.log.window({"step": loop.now, **record.to_dict()})
 
     def summary(self) -> dict[str, Any]:
-        """Return what was counted."""
+        """Return the counts of windows, steps and episodes."""
         windows = self._windows
         return {
             "windows": {
@@ -135,7 +137,7 @@ class Windows(Callback):
         return {"windows": self._windows.state()}
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a checkpoint."""
+        """Restore from a checkpoint."""
         self._windows.restore(saved.trainer["windows"])
 
 
@@ -171,13 +173,13 @@ class Tracking(Callback):
         self._trackers(engine, actions, obs, mask)
 
     def record(self) -> dict[str, Any]:
-        """Return their figures."""
+        """Return the figures of the trackers."""
         return {"trackers": self._trackers.metrics()}
 
     def tensors(self) -> dict[str, Any]:
-        """Return their states, by name."""
+        """Return the states of the trackers, by name."""
         return self._trackers.state_dict()
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from a checkpoint."""
+        """Restore from a checkpoint."""
         self._trackers.load_state_dict(saved.trackers or {})

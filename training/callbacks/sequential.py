@@ -1,4 +1,4 @@
-"""Sequential tests of a success rate: they may look after every episode and keep their error.
+"""Sequential tests of a success rate, which keep their error though evaluated each episode.
 
 Wald's test is fast and needs a margin; an e-process needs none and may go on for longer. Both are
 functions of the numbers of successes and failures. Rolling windows, exponential averages and bounds
@@ -50,14 +50,14 @@ class Sprt:
         return low, math.log((1 - self.beta) / self.alpha)
 
     def verdict(self, successes: int, failures: int) -> Verdict:
-        """Return what is decided after so many episodes."""
+        """Decide after so many episodes."""
         low, high = self.bounds()
         statistic = self.statistic(successes, failures)
         return "pass" if statistic >= high else "fail" if statistic <= low else "undecided"
 
     def fewest(self) -> int:
         """Return the number of episodes that passes when all of them succeed."""
-        return _fewest(self)
+        return _find_fewest(self)
 
     def expected(self) -> float:
         """Return Wald's approximation of the mean number of episodes at ``p1``."""
@@ -104,7 +104,7 @@ class EProcess:
         return -math.inf, -math.log(self.alpha)
 
     def verdict(self, successes: int, failures: int) -> Verdict:
-        """Return what is decided after so many episodes."""
+        """Decide after so many episodes."""
         if self.statistic(successes, failures) >= self.bounds()[1]:
             return "pass"
         low = successes < self.p0 * (successes + failures)
@@ -113,10 +113,10 @@ class EProcess:
 
     def fewest(self) -> int:
         """Return the number of episodes that passes when all of them succeed."""
-        return _fewest(self)
+        return _find_fewest(self)
 
 
-def _fewest(test: Sprt | EProcess) -> int:
+def _find_fewest(test: Sprt | EProcess) -> int:
     high = 1
     while test.verdict(high, 0) != "pass":
         high *= 2
@@ -128,7 +128,7 @@ def _fewest(test: Sprt | EProcess) -> int:
 
 
 def log_sf(x: float, a: float, b: float) -> float:
-    """Return ``log(1 - I_x(a, b))``, right however small it is.
+    """Return ``log(1 - I_x(a, b))``, accurate however small it is.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ def log_mixture(p: float, successes: int, failures: int) -> float:
 
 
 def confidence_sequence(successes: int, failures: int, alpha: float) -> tuple[float, float]:
-    """Return an interval for the success rate that holds at all times at once.
+    """Compute an interval for the success rate that holds at all times at once.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def confidence_sequence(successes: int, failures: int, alpha: float) -> tuple[fl
 
 
 def level(alpha: float, number: int) -> float:
-    """Return what test ``number`` (1, 2, ...) of a run may spend; all of them together: alpha.
+    """Return the error of test ``number`` (1, 2, ...) of a run; those of all sum up to alpha.
 
     The sum of ``6 / (pi**2 * k**2)`` over all ``k`` is 1.
     """

@@ -1,4 +1,4 @@
-"""Potential shaping (section ``shaping`` of a run's options): rewards that show the way to a goal.
+"""Potential-based reward shaping (section ``shaping`` of a run's options).
 
 To the reward of a decision from a state s to s' is added ::
 
@@ -52,18 +52,18 @@ class Potential:
     def __init__(self, engine: BatchEngine, phi: Phi, kappa: float, gamma: float) -> None:
         self.engine = engine
         self._phi, self._kappa, self._gamma = phi, kappa, gamma
-        self._again = BatchEngine(
+        self._replay_engine = BatchEngine(
             *(engine.game, 1, engine.backend, 1, (), engine.opponent, engine.agent_seat)
         )
         self.values = np.zeros(engine.num_envs)
 
     def begin(self) -> None:
-        """Take in that the lanes have been reset or loaded."""
+        """Compute the potentials of lanes that have been reset or loaded."""
         self._rows, self._seating = self.engine.get_states(), self.engine.get_seating()
-        self.values = self._of(self.engine, self._rows)
+        self.values = self._evaluate(self.engine, self._rows)
 
     def step(self, actions: Array) -> Array:
-        """Return what is added to the rewards of the step just made, float64 (n,).
+        """Compute the addition to the rewards of the step just made, float64 (n,).
 
         Parameters
         ----------
@@ -73,25 +73,27 @@ class Potential:
         engine, before = self.engine, self.values
         terminated, truncated = (x.view(np.bool_) for x in (engine.terminated, engine.truncated))
         lanes = np.flatnonzero(truncated & ~terminated).tolist()
-        cut_off = {lane: self._cut_off(lane, actions[lane]) for lane in lanes}
+        truncated_values = {lane: self._replay_last(lane, actions[lane]) for lane in lanes}
         self.begin()
         reached = np.where(terminated, 0.0, self.values)
-        reached[list(cut_off)] = list(cut_off.values())
+        reached[list(truncated_values)] = list(truncated_values.values())
         added: Array = discounts(engine, self._gamma) * reached - before
         return added
 
-    def _cut_off(self, lane: int, action: int) -> float:
-        """Return the potential of the last state of a lane, whose row is that of a new episode.
+    def _replay_last(self, lane: int, action: int) -> float:
+        """Compute the potential of the last state of a lane, whose row is that of a new episode.
 
         A step is a function of the row: it is made once more, without the reset behind it.
         """
-        self._again.set_states(self._rows[lane], trusted=True)
-        self._again.set_seating({name: array[[lane]] for name, array in self._seating.items()})
-        self._again.step_many(np.array([action]), autoreset=False)
-        return float(self._of(self._again, self._again.get_states())[0])
+        self._replay_engine.set_states(self._rows[lane], trusted=True)
+        self._replay_engine.set_seating(
+            {name: array[[lane]] for name, array in self._seating.items()}
+        )
+        self._replay_engine.step_many(np.array([action]), autoreset=False)
+        return float(self._evaluate(self._replay_engine, self._replay_engine.get_states())[0])
 
-    def _of(self, engine: BatchEngine, rows: Array) -> Array:
-        """Return the learner's potential of the states that the lanes of an engine are in."""
+    def _evaluate(self, engine: BatchEngine, rows: Array) -> Array:
+        """Compute the learner's potential of the states that the lanes of an engine are in."""
         values: Array = np.asarray(self._phi(rows), np.float64) / self._kappa
         if values.ndim == 1:
             return values
@@ -113,12 +115,12 @@ class Shaping(Callback):
         self._sums, self._steps = np.zeros(3), 0
 
     def restore(self, saved: Checkpoint) -> None:
-        """Go on from the rows of a checkpoint, which the engines have been given."""
+        """Compute the potentials of the rows of a checkpoint, which the engines already have."""
         for each in self._potentials:
             each.begin()
 
     def begin_iteration(self, loop: Progress) -> None:
-        """Begin to sum up."""
+        """Reset the sums over the iteration."""
         self._sums, self._steps = np.zeros(3), 0
 
     def step(
@@ -129,7 +131,7 @@ class Shaping(Callback):
         obs: Any,
         mask: np.ndarray,
     ) -> None:
-        """Add to the rewards of a step."""
+        """Add the change of the potentials to the rewards of a step."""
         (potential,) = (each for each in self._potentials if each.engine is engine)
         if actions is None:
             potential.begin()
@@ -146,7 +148,7 @@ class Shaping(Callback):
 
 
 def make_shaping(config: RunConfig, engines: Sequence[Engine]) -> Shaping:
-    """Return the shaping of a run that asks for it.
+    """Make the callback that shapes the rewards of a run.
 
     Raises
     ------
@@ -183,7 +185,7 @@ def find_potential(env: str, name: str) -> Phi:
 
 
 def make_potential(config: RunConfig, engine: BatchEngine) -> Potential:
-    """Return the potential that a run asks for, in the lanes of an engine.
+    """Make the potential of a run in the lanes of an engine.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Which stage a curriculum trains on and which one it tests (option ``gate.mode``).
+"""Schedules of the stages that a curriculum trains on and tests (option ``gate.mode``).
 
 ================  ==================================================================================
 ``linear``        the newest stage; with ``rehearsal`` sometimes an earlier one. A test passed opens
@@ -54,7 +54,7 @@ class SuccessRates:
         self._seen = np.zeros((stages, 2), np.int64)  # episodes, decisions
 
     def add(self, stage: int, succeeded: npt.NDArray[np.bool_], decisions: int) -> None:
-        """Take in episodes that ended on a stage, in their order, and decisions made on it."""
+        """Add episodes that ended on a stage, in their order, and decisions made on it."""
         number = len(succeeded)
         ages = np.exp2(-np.arange(number - 1, -1, -1) / HALF_LIFE)
         self._weights[stage] *= 2.0 ** (-number / HALF_LIFE)
@@ -62,7 +62,7 @@ class SuccessRates:
         self._seen[stage] += (number, decisions)
 
     def forget(self, stage: int) -> None:
-        """Begin anew on a stage."""
+        """Reset the rate of a stage."""
         self._weights[stage], self._seen[stage] = 0.0, 0
 
     def rate(self, stage: int) -> float:
@@ -79,7 +79,7 @@ class SuccessRates:
         return wilson(successes, n, deviations=1.0)[0]
 
     def state(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+        """Return the whole state as JSON values."""
         return {"weights": self._weights.tolist(), "seen": self._seen.tolist()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -105,7 +105,7 @@ class StageSchedule(ABC):
     ----------
     frontier : int
         The last stage that is open.
-    rates : Rates
+    rates : SuccessRates
     """
 
     def __init__(self, stages: int, target: float, rehearsal: float, seed: int) -> None:
@@ -131,10 +131,10 @@ class StageSchedule(ABC):
 
     @abstractmethod
     def choose_stage(self, done: float) -> int:
-        """Return the stage to train on next, after the share ``done`` of the run."""
+        """Choose the stage to train on next, after the share ``done`` of the run."""
 
     def state(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+        """Return the whole state as JSON values."""
         generator = self._rng.bit_generator.state
         return {"frontier": self.frontier, "rates": self.rates.state(), "generator": generator}
 
@@ -156,7 +156,7 @@ class LinearSchedule(StageSchedule):
 
 
 class AdaptiveSchedule(StageSchedule):
-    """What there is most to learn from."""
+    """Open stages drawn by weight p (1 - p), which is highest for a success rate of one half."""
 
     def choose_stage(self, done: float) -> int:
         """See :class:`StageSchedule`."""
@@ -166,7 +166,7 @@ class AdaptiveSchedule(StageSchedule):
 
 
 class HopBackSchedule(StageSchedule):
-    """A probe of each new stage, and a way back and forward again where it fails.
+    """A probe of each new stage; where it fails, three stages back and forward again.
 
     A probe that passes is followed by the test of the stage itself; where that passes too, the next
     one is opened at once. Rates are of one visit to a stage.
@@ -181,7 +181,7 @@ class HopBackSchedule(StageSchedule):
     @staticmethod
     def targets(target: float) -> tuple[float, ...]:
         """See :class:`StageSchedule`; they do not depend on the target of the gate."""
-        return (PROBE_TARGET, *map(_target, range(1, BACK + 2)))
+        return (PROBE_TARGET, *map(_compute_target, range(1, BACK + 2)))
 
     @property
     def next_test(self) -> StageTest | None:
@@ -189,9 +189,9 @@ class HopBackSchedule(StageSchedule):
         if self.frontier == self.stages:
             return None
         if self._probing:
-            return StageTest(self.frontier, _target(1) if self._probed else PROBE_TARGET)
+            return StageTest(self.frontier, _compute_target(1) if self._probed else PROBE_TARGET)
         stage = self._chain[0]
-        return StageTest(stage, _target(self.frontier - stage + 1))
+        return StageTest(stage, _compute_target(self.frontier - stage + 1))
 
     def record_verdict(self, passed: bool) -> None:
         """See :class:`StageSchedule`."""
@@ -243,8 +243,8 @@ class HopBackSchedule(StageSchedule):
         self._probing, self._probed, self._since = state["probe"]
 
 
-def _target(back: int) -> float:
-    """Return the target of a stage that is so many before the next one to be opened."""
+def _compute_target(back: int) -> float:
+    """Compute the target of a stage that is so many before the next one to be opened."""
     return 1.0 - math.exp(-STEEPNESS * min(FURTHEST, back))
 
 

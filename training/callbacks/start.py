@@ -29,18 +29,18 @@ from training.run.trainer import Trainer
 def train(
     run: RunFolder, lanes: Lanes, resume: bool = False, adjusted: Sequence[str] = ()
 ) -> Outcome:
-    """Train a run to its ``total_steps``, or until it is told to stop.
+    """Train a run to its ``total_steps``, or until a signal stops it.
 
     Parameters
     ----------
     run : RunFolder
-        Where config is, and everything goes.
+        Has the config, and takes all output.
     lanes : Lanes
         What its trainer's ``make_lanes`` returned.
     resume : bool
         Go on from its newest checkpoint.
     adjusted : sequence of str
-        What a command has changed of the options that were asked for; for the record.
+        Changes that a command has made to the options; for the record.
 
     Raises
     ------
@@ -72,21 +72,21 @@ def train(
                         loop.resume()
                 return run_training(loop, partial(RunLog, run.path, wandb=wandb))
         except OSError as error:
-            said = "the checkpoints in it are complete; free disk space and use --resume."
-            raise RunError(f"{run.path} cannot be written to ({error}): {said}") from error
+            remedy = "the checkpoints in it are complete; free disk space and use --resume."
+            raise RunError(f"{run.path} cannot be written to ({error}): {remedy}") from error
 
 
 def _make_trainer(run: RunFolder, lanes: Lanes) -> Trainer:
     make = trainers.get_module(run.config.trainer).make_trainer
     try:
-        made: Trainer = make(run.config, lanes, run.path)
+        trainer: Trainer = make(run.config, lanes, run.path)
     except (MemoryError, RuntimeError) as error:  # torch has no class of its own on a processor
         if isinstance(error, RuntimeError) and "allocate" not in str(error):
             raise
         raise RunError(
             f"there is too little memory for the network and its buffers ({show_reason(error)})."
         ) from error
-    return made
+    return trainer
 
 
 def check_run(config: RunConfig, engine: Any) -> None:

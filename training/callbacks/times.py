@@ -1,4 +1,4 @@
-"""Time goals of a curriculum (option ``gate.times``): what is mastered is to be done faster.
+"""Time goals of a curriculum (option ``gate.times``): mastered stages are to be done faster.
 
 A stage is *mastered* once so many episodes of training in a row have met its goal that the rate is
 above 0.99 by Wilson's bound at two standard deviations. Then every measure of time gets a budget,
@@ -42,7 +42,7 @@ def targets() -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Budget:
-    """A knob that says how long an episode may take to count as a success.
+    """A knob that limits how long an episode may take to count as a success.
 
     The capability ``budgets`` has them by name, and ``goal_met`` is the source that tells where an
     episode has met its goal, in whatever time (:mod:`training.callbacks.trackers.sources`).
@@ -50,7 +50,7 @@ class Budget:
     Parameters
     ----------
     knob : str
-        None in it is for ever.
+        Its value None sets no limit.
     column : str or None
         Info column with what was used at the end of an episode; None: its ticks.
     step : int or None
@@ -63,7 +63,7 @@ class Budget:
 
 
 class TimeGoal:
-    """How fast a stage is to be done.
+    """The time goal of a stage: its streak and its budgets.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class TimeGoal:
         return targets()[min(self._tightened, HARDEST - 1)]
 
     def add(self, met: Flags, times: npt.NDArray[np.integer[Any]]) -> None:
-        """Take in episodes that ended on the stage, in their order.
+        """Add episodes that ended on the stage, in their order.
 
         Parameters
         ----------
@@ -120,10 +120,10 @@ class TimeGoal:
             self.values, self._tightened = None, 0
         elif self.values is None:
             means = np.mean(self._times, axis=0).tolist()
-            self.values = _above(floors, [math.floor(mean) for mean in means])
+            self.values = _raise_to_floors(floors, [math.floor(mean) for mean in means])
 
     def tighten(self, floors: Sequence[float | None]) -> None:
-        """Ask for more, once a test has certified :attr:`target`; see :meth:`settle`."""
+        """Lower the budgets, once a test has certified :attr:`target`; see :meth:`settle`."""
         assert self.values is not None
         times = np.array(self._times)
         spread = np.median(np.abs(times - np.median(times, axis=0)), axis=0)
@@ -133,12 +133,12 @@ class TimeGoal:
         ]
         lower = [value - step for value, step in zip(self.values, steps, strict=True)]
         # A floor may have come to lie above a budget since: it is left as it is.
-        held = _above(floors, lower)
+        held = _raise_to_floors(floors, lower)
         self.values = tuple(min(pair) for pair in zip(self.values, held, strict=True))
         self._tightened += 1
 
     def state(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+        """Return the whole state as JSON values."""
         return {
             "streak": self.streak,
             "times": [list(took) for took in self._times],
@@ -171,13 +171,13 @@ class TimeGoals:
         self._within = SuccessRates(stages)  # of episodes since the budgets were changed
 
     def add(self, stage: int, engine: Engine, seen: StepReader, met: Flags, won: Flags) -> None:
-        """Take in the episodes that a step of an engine has ended on a stage.
+        """Add the episodes that a step of an engine has ended on a stage.
 
         Parameters
         ----------
         stage : int
         engine : Engine
-        seen : Seen
+        seen : StepReader
             Of the step.
         met, won : ndarray of bool, shape (k,)
             Whether they met the goal, and did so within the budgets, in the order of their lanes.
@@ -197,30 +197,30 @@ class TimeGoals:
         """Set the budgets of a stage, or take them away; tell whether they have changed."""
         goal, before = self._goals[stage], self._goals[stage].values
         if self._budgets:
-            goal.settle(self._floors(engine) if before is None and goal.mastered else ())
-        return self._changed(stage, before)
+            goal.settle(self._read_floors(engine) if before is None and goal.mastered else ())
+        return self._reset_if_changed(stage, before)
 
     def target(self, stage: int) -> float | None:
-        """Return what a test of the budgets has to exceed; None if none is worth its time yet."""
+        """Return the rate that a test of the budgets must exceed; None if no test is due yet."""
         goal = self._goals[stage]
         ready = goal.values is not None and self._within.lower(stage) > goal.target
         return goal.target if ready else None
 
     def record_verdict(self, stage: int, passed: bool, engine: Engine) -> bool:
-        """Take in a verdict on :meth:`target`; tell whether the budgets have changed."""
+        """Record a verdict on :meth:`target`; tell whether the budgets have changed."""
         before = self._goals[stage].values
         if passed:
-            self._goals[stage].tighten(self._floors(engine))
+            self._goals[stage].tighten(self._read_floors(engine))
         self._within.forget(stage)
-        return self._changed(stage, before)
+        return self._reset_if_changed(stage, before)
 
-    def _changed(self, stage: int, before: tuple[int, ...] | None) -> bool:
+    def _reset_if_changed(self, stage: int, before: tuple[int, ...] | None) -> bool:
         changed = self._goals[stage].values != before
         if changed:
             self._within.forget(stage)
         return changed
 
-    def _floors(self, engine: Engine) -> list[float | None]:
+    def _read_floors(self, engine: Engine) -> list[float | None]:
         if self._records is None:
             return [None] * len(self._budgets)
         assert isinstance(engine, BatchEngine)
@@ -245,7 +245,7 @@ class TimeGoals:
         return {"streak": self._goals[stage].streak, "budgets": self.values(stage)}
 
     def state(self) -> dict[str, Any]:
-        """Return everything as JSON values."""
+        """Return the whole state as JSON values."""
         return {"goals": [goal.state() for goal in self._goals], "within": self._within.state()}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -255,7 +255,7 @@ class TimeGoals:
         self._within.restore(state["within"])
 
 
-def _above(floors: Sequence[float | None], values: Sequence[int]) -> tuple[int, ...]:
-    """Return values of at least 1 and none below its floor."""
+def _raise_to_floors(floors: Sequence[float | None], values: Sequence[int]) -> tuple[int, ...]:
+    """Raise values to at least 1, and each to its floor."""
     pairs = zip(floors, values, strict=True)
     return tuple(max(1, value, math.ceil(floor or 0)) for floor, value in pairs)

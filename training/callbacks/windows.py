@@ -1,7 +1,7 @@
 """Metrics of a training in windows of game ticks, added up without a loop over lanes.
 
 A step takes ``dt`` ticks and may so lie in several windows; its reward and metrics are shared out
-by ticks, its episode's end belongs to the window of its last tick. What counts is the definition
+by ticks, its episode's end belongs to the window of its last tick. The definition is that
 for one environment (docs/howto/train_prospector.md): a batch is its lanes one after the other.
 
 The lanes' ticks, laid end to end, are cut at every lane's end and at every end of a window. Each
@@ -124,7 +124,7 @@ class WindowAggregator:
         truncated: bool,
         lane: int = 0,
     ) -> list[WindowRecord]:
-        """Take in one step of one lane; return the windows that it closed."""
+        """Add one step of one lane; return the windows that it closed."""
         if lane < 0:
             raise ValueError(f"lane={lane}: must be at least 0")
         return self._record(lane, [reward], [info], [terminated], [truncated])
@@ -132,7 +132,7 @@ class WindowAggregator:
     def record_step_batch(
         self, rewards: Any, infos: Infos, terminated: Any, truncated: Any
     ) -> list[WindowRecord]:
-        """Take in one step of every lane, lane 0 first; return the windows that they closed.
+        """Add one step of every lane, lane 0 first; return the windows that they closed.
 
         Parameters
         ----------
@@ -154,13 +154,13 @@ class WindowAggregator:
         return self._emit() if self._counts[_TICKS] else None
 
     def state(self) -> dict[str, Any]:
-        """Return what :meth:`restore` needs to go on exactly, as JSON values."""
+        """Return the exact sums for :meth:`restore`, as JSON values."""
         names = ("_before", "_counts", "_sums", "_returns")
         arrays = {name.strip("_"): getattr(self, name).tolist() for name in names}
         return {"window_id": self.current_window_id, **arrays}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state` returned."""
+        """Restore what :meth:`state` returned."""
         self.current_window_id = int(state["window_id"])
         self._before = np.array(state["before"], np.int64)
         self._counts = np.array(state["counts"], np.int64)
@@ -176,16 +176,16 @@ class WindowAggregator:
         n = reward.size
         if reward.ndim != 1 or n == 0 or not np.isfinite(reward).all():
             raise ValueError("rewards must be finite numbers of shape (n,), n above 0")
-        flags = [_flags("terminated", terminated, n), _flags("truncated", truncated, n)]
+        flags = [_read_flags("terminated", terminated, n), _read_flags("truncated", truncated, n)]
         done = flags[0] | flags[1]
-        columns = _columns(infos, ("dt", "invalid_action", *self.metric_keys), n)
+        columns = _read_columns(infos, ("dt", "invalid_action", *self.metric_keys), n)
         if (columns[0] != np.floor(columns[0])).any():
             raise ValueError("infos['dt'] must be whole ticks")
         dt = np.maximum(columns[0], 1.0).astype(np.int64)
         invalid, metrics = columns[1] != 0, columns[2:]
 
-        returned = self._episode_returns(lane, reward, done)  # from here on nothing can fail
-        piece, take, last, starts = self._pieces(dt)
+        returned = self._add_returns(lane, reward, done)  # from here on nothing can fail
+        piece, take, last, starts = self._cut_pieces(dt)
         counts = np.stack(
             [take, last, take * invalid[piece], *(last * flag[piece] for flag in (done, *flags))]
         )
@@ -203,8 +203,8 @@ class WindowAggregator:
                 records.append(self._emit())
         return records
 
-    def _pieces(self, dt: np.ndarray) -> tuple[Any, np.ndarray, Any, Any]:
-        """Return each piece's lane, ticks, and 1 if it is its lane's last; and windows' firsts."""
+    def _cut_pieces(self, dt: np.ndarray) -> tuple[Any, np.ndarray, Any, Any]:
+        """Cut ticks into pieces: their lanes, ticks, 1 for a lane's last; and windows' firsts."""
         opened, size = self._counts[_TICKS], self.window_env_steps
         ends = np.cumsum(dt) + opened
         if ends[-1] < size:  # no boundary is reached: a lane is a piece, and all lie in one window
@@ -214,7 +214,7 @@ class WindowAggregator:
         starts = np.flatnonzero(np.diff((cuts - 1) // size, prepend=-1))
         return lane, np.diff(cuts, prepend=opened), (cuts == ends[lane]).astype(np.int64), starts
 
-    def _episode_returns(self, lane: int, reward: np.ndarray, done: np.ndarray) -> np.ndarray:
+    def _add_returns(self, lane: int, reward: np.ndarray, done: np.ndarray) -> np.ndarray:
         """Add rewards to running episodes; return the returns of those that end, else 0."""
         if self._shared:
             since_start = np.cumsum(reward) + self._returns[0]
@@ -294,14 +294,14 @@ class EngineWindows(WindowAggregator):
                 )
 
     def add(self) -> list[WindowRecord]:
-        """Take in the step the engine has just made; return the windows that it closed."""
+        """Add the step the engine has just made; return the windows that it closed."""
         engine = self._engine
         infos = step_columns(engine, self._names)
         return self.record_step_batch(engine.reward, infos, engine.terminated, engine.truncated)
 
 
 def step_columns(engine: Engine, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Return info columns of the step just made: those of the episode that it ended, if it did."""
+    """Read info columns of the step just made, of the ended episode in lanes where one ended."""
     ended = (engine.terminated | engine.truncated) != 0
     if not ended.any():
         return {name: engine.info[name] for name in names}
@@ -311,26 +311,26 @@ def step_columns(engine: Engine, names: Sequence[str]) -> dict[str, np.ndarray]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def _flags(name: str, values: Any, n: int) -> np.ndarray:
+def _read_flags(name: str, values: Any, n: int) -> np.ndarray:
     flags = np.asarray(values)
     if flags.shape != (n,):
         raise ValueError(f"{name} has shape {flags.shape}, must have shape ({n},)")
     return flags != 0
 
 
-def _columns(infos: Infos, keys: Sequence[str], n: int) -> np.ndarray:
-    """Return infos as float64, shape (keys, n); what is missing or no finite number is 0."""
+def _read_columns(infos: Infos, keys: Sequence[str], n: int) -> np.ndarray:
+    """Read infos as float64, shape (keys, n); missing and not finite numbers are 0."""
     if isinstance(infos, Mapping):
-        given = [infos.get(key, 0.0) for key in keys]
+        entries = [infos.get(key, 0.0) for key in keys]
     elif len(infos) == n:
-        given = [[info.get(key, 0.0) for info in infos] for key in keys]
+        entries = [[info.get(key, 0.0) for info in infos] for key in keys]
     else:
         raise ValueError(f"infos has {len(infos)} entries, must have {n}")
     columns = np.empty((len(keys), n))
-    for key, values, column in zip(keys, given, columns, strict=True):
+    for key, values, column in zip(keys, entries, columns, strict=True):
         array = np.array(values, object) if isinstance(values, list | tuple) else np.asarray(values)
         if array.dtype.kind not in "biuf":
-            numbers = [_number(value) for value in array.ravel().tolist()]
+            numbers = [_to_number(value) for value in array.ravel().tolist()]
             array = np.array(numbers, np.float64).reshape(array.shape)
         if array.shape not in ((), (n,)):
             raise ValueError(f"infos[{key!r}] has shape {array.shape}, must have shape ({n},)")
@@ -339,6 +339,6 @@ def _columns(infos: Infos, keys: Sequence[str], n: int) -> np.ndarray:
     return columns
 
 
-def _number(value: Any) -> float:
-    """Return a number as it is, NaN for anything else."""
+def _to_number(value: Any) -> float:
+    """Convert a number to float, NaN for anything else."""
     return float(value) if isinstance(value, bool | int | float | np.bool_ | np.number) else np.nan

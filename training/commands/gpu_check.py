@@ -5,13 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from fastenv.errors import FastEnvError
 from training.run.command_line import new_parser
-
-if TYPE_CHECKING:
-    pass
 
 ABOUT = """\
 Run the tests that need a CUDA device, time training, captured graphs and the device replay on it,
@@ -22,7 +18,7 @@ targets are reported, not enforced.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("benchmark gpu-check", ABOUT, "--seconds 5")
     parse.add_argument("--repeats", type=int, default=3, help="repeats of each row; default 3")
     about = "minimum seconds per repeat; default 10"

@@ -31,7 +31,7 @@ WORKLOADS = ("masked_uniform", "uniform", "hold", "cash_out")
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("benchmark matrix", ABOUT, "--num-envs 64,512")
     about = "env_only, trainer; default both"
     parse.add_argument("--modes", default="env_only,trainer", help=about)

@@ -1,4 +1,4 @@
-"""Steps and time to the milestones of a game: ``python -m training compare milestones RUN...``."""
+"""Measure the milestones of runs: ``python -m training compare milestones RUN...``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.run import files, machine
@@ -23,7 +22,7 @@ final results with its interval over trainings.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("compare milestones", ABOUT, "first --games 400", "RUN... [options]")
     parse.add_argument(
         "run",
@@ -44,7 +43,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def check(runs: Sequence[RunFolder], out: Path | None) -> None:
-    """Refuse runs that cannot be put together, and a file that is for several.
+    """Refuse runs that differ in more than their seed, and ``--out`` for a single run.
 
     Raises
     ------
@@ -61,10 +60,6 @@ def check(runs: Sequence[RunFolder], out: Path | None) -> None:
         files.prepare("--out", out)
 
 
-def _head() -> dict[str, Any]:
-    return machine.taken_on()
-
-
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
@@ -75,17 +70,17 @@ def main(argv: list[str] | None = None) -> int:
         runs = [RunFolder.find(name, args.runs) for name in args.run]
         check(runs, args.out)
         names = ("games", "seed", "bids")
-        given = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+        changes = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         console = tables.console()
         milestones = get_judging(runs[0].config.env).get_milestones()
         records = []
         for run in runs:
-            options = run.config.evaluation.replace(**given)
+            options = run.config.evaluation.replace(**changes)
             records.append(milestones.measure(run, options, console, args.member))
         if len(runs) > 1:
-            found = milestones.sum_up(console, records)
+            summary = milestones.sum_up(console, records)
             if args.out is not None:
-                files.write_json(args.out, {**_head(), **found, "runs": records})
+                files.write_json(args.out, {**machine.taken_on(), **summary, "runs": records})
                 console.print(f"written to {args.out}")
     except (ConfigError, FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

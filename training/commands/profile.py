@@ -22,7 +22,7 @@ MINIBATCHES = 16
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("benchmark profile", ABOUT, "--modes env_only,trainer")
     add = parse.add_argument
     add("--modes", default="env_only", help=", ".join(MODES))
@@ -38,13 +38,13 @@ def parser() -> argparse.ArgumentParser:
     about = "any option of a run, such as ppo.n_epochs=2"
     add("--set", action="append", default=[], metavar="OPTION=VALUE", help=about)
     add("--pin", metavar="CORES", help="run on these cores only, such as 0,1")
-    _add_parts(parse)
-    _add_verdicts(parse)
+    _add_mode_options(parse)
+    _add_targets(parse)
     return parse
 
 
-def _add_parts(parse: argparse.ArgumentParser) -> None:
-    """Add what only some modes have a use for."""
+def _add_mode_options(parse: argparse.ArgumentParser) -> None:
+    """Add the options that only some modes use."""
     add = parse.add_argument
     about = f"env_only: {', '.join(WORKLOADS)}"
     add("--workload", choices=WORKLOADS, metavar="W", default="masked_uniform", help=about)
@@ -61,8 +61,8 @@ def _add_parts(parse: argparse.ArgumentParser) -> None:
     add("--torch-threads", type=int, metavar="N", help="threads of the network")
 
 
-def _add_verdicts(parse: argparse.ArgumentParser) -> None:
-    """Add what is held against the figures, and where they go."""
+def _add_targets(parse: argparse.ArgumentParser) -> None:
+    """Add the targets and limits of the figures, and their outputs."""
     add = parse.add_argument
     about = "target for --enforce-target"
     add("--target-steps-per-sec", type=float, metavar="X", help=about)

@@ -26,7 +26,7 @@ much another training could differ.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("compare protocol", ABOUT, "--seeds 7,19,31")
     parse.add_argument(
         "--seeds", "--seed-matrix", default="7,19,31", help="training seeds; default 7,19,31"
@@ -54,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def default_config() -> str:
-    """Return the file of the game whose protocol is run where none is named."""
+    """Return the default file of training options, that of the default game."""
     from training.run import games
 
     env = DEFAULT_ENVS["protocol"]
@@ -62,7 +62,7 @@ def default_config() -> str:
 
 
 def config_of(args: argparse.Namespace) -> RunConfig:
-    """Return what is trained, but for the seed."""
+    """Make the options of the trainings, without their seeds."""
     from training.run.layers import merge_layers
     from training.run.layers import parser as train_parser
 
@@ -82,9 +82,9 @@ def run(args: argparse.Namespace) -> bool:
     judging = get_judging(config.env)
     if judging.benchmark is None:
         raise ConfigError(f"env={config.env!r}: this game has no protocol over training seeds.")
-    asked = {"episodes": args.episodes_per_seed, "max_steps": args.max_steps}
+    settings = {"episodes": args.episodes_per_seed, "max_steps": args.max_steps}
     more = {"seed": args.base_seed, "time_max": args.time_max}
-    asked |= {name: value for name, value in more.items() if value is not None}
+    settings |= {name: value for name, value in more.items() if value is not None}
     run_id = args.run_id or "protocol-" + machine.now().replace(":", "")
     require(is_plain(run_id), "--run-id", run_id, PLAIN)
     target = args.output_path or args.runs / f"{run_id}.json"
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> bool:
     enforce = args.enforce_protocol_expectations
     check_config(config)
     benchmark = judging.benchmark()
-    report = benchmark.run(judging, config, seeds, asked, args.runs, run_id, enforce)
+    report = benchmark.run(judging, config, seeds, settings, args.runs, run_id, enforce)
     report["artifacts"] = {"report_path": str(target), "run_root": str(args.runs)}
     files.write_json(target, report)
     console = tables.console()

@@ -20,7 +20,7 @@ the terminal or, with --out, into a video; --check only verifies.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("watch replay", ABOUT, "runs/first/replays/FILE", "FILE... [options]")
     parse.add_argument("files", nargs="+", type=Path, metavar="FILE", help="recorded episode")
     parse.add_argument(
@@ -59,7 +59,7 @@ def _check(args: argparse.Namespace) -> None:
 def _replay(path: Path, args: argparse.Namespace) -> bool:
     """Draw an episode and print whether it plays as recorded."""
     replay = replays.load(path)
-    found = replays.first_difference(replay, replays.play_again(replay, args.backend))
+    difference = replays.first_difference(replay, replays.play_again(replay, args.backend))
     if args.out is not None:
         pictures = (
             picture for _, picture in replays.render_frames(replay, "rgb_array", args.backend)
@@ -68,10 +68,10 @@ def _replay(path: Path, args: argparse.Namespace) -> bool:
     elif not args.check:
         frames = replays.render_frames(replay, "ansi", args.backend)
         film.show((f"{caption}\n\n{text}" for caption, text in frames), sys.stdout, args.fps)
-    result = "plays as recorded" if found is None else f"DIFFERS: {found}"
+    result = "plays as recorded" if difference is None else f"DIFFERS: {difference}"
     where = "" if args.out is None else f"; film in {args.out}"
     print(
         f"{path}: {replay.head['env']}, seed {replay.head['seed']}, {len(replay.frames)} steps, "
         f"return {replay.return_total:.6g}, backend {args.backend}: {result}{where}"
     )
-    return found is None
+    return difference is None

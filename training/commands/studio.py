@@ -17,7 +17,7 @@ only the link that it prints, which contains a token.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("studio", ABOUT, "--port 8765")
     parse.add_argument(
         "--port", type=int, default=8765, help="port; default 8765; 0 for a free one"

@@ -1,4 +1,4 @@
-"""Ways to step many environments: ``python -m training benchmark vectorised``."""
+"""Compare ways to step many environments: ``python -m training benchmark vectorised``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ process; the workers of "async" are not counted.
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     parse = new_parser("benchmark vectorised", ABOUT, "--num-envs 1 8 64")
     usual = DEFAULT_ENVS["vectorised"]
     parse.add_argument("--env", default=usual, help=f"environment id; default {usual}")

@@ -1,1 +1,1 @@
-"""What a run says and how it is drawn: JSON lines, TensorBoard, W&B, dashboard, plots."""
+"""Logs of runs and their pictures: JSON lines, TensorBoard, W&B, dashboard, plots."""

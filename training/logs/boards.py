@@ -1,4 +1,4 @@
-"""Where curves are drawn by others: TensorBoard, and Weights & Biases for those who ask for it."""
+"""Boards that draw curves: TensorBoard, and Weights & Biases if a run asks for it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Board(Protocol):
     """Takes numbers, named ``group/name``."""
 
     def draw(self, values: Mapping[str, float], step: int) -> None:
-        """Draw what was found at a step."""
+        """Draw the values at a step."""
 
     def close(self) -> None:
-        """Write what is not written yet."""
+        """Write pending values."""
 
 
 def boards_of(
     folder: Path, purge_step: int, options: Mapping[str, Any] | None = None
 ) -> list[Board]:
-    """Return the boards of a run.
+    """Make the boards of a run.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def boards_of(
 
 
 class TensorBoard:
-    """A file for TensorBoard, written at once: a thread of its own could only die of a full disk.
+    """A file for TensorBoard, written without a thread, so that a full disk raises in the caller.
 
     Parameters
     ----------

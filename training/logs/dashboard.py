@@ -1,4 +1,4 @@
-"""What a run shows while it trains: a live picture on a terminal, a line now and then elsewhere.
+"""The display of a run in training: a live picture on a terminal, a line now and then elsewhere.
 
 Between two lines there is a dot a second.
 
@@ -69,15 +69,15 @@ class Dashboard:
         self._line_if_due()
 
     def event(self, kind: str, details: Mapping[str, Any]) -> None:
-        """Show what happened, see :meth:`Status.event`; an evaluation, if need be, as a line."""
+        """Show an event, see :meth:`Status.event`; an evaluation, if need be, as a line."""
         self._try(self.status.event, kind, details)
         if kind == "evaluation" and self._live is None:
-            self._try(lambda: self.say(_evaluation_line(details)))
+            self._try(lambda: self.say(_format_evaluation(details)))
 
     def history(
         self, records: Iterable[Mapping[str, Any]], evaluations: Iterable[Mapping[str, Any]]
     ) -> None:
-        """Take in what earlier processes of the run have logged."""
+        """Add the records that earlier processes of the run have logged."""
         for record in records:
             self._try(self.status.history, record)
         for evaluation in evaluations:
@@ -171,15 +171,15 @@ class Dashboard:
                 self._restore()
 
     def _restore(self) -> None:
-        """Bring the cursor back as well as it goes."""
+        """Show the cursor again, if the terminal is still there."""
         try:
             self._console.show_cursor(True)
         except Exception:  # the terminal is gone: nobody is left to tell
             return
 
 
-def _evaluation_line(details: Mapping[str, Any]) -> str:
-    found = "; ".join(
+def _format_evaluation(details: Mapping[str, Any]) -> str:
+    results = "; ".join(
         f"{name} {format_value(x)}" for name, x in section(details, "results").items()
     )
-    return f"evaluation at {details.get('step') or 0:,}: {found}"
+    return f"evaluation at {details.get('step') or 0:,}: {results}"

@@ -1,4 +1,4 @@
-"""Episodes to look at: frames in a terminal, and films as GIF or MP4."""
+"""Show episodes as frames in a terminal, and write them as films, GIF or MP4."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def write(path: Path, pictures: Iterable[np.ndarray], fps: float = 2.0) -> None:
     FilmError
     """
     check(path)
-    pictures = _to_one_size(pictures)
+    pictures = _pad_to_largest(pictures)
     first = next(pictures, None)
     if first is None:
         raise FilmError(f"{path}: a film needs at least one picture.")
@@ -92,8 +92,8 @@ def write(path: Path, pictures: Iterable[np.ndarray], fps: float = 2.0) -> None:
     write_one(path, first, pictures, fps)
 
 
-def _to_one_size(pictures: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    """Yield pictures, each as large as the largest; that is known when the last is there.
+def _pad_to_largest(pictures: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Pad pictures to the size of the largest, which is known once the last is there.
 
     Until then they are kept compressed: an episode may have thousands, of megabytes each.
     """
@@ -131,31 +131,31 @@ def _write_mp4(path: Path, first: np.ndarray, others: Iterator[np.ndarray], fps:
     try:
         with subprocess.Popen(
             [*command, str(unfinished)], stdin=subprocess.PIPE, stderr=subprocess.PIPE
-        ) as made:
-            said = b"".join(_feed(made, chain([first], others)))
-        if made.returncode != 0:
-            reason = said.decode(errors="replace").strip().splitlines() or ["no reason given"]
+        ) as process:
+            messages = b"".join(_feed(process, chain([first], others)))
+        if process.returncode != 0:
+            reason = messages.decode(errors="replace").strip().splitlines() or ["no reason given"]
             raise FilmError(f"{path}: ffmpeg could not write it: {reason[-1]}.")
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
 
 
-def _feed(made: subprocess.Popen[bytes], pictures: Iterable[np.ndarray]) -> Iterator[bytes]:
-    """Hand pictures to ffmpeg; yield what it says of them at the end."""
-    assert made.stdin is not None
-    assert made.stderr is not None
+def _feed(process: subprocess.Popen[bytes], pictures: Iterable[np.ndarray]) -> Iterator[bytes]:
+    """Send pictures to ffmpeg; yield its messages at the end."""
+    assert process.stdin is not None
+    assert process.stderr is not None
     try:
         for picture in pictures:
-            made.stdin.write(np.ascontiguousarray(picture).tobytes())
-        made.stdin.close()
-    except BrokenPipeError:  # it has given up; why stands in what it says
+            process.stdin.write(np.ascontiguousarray(picture).tobytes())
+        process.stdin.close()
+    except BrokenPipeError:  # it has given up; its messages say why
         pass
-    yield made.stderr.read()
+    yield process.stderr.read()
 
 
 def _ffmpeg() -> str:
-    """Return the program that writes MP4.
+    """Find the program that writes MP4.
 
     Raises
     ------
@@ -166,9 +166,9 @@ def _ffmpeg() -> str:
 
         return str(imageio_ffmpeg.get_ffmpeg_exe())
     except (ImportError, RuntimeError):
-        found = shutil.which("ffmpeg")
-    if found is None:
+        program = shutil.which("ffmpeg")
+    if program is None:
         raise FilmError(
             "an MP4 needs ffmpeg: install it, or pip install imageio-ffmpeg, or write a .gif."
         )
-    return found
+    return program

@@ -49,20 +49,20 @@ class Picture:
         yield Group(*self.lines(options.max_width, height, options.ascii_only))
 
     def lines(self, width: int, height: int, ascii_only: bool = False) -> list[Text]:
-        """Return at most ``height - 1`` lines of at most ``width`` columns."""
+        """Draw at most ``height - 1`` lines of at most ``width`` columns."""
         # The last column stays free: some terminals wrap as soon as it is written.
         width, room = max(1, width - 1), max(1, height - 1)
         rows = 3 if room >= 22 else 2 if room >= 16 else 1
-        parts = [  # in order of appearance, with what each is worth
-            (4, self._head(width, ascii_only)),
-            (0, self._progress(width, ascii_only)),
-            (1, self._speed(width, lines=2 if rows > 1 else 1)),
-            (3, self._curves(width, rows, ascii_only)),
-            (5, self._phases(width, ascii_only, air=rows > 1)),
-            (6, self._terms(width)),
-            (7, self._layers(width)),
-            (2, self._evaluation(width, ascii_only)),
-            (2, self._warnings()),
+        parts = [  # in order of appearance, with their priorities, 0 first
+            (4, self._draw_head(width, ascii_only)),
+            (0, self._draw_progress(width, ascii_only)),
+            (1, self._draw_speed(width, lines=2 if rows > 1 else 1)),
+            (3, self._draw_curves(width, rows, ascii_only)),
+            (5, self._draw_phases(width, ascii_only, air=rows > 1)),
+            (6, self._draw_terms(width)),
+            (7, self._draw_layers(width)),
+            (2, self._draw_evaluation(width, ascii_only)),
+            (2, self._draw_warnings()),
         ]
         chosen: set[int] = set()
         for k in sorted(range(len(parts)), key=lambda k: parts[k][0]):
@@ -75,21 +75,21 @@ class Picture:
             line.truncate(width, overflow=line.overflow)
         return lines
 
-    def _head(self, width: int, ascii_only: bool) -> list[Text]:
+    def _draw_head(self, width: int, ascii_only: bool) -> list[Text]:
         rule = "-" if ascii_only else "─"
         head = Text.assemble((rule * 2 + " ", "dim"), (self.status.name, "bold"))
         return [head.append(" " + rule * max(0, width - head.cell_len - 1), "dim")]
 
-    def _progress(self, width: int, ascii_only: bool) -> list[Text]:
+    def _draw_progress(self, width: int, ascii_only: bool) -> list[Text]:
         status = self.status
         counts = f"{status.steps:,} of {status.total:,}"
         text = f" {math.floor(100 * status.done):3d} %  {counts}"
         columns = width - len(text)
         if columns < 8:
             return [Text(text.strip())]
-        return [_bar(status.done, columns, "green", ascii_only).append(text)]
+        return [_draw_bar(status.done, columns, "green", ascii_only).append(text)]
 
-    def _speed(self, width: int, lines: int) -> list[Text]:
+    def _draw_speed(self, width: int, lines: int) -> list[Text]:
         status = self.status
         passed, left = duration(status.passed_s), duration(status.left_s)
         parts = [f"{left} left" if status.done < 1 else "done", f"{passed} passed", *status.speed()]
@@ -98,9 +98,9 @@ class Picture:
         styled = [
             Text(part, style="bold cyan" if k in (0, 2) else "") for k, part in enumerate(parts)
         ]
-        return _flowing(styled, width)[:lines]
+        return _flow(styled, width)[:lines]
 
-    def _curves(self, width: int, rows: int, ascii_only: bool) -> list[Text]:
+    def _draw_curves(self, width: int, rows: int, ascii_only: bool) -> list[Text]:
         lines: list[Text] = []
         columns = max(4, width - LABEL - 30)
         for where, heading, digits in CURVES:
@@ -112,15 +112,15 @@ class Picture:
             drawn = sparkline(values, rows, ascii_only, span)
             if rows > 1:
                 lines.append(Text())  # air between tall curves
-            lines += [_labelled("").append(line, "yellow") for line in drawn[:-1]]
-            last = _labelled(heading).append(drawn[-1], "yellow")
+            lines += [_begin_line("").append(line, "yellow") for line in drawn[:-1]]
+            last = _begin_line(heading).append(drawn[-1], "yellow")
             last.append(f"  {curve.last():z.{digits}f}", "bold")
             if last.cell_len + 3 + len(f"{low} to {high}") <= width:
                 last.append(f"   {low} to {high}", "dim")
             lines.append(last)
         return lines
 
-    def _phases(self, width: int, ascii_only: bool, air: bool) -> list[Text]:
+    def _draw_phases(self, width: int, ascii_only: bool, air: bool) -> list[Text]:
         phases = {k: v for k, v in dict(self.status.phases).items() if v > 0}
         total = sum(phases.values())
         if total <= 0 or width < 32:
@@ -132,11 +132,11 @@ class Picture:
         names = list(phases)
         down = -(-len(names) // across)
         for row in range(down):
-            line = _labelled("time" if row == 0 else "")
+            line = _begin_line("time" if row == 0 else "")
             for name in names[row::down]:
                 share = phases[name] / total
                 cell = Text(f"{name[:10]:<10} ")
-                cell.append(_bar(share, columns, "blue", ascii_only, empty=" "))
+                cell.append(_draw_bar(share, columns, "blue", ascii_only, empty=" "))
                 cell.append(f" {100 * share:3.0f} %")
                 cell.append(" " * max(0, each - cell.cell_len))
                 line.append(cell)
@@ -144,7 +144,7 @@ class Picture:
             lines.append(line)
         return lines
 
-    def _terms(self, width: int) -> list[Text]:
+    def _draw_terms(self, width: int) -> list[Text]:
         train = dict(section(self.status.record, "train"))
         if "entropy" not in train and "entropy_loss" in train:
             train["entropy"] = -number(train["entropy_loss"])
@@ -153,11 +153,11 @@ class Picture:
             for name, heading, form in TERMS
             if isinstance(value := train.get(name), int | float)
         ]
-        lines = _flowing(terms, width - LABEL)
-        return [_labelled("" if k else "update").append(line) for k, line in enumerate(lines)]
+        lines = _flow(terms, width - LABEL)
+        return [_begin_line("" if k else "update").append(line) for k, line in enumerate(lines)]
 
-    def _layers(self, width: int) -> list[Text]:
-        found = []
+    def _draw_layers(self, width: int) -> list[Text]:
+        parts = []
         for name, heading, form in LAYERS:
             values = {
                 layer: value
@@ -168,22 +168,22 @@ class Picture:
                 continue
             where = max(values, key=lambda layer: values[layer])
             most = format(values[where], form).replace("%", " %")
-            found.append(
+            parts.append(
                 Text().append(f"{heading} ", "dim").append(most).append(f" {where}", "dim")
             )
-        lines = _flowing(found, width - LABEL)
-        return [_labelled("" if k else "layers").append(line) for k, line in enumerate(lines)]
+        lines = _flow(parts, width - LABEL)
+        return [_begin_line("" if k else "layers").append(line) for k, line in enumerate(lines)]
 
-    def _evaluation(self, width: int, ascii_only: bool) -> list[Text]:
+    def _draw_evaluation(self, width: int, ascii_only: bool) -> list[Text]:
         points = list(self.status.evaluations)
         if not points:
             return []
         newest, before = points[-1], points[0] if len(points) > 1 else {}
-        head = _labelled("evaluation").append(f"at {newest.get('step') or 0:,}", "bold")
+        head = _begin_line("evaluation").append(f"at {newest.get('step') or 0:,}", "bold")
         if before:
             head.append(f"   changes since {before.get('step') or 0:,}", "dim")
-        found, old = section(newest, "results"), section(before, "results")
-        rows = list(found.items())[:4]
+        results, old = section(newest, "results"), section(before, "results")
+        rows = list(results.items())[:4]
         cells = [format_value(interval) for _, interval in rows]
         widest = max((len(cell) for cell in cells), default=0)
         room = max(1, width - LABEL - widest - 14)
@@ -192,14 +192,14 @@ class Picture:
         for (name, interval), cell in zip(rows, cells, strict=True):
             text = Text(str(name))
             text.truncate(names, overflow="crop" if ascii_only else "ellipsis", pad=True)
-            line = _labelled("").append(text).append(f"  {cell:<{widest}}", "bold")
+            line = _begin_line("").append(text).append(f"  {cell:<{widest}}", "bold")
             change = number(first(interval)) - number(first(old.get(name)))
             if math.isfinite(change):
-                line.append(f"  {change:+.{_decimals(interval)}f}", "dim")
+                line.append(f"  {change:+.{_choose_decimals(interval)}f}", "dim")
             lines.append(line)
         return lines
 
-    def _warnings(self) -> list[Text]:
+    def _draw_warnings(self) -> list[Text]:
         return [
             Text.assemble(("! ", "bold red"), (text, "red")) for text in list(self.status.warnings)
         ]
@@ -239,12 +239,12 @@ def sparkline(
     ]
 
 
-def _labelled(heading: str) -> Text:
+def _begin_line(heading: str) -> Text:
     """Begin a line; the style of the heading does not reach what is appended."""
     return Text().append(heading.ljust(LABEL), "dim")
 
 
-def _bar(share: float, columns: int, style: str, ascii_only: bool, empty: str = "") -> Text:
+def _draw_bar(share: float, columns: int, style: str, ascii_only: bool, empty: str = "") -> Text:
     share = min(1.0, max(0.0, share)) if math.isfinite(share) else 0.0
     full, half, rest = ("#", "", empty or ".") if ascii_only else ("━", "╸", empty or "━")
     halves = round(2 * columns * share)
@@ -254,7 +254,7 @@ def _bar(share: float, columns: int, style: str, ascii_only: bool, empty: str = 
     return bar.append(rest * (columns - bar.cell_len), "bright_black")
 
 
-def _flowing(parts: Iterable[Text], width: int) -> list[Text]:
+def _flow(parts: Iterable[Text], width: int) -> list[Text]:
     """Put parts beside each other on as many lines as they need."""
     lines: list[Text] = []
     for part in parts:
@@ -266,13 +266,13 @@ def _flowing(parts: Iterable[Text], width: int) -> list[Text]:
 
 
 def format_value(interval: Any) -> str:
-    """Return a value, with its interval if it has one, to about three digits."""
+    """Format a value, with its interval if it has one, to about three digits."""
     if isinstance(interval, Sequence) and not isinstance(interval, str) and len(interval) == 3:
-        value, low, high = (f"{number(x):.{_decimals(interval)}f}" for x in interval)
+        value, low, high = (f"{number(x):.{_choose_decimals(interval)}f}" for x in interval)
         return f"{value} [{low}, {high}]"
     return f"{interval:.4g}" if isinstance(interval, int | float) else str(interval)
 
 
-def _decimals(interval: Any) -> int:
+def _choose_decimals(interval: Any) -> int:
     size = abs(number(first(interval)))
     return 3 if size < 1 else 2 if size < 10 else 1 if size < 1000 else 0

@@ -81,10 +81,10 @@ def learning_curves(
         None if no run has anything of it.
     """
     rows = ["step", "wall_s"] if over_time else ["step"]
-    return _grid(runs, [(column, x) for x in rows for column in curves], curves, len(curves))
+    return _draw_grid(runs, [(column, x) for x in rows for column in curves], curves, len(curves))
 
 
-def _grid(
+def _draw_grid(
     runs: Sequence[RunData],
     panels: Sequence[tuple[str, str]],
     titles: Mapping[str, str],
@@ -100,30 +100,30 @@ def _grid(
         return None
     columns_left = len({column for column, _ in drawn})
     across = min(across, columns_left)
-    styles = _styles([run.name for run in runs])
+    styles = _choose_styles([run.name for run in runs])
 
     def draw(axes: Sequence[Axes]) -> None:
         for axis, (column, x) in zip(axes, drawn, strict=True):
-            factor, label = _unit(x, runs)
+            factor, label = _choose_unit(x, runs)
             for run in runs:
-                _curve(axis, run.column(x) * factor, run.column(column), styles[run.name])
+                _draw_curve(axis, run.column(x) * factor, run.column(column), styles[run.name])
             axis.set_title(titles[column], loc="left")
-            axis.yaxis.set_major_formatter(_short)
+            axis.yaxis.set_major_formatter(_format_short)
             values = np.concatenate([run.column(column) for run in runs])
             values = values[np.isfinite(values)]
             if values.size > 1 and np.allclose(values, values[0], rtol=1e-4, atol=0.0):
                 axis.set_yticks(values[:1])  # others would bear the same number
-            _x_axis(axis, x, label)
+            _set_x_axis(axis, x, label)
 
     with_any = [
         run.name
         for run in runs
         if any(np.isfinite(run.column(column)).any() for column, _ in drawn)
     ]
-    return _figure(len(drawn), across, 2.4, draw, legend=_legend(styles, with_any))
+    return _make_figure(len(drawn), across, 2.4, draw, legend=_select_legend(styles, with_any))
 
 
-def _curve(axis: Axes, at: np.ndarray, values: np.ndarray, style: Style) -> None:
+def _draw_curve(axis: Axes, at: np.ndarray, values: np.ndarray, style: Style) -> None:
     known = np.isfinite(at) & np.isfinite(values)
     if not known.any():
         return
@@ -135,8 +135,8 @@ def _curve(axis: Axes, at: np.ndarray, values: np.ndarray, style: Style) -> None
     axis.plot(at[thinned], smoothed[thinned], **style | {"marker": marker}, linewidth=1.6)
 
 
-def _unit(x: str, runs: Sequence[RunData]) -> tuple[float, str]:
-    """Return the factor and the label of an x axis: seconds, minutes or hours of training."""
+def _choose_unit(x: str, runs: Sequence[RunData]) -> tuple[float, str]:
+    """Choose the factor and the label of an x axis: seconds, minutes or hours of training."""
     if x == "step":
         return 1.0, "decisions"
     longest = max((t for run in runs for t in run.column(x) if np.isfinite(t)), default=0.0)
@@ -146,7 +146,7 @@ def _unit(x: str, runs: Sequence[RunData]) -> tuple[float, str]:
     return (1 / 60, "minutes of training") if minutes else (1 / 3600, "hours of training")
 
 
-def _x_axis(axis: Axes, x: str, label: str) -> None:
+def _set_x_axis(axis: Axes, x: str, label: str) -> None:
     axis.set_xlabel(label)
     axis.xaxis.set_major_locator(MaxNLocator(5))
     if x == "step":
@@ -154,7 +154,7 @@ def _x_axis(axis: Axes, x: str, label: str) -> None:
     axis.set_xlim(left=0)
 
 
-def _short(value: float, _position: float | None = None) -> str:
+def _format_short(value: float, _position: float | None = None) -> str:
     return f"{value:.4g}"
 
 
@@ -181,12 +181,12 @@ def seed_curves(groups: Sequence[SeedGroup], curves: Mapping[str, str] = CURVES)
     Figure or None
         None if no run has anything of it.
     """
-    styles = _styles([group.name for group in groups])
+    styles = _choose_styles([group.name for group in groups])
     panels = {
         name: {
             group.name: seeds
             for group in groups
-            if (seeds := [line for run in group.runs if (line := _line_of(run, name)).size])
+            if (seeds := [line for run in group.runs if (line := _read_line(run, name)).size])
         }
         for name in curves
     }
@@ -199,26 +199,28 @@ def seed_curves(groups: Sequence[SeedGroup], curves: Mapping[str, str] = CURVES)
         for axis, (name, of_group) in zip(axes, panels.items(), strict=True):
             for group, seeds in of_group.items():
                 style = styles[group] | ({"marker": None} if name in measured else {})
-                _spread(axis, seeds, style)
+                _draw_spread(axis, seeds, style)
             axis.set_title(curves[name], loc="left")
-            axis.yaxis.set_major_formatter(_short)
-            _x_axis(axis, "step", "decisions")
+            axis.yaxis.set_major_formatter(_format_short)
+            _set_x_axis(axis, "step", "decisions")
 
     drawn = {group for of_group in panels.values() for group in of_group}
-    return _figure(len(panels), min(2, len(panels)), 2.8, draw, legend=_legend(styles, drawn))
+    return _make_figure(
+        len(panels), min(2, len(panels)), 2.8, draw, legend=_select_legend(styles, drawn)
+    )
 
 
-def _line_of(run: RunData, name: str) -> np.ndarray:
-    """Return steps and values, shape (2, n), of a column or of an evaluated measure."""
+def _read_line(run: RunData, name: str) -> np.ndarray:
+    """Read steps and values, shape (2, n), of a column or of an evaluated measure."""
     if name in run.metrics:
         line = np.array([run.column("step"), smooth(run.column(name))])
     else:
-        points = sorted(row[:2] for measure, row in _measured(run) if measure == name)
+        points = sorted(row[:2] for measure, row in _iterate_measures(run) if measure == name)
         line = np.array(points, np.float64).reshape(-1, 2).T
     return line[:, np.isfinite(line).all(0)]
 
 
-def _spread(axis: Axes, seeds: Sequence[np.ndarray], style: Style) -> None:
+def _draw_spread(axis: Axes, seeds: Sequence[np.ndarray], style: Style) -> None:
     """Draw lines of seeds, shape (2, n) each, thin, their mean, and a band around it."""
     first, last = max(at[0] for at, _ in seeds), min(at[-1] for at, _ in seeds)
     steps = np.unique(np.concatenate([at for at, _ in seeds]))
@@ -235,14 +237,14 @@ def _spread(axis: Axes, seeds: Sequence[np.ndarray], style: Style) -> None:
     axis.plot(steps, mean, **style, markersize=4, linewidth=1.8)
 
 
-# -- where the time goes ---------------------------------------------------------------------------
+# -- time by phase ---------------------------------------------------------------------------------
 
 
 def phases(runs: Sequence[RunData]) -> Figure | None:
-    """Draw what share of the time the phases of an iteration took, a bar for each run."""
+    """Draw the share of each phase in the time of an iteration, a bar for each run."""
     shares = {run.name: phase_shares(run) for run in runs}
-    shares = {name: found for name, found in shares.items() if found}
-    unsorted = dict.fromkeys(phase for found in shares.values() for phase in found)
+    shares = {name: by_phase for name, by_phase in shares.items() if by_phase}
+    unsorted = dict.fromkeys(phase for by_phase in shares.values() for phase in by_phase)
     order = list(PHASE_COLOURS)
     names = sorted(unsorted, key=lambda name: order.index(name) if name in order else len(order))
     if not names:
@@ -253,23 +255,23 @@ def phases(runs: Sequence[RunData]) -> Figure | None:
         left = np.zeros(len(shares))
         for phase in names:
             colour = PHASE_COLOURS.get(phase, "#bbbbbb")
-            width = np.array([found.get(phase, 0.0) for found in shares.values()])
+            width = np.array([by_phase.get(phase, 0.0) for by_phase in shares.values()])
             axis.barh(range(len(shares)), width, left=left, color=colour, label=phase, height=0.6)
             for y, (w, x) in enumerate(zip(width, left, strict=True)):
                 if w >= 0.06:
                     axis.text(x + w / 2, y, f"{w:.0%}", ha="center", va="center", color="white")
             left += width
-        axis.set_yticks(range(len(shares)), [_shortened(name) for name in shares])
+        axis.set_yticks(range(len(shares)), [_shorten(name) for name in shares])
         axis.invert_yaxis()
         axis.set(xlim=(0, 1), xlabel="share of wall time")
         axis.xaxis.set_major_formatter(lambda x, _: f"{x:.0%}")
         axis.grid(visible=False)
         axis.legend(frameon=False, ncols=9, loc="lower left", bbox_to_anchor=(0, 1), fontsize=8)
 
-    return _figure(1, 1, 0.9 + 0.32 * len(shares), draw)
+    return _make_figure(1, 1, 0.9 + 0.32 * len(shares), draw)
 
 
-# -- how well it plays -----------------------------------------------------------------------------
+# -- evaluations -----------------------------------------------------------------------------------
 
 # Measures of the evaluations during a training whose names are not what a reader would say.
 _SPOKEN = {"win_rate": "wins", "bid_hit": "bids made"}
@@ -288,15 +290,15 @@ def evaluations(runs: Sequence[RunData]) -> Figure | None:
     if not blocks:
         return None
     colour = dict(zip((run.name for run in runs), colours(len(runs)), strict=True))
-    lines = {main: _lines(panels, colour) for main, panels in blocks.items()}
-    heights = [_HEADING + sum(map(_line_height, of_block)) for of_block in lines.values()]
+    lines = {main: _arrange_lines(panels, colour) for main, panels in blocks.items()}
+    heights = [_HEADING + sum(map(_compute_height, of_block)) for of_block in lines.values()]
     with matplotlib.rc_context(_STYLE):
         layout = ConstrainedLayoutEngine(h_pad=0.08)
         figure = Figure(figsize=(WIDTH, sum(heights)), layout=layout)
         parts = figure.subfigures(len(blocks), 1, height_ratios=heights, squeeze=False)
         for part, (main, of_block) in zip(parts.flat, lines.items(), strict=True):
             part.suptitle(MAIN[main], x=0.005, ha="left", fontsize=10, fontweight="bold")
-            _dots(part, of_block, colour)
+            _draw_dots(part, of_block, colour)
             if main in SHARES:
                 part.axes[0].xaxis.set_major_formatter(PercentFormatter(1.0, decimals=None))
     return figure
@@ -310,8 +312,8 @@ class _Line:
     players: list[str]
 
 
-def _lines(panels: Panels, names: Collection[str]) -> list[_Line]:
-    """Put those with the same players side by side, so that few lines stay empty."""
+def _arrange_lines(panels: Panels, names: Collection[str]) -> list[_Line]:
+    """Put panels with the same players side by side, so that few lines stay empty."""
     across = 2 if len(panels) == 4 else 3
     groups = sorted(panels, key=lambda group: -len(panels[group]))
     lines = []
@@ -323,12 +325,12 @@ def _lines(panels: Panels, names: Collection[str]) -> list[_Line]:
     return lines
 
 
-def _line_height(line: _Line) -> float:
-    """Return inches: the titles of panels, a row for each player, and ticks."""
+def _compute_height(line: _Line) -> float:
+    """Compute the height in inches: the titles of panels, a row for each player, and ticks."""
     return 0.6 + 0.2 * len(line.players)
 
 
-def _dots(part: SubFigure, lines: Sequence[_Line], colour: Mapping[str, str]) -> None:
+def _draw_dots(part: SubFigure, lines: Sequence[_Line], colour: Mapping[str, str]) -> None:
     """Draw a row for each player and a panel for each group, a dot with its interval in each."""
     across = max(len(line.panels) for line in lines)
     axes = part.subplots(
@@ -336,32 +338,32 @@ def _dots(part: SubFigure, lines: Sequence[_Line], colour: Mapping[str, str]) ->
         sharex=True,
         sharey="row",
         squeeze=False,
-        height_ratios=[_line_height(line) for line in lines],
+        height_ratios=[_compute_height(line) for line in lines],
     )
     alone = len(lines) == across == 1
     for beside, line in zip(axes, lines, strict=True):
         for axis in beside[len(line.panels) :]:
             axis.remove()
-        beside[0].set_yticks(range(len(line.players)), [_shortened(p) for p in line.players])
+        beside[0].set_yticks(range(len(line.players)), [_shorten(p) for p in line.players])
         beside[0].set_ylim(len(line.players) - 0.5, -0.5)
         for axis, (group, rows) in zip(beside, line.panels.items(), strict=False):
             for name, interval in rows.items():
                 shade = colour.get(run_of(name, list(colour)) or "", "black")
-                _dot(axis, line.players.index(name), interval, shade)
+                _draw_dot(axis, line.players.index(name), interval, shade)
             axis.tick_params(labelbottom=True)
             axis.set_title("" if alone else group, loc="left", fontsize=9)
     axes[0, 0].margins(x=0.08)
     axes[0, 0].xaxis.set_major_locator(MaxNLocator(5))
 
 
-def _dot(axis: Axes, y: int, interval: Interval, colour: str) -> None:
+def _draw_dot(axis: Axes, y: int, interval: Interval, colour: str) -> None:
     value, low, high = interval
     error = [[max(0.0, value - low)], [max(0.0, high - value)]]
     axis.errorbar(value, y, xerr=error, fmt="o", capsize=3, color=colour, markersize=4)
 
 
-def _shortened(name: str) -> str:
-    """Return a name of at most ``LETTERS`` letters; beginnings and ends tell names apart."""
+def _shorten(name: str) -> str:
+    """Shorten a name to ``LETTERS`` letters; beginnings and ends tell names apart."""
     if len(name) <= LETTERS:
         return name
     half = (LETTERS - 1) // 2
@@ -372,29 +374,29 @@ def evaluation_points(runs: Sequence[RunData]) -> Figure | None:
     """Draw the evaluations that were made during the trainings over decisions."""
     points: dict[str, dict[str, list[tuple[float, ...]]]] = {}
     for run in runs:
-        for measure, row in _measured(run):
+        for measure, row in _iterate_measures(run):
             points.setdefault(measure, {}).setdefault(run.name, []).append(row)
     if not points:
         return None
-    styles = _styles([run.name for run in runs])
+    styles = _choose_styles([run.name for run in runs])
 
     def draw(axes: Sequence[Axes]) -> None:
-        for axis, (measure, found) in zip(axes, points.items(), strict=True):
-            for name, rows in found.items():
+        for axis, (measure, by_run) in zip(axes, points.items(), strict=True):
+            for name, rows in by_run.items():
                 at, value, low, high = np.array(sorted(rows)).T
                 axis.plot(at, value, **styles[name], markersize=3, linewidth=1.4)
                 shade = {"color": styles[name]["color"], "alpha": 0.15, "linewidth": 0}
                 axis.fill_between(at, low, high, **shade)
             kind, comma, against = measure.partition(",")
             axis.set_title(_SPOKEN.get(kind, kind) + comma + against, loc="left")
-            _x_axis(axis, "step", "decisions")
+            _set_x_axis(axis, "step", "decisions")
 
-    legend = _legend(styles, {name for found in points.values() for name in found})
+    legend = _select_legend(styles, {name for by_run in points.values() for name in by_run})
     across = 2 if len(points) % 2 == 0 else min(3, len(points))
-    return _figure(len(points), across, 2.0, draw, legend=legend)
+    return _make_figure(len(points), across, 2.0, draw, legend=legend)
 
 
-def _measured(run: RunData) -> Iterator[tuple[str, tuple[float, ...]]]:
+def _iterate_measures(run: RunData) -> Iterator[tuple[str, tuple[float, ...]]]:
     """Yield measure and step, value, low and high of the evaluations during a training."""
     for evaluation in run.evaluations:
         if isinstance(evaluation.get("step"), int | float):
@@ -408,12 +410,12 @@ def _measured(run: RunData) -> Iterator[tuple[str, tuple[float, ...]]]:
 
 
 def colours(count: int) -> list[str]:
-    """Return so many colours; after the last one they begin again."""
+    """List so many colours; after the last one they begin again."""
     return [COLOURS[k % len(COLOURS)] for k in range(count)]
 
 
-def _styles(names: Sequence[str]) -> dict[str, Style]:
-    """Return how the line of each name is drawn: by colour, and by dashes and marker in grey."""
+def _choose_styles(names: Sequence[str]) -> dict[str, Style]:
+    """Choose the style of the line of each name: colour, and dashes and marker for grey prints."""
     return {
         name: {
             "color": colour,
@@ -424,19 +426,19 @@ def _styles(names: Sequence[str]) -> dict[str, Style]:
     }
 
 
-def _legend(styles: Mapping[str, Style], drawn: Collection[str]) -> dict[str, Style]:
-    """Return the lines that are drawn, by name; none if there is only one."""
+def _select_legend(styles: Mapping[str, Style], drawn: Collection[str]) -> dict[str, Style]:
+    """Select the styles of the lines that are drawn, by name; none if there is only one."""
     return {name: style for name, style in styles.items() if name in drawn and len(styles) > 1}
 
 
-def _figure(
+def _make_figure(
     count: int,
     across: int,
     height: float,
     draw: Callable[[Sequence[Axes]], None],
     legend: Mapping[str, Style] | None = None,
 ) -> Figure:
-    """Return a figure of ``count`` panels, drawn in the common style."""
+    """Make a figure of ``count`` panels, drawn in the common style."""
     down = -(-count // across)
     legend = legend or {}
     across_legend = min(6, max(1, len(legend)))

@@ -1,4 +1,4 @@
-"""Runs read from their folders: curves, options, evaluations, and what they played side by side.
+"""Runs read from their folders: curves, options, evaluations, and their results side by side.
 
 A run may lack any of its parts: what is there is read, and :attr:`RunData.notes` says what is not.
 """
@@ -73,7 +73,7 @@ class RunData:
     metrics : dict of str to ndarray of float64, shape (iterations,)
         Columns such as ``train/kl``; NaN where an iteration lacks it.
     evaluations : list of dict
-        What was found in the middle of the training.
+        Evaluations during the training.
     summary, evaluation : dict
         Empty if they are missing.
     notes : list of str
@@ -98,15 +98,15 @@ class RunData:
     def last(self, name: str) -> float:
         """Return the last value of the smoothed curve of a column; NaN if there is none."""
         values = smooth(self.column(name))
-        known = values[np.isfinite(values)]
-        return float(known[-1]) if known.size else math.nan
+        finite = values[np.isfinite(values)]
+        return float(finite[-1]) if finite.size else math.nan
 
 
 # -- reading ---------------------------------------------------------------------------------------
 
 
 def name_runs(paths: Sequence[Path]) -> dict[str, Path]:
-    """Return run folders by name, each once; of the same name with their parent folder's too."""
+    """Name run folders, each once; folders of the same name with their parent folder's too."""
     unique = list(dict.fromkeys(path.resolve() for path in paths))
     names = [path.name for path in unique]
     labels = [
@@ -128,7 +128,7 @@ def read_runs(paths: Sequence[Path]) -> list[RunData]:
 
 
 def read_run(path: Path, name: str | None = None) -> RunData:
-    """Read what there is of a run folder.
+    """Read the parts of a run folder that exist.
 
     Raises
     ------
@@ -138,19 +138,19 @@ def read_run(path: Path, name: str | None = None) -> RunData:
     if not any((path / part).is_file() for part in PARTS):
         raise RunDataError(f"{path} is no run: it has none of {', '.join(PARTS)}.")
     run = read_head(path, name)
-    found = {name: scan_lines(path / name) for name in ("metrics.jsonl", "evaluations.jsonl")}
-    metrics, evaluations = found.values()
+    lines = {name: scan_lines(path / name) for name in ("metrics.jsonl", "evaluations.jsonl")}
+    metrics, evaluations = lines.values()
     missing = [] if metrics.records else ["no metrics.jsonl, or an empty one"]
     return replace(
         run,
-        metrics=_columns(metrics.records),
+        metrics=_make_columns(metrics.records),
         evaluations=evaluations.records,
-        notes=[*run.notes, *missing, *note_left_out({k: x.left_out for k, x in found.items()})],
+        notes=[*run.notes, *missing, *note_left_out({k: x.left_out for k, x in lines.items()})],
     )
 
 
 def note_left_out(lines: Mapping[str, int]) -> list[str]:
-    """Return a note for each file of which lines hold no record, by its name."""
+    """Make a note for each file, by its name, in which lines hold no record."""
     return [
         f"{name}: {count:,} line{'s are' if count > 1 else ' is'} left out, for there is no record "
         "in it"
@@ -160,17 +160,17 @@ def note_left_out(lines: Mapping[str, int]) -> list[str]:
 
 
 def read_head(path: Path, name: str | None = None) -> RunData:
-    """Read what there is of a run folder but its curves."""
+    """Read the parts of a run folder that exist, without its curves."""
     notes: list[str] = []
     head = read_part(path, "config.json", notes)
     config = head.pop("config", None) or {}
     evaluation = read_part(path, "evaluation.json", notes)
-    if config and evaluation.get("config_sha256") not in (None, *_hashes(head, config)):
+    if config and evaluation.get("config_sha256") not in (None, *_compute_hashes(head, config)):
         notes.append("evaluation.json was made with another config")
     return RunData(
         name=name or path.name,
         path=path,
-        config=_options(config),
+        config=_flatten_options(config),
         head=head,
         summary=read_part(path, "summary.json", notes),
         evaluation=evaluation,
@@ -178,8 +178,8 @@ def read_head(path: Path, name: str | None = None) -> RunData:
     )
 
 
-def _hashes(head: Mapping[str, Any], config: Any) -> list[Any]:
-    """Return the hashes of a config: as written, and with the options that came since."""
+def _compute_hashes(head: Mapping[str, Any], config: Any) -> list[Any]:
+    """Compute the hashes of a config: as written, and with the options that came since."""
     hashes = [head.get("sha256")]
     with suppress(FastEnvError, TypeError, AttributeError):
         hashes.append(RunConfig.from_mapping(config).sha256())
@@ -187,7 +187,7 @@ def _hashes(head: Mapping[str, Any], config: Any) -> list[Any]:
 
 
 def read_part(run: Path, part: str, notes: list[str] | None = None) -> dict[str, Any]:
-    """Return the content of a JSON file of a run folder, with every known field of its type.
+    """Read the content of a JSON file of a run folder, with every known field of its type.
 
     Parameters
     ----------
@@ -202,17 +202,17 @@ def read_part(run: Path, part: str, notes: list[str] | None = None) -> dict[str,
         notes.append(f"no {part}")
         return {}
     try:
-        found = files.read_json(run / part)
+        record = files.read_json(run / part)
     except FileError:
         notes.append(f"{part} cannot be read")
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(record, dict):
         notes.append(f"{part} holds no object")
         return {}
-    _drop_others(found, _FIELDS[part], part, notes)
+    _drop_others(record, _FIELDS[part], part, notes)
     if part == "config.json":
-        _drop_others(found.get("config") or {}, _OPTIONS, part, notes)
-    return found
+        _drop_others(record.get("config") or {}, _OPTIONS, part, notes)
+    return record
 
 
 def _drop_others(
@@ -227,15 +227,15 @@ def _drop_others(
             notes.append(f"{what}, for it must be {_NAMES[kind]}")
 
 
-def _options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def _flatten_options(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     options: dict[str, Any] = {}
     for key, value in values.items():
         nested = isinstance(value, dict) and value
-        options |= _options(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+        options |= _flatten_options(value, f"{prefix}{key}.") if nested else {prefix + key: value}
     return options
 
 
-def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
+def _make_columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
     records = [record for record in records if "step" in record]
     rows = [dict(flatten(dict(record))) for record in records]
     names = [*dict.fromkeys(name for row in rows for name in row)][:MAX_COLUMNS]
@@ -246,11 +246,11 @@ def _columns(records: Sequence[Mapping[str, Any]]) -> dict[str, np.ndarray]:
 
 
 def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
-    """Return the running mean over ``share`` of the iterations, or five; NaN is left out."""
+    """Compute the running mean over ``share`` of the iterations, or five; NaN is left out."""
     window = max(SMOOTHED_LEAST, int(share * len(values)))
-    known = np.isfinite(values)
-    sums = np.concatenate([[0.0], np.cumsum(np.where(known, values, 0.0))])
-    counts = np.concatenate([[0], np.cumsum(known)])
+    finite = np.isfinite(values)
+    sums = np.concatenate([[0.0], np.cumsum(np.where(finite, values, 0.0))])
+    counts = np.concatenate([[0], np.cumsum(finite)])
     last = np.arange(1, len(values) + 1)
     first = np.maximum(0, last - window)
     count = counts[last] - counts[first]
@@ -259,14 +259,14 @@ def smooth(values: np.ndarray, share: float = SMOOTHED) -> np.ndarray:
 
 
 def phase_shares(run: RunData) -> dict[str, float]:
-    """Return the share of each phase in the time of a run; empty if it is not known."""
+    """Compute the share of each phase in the time of a run; empty if it is not known."""
     columns = {k: v for k, v in run.metrics.items() if k.startswith("phases/")}
     sums = {k.removeprefix("phases/"): float(np.nansum(v)) for k, v in columns.items()}
     total = sum(sums.values())
     return {k: v / total for k, v in sums.items() if v > 0} if total > 0 else {}
 
 
-# -- what they played ------------------------------------------------------------------------------
+# -- results of evaluations ------------------------------------------------------------------------
 
 
 def results(run: RunData) -> Results:
@@ -275,36 +275,36 @@ def results(run: RunData) -> Results:
 
 
 def describe_opponents(opponents: str, players: int = PLAYERS) -> str:
-    """Return an opponent set as text: how many of which bot, or names, such as ``mixed``."""
+    """Describe an opponent set: the number and name of a bot, or names, such as ``mixed``."""
     named = players == 2 or opponents == "mixed" or " + " in opponents
     return opponents if named else f"{players - 1} x {opponents}"
 
 
 def groups_of(record: Mapping[str, Any]) -> Results:
     """Return the results in ``evaluation.json``, by group, player and measure."""
-    found: Results = {}
+    groups: Results = {}
     for what, players in mapping(record, "compared").items():
         whole = what == "episodes" or what.startswith("against ")
         group = what if whole else f"against {describe_opponents(what)}"
-        found[group] = _players(players)
+        groups[group] = _select_players(players)
     matches = mapping(record, "matches")
     seats = matches.get("players")
     seats = seats if type(seats) is int else PLAYERS
     for opponents, players in mapping(matches, "results").items():
-        found[f"against {describe_opponents(opponents, seats)}"] = _players(players)
+        groups[f"against {describe_opponents(opponents, seats)}"] = _select_players(players)
     goals = mapping(mapping(record, "goals"), "rates")
     if goals:
-        found["goals reached"] = _players(goals)
+        groups["goals reached"] = _select_players(goals)
     played = mapping(mapping(record, "episodes"), "policies")
     if played:
         intervals = {name: mapping(each, "intervals") for name, each in played.items()}
-        found["episodes"] = _players(intervals)
-    return found
+        groups["episodes"] = _select_players(intervals)
+    return groups
 
 
-def _players(found: Any) -> dict[str, dict[str, Interval]]:
-    """Return the measures of players that are known; nothing of what is no record of players."""
-    players = found.items() if isinstance(found, dict) else ()
+def _select_players(record: Any) -> dict[str, dict[str, Interval]]:
+    """Select the known measures of players; none of something that is no record of players."""
+    players = record.items() if isinstance(record, dict) else ()
     return {
         player: {name: value for name, value in measures.items() if _is_measured(value)}
         for player, measures in players
@@ -321,7 +321,7 @@ def _is_measured(value: Any) -> bool:
 
 
 def compared(runs: Sequence[RunData]) -> Results:
-    """Return the results of all runs in one, runs above bots, a run above its parts.
+    """Merge the results of all runs, runs above bots, a run above its parts.
 
     A bot that played the same in two evaluations stands there once.
     """
@@ -330,7 +330,7 @@ def compared(runs: Sequence[RunData]) -> Results:
         for group, players in results(run).items():
             rows = merged.setdefault(group, {})
             for player, measures in players.items():
-                label = _label(player, run)
+                label = _make_label(player, run)
                 if label in rows and rows[label] != measures:
                     label = f"{label} ({run.name})"
                 rows[label] = measures
@@ -346,22 +346,22 @@ def compared(runs: Sequence[RunData]) -> Results:
     }
 
 
-def _label(player: str, run: RunData) -> str:
-    """Return what a player of a run's evaluation is called beside those of others."""
+def _make_label(player: str, run: RunData) -> str:
+    """Make the label of a player of a run's evaluation beside those of other runs."""
     if player.startswith(AGENT):
         return run.name + player.removeprefix(AGENT)
     return f"{run.name}, {player}" if player == _SHARED else player
 
 
 def run_of(label: str, names: Sequence[str]) -> str | None:
-    """Return the run that a player of :func:`compared` belongs to; None for a bot."""
+    """Find the run that a player of :func:`compared` belongs to; None for a bot."""
     return next((n for n in names if label == n or label.startswith((f"{n} ", f"{n},"))), None)
 
 
 def mapping(record: Any, name: str) -> dict[str, Any]:
     """Return a part of a record that is an object; empty if it is none."""
-    found = record.get(name) if isinstance(record, Mapping) else None
-    return found if isinstance(found, dict) else {}
+    part = record.get(name) if isinstance(record, Mapping) else None
+    return part if isinstance(part, dict) else {}
 
 
 def is_interval(value: Any) -> bool:

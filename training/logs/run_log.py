@@ -1,4 +1,4 @@
-"""What a run says while it runs: JSON lines, TensorBoard, and the dashboard on the terminal."""
+"""The log of a run: JSON lines, TensorBoard, and the dashboard on the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from training.run.jsonl import JsonLines, read_lines
 
 
 class RunLog(Log):
-    """All the places a run writes to.
+    """Writes to all logs of a run.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ class RunLog(Log):
         self._windows.write(record)
 
     def event(self, kind: str, **details: Any) -> None:
-        """Log something that happened."""
+        """Log an event."""
         self._events.write({"event": kind, "time": machine.now(), **details})
         self._shown.event(kind, details)
 
     def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
-        """Log what an evaluation during the training found.
+        """Log the results of an evaluation during the training.
 
         Parameters
         ----------
@@ -124,7 +124,7 @@ class RunLog(Log):
 
 
 def flatten(record: dict[str, Any], prefix: str = "") -> list[tuple[str, float]]:
-    """Return the numbers of a nested record as ``group/name`` and value."""
+    """Flatten the numbers of a nested record to ``group/name`` and value."""
     pairs: list[tuple[str, float]] = []
     for key, value in record.items():
         if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""What is said of runs side by side, as plain values that a page draws.
+"""Sections of a page that compares runs, as plain values.
 
 A section has a title, notes and parts. A part is a table, intervals as dots on lines, or charts;
 ``training/studio/page/report.js`` draws them.
@@ -32,7 +32,7 @@ Cell = str | dict[str, Any]  # text; or text, run (of whose curves it has the co
 Part = dict[str, Any]
 Section = dict[str, Any]
 
-# Measure, heading, decimals, factor; the columns of the runs' games follow (_columns_of).
+# Measure, heading, decimals, factor; the columns of the runs' games follow (_name_columns).
 _MEASURES = {
     "points": ("points", 0, 1),
     "margin": ("margin", 0, 1),
@@ -72,7 +72,7 @@ def make_sections(
     seeds: Sequence[SeedsData] = (),
     groups: GroupComparison | None = None,
 ) -> list[Section]:
-    """Return what is said of runs, of groups of them, and of evaluations over seeds.
+    """Make the sections of runs, of groups of them, and of evaluations over seeds.
 
     Parameters
     ----------
@@ -82,17 +82,17 @@ def make_sections(
     groups : GroupComparison, optional
         Of runs that differ in their seed alone.
     """
-    found: list[Section] = []
+    sections: list[Section] = []
     if runs:
-        found += [_summary(runs), _strength(runs)]
-        found += [] if groups is None else [_of_groups(groups)]
-        found += [_speed(runs), _options(runs), _machines(runs)]
+        sections += [_make_summary(runs), _make_results(runs)]
+        sections += [] if groups is None else [_make_group_section(groups)]
+        sections += [_make_speed(runs), _make_options(runs), _make_machines(runs)]
     if seeds:
-        found.append(_over_seeds(seeds))
-    return [each for each in found if each["parts"] or each["notes"]]
+        sections.append(_make_seed_section(seeds))
+    return [each for each in sections if each["parts"] or each["notes"]]
 
 
-def _section(title: str, notes: Iterable[str], parts: Iterable[Part | None]) -> Section:
+def _make_section(title: str, notes: Iterable[str], parts: Iterable[Part | None]) -> Section:
     return {"title": title, "notes": [*notes], "parts": [each for each in parts if each]}
 
 
@@ -105,68 +105,74 @@ _SUMMARY = (
 )
 
 
-def _summary(runs: Sequence[RunData]) -> Section:
-    rows = [_summary_row(run, runs) for run in runs]
-    return _section("Runs side by side", _notes(runs), [_table(_SUMMARY, rows, range(4, 9))])
+def _make_summary(runs: Sequence[RunData]) -> Section:
+    rows = [_make_summary_row(run, runs) for run in runs]
+    return _make_section(
+        "Runs side by side", _make_notes(runs), [_make_table(_SUMMARY, rows, range(4, 9))]
+    )
 
 
-def _summary_row(run: RunData, runs: Sequence[RunData]) -> list[str | Cell | None]:
+def _make_summary_row(run: RunData, runs: Sequence[RunData]) -> list[str | Cell | None]:
     steps, wall, speeds = run.column("step"), run.column("wall_s"), run.column("sps")
     speeds = speeds[np.isfinite(speeds)]
     taken = int(steps[-1]) if steps.size else run.summary.get("steps")
     return [
-        _named(run, runs),
-        _first(run.config.get("env"), run.evaluation.get("env"), run.summary.get("env")),
-        _first(run.config.get("trainer"), run.summary.get("trainer")),
+        _name_run(run, runs),
+        _choose_first(run.config.get("env"), run.evaluation.get("env"), run.summary.get("env")),
+        _choose_first(run.config.get("trainer"), run.summary.get("trainer")),
         run.summary.get("status"),
         None if taken is None else f"{taken:,}",
         duration(float(wall[-1])) if wall.size else None,
         f"{np.median(speeds):,.0f}" if speeds.size else None,
-        _number(run.last("episode/return_mean"), 2),
-        _number(100 * run.last("rounds/hit_rate"), 1),
+        _format_number(run.last("episode/return_mean"), 2),
+        _format_number(100 * run.last("rounds/hit_rate"), 1),
         str(run.evaluation.get("created") or "")[:10],
     ]
 
 
-def _notes(runs: Sequence[RunData]) -> list[str]:
-    """Return what is missing, and what stands in the way of a comparison."""
+def _make_notes(runs: Sequence[RunData]) -> list[str]:
+    """Note missing parts of runs, and reasons against a comparison."""
     missing = [f"{run.name}: {'; '.join(run.notes)}" for run in runs if run.notes]
     return missing + [
         f"the evaluations differ in {key}: the runs did not play the same deals"
-        for key in _differing_seeds(runs)
+        for key in _find_differing_fields(runs)
     ]
 
 
-def _differing_seeds(runs: Sequence[RunData]) -> list[str]:
-    """Return in what the evaluations differ that decides which deals were played."""
+def _find_differing_fields(runs: Sequence[RunData]) -> list[str]:
+    """Find the fields that decide the played deals, and in which the evaluations differ."""
     played = (("matches", ("first_seed", "games")), ("goals", ("goals", "episodes")))
-    found: dict[str, set[str]] = {}
+    fields: dict[str, set[str]] = {}
     for run in runs:
         for part, keys in played:
             record = mapping(run.evaluation, part)
             for key in keys if record else ():
-                found.setdefault(key, set()).add(str(record.get(key)))
-    return sorted(key for key, values in found.items() if len(values) > 1)
+                fields.setdefault(key, set()).add(str(record.get(key)))
+    return sorted(key for key, values in fields.items() if len(values) > 1)
 
 
-def _strength(runs: Sequence[RunData]) -> Section:
-    found = compared(runs)
-    columns = _columns_of(runs)
-    measures = {name for players in found.values() for p in players.values() for name in p}
-    parts: list[Part | None] = list(_main_measures(found, [run.name for run in runs]))
-    for group, players in found.items():
+def _make_results(runs: Sequence[RunData]) -> Section:
+    results = compared(runs)
+    columns = _name_columns(runs)
+    measures = {name for players in results.values() for p in players.values() for name in p}
+    parts: list[Part | None] = list(_make_panels(results, [run.name for run in runs]))
+    for group, players in results.items():
         names = dict.fromkeys(name for measured in players.values() for name in measured)
         known = {name: column for name, column in columns.items() if name in names}
         # Rates by round have as many rows as there are rounds, and a column for each player.
-        table = _measure_table(players, known) if known else _round_table(players, list(names))
+        table = (
+            _make_measure_table(players, known)
+            if known
+            else _make_round_table(players, list(names))
+        )
         parts.append({**table, "title": group[0].upper() + group[1:]})
-    return _section("How well they play", _protocols(runs, measures), parts)
+    return _make_section("How well they play", _describe_protocols(runs, measures), parts)
 
 
-def main_panels(found: Results) -> dict[str, dict[str, dict[str, Interval]]]:
-    """Return main measure to what was played to player to interval."""
+def main_panels(results: Results) -> dict[str, dict[str, dict[str, Interval]]]:
+    """Select the main measures: measure to what was played to player to interval."""
     blocks: dict[str, dict[str, dict[str, Interval]]] = {}
-    for group, players in found.items():
+    for group, players in results.items():
         main = next((m for m in MAIN if any(m in p for p in players.values())), None)
         if main is not None:
             rows = {name: p[main] for name, p in players.items() if is_interval(p.get(main))}
@@ -174,13 +180,15 @@ def main_panels(found: Results) -> dict[str, dict[str, dict[str, Interval]]]:
     return blocks
 
 
-def _main_measures(found: Results, names: Sequence[str]) -> Iterable[Part]:
-    """Yield the main measure of all that was played, a panel each, runs above bots."""
-    for main, groups in main_panels(found).items():
+def _make_panels(results: Results, names: Sequence[str]) -> Iterable[Part]:
+    """Yield the main measure of each group, a panel each, runs above bots."""
+    for main, groups in main_panels(results).items():
         panels = [
             {
                 "title": group,
-                "rows": [_dot(x, _place(x, names), found) for x, found in rows.items()],
+                "rows": [
+                    _make_dot(x, _find_place(x, names), interval) for x, interval in rows.items()
+                ],
             }
             for group, rows in groups.items()
             if rows
@@ -188,34 +196,34 @@ def _main_measures(found: Results, names: Sequence[str]) -> Iterable[Part]:
         yield {"kind": "dots", "title": MAIN[main], "percent": main in SHARES, "panels": panels}
 
 
-def _dot(name: str, run: int | None, interval: Interval) -> dict[str, Any]:
+def _make_dot(name: str, run: int | None, interval: Interval) -> dict[str, Any]:
     return {"name": name, "run": run, "interval": [*interval]}
 
 
-def _place(label: str, names: Sequence[str]) -> int | None:
+def _find_place(label: str, names: Sequence[str]) -> int | None:
     run = run_of(label, names)
     return None if run is None else names.index(run)
 
 
-def _protocols(runs: Sequence[RunData], measures: Collection[str]) -> list[str]:
-    """Return how the evaluations were made, each way once, and what is not self-evident."""
-    said = dict.fromkeys(
+def _describe_protocols(runs: Sequence[RunData], measures: Collection[str]) -> list[str]:
+    """Describe the protocols of the evaluations, each once, and the less obvious measures."""
+    protocols = dict.fromkeys(
         f"{part}: {record.get('protocol', said_of_all)}; {run.evaluation.get('intervals', '')}"
         for run in runs
         for said_of_all in [run.evaluation.get("policy", "")]
         for part in ("matches", "goals", "episodes", "compared")
         if isinstance(record := run.evaluation.get(part), dict)
     )
-    said |= (
+    protocols |= (
         {"margin: points minus those of the mean opponent": None} if "margin" in measures else {}
     )
-    return list(said)
+    return list(protocols)
 
 
 Players = Mapping[str, Mapping[str, Interval]]
 
 
-def _columns_of(runs: Sequence[RunData]) -> dict[str, tuple[str, int, int]]:
+def _name_columns(runs: Sequence[RunData]) -> dict[str, tuple[str, int, int]]:
     """Name the columns of tables: those of all games, and what the games of the runs measure."""
     columns = dict(_MEASURES)
     envs = [str(run.config.get("env", "")) for run in runs]
@@ -229,30 +237,33 @@ def _columns_of(runs: Sequence[RunData]) -> dict[str, tuple[str, int, int]]:
     return columns
 
 
-def _measure_table(players: Players, measures: Mapping[str, tuple[str, int, int]]) -> Part:
+def _make_measure_table(players: Players, measures: Mapping[str, tuple[str, int, int]]) -> Part:
     columns = ["player", *(heading for heading, *_ in measures.values())]
     rows = [
-        [player, *(_interval(found.get(name), *how) for name, (_, *how) in measures.items())]
-        for player, found in players.items()
+        [
+            player,
+            *(_format_interval(by_measure.get(n), *how) for n, (_, *how) in measures.items()),
+        ]
+        for player, by_measure in players.items()
     ]
-    return _table(columns, rows, numbers=range(1, len(columns)))
+    return _make_table(columns, rows, numbers=range(1, len(columns)))
 
 
-def _round_table(players: Players, names: Sequence[str]) -> Part:
+def _make_round_table(players: Players, names: Sequence[str]) -> Part:
     columns = ["%", *players]
     rows = [
-        [name.replace("_", " "), *(_interval(p.get(name), 1, 100) for p in players.values())]
+        [name.replace("_", " "), *(_format_interval(p.get(name), 1, 100) for p in players.values())]
         for name in names
     ]
-    return _table(columns, rows, numbers=range(1, len(columns)))
+    return _make_table(columns, rows, numbers=range(1, len(columns)))
 
 
 # Of groups of seeds: rates by round are too many there.
 _OF_GROUPS = {**_MEASURES, "overall": ("goals reached %", 1, 100)}
 
 
-def _of_groups(comparison: GroupComparison) -> Section:
-    """Return what is said of groups of seeds."""
+def _make_group_section(comparison: GroupComparison) -> Section:
+    """Make the section of groups of seeds."""
     notes = [
         "Runs that differ in their name and seed alone are a group. Tables have interquartile "
         "means over seeds (the mean of the middle half) with 95 % intervals by bootstrap over "
@@ -263,17 +274,17 @@ def _of_groups(comparison: GroupComparison) -> Section:
             "Small: how probable it is that a seed comes to more than one of "
             f"{comparison.groups[0]}."
         )
-    parts = [_profiles(comparison)]
+    parts = [_make_profiles(comparison)]
     for what, measures in comparison.played.items():
         known = [name for name in _OF_GROUPS if name in measures]
         if known:
-            table = _group_table(comparison, {name: measures[name] for name in known})
+            table = _make_group_table(comparison, {name: measures[name] for name in known})
             parts.append({**table, "title": what[0].upper() + what[1:]})
-    return _section("Over training seeds", [*notes, *comparison.notes], parts)
+    return _make_section("Over training seeds", [*notes, *comparison.notes], parts)
 
 
-def _profiles(comparison: GroupComparison) -> Part | None:
-    """Return performance profiles: the share of seeds above a score, over the score.
+def _make_profiles(comparison: GroupComparison) -> Part | None:
+    """Make performance profiles: the share of seeds above a score, over the score.
 
     Of each thing played it is the main measure; groups of one seed are left out.
     """
@@ -290,7 +301,7 @@ def _profiles(comparison: GroupComparison) -> Part | None:
             {
                 "name": row.group,
                 "run": comparison.groups.index(row.group),
-                "points": _falling(row.by_seed, ends),
+                "points": _make_falling_line(row.by_seed, ends),
             }
             for row in rows
         ]
@@ -298,8 +309,8 @@ def _profiles(comparison: GroupComparison) -> Part | None:
     return {"kind": "charts", "title": "Share of seeds above", "charts": charts} if charts else None
 
 
-def _falling(scores: Sequence[float], ends: tuple[float, float]) -> list[list[float]]:
-    """Return the corners of a line that falls from 1 to 0, by as much at each score."""
+def _make_falling_line(scores: Sequence[float], ends: tuple[float, float]) -> list[list[float]]:
+    """Make the corners of a line that falls from 1 to 0, by as much at each score."""
     corners, height = [[ends[0], 1.0]], 1.0
     for k, score in enumerate(sorted(scores), 1):
         corners.append([score, height])
@@ -308,56 +319,56 @@ def _falling(scores: Sequence[float], ends: tuple[float, float]) -> list[list[fl
     return [*corners, [ends[1], height]]
 
 
-def _group_table(
+def _make_group_table(
     comparison: GroupComparison, measures: Mapping[str, Sequence[GroupScores]]
 ) -> Part:
     rows = []
     for number, group in enumerate(comparison.groups):
-        found = {k: row for k, rows in measures.items() for row in rows if row.group == group}
-        if found:
-            seeds = max(len(row.by_seed) for row in found.values())
-            cells = [_group_cell(found.get(name), name) for name in measures]
+        by_measure = {k: row for k, rows in measures.items() for row in rows if row.group == group}
+        if by_measure:
+            seeds = max(len(row.by_seed) for row in by_measure.values())
+            cells = [_make_group_cell(by_measure.get(name), name) for name in measures]
             rows.append([{"text": group, "run": number}, seeds, *cells])
     columns = ["group", "seeds", *(_OF_GROUPS[name][0] for name in measures)]
-    return _table(columns, rows, numbers=range(1, len(columns)))
+    return _make_table(columns, rows, numbers=range(1, len(columns)))
 
 
-def _group_cell(row: GroupScores | None, measure: str) -> Cell:
-    """Return an interquartile mean, and below it the probability of improvement if there is one."""
+def _make_group_cell(row: GroupScores | None, measure: str) -> Cell:
+    """Format an interquartile mean, and below it the probability of improvement if there is one."""
     if row is None:
         return "-"
     _, decimals, factor = _OF_GROUPS[measure]
-    shown, better = _interval(row.iqm, decimals, factor), row.probability_of_improvement
+    shown, better = _format_interval(row.iqm, decimals, factor), row.probability_of_improvement
     if better is None:
         return shown
-    above = _interval(better, 0, 100)
+    above = _format_interval(better, 0, 100)
     return {**shown, "below": {**above, "text": f"above in {above['text']} %"}}
 
 
 _BY_LEVEL = ("level", "speed", "who plays", "games", *(heading for _, heading, _, _ in BY_LEVEL))
 
 
-def _over_seeds(seeds: Sequence[SeedsData]) -> Section:
-    """Return what is said of evaluations over seeds."""
+def _make_seed_section(seeds: Sequence[SeedsData]) -> Section:
+    """Make the section of evaluations over seeds."""
     notes = [
-        *(_played(each) for each in seeds),
+        *(_describe_plan(each) for each in seeds),
         "95 % intervals over games. Frames are a cost: the mean of the worst share is that of the "
         "longest, and a game without a clear counts as many as there may be. Small differences are "
         "to the first player of the same evaluation, games paired.",
     ]
-    table = _table(_BY_LEVEL, _level_rows(seeds), (0, *range(3, len(_BY_LEVEL))))
-    return _section("Over seeds, by level", notes, [*_levels_drawn(seeds), table])
+    table = _make_table(_BY_LEVEL, _make_level_rows(seeds), (0, *range(3, len(_BY_LEVEL))))
+    return _make_section("Over seeds, by level", notes, [*_make_level_panels(seeds), table])
 
 
-def _levels_drawn(seeds: Sequence[SeedsData]) -> Iterable[Part]:
-    """Yield how players do at each level, measure by measure."""
+def _make_level_panels(seeds: Sequence[SeedsData]) -> Iterable[Part]:
+    """Yield the results of players at each level, measure by measure."""
     players = list(dict.fromkeys(each.player(r) for each in seeds for r in each.levels))
     for name, heading, factor, _ in BY_LEVEL:
         panels = [
             {
                 "title": f"level {level}, {speed}",
                 "rows": [
-                    _dot(player, players.index(player), [factor * x for x in record[name]])
+                    _make_dot(player, players.index(player), [factor * x for x in record[name]])
                     for each in seeds
                     for record in each.levels
                     for player in [each.player(record)]
@@ -372,8 +383,8 @@ def _levels_drawn(seeds: Sequence[SeedsData]) -> Iterable[Part]:
             yield {"kind": "dots", "title": heading, "percent": False, "panels": panels}
 
 
-def _played(each: SeedsData) -> str:
-    """Return in a line who an evaluation is of, and what was played."""
+def _describe_plan(each: SeedsData) -> str:
+    """Describe in a line the player of an evaluation, and what was played."""
     plan = mapping(each.head, "plan")
     facts = [
         f"{plan[key]:,} {word}" for key, word in _PLAN.items() if isinstance(plan.get(key), int)
@@ -388,74 +399,81 @@ _PLAN = {
 }
 
 
-def _level_rows(seeds: Sequence[SeedsData]) -> list[list[Any]]:
+def _make_level_rows(seeds: Sequence[SeedsData]) -> list[list[Any]]:
     rows = []
     for level, speed in levels_of(seeds):
         for each in seeds:
             for record in each.levels:
                 if (record["level"], record["speed"]) == (level, speed):
-                    cells = [_with_difference(record, *column) for column in BY_LEVEL]
+                    cells = [_add_difference(record, *column) for column in BY_LEVEL]
                     rows.append([level, speed, each.player(record), record["games"], *cells])
     return rows
 
 
-def _with_difference(
+def _add_difference(
     record: Mapping[str, Any], name: str, _: str, factor: float, decimals: int
 ) -> Cell:
-    """Return a figure, and below it the difference to the first player if there is one."""
-    shown = _interval(record.get(name), decimals, factor)
+    """Format a figure, and below it the difference to the first player if there is one."""
+    shown = _format_interval(record.get(name), decimals, factor)
     less = mapping(record, "less_first").get(name)
-    return shown if less is None else {**shown, "below": _interval(less, decimals, factor, "+")}
+    return (
+        shown if less is None else {**shown, "below": _format_interval(less, decimals, factor, "+")}
+    )
 
 
-def _speed(runs: Sequence[RunData]) -> Section:
+def _make_speed(runs: Sequence[RunData]) -> Section:
     shares = [phase_shares(run) for run in runs]
-    phases = list(dict.fromkeys(phase for found in shares for phase in found))
+    phases = list(dict.fromkeys(phase for by_phase in shares for phase in by_phase))
     columns: list[Cell] = ["run", *phases]
     rows = [
-        [_named(run, runs), *(f"{found[p]:.0%}" if p in found else None for p in phases)]
-        for run, found in zip(runs, shares, strict=True)
-        if found
+        [_name_run(run, runs), *(f"{by_phase[p]:.0%}" if p in by_phase else None for p in phases)]
+        for run, by_phase in zip(runs, shares, strict=True)
+        if by_phase
     ]
-    table = _table(columns, rows, range(1, len(columns))) if rows else None
-    return _section("Share of the time by phase", (), [table])
+    table = _make_table(columns, rows, range(1, len(columns))) if rows else None
+    return _make_section("Share of the time by phase", (), [table])
 
 
-def _options(runs: Sequence[RunData]) -> Section:
+def _make_options(runs: Sequence[RunData]) -> Section:
     known = [run for run in runs if run.config]
     keys = sorted({key for run in known for key in run.config} - {"name"})
     differing = [key for key in keys if len({repr(run.config.get(key)) for run in known}) > 1]
-    columns: list[Cell] = ["option", *(_named(run, runs) for run in known)]
+    columns: list[Cell] = ["option", *(_name_run(run, runs) for run in known)]
     every, some = (
-        _table(columns, [_option(key, known) for key in of], ()) for of in (keys, differing)
+        _make_table(columns, [_make_option_row(key, known) for key in of], ())
+        for of in (keys, differing)
     )
     notes = ["All options are equal."] if len(known) > 1 and not differing else []
     shown = {**some, "title": "What differs"} if differing else None
     folded = {**every, "title": f"All {len(keys)} options", "folded": True} if known else None
-    return _section("Options", notes, [shown, folded])
+    return _make_section("Options", notes, [shown, folded])
 
 
-def _option(key: str, runs: Sequence[RunData]) -> list[Any]:
+def _make_option_row(key: str, runs: Sequence[RunData]) -> list[Any]:
     return [key, *("" if key not in run.config else str(run.config[key]) for run in runs)]
 
 
-def _machines(runs: Sequence[RunData]) -> Section:
+def _make_machines(runs: Sequence[RunData]) -> Section:
     rows: dict[str, list[str]] = {}
     for k, run in enumerate(runs):
-        for name, value in _machine(run).items():
+        for name, value in _describe_machine(run).items():
             cells = rows.setdefault(name.replace("_", " "), [""] * len(runs))
             cells[k] = "" if value is None else str(value)
     kept = [[name, *cells] for name, cells in rows.items() if any(cells)]
-    table = _table(["machine", *(_named(run, runs) for run in runs)], kept, ()) if kept else None
-    return _section("Machine and versions", (), [table])
+    table = (
+        _make_table(["machine", *(_name_run(run, runs) for run in runs)], kept, ())
+        if kept
+        else None
+    )
+    return _make_section("Machine and versions", (), [table])
 
 
-def _machine(run: RunData) -> dict[str, Any]:
-    """Return on what a run was trained."""
+def _describe_machine(run: RunData) -> dict[str, Any]:
+    """Describe the machine and the versions that trained a run."""
     host = run.summary.get("host")
-    versions = _first(*(x.get("versions") for x in (run.summary, run.head, run.evaluation)))
-    revision = _first(*(x.get("git_rev") for x in (run.head, run.summary, run.evaluation)))
-    dirty = _first(*(x.get("dirty") for x in (run.head, run.summary, run.evaluation)))
+    versions = _choose_first(*(x.get("versions") for x in (run.summary, run.head, run.evaluation)))
+    revision = _choose_first(*(x.get("git_rev") for x in (run.head, run.summary, run.evaluation)))
+    dirty = _choose_first(*(x.get("dirty") for x in (run.head, run.summary, run.evaluation)))
     return {
         "begun": run.head.get("created"),
         "revision": f"{revision}{', with changes' if dirty else ''}" if revision else None,
@@ -468,38 +486,44 @@ def _machine(run: RunData) -> dict[str, Any]:
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def _table(columns: Sequence[Cell], rows: Sequence[Sequence[Any]], numbers: Iterable[int]) -> Part:
-    """Return a table; columns in which no row has anything are left out."""
+def _make_table(
+    columns: Sequence[Cell], rows: Sequence[Sequence[Any]], numbers: Iterable[int]
+) -> Part:
+    """Make a table; columns in which no row has anything are left out."""
     right = set(numbers)
     shown = [k for k in range(len(columns)) if any(row[k] not in (None, "") for row in rows)]
-    head, *body = ([_cell(row[k]) for k in shown] for row in (columns, *rows))
+    head, *body = ([_make_cell(row[k]) for k in shown] for row in (columns, *rows))
     of_numbers = [place for place, k in enumerate(shown) if k in right]
     return {"kind": "table", "head": head, "numbers": of_numbers, "rows": body}
 
 
-def _cell(value: Any) -> Cell:
+def _make_cell(value: Any) -> Cell:
     if isinstance(value, dict):
         return value
     return "" if value is None else str(value)
 
 
-def _named(run: RunData, runs: Sequence[RunData]) -> Cell:
-    """Return the name of a run with its number, which chooses the line of its curves."""
+def _name_run(run: RunData, runs: Sequence[RunData]) -> Cell:
+    """Name a run with its number, which chooses the line of its curves."""
     return {"text": run.name, "run": runs.index(run)} if len(runs) > 1 else run.name
 
 
-def _interval(found: Any, decimals: int, factor: float, sign: str = "") -> dict[str, Any]:
-    """Return a value with its interval, signs as told; a dash if it is not known."""
-    if not isinstance(found, list | tuple) or not found or not isinstance(found[0], int | float):
+def _format_interval(interval: Any, decimals: int, factor: float, sign: str = "") -> dict[str, Any]:
+    """Format a value with its interval, and with ``sign``; a dash if it is not known."""
+    if (
+        not isinstance(interval, list | tuple)
+        or not interval
+        or not isinstance(interval[0], int | float)
+    ):
         return {"text": "-"}
-    given = [x for x in found if isinstance(x, int | float)]
-    value, *limits = (rounded(x, decimals, factor, f"{sign}z,") for x in given)
+    numbers = [x for x in interval if isinstance(x, int | float)]
+    value, *limits = (rounded(x, decimals, factor, f"{sign}z,") for x in numbers)
     return {"text": value, **({"limits": f"[{', '.join(limits)}]"} if len(limits) == 2 else {})}
 
 
-def _number(value: float, decimals: int) -> str | None:
+def _format_number(value: float, decimals: int) -> str | None:
     return f"{value:.{decimals}f}" if math.isfinite(value) else None
 
 
-def _first(*values: Any) -> Any:
+def _choose_first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)

@@ -1,4 +1,4 @@
-"""Runs that differ in their seed alone, and what such groups came to, for the report."""
+"""Groups of runs that differ in their seed alone, and their scores, for the report."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ class SeedGroup:
     runs: tuple[RunData, ...]
 
     def scores(self) -> dict[str, dict[str, list[float]]]:
-        """Return what is played to measure to the values of the runs that have it."""
-        found: dict[str, dict[str, list[float]]] = {}
+        """Collect the values of the runs by what is played and by measure."""
+        values: dict[str, dict[str, list[float]]] = {}
         for run in self.runs:
             for what, players in results(run).items():
                 for measure, interval in players.get(AGENT, {}).items():
                     if _is_known(interval):
-                        found.setdefault(what, {}).setdefault(measure, []).append(interval[0])
-        return found
+                        values.setdefault(what, {}).setdefault(measure, []).append(interval[0])
+        return values
 
 
 @dataclass(frozen=True)
 class GroupScores:
-    """What a group came to in a measure.
+    """The scores of a group in a measure.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class GroupComparison:
     played : mapping
         What is played to measure to the scores of each group that has it.
     notes : tuple of str
-        What is to be said of so few seeds.
+        Warnings about few seeds.
     """
 
     groups: tuple[str, ...]
@@ -76,22 +76,22 @@ class GroupComparison:
 
 
 def find_groups(runs: Sequence[RunData]) -> list[SeedGroup]:
-    """Return the groups of some runs in their order; a run without config belongs to none."""
-    found: dict[str, dict[str, RunData]] = {}
+    """Find the groups of some runs, in their order; a run without config belongs to none."""
+    by_options: dict[str, dict[str, RunData]] = {}
     for run in runs:
         if run.config:
             shared = sorted((k, repr(v)) for k, v in run.config.items() if k not in _OWN)
-            found.setdefault(repr(shared), {}).setdefault(repr(run.config.get("seed")), run)
-    groups = [tuple(of_seed.values()) for of_seed in found.values()]
-    names = [_common_name(of_group) for of_group in groups]
+            by_options.setdefault(repr(shared), {}).setdefault(repr(run.config.get("seed")), run)
+    groups = [tuple(of_seed.values()) for of_seed in by_options.values()]
+    names = [_find_common_name(of_group) for of_group in groups]
     return [
         SeedGroup(name if names.count(name) == 1 else of_group[0].name, of_group)
         for name, of_group in zip(names, groups, strict=True)
     ]
 
 
-def _common_name(runs: Sequence[RunData]) -> str:
-    """Return the name without the seed behind it, if that is one; else that of the first run."""
+def _find_common_name(runs: Sequence[RunData]) -> str:
+    """Find the name without the seed behind it, if that is one; else that of the first run."""
     stems = {run.name.removesuffix(f"-{run.config.get('seed')}") for run in runs}
     return stems.pop() if len(stems) == 1 and len(runs) > 1 else runs[0].name
 

@@ -15,7 +15,7 @@ FILE = "seeds.json"
 
 @dataclass(frozen=True)
 class SeedsData:
-    """What players came to at some levels.
+    """Results of players at some levels.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class SeedsData:
     levels: list[dict[str, Any]]
 
     def player(self, record: dict[str, Any]) -> str:
-        """Return who played a record, by the quantile if placements were judged by one."""
+        """Name the player of a record, with the quantile if placements were judged by one."""
         risk_tau = record.get("risk_tau")
         return self.name if risk_tau is None else f"{self.name}, quantile {risk_tau:g}"
 
@@ -79,6 +79,6 @@ def _is_record(record: Any) -> bool:
 
 
 def levels_of(seeds: Sequence[SeedsData]) -> list[tuple[int, str]]:
-    """Return level and speed of all records, each once, levels rising."""
-    found = dict.fromkeys((r["level"], r["speed"]) for each in seeds for r in each.levels)
-    return sorted(found, key=lambda pair: pair[0])
+    """List level and speed of all records, each once, levels rising."""
+    levels = dict.fromkeys((r["level"], r["speed"]) for each in seeds for r in each.levels)
+    return sorted(levels, key=lambda pair: pair[0])

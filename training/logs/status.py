@@ -1,4 +1,4 @@
-"""What is known of a run while it trains: where it is, how fast, what it has logged of late."""
+"""The status of a run while it trains: progress, speed and recent records."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Curve:
             self._each *= 2
 
     def last(self) -> float:
-        """Return the mean over the last points, those that the report smooths over; NaN if none."""
+        """Compute the mean of the last points, those that the report smooths over; NaN if none."""
         values = self.values
         tail = values[-max(SMOOTHED_LEAST, int(SMOOTHED * len(values))) :] or list(self._open)
         return sum(tail) / len(tail) if tail else math.nan
 
     def resampled(self, columns: int) -> list[float]:
-        """Return the curve in at most so many means of neighbours."""
+        """Reduce the curve to at most so many means of neighbours."""
         values = list(self.values)
         n = len(values)
         if n <= columns:
@@ -58,7 +58,7 @@ class Curve:
         return [sum(values[a:b]) / (b - a) for a, b in pairwise(cuts)]
 
     def smooth(self, columns: int) -> SmoothedCurve:
-        """Return what to draw of the curve in at most so many columns."""
+        """Smooth the curve for a picture of at most so many columns."""
         values = self.resampled(columns)
         beside = max(min(2, len(values) // 8), len(values) // 20)
         smoothed = [fmean(values[max(0, k - beside) : k + beside + 1]) for k in range(len(values))]
@@ -78,7 +78,7 @@ class SmoothedCurve(NamedTuple):
 
 
 def noise(values: Sequence[float]) -> float:
-    """Return the standard deviation of what a trend cannot explain, by the median of differences.
+    """Estimate the standard deviation around a trend, by the median of differences.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def noise(values: Sequence[float]) -> float:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as ``m:ss``, ``h:mm:ss`` or ``d days h:mm``; ``-`` if it is unknown."""
+    """Format a time as ``m:ss``, ``h:mm:ss`` or ``d days h:mm``; ``-`` if it is unknown."""
     if not math.isfinite(seconds) or seconds < 0:
         return "-"
     minutes, second = divmod(round(seconds), 60)
@@ -105,7 +105,7 @@ def duration(seconds: float) -> str:
 
 
 class Status:
-    """What is known of a run; draws nothing.
+    """The status of a run; draws nothing.
 
     The training writes and the drawing thread reads without a lock: whoever reads a container that
     grows copies it first, which is one step of the interpreter.
@@ -133,7 +133,7 @@ class Status:
         self._wall = 0.0, self._began  # of the training, and when it was that
 
     def metrics(self, record: Mapping[str, Any]) -> None:
-        """Take in an iteration."""
+        """Add an iteration."""
         self.history(record)
         self.at(int(record.get("step", self.steps)))
         for name, seconds in numbers(record.get("phases")).items():
@@ -144,7 +144,7 @@ class Status:
             self.warn(f"not finite in iteration {record.get('iter', '?')}: {', '.join(wrong)}")
 
     def history(self, record: Mapping[str, Any]) -> None:
-        """Take in an iteration of an earlier process."""
+        """Add an iteration of an earlier process."""
         self.record = record
         self.layers = section(section(record, "train"), "layers") or self.layers
         if "wall_s" in record:
@@ -155,7 +155,7 @@ class Status:
                 curve.add(float(value))
 
     def event(self, kind: str, details: Mapping[str, Any]) -> None:
-        """Take in what happened: checkpoints, evaluations and warnings are shown."""
+        """Add an event: checkpoints, evaluations and warnings are shown."""
         if kind == "evaluation":
             self.evaluations.append(details)
         elif kind == "warning":
@@ -169,7 +169,7 @@ class Status:
             self.warnings.append(" ".join(text.split()))
 
     def at(self, steps: int) -> None:
-        """Say how far the run is."""
+        """Set the number of decisions until now."""
         self.steps, now = steps, time.monotonic()
         self.total = max(self.total, steps)  # of whole rollouts
         if len(self._recent) > 2 and now - self._recent[-2][0] < 1.0:
@@ -198,7 +198,7 @@ class Status:
         return min(1.0, self.steps / self.total)
 
     def line(self) -> str:
-        """Return where the run is, in one line."""
+        """Describe progress, speed and curves in one line."""
         parts = [f"{self.steps:,} of {self.total:,} decisions ({self.done:.0%})"]
         parts += self.speed()[:1]
         if math.isfinite(self.left_s) and self.done < 1:
@@ -210,7 +210,7 @@ class Status:
         return ", ".join(parts)
 
     def speed(self) -> list[str]:
-        """Return speed, load and memory as far as they are known, the most telling first."""
+        """Describe speed, load and memory as far as they are known, the most important first."""
         sps, sps_cpu = (number(self.record.get(key)) for key in ("sps", "sps_cpu"))
         parts = []
         if sps > 0:
@@ -233,14 +233,14 @@ def first(interval: Any) -> Any:
 
 
 def number(value: Any) -> float:
-    """Return a number as it is, NaN for anything else."""
+    """Convert a number to float, NaN for anything else."""
     return float(value) if isinstance(value, int | float) else math.nan
 
 
 def section(record: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     """Return a part of a record that is an object; empty if it is none."""
-    found = record.get(name)
-    return found if isinstance(found, Mapping) else {}
+    part = record.get(name)
+    return part if isinstance(part, Mapping) else {}
 
 
 def numbers(section: Any) -> dict[str, float]:

@@ -1,8 +1,8 @@
-"""What a command changes of the options of a new run, each change said in one line.
+"""Changes that a command makes to the options of a new run, each reported in one line.
 
 In the order in which they are made: the best known options where an environment alone is named, a
 minibatch for fewer lanes, a shorter run without the compiled core, a rollout for a short run.
-Nothing else changes what was asked for.
+Nothing else changes the options.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ REMEDY = (
 
 
 def take_best_options(env: str, trainer: str, say: Say) -> dict[str, Any]:
-    """Return the options that were found best for an environment; empty if none are known."""
+    """Load the tuned options of an environment; empty if there are none."""
     name, values = find_best_options(env, trainer)
     if name is not None:
         say(f"the options are those of {name}, the best that are known for {env}")
@@ -37,7 +37,7 @@ def take_best_options(env: str, trainer: str, say: Say) -> dict[str, Any]:
 
 
 def fit_minibatch(values: dict[str, Any], flags: dict[str, Any], say: Say) -> dict[str, Any]:
-    """Return options whose minibatch is no larger than the rollout of the lanes that flags ask for.
+    """Reduce the minibatch to the rollout, where flags ask for fewer lanes than the options had.
 
     A minibatch that was chosen for more lanes is then the whole rollout; one that flags ask for as
     well stays.
@@ -50,8 +50,8 @@ def fit_minibatch(values: dict[str, Any], flags: dict[str, Any], say: Say) -> di
         Of the command line alone.
     say : callable
     """
-    ppo, asked = values.get("ppo"), flags.get("ppo", {})
-    if "num_envs" not in flags or not isinstance(ppo, dict) or "batch_size" in asked:
+    ppo, ppo_flags = values.get("ppo"), flags.get("ppo", {})
+    if "num_envs" not in flags or not isinstance(ppo, dict) or "batch_size" in ppo_flags:
         return values
     sizes = [whole_number(each) for each in (values["num_envs"], ppo.get("n_steps"))]
     batch = whole_number(ppo.get("batch_size"))
@@ -68,7 +68,7 @@ def fit_minibatch(values: dict[str, Any], flags: dict[str, Any], say: Say) -> di
 
 
 def fit_speed(config: RunConfig, slower: RunConfig, say: Say) -> RunConfig:
-    """Return the options for a machine on which the compiled core does not work, where it does not.
+    """Take the options for a machine without the compiled core, if it does not work here.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def fit_speed(config: RunConfig, slower: RunConfig, say: Say) -> RunConfig:
 
 
 def fit_rollout(config: RunConfig, say: Say) -> RunConfig:
-    """Return options whose rollout is no longer than the run."""
+    """Shorten the rollout to the length of the run."""
     shorter = config.shortened(machine.ranks())
     if shorter != config:
         say(
@@ -100,7 +100,7 @@ def fit_rollout(config: RunConfig, say: Say) -> RunConfig:
 
 
 def keep_rollout(config: RunConfig, begun: RunConfig) -> RunConfig:
-    """Return the options of a run that goes on, with rollouts of the length it was begun with."""
+    """Keep the length of the rollouts of a run that is resumed."""
     if config.rollout == begun.rollout:
         return config
     shorter = config.replace(total_steps=begun.total_steps).shortened(machine.ranks())
@@ -108,13 +108,13 @@ def keep_rollout(config: RunConfig, begun: RunConfig) -> RunConfig:
 
 
 def _compare(config: RunConfig, other: RunConfig) -> str:
-    """Return in words which options differ."""
+    """Describe in words the options that differ."""
     ours, theirs = flatten(config.to_dict()), flatten(other.to_dict())
     pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
     return ", ".join(
-        f"{name} {_in_words(a)} instead of {_in_words(b)}" for name, (a, b) in pairs.items()
+        f"{name} {_format_value(a)} instead of {_format_value(b)}" for name, (a, b) in pairs.items()
     )
 
 
-def _in_words(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int | float) else show(value)

@@ -1,4 +1,4 @@
-"""Which backend a run trains on: one of the four, or ``auto``.
+"""The backend that a run trains on: one of the four, or ``auto``.
 
 Whether a backend works here is found out by playing with it, not by looking for files: a library
 that was built for another machine is there and does not work.
@@ -27,7 +27,7 @@ FAST = "fast"
 
 @dataclass(frozen=True)
 class ChosenBackend:
-    """What was asked for, and what was taken.
+    """The requested backend, and the one that was chosen.
 
     Parameters
     ----------
@@ -49,10 +49,10 @@ class ChosenBackend:
 
     def record(self) -> dict[str, Any]:
         """Return fields of the summary of a run: the backend, and those of the published one."""
-        selected = _published(self.name)
+        selected = _to_published_name(self.name)
         return {
             "backend": self.name,
-            "ppo_env_impl_requested": _published(self.requested),
+            "ppo_env_impl_requested": _to_published_name(self.requested),
             "ppo_env_impl_selected": selected,
             "ppo_env_impl_auto_fallback": self.fell_back,
             "ppo_native_available": self.probe == "ok",
@@ -61,8 +61,8 @@ class ChosenBackend:
         }
 
 
-def _published(name: str) -> str:
-    """Return who steps the games, in the words of the published benchmark of Prospector."""
+def _to_published_name(name: str) -> str:
+    """Convert the name of a backend to that of the published benchmark of Prospector."""
     backend = named(name)
     if backend is None:
         return "auto"
@@ -70,7 +70,7 @@ def _published(name: str) -> str:
 
 
 def make_seated(env: str, options: Mapping[str, Any] | None = None) -> tuple[Game, dict[str, Any]]:
-    """Return the configured game of an id, and what an engine is told of who sits where.
+    """Make the configured game of an id, and the seating arguments of its engine.
 
     In a game of several agents its default opponent plays the others, and the learner gets to know
     every seat, unless options say otherwise.
@@ -87,8 +87,8 @@ def make_seated(env: str, options: Mapping[str, Any] | None = None) -> tuple[Gam
     ConfigError
         For options that the environment refuses, or where nobody is named and there is no default.
     """
-    given = dict(options or {})
-    game, seating = registry.make_seated(env, given.pop("opponent", None), given)
+    game_options = dict(options or {})
+    game, seating = registry.make_seated(env, game_options.pop("opponent", None), game_options)
     if game.spec.num_agents == 1:
         return game, seating
     if seating["opponent"] is None:
@@ -109,7 +109,7 @@ def build(
     num_envs: int = 1,
     num_threads: int = 1,
 ) -> tuple[BatchEngine, ChosenBackend]:
-    """Return an engine on the backend that was asked for, and how it was chosen.
+    """Make an engine on the requested backend, and record the choice.
 
     Its first lane has played a step: whoever trains on it resets all of them.
 
@@ -137,17 +137,17 @@ def build(
     def engine(backend: str, lanes: int = num_envs, threads: int = num_threads) -> BatchEngine:
         return BatchEngine(game, lanes, backend, num_threads=threads, **seating)
 
-    _, found = probe(partial(engine, FAST, 1, 1))  # whatever is asked for, for the record of a run
+    _, fast_probe = probe(partial(engine, FAST, 1, 1))  # in any case, for the record of a run
     candidates = FASTEST_FIRST if requested == "auto" else (requested,)
     for name in candidates:
-        made, why = probe(partial(engine, name))
-        if made is not None:
-            return made, ChosenBackend(requested, name, found)
+        built, why = probe(partial(engine, name))
+        if built is not None:
+            return built, ChosenBackend(requested, name, fast_probe)
     raise BackendUnavailableError(f"backend={requested!r} does not work here: {why}")
 
 
 def probe(make: Callable[[], BatchEngine]) -> tuple[BatchEngine | None, str]:
-    """Return an engine whose first lane can be stepped and ``"ok"``, or None and the reason.
+    """Make an engine and step its first lane; return it and ``"ok"``, or None and the reason.
 
     Raises
     ------

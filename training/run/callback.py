@@ -1,4 +1,4 @@
-"""What goes along with a run, and where a run says what happens."""
+"""Callbacks of a run, and the log that a run writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:  # who logs need not wait for torch
 
 
 class Log:
-    """Where a run says what happens; the base class says nothing."""
+    """The log of a run; the base class writes nothing."""
 
     def metrics(self, record: dict[str, Any]) -> None:
         """Log one iteration; ``record["step"]`` is where it ended."""
@@ -23,10 +23,10 @@ class Log:
         """Log a window of ticks; ``record["step"]`` is where it was closed."""
 
     def event(self, kind: str, **details: Any) -> None:
-        """Log something that happened."""
+        """Log an event."""
 
     def evaluation(self, steps: int, results: Mapping[str, Any], **details: Any) -> None:
-        """Log what an evaluation of the policy at ``steps`` found."""
+        """Log the results of an evaluation of the policy at ``steps``."""
 
     def warn(self, text: str, **details: Any) -> None:
         """Log a warning; it stays in sight."""
@@ -39,7 +39,7 @@ class Log:
 
 
 class Progress(Protocol):
-    """Where a run is: what a callback may ask and change.
+    """The progress of a run, as callbacks read and change it.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Callback:
         obs: Any,
         mask: np.ndarray,
     ) -> None:
-        """Take in a step of an engine; see :meth:`training.run.loop.TrainingLoop.on_step`."""
+        """Process a step of an engine; see :meth:`training.run.loop.TrainingLoop.on_step`."""
 
     def record(self) -> dict[str, Any]:
         """Return the entries for an iteration's line of metrics."""
@@ -122,7 +122,7 @@ class Callback:
         return {}
 
     def tensors(self) -> dict[str, Any] | None:
-        """Return what does not fit into JSON; of one callback a run at most."""
+        """Return tensors for a checkpoint, None for none; at most one callback of a run has any."""
         return None
 
     def restore(self, saved: Checkpoint) -> None:

@@ -49,12 +49,12 @@ class CheckpointError(FastEnvError, RuntimeError):
 
 
 class DamagedCheckpointError(CheckpointError):
-    """A checkpoint is not what was saved; one before it may be."""
+    """A checkpoint is damaged; one before it may be whole."""
 
 
 @dataclass(frozen=True)
 class State:
-    """All that decides how a training goes on, at the boundary between two iterations.
+    """The complete state of a training, at the boundary between two iterations.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class State:
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What a training goes on from, or an evaluation plays with.
+    """A checkpoint that was read: a training resumes from it, or an evaluation plays it.
 
     Parameters
     ----------
@@ -112,12 +112,12 @@ class Checkpoint:
     trackers: dict[str, Any] | None = None
 
     def state(self) -> State:
-        """Return what a trainer goes on from; its replay is read."""
+        """Make the state that a trainer resumes from; reads the replay."""
         kept = self.trainer, self.rows, self.arrays, self.replay(), self.path
         return State(self.steps, self.model, *kept)
 
     def replay(self) -> dict[str, np.ndarray] | None:
-        """Read the replay; it is large, and nobody needs it to play. None if there is none.
+        """Read the replay, None if there is none; it is large and not needed to play.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Checkpoint:
             If it is no archive of arrays.
         """
         file = self.path / REPLAY
-        return _read(file, _arrays) if file.is_file() else None
+        return _read(file, _read_arrays) if file.is_file() else None
 
 
 def save(
@@ -197,7 +197,7 @@ def _write_tensors(path: Path, value: dict[str, Any]) -> None:
 
 
 def _write_manifest(unfinished: Path, steps: int, identity: dict[str, Any]) -> None:
-    """Make the files of a checkpoint durable, and write what they are."""
+    """Make the files of a checkpoint durable, and write their sizes and hashes."""
     present = [name for name in (*CONTENT, *OPTIONAL) if (unfinished / name).exists()]
     for name in present:
         files.sync_file(unfinished / name)
@@ -218,13 +218,13 @@ def _write_manifest(unfinished: Path, steps: int, identity: dict[str, Any]) -> N
 
 
 def _sha256_of(manifest: dict[str, Any]) -> str:
-    """Return the hash of a manifest without the field that holds it."""
+    """Hash a manifest without the field that holds its hash."""
     rest = {key: value for key, value in manifest.items() if key != "sha256"}
     return hashlib.sha256(canonical_json(rest).encode()).hexdigest()
 
 
 def _put_in_place(unfinished: Path, final: Path) -> None:
-    """Make a checkpoint that is written the newest one."""
+    """Move a written checkpoint to its place, as the newest one."""
     if final.exists():  # the same steps again: the same content, as training is deterministic
         _remove(final)
     os.replace(unfinished, final)
@@ -237,12 +237,12 @@ def prune(folder: Path, newest: Path, keep: int, keep_every: int | None) -> None
 
     A run that is killed while it does so does it again when it is resumed.
     """
-    for old in _superfluous(folder, newest, keep, keep_every):
+    for old in _find_superfluous(folder, newest, keep, keep_every):
         _remove(old)
 
 
-def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) -> list[Path]:
-    every = _every(folder)
+def _find_superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) -> list[Path]:
+    every = _list_all(folder)
     until = every.index(newest) + 1
     stay = set(every[max(0, until - keep) : until])
     if keep_every:
@@ -255,7 +255,7 @@ def _superfluous(folder: Path, newest: Path, keep: int, keep_every: int | None) 
 
 
 def _remove(path: Path) -> None:
-    """Remove a checkpoint, such that no half of it is ever taken for one."""
+    """Remove a checkpoint, so that a part of it is never taken for a whole one."""
     aside = path.with_name(f".tmp-{os.getpid()}-removed")
     os.replace(path, aside)
     shutil.rmtree(aside)
@@ -263,25 +263,25 @@ def _remove(path: Path) -> None:
 
 def keep_only(folder: Path, steps: Collection[int]) -> None:
     """Remove all checkpoints of a folder but those of some numbers of decisions."""
-    for path in _every(folder):
+    for path in _list_all(folder):
         if steps_of(path) not in steps:
             _remove(path)
 
 
 def steps_of(path: Path) -> int:
-    """Return the decisions after which a checkpoint was taken, as its name says."""
+    """Return the decisions at a checkpoint, from its name."""
     return int(path.name.removeprefix("ckpt_"))
 
 
 def newest(folder: Path) -> Path | None:
-    """Return the newest whole checkpoint of a run, None if there is none."""
-    found = list_whole(folder)
+    """Find the newest whole checkpoint of a run, None if there is none."""
+    whole = list_whole(folder)
     pointer = folder / "latest"
     if pointer.is_file():
         named = folder / read_regular(pointer, 1000).decode(errors="replace").strip()
-        if named in found:
+        if named in whole:
             return named
-    return found[-1] if found else None
+    return whole[-1] if whole else None
 
 
 def load_newest(
@@ -296,26 +296,26 @@ def load_newest(
     identity : dict
         See :func:`load`.
     warn : callable
-        Is told in one sentence if newer ones are damaged.
+        Takes one sentence if newer ones are damaged.
 
     Raises
     ------
     CheckpointError
         If there are checkpoints and none of them is whole, or the one to go on from is foreign.
     """
-    first, every = newest(folder), _every(folder)
+    first, every = newest(folder), _list_all(folder)
     if first is not None:  # it may not be the last one if the process was killed just then
         every = [*(path for path in every if path != first), first]
     reasons = []
     for path in reversed(every):
         try:
-            found = load(path, identity)
+            checkpoint = load(path, identity)
         except DamagedCheckpointError as error:
             reasons.append(str(error))
             continue
         if reasons:
             warn(f"{reasons[0].rstrip('.')}: {path.name}, the newest whole one, is taken instead.")
-        return found
+        return checkpoint
     if every:
         raise CheckpointError(
             f"{folder.parent} has no whole checkpoint to go on from: "
@@ -327,7 +327,7 @@ def load_newest(
 def load_first_parameters(
     option: str, path: str, identity: dict[str, Any], own: Mapping[str, Tensor]
 ) -> dict[str, Any]:
-    """Return the parameters of a run's policy for another run to begin with.
+    """Read the parameters of a run's policy, with which another run begins.
 
     Parameters
     ----------
@@ -352,19 +352,19 @@ def load_first_parameters(
         raise ConfigError(f"{where}{error}") from error
     if saved is None:
         raise ConfigError(f"{where}it must be the folder of a run that has a checkpoint.")
-    found: dict[str, Any] = saved.model["policy"]
-    for name in [*own, *(name for name in found if name not in own)]:
-        if name not in found and name.startswith(VALUE):
+    parameters: dict[str, Any] = saved.model["policy"]
+    for name in [*own, *(name for name in parameters if name not in own)]:
+        if name not in parameters and name.startswith(VALUE):
             continue
-        theirs, ours = _shape_of(found.get(name)), _shape_of(own.get(name))
+        theirs, ours = _format_shape(parameters.get(name)), _format_shape(own.get(name))
         if theirs != ours:
             raise ConfigError(
                 f"{where}its network has other layers ({name} is {theirs}, here it is {ours})."
             )
-    return {**own, **found}
+    return {**own, **parameters}
 
 
-def _shape_of(parameter: Tensor | None) -> str:
+def _format_shape(parameter: Tensor | None) -> str:
     return "missing" if parameter is None else " x ".join(map(str, parameter.shape)) or "a number"
 
 
@@ -385,21 +385,21 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
     CheckpointError
         If it is of another format or of another environment, or holds something else.
     """
-    manifest = _manifest(path)
+    manifest = _read_manifest(path)
     has_trackers = TRACKERS in manifest["files"]
     for name in (*CONTENT, *(name for name in OPTIONAL if name in manifest["files"])):
         _check_file(path / name, manifest["files"].get(name))
     check_identity(path, manifest["identity"], identity)
-    model = _read(path / "model.pt", _tensors)
-    trainer = _read(path / "trainer.json", _mapping)
-    arrays = _read(path / "engine.npz", _lanes)
-    trackers = _read(path / TRACKERS, _tensors) if has_trackers else None
+    model = _read(path / "model.pt", _read_tensors)
+    trainer = _read(path / "trainer.json", _read_mapping)
+    arrays = _read(path / "engine.npz", _read_lanes)
+    trackers = _read(path / TRACKERS, _read_tensors) if has_trackers else None
     rows = arrays.pop("rows")
     return Checkpoint(path, manifest["steps"], model, trainer, rows, arrays, trackers)
 
 
 def check_identity(path: Path, saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse what was saved with another environment or network.
+    """Refuse a checkpoint of another environment or network.
 
     Raises
     ------
@@ -433,7 +433,7 @@ def _check_file(file: Path, recorded: dict[str, Any] | None) -> None:
 
 
 def _read(file: Path, content: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
-    """Return what a file holds, whose bytes are as they were saved; any program may have made it.
+    """Read a file whose bytes are as they were saved, though any program may have made it.
 
     Raises
     ------
@@ -449,27 +449,27 @@ def _read(file: Path, content: Callable[[Path], dict[str, Any]]) -> dict[str, An
         ) from error
 
 
-def _tensors(file: Path) -> dict[str, Any]:
+def _read_tensors(file: Path) -> dict[str, Any]:
     check_zip(file, file.stat().st_size)  # nothing in it is compressed
-    found = torch.load(file, map_location="cpu", weights_only=True)
-    if not isinstance(found, dict):
-        raise ValueError(f"a {type(found).__name__} in the place of a dict")
-    return found
+    tensors = torch.load(file, map_location="cpu", weights_only=True)
+    if not isinstance(tensors, dict):
+        raise ValueError(f"a {type(tensors).__name__} in the place of a dict")
+    return tensors
 
 
-def _mapping(file: Path) -> dict[str, Any]:
-    found = files.read_json(file)
-    if not isinstance(found, dict):
-        raise ValueError(f"a {type(found).__name__} in the place of an object")
-    return found
+def _read_mapping(file: Path) -> dict[str, Any]:
+    values = files.read_json(file)
+    if not isinstance(values, dict):
+        raise ValueError(f"a {type(values).__name__} in the place of an object")
+    return values
 
 
-def _arrays(file: Path) -> dict[str, np.ndarray]:
+def _read_arrays(file: Path) -> dict[str, np.ndarray]:
     return read_npz(file, file.stat().st_size)  # nothing in it is compressed
 
 
-def _lanes(file: Path) -> dict[str, Any]:
-    arrays = _arrays(file)
+def _read_lanes(file: Path) -> dict[str, Any]:
+    arrays = _read_arrays(file)
     rows = arrays["rows"]
     if rows.dtype != np.uint8 or rows.ndim != 2:
         raise ValueError(f"rows of {rows.dtype} and shape {rows.shape} in the place of bytes")
@@ -477,7 +477,7 @@ def _lanes(file: Path) -> dict[str, Any]:
 
 
 def copy_to_host(value: Any) -> Any:
-    """Return nested dicts and lists with every tensor copied to host memory."""
+    """Copy nested dicts and lists, with every tensor in host memory."""
     if isinstance(value, torch.Tensor):
         return value.detach().to("cpu", copy=True)
     if isinstance(value, dict):
@@ -486,7 +486,7 @@ def copy_to_host(value: Any) -> Any:
 
 
 def identity_of(env: str, engine: Engine) -> dict[str, Any]:
-    """Return what a checkpoint must share with an environment to be played in it.
+    """Make the identity that a checkpoint must share with an environment to be played in it.
 
     Of observations that are no vectors of float32 every array counts, with its type and shape.
     """
@@ -501,7 +501,7 @@ def identity_of(env: str, engine: Engine) -> dict[str, Any]:
 
 
 def identity_of_rows(spec: GameSpec, lanes: int) -> dict[str, Any]:
-    """Return what else it must share with an engine to go on in its lanes.
+    """Make the identity that a checkpoint must share with an engine to resume in its lanes.
 
     A layout is known by its first names: bytes that have another one now are the same.
     """
@@ -510,18 +510,18 @@ def identity_of_rows(spec: GameSpec, lanes: int) -> dict[str, Any]:
     return {"state layout": hashlib.sha256(layout.encode()).hexdigest()[:16], "lanes": lanes}
 
 
-def _every(folder: Path) -> list[Path]:
-    """Return all checkpoints, whole or not, oldest first."""
+def _list_all(folder: Path) -> list[Path]:
+    """List all checkpoints, whole or not, oldest first."""
     return sorted(p for p in folder.glob("ckpt_*") if p.name.removeprefix("ckpt_").isdecimal())
 
 
 def list_whole(folder: Path) -> list[Path]:
-    """Return all whole checkpoints of a run, oldest first."""
-    return [path for path in _every(folder) if (path / "MANIFEST.json").is_file()]
+    """List all whole checkpoints of a run, oldest first."""
+    return [path for path in _list_all(folder) if (path / "MANIFEST.json").is_file()]
 
 
-def _manifest(path: Path) -> dict[str, Any]:
-    """Return what a checkpoint says of itself.
+def _read_manifest(path: Path) -> dict[str, Any]:
+    """Read and check the manifest of a checkpoint.
 
     Raises
     ------
@@ -573,7 +573,7 @@ def set_global_generators(saved: dict[str, Any]) -> None:
 
 @contextmanager
 def generators_kept() -> Iterator[None]:
-    """Leave the global generators as they were, whatever draws from them meanwhile."""
+    """Restore the global generators at the end, whatever draws from them meanwhile."""
     saved, drawn = global_generators(), torch.get_rng_state()
     try:
         yield

@@ -1,4 +1,4 @@
-"""How every command of ``python -m training`` begins: a parser whose help fits a screen."""
+"""Parsers for the commands of ``python -m training``, whose help fits a screen."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ def described(command: str, about: str, example: str, usage: str = "[options]") 
 def new_parser(
     command: str, about: str, example: str, usage: str = "[options]"
 ) -> argparse.ArgumentParser:
-    """Return a parser without options.
+    """Make a parser without options.
 
     Parameters
     ----------
     command : str
-        What stands behind ``python -m training``.
+        Its words behind ``python -m training``.
     about : str
         What it does.
     example : str
@@ -54,14 +54,14 @@ def new_parser(
 
 
 def add_runs(parse: argparse.ArgumentParser) -> None:
-    """Add ``--runs``, the folder that runs are in by their names."""
+    """Add ``--runs``, the folder of all runs."""
     parse.add_argument(
-        "--runs", type=_folder, default=Path("runs"), help="folder of all runs; default runs"
+        "--runs", type=_parse_folder, default=Path("runs"), help="folder of all runs; default runs"
     )
 
 
-def _folder(text: str) -> Path:
-    """Return the path of a folder; an empty one would be the folder that one is in."""
+def _parse_folder(text: str) -> Path:
+    """Parse the path of a folder; refuse an empty one, which would be the current folder."""
     if not text:
         raise argparse.ArgumentTypeError("'' is not possible: it must be the path of a folder")
     return Path(text)

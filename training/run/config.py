@@ -1,4 +1,4 @@
-"""The options of a run: what all trainers share. Each trainer's package adds its own to them.
+"""The options of a run that all trainers share; each trainer's package adds its own to them.
 
 A trainer derives its options from :class:`RunConfig` and registers them
 (:mod:`training.composition`); ``trainer`` tells which of them a mapping of options is of.
@@ -44,7 +44,7 @@ _CHOOSE_BACKEND = ("backend", "env_impl", *_FLAGS)
 
 
 class Only(NamedTuple):
-    """Values beside which a trainer knows no others.
+    """The only values of an option that a trainer supports.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Only(NamedTuple):
 
 
 class RunConfig(Options):
-    """Everything that decides what a run does.
+    """All options of a run that its trainers share.
 
     Attributes
     ----------
@@ -163,13 +163,13 @@ class RunConfig(Options):
 
     @model_validator(mode="after")
     def _check_support(self) -> Self:
-        """Refuse what the trainer does not do, and a discount of shaping that is not its own."""
+        """Refuse options that the trainer does not support, and another discount for shaping."""
         for only in self.ONLY:
             value: Any = self
             for part in only.option.split("."):
                 value = getattr(value, part)
             allowed = f"{format_values(*only.values)} with trainer={self.trainer!r}{only.why}"
-            require(value in only.values, only.option, _plain(value), allowed)
+            require(value in only.values, only.option, _to_plain(value), allowed)
         if self.shaping is not None:
             gamma = self.shaping.gamma
             allowed = f"the discount of the learner, {self.gamma}, or null, which stands for it"
@@ -177,7 +177,7 @@ class RunConfig(Options):
         if self.selfplay is not None:
             for name in ("shaping", "best_times"):
                 value = getattr(self, name)
-                require(value is None, name, _plain(value), "null with selfplay")
+                require(value is None, name, _to_plain(value), "null with selfplay")
         return self
 
     @model_validator(mode="after")
@@ -191,14 +191,14 @@ class RunConfig(Options):
         return self
 
     def evaluated_by(self, **changes: Any) -> Self:
-        """Return the same run with other values in the section ``evaluation``, checked like all."""
+        """Copy the options with other values in the section ``evaluation``, which are checked."""
         return self.replace(evaluation=self.evaluation.replace(**changes))
 
-    # -- what each trainer says for itself -----------------------------------------------------
+    # -- what each trainer defines -------------------------------------------------------------
 
     @property
     def asked_precision(self) -> str | None:
-        """Precision that is asked for; None leaves it to the trainer."""
+        """Requested precision; None leaves it to the trainer."""
         return None
 
     @property
@@ -227,7 +227,7 @@ class RunConfig(Options):
         return -(-self.total_steps // self.rollout) * self.rollout
 
     def shortened(self, ranks: int = 1) -> Self:
-        """Return options whose iteration is no longer than the run, as far as lanes divide.
+        """Shorten the iteration to the length of the run, as far as lanes divide.
 
         Parameters
         ----------
@@ -262,11 +262,11 @@ class RunConfig(Options):
         """
 
     def sizes(self, obs_bytes: int, num_actions: int) -> str:
-        """Return one line on what the options amount to; parameters as of :meth:`check_memory`."""
+        """Describe sizes and memory in one line; parameters as of :meth:`check_memory`."""
         raise NotImplementedError
 
     def describe_length(self) -> str | None:
-        """Return one line on how long the run really is, None if it is as long as was asked for."""
+        """Describe in one line how the run is longer than ``total_steps``, None if it is not."""
         steps = self.planned_steps
         if steps == self.total_steps:
             return None
@@ -278,7 +278,7 @@ class RunConfig(Options):
         )
 
     def facts(self, device: str) -> dict[str, Any]:
-        """Return what the summary of a run says of network and rollout.
+        """Describe network and rollout for the summary of a run.
 
         Parameters
         ----------
@@ -299,7 +299,7 @@ class RunConfig(Options):
 
     @property
     def precision(self) -> str:
-        """Precision of the layers that is asked for."""
+        """Requested precision of the layers, or the default of the trainer."""
         chooses = self.CHOOSES_PRECISION and not self.deterministic
         return self.asked_precision or ("auto" if chooses else "fp32")
 
@@ -318,7 +318,7 @@ class RunConfig(Options):
         return self.num_envs * self.iteration_steps
 
     def sha256(self) -> str:
-        """Return the hash of the canonical JSON of the options."""
+        """Hash the canonical JSON of the options."""
         return hashlib.sha256(canonical_json(self.to_dict()).encode()).hexdigest()
 
     # -- from plain values ---------------------------------------------------------------------
@@ -335,15 +335,15 @@ class RunConfig(Options):
         ConfigError
             For an unknown option, or a value of the wrong type or out of range; names it.
         """
-        given = drop_removed(name_backend(values))
-        trainer = given.get("trainer", "native")
+        current = drop_removed(name_backend(values))
+        trainer = current.get("trainer", "native")
         known = isinstance(trainer, str) and trainer in trainers.names()
         require(known, "trainer", trainer, "one of " + ", ".join(map(repr, trainers.names())))
         model = trainers.get_options(trainer)
-        return super(RunConfig, model).from_mapping(drop_other_trainers(model, given))
+        return super(RunConfig, model).from_mapping(drop_other_trainers(model, current))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, Options):
         return value.to_dict()
     if isinstance(value, tuple) and value and isinstance(value[0], Options):
@@ -352,7 +352,7 @@ def _plain(value: Any) -> Any:
 
 
 def name_backend(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with the backend by its name, if they choose one in any way.
+    """Replace the options that choose a backend by ``backend`` and its name, if there are any.
 
     Parameters
     ----------
@@ -368,19 +368,19 @@ def name_backend(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     require(isinstance(values, Mapping), "config", values, "a mapping")
     rest = dict(values)
-    given = {name: rest.pop(name) for name in _CHOOSE_BACKEND if name in rest}
-    if not given:
+    choice = {name: rest.pop(name) for name in _CHOOSE_BACKEND if name in rest}
+    if not choice:
         return rest
-    both = "backend" in given and "env_impl" in given
-    require(not both, "env_impl", given.get("env_impl"), "left out beside backend, its new name")
-    word = "env_impl" if "env_impl" in given else "backend"
-    name = given.get(word, "auto")
+    both = "backend" in choice and "env_impl" in choice
+    require(not both, "env_impl", choice.get("env_impl"), "left out beside backend, its new name")
+    word = "env_impl" if "env_impl" in choice else "backend"
+    name = choice.get(word, "auto")
     if (word, name) == ("env_impl", "native"):
         name = "fast"
     known = isinstance(name, str) and name in BACKENDS
     require(known, word, name, "one of " + ", ".join(map(repr, BACKENDS)))
     for flag in _FLAGS:
-        value = given.get(flag)
+        value = choice.get(flag)
         require(value is None or isinstance(value, bool), flag, value, "true or false")
-    chosen = named(name, *(given.get(flag) for flag in _FLAGS))
+    chosen = named(name, *(choice.get(flag) for flag in _FLAGS))
     return rest | {"backend": "auto" if chosen is None else chosen.name}

@@ -17,7 +17,7 @@ from training.run import plain_yaml
 
 
 def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``base`` with the values of ``over``; sections are merged, other values replaced."""
+    """Merge ``over`` into a copy of ``base``: sections are merged, other values replaced."""
     merged = dict(base)
     for key, value in over.items():
         old = merged.get(key)

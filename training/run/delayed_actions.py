@@ -23,7 +23,7 @@ def mask_delayed(
     steps: int,
     mask: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the legal actions of each lane without those that are delayed now.
+    """Make the masks of legal actions without those that are delayed now.
 
     Parameters
     ----------

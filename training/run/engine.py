@@ -1,4 +1,4 @@
-"""What a trainer needs of the lanes it steps: a batch engine, or an engine around engines."""
+"""The interface of an engine to a trainer: a batch engine, or an engine around engines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Engine(Protocol):
 
     @property
     def game(self) -> Game:
-        """What is played, as its lanes show it."""
+        """The game of the lanes, with its options."""
 
     @property
     def spec(self) -> GameSpec:
@@ -41,11 +41,11 @@ class Engine(Protocol):
 
     @property
     def num_envs(self) -> int:
-        """Lanes."""
+        """Number of lanes."""
 
     @property
     def num_actions(self) -> int:
-        """Entries of a mask."""
+        """Number of actions, the entries of a mask."""
 
     @property
     def obs_shape(self) -> tuple[int, ...]:
@@ -53,11 +53,11 @@ class Engine(Protocol):
 
     @property
     def obs_dtype(self) -> np.dtype[Any]:
-        """Type of its numbers."""
+        """Type of the numbers of an observation."""
 
     @property
     def backend(self) -> str:
-        """Who steps and who encodes."""
+        """Name of the backend."""
 
     @property
     def info(self) -> Mapping[str, Array]:
@@ -101,23 +101,23 @@ class Engine(Protocol):
 
 
 def rows_of(engines: Sequence[Engine]) -> Array:
-    """Return copies of the rows of all lanes as bytes, uint8 (N, S)."""
+    """Copy the rows of all lanes as bytes, uint8 (N, S)."""
     return np.concatenate([engine.get_state() for engine in engines])
 
 
 def seating_of(engines: Sequence[Engine]) -> dict[str, Array]:
-    """Return what the rows of engines with an ``opponent`` do not say, shape (N, ...).
+    """Copy the seating of engines with an ``opponent``, which rows lack, shape (N, ...).
 
     The names are those of the arrays in a checkpoint.
     """
     every = [e.get_seating() for e in engines if hasattr(e, "get_seating")]
     return {
-        _array_name(name): np.concatenate([seating[name] for seating in every])
+        _name_array(name): np.concatenate([seating[name] for seating in every])
         for name in (every[0] if every else ())
     }
 
 
-def _array_name(name: str) -> str:
+def _name_array(name: str) -> str:
     return name if name == "decisions" else f"seating_{name}"  # the former is older
 
 
@@ -135,14 +135,14 @@ def restore_seating(engine: Any, arrays: Mapping[str, Array]) -> None:
     if hasattr(engine, "get_seating"):
         now = engine.get_seating()
         names = dict.fromkeys([*now, "agent", "players", "opponents", "given", "answered"])
-        kept = {name: arrays[key] for name in names if (key := _array_name(name)) in arrays}
+        kept = {name: arrays[key] for name in names if (key := _name_array(name)) in arrays}
         if "opponents" in now and "decisions" in kept and "agent" not in kept:
-            kept |= _first_seats(now["opponents"])
+            kept |= _seat_learner_first(now["opponents"])
         engine.set_seating(kept)
 
 
-def _first_seats(opponents: Array) -> dict[str, Array]:
-    """Return who sits where in older checkpoints: the learner in the first seat of all episodes."""
+def _seat_learner_first(opponents: Array) -> dict[str, Array]:
+    """Make the seating of older checkpoints: the learner has the first seat in all episodes."""
     first = np.zeros(len(opponents), np.int32)
     return {"agent": first, "players": np.column_stack([first - 1, opponents])}
 

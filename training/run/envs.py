@@ -43,7 +43,7 @@ def make_engine(
     backend: str = "auto",
     num_threads: int = 1,
 ) -> BatchEngine:
-    """Return a batch engine for an environment id.
+    """Make a batch engine for an environment id.
 
     Parameters
     ----------
@@ -54,27 +54,27 @@ def make_engine(
     backend : str
     num_threads : int
     """
-    plain, seat = _seating(env, with_defaults(env, options))
+    plain, seat = _prepare_seating(env, with_defaults(env, options))
     game, seating = make_seated(env, plain)
     return seat(BatchEngine(game, num_envs, backend, num_threads=num_threads, **seating))
 
 
-OPPONENTS = ("opponents", "opponent")  # options that say who plays the other seats
+OPPONENTS = ("opponents", "opponent")  # options for the players of the other seats
 
 
 def opponents_option(options: Mapping[str, Any]) -> str:
-    """Return the option that says who plays the other seats, as far as options tell."""
+    """Name the option for the players of the other seats: the one in use, else the first."""
     return next((name for name in OPPONENTS if name in options), OPPONENTS[0])
 
 
 def has_agents(options: Mapping[str, Any]) -> bool:
     """Tell whether agents that are played from outside are among the opponents."""
-    given = options.get(opponents_option(options))
-    return any(map(is_agent, [given] if isinstance(given, str) else given or ()))
+    opponents = options.get(opponents_option(options))
+    return any(map(is_agent, [opponents] if isinstance(opponents, str) else opponents or ()))
 
 
 def check_agents(env: str, options: Mapping[str, Any]) -> None:
-    """Refuse opponents that are played from outside and could not sit there, before they play.
+    """Refuse opponents played from outside that are missing or do not fit, before they play.
 
     Raises
     ------
@@ -87,32 +87,32 @@ def check_agents(env: str, options: Mapping[str, Any]) -> None:
 
 
 def without_agents(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return options with the game's own opponents, where trained agents are among them."""
+    """Replace opponents by the game's own, where trained agents are among them."""
     drop = OPPONENTS if has_agents(options) else ()
     return {name: value for name, value in options.items() if name not in drop}
 
 
-def _seating(
+def _prepare_seating(
     env: str, options: Mapping[str, Any]
 ) -> tuple[dict[str, Any], Callable[[BatchEngine], Any]]:
-    """Return what the game is to be made with, and what seats trained agents in an engine."""
+    """Prepare the options of the game, and a function that seats trained agents in an engine."""
     if not has_agents(options):
         return dict(options), lambda engine: engine
-    found: tuple[dict[str, Any], Callable[[BatchEngine], Any]]
-    found = registry.FUNCTIONS.load("seating")(env, options)
-    return found
+    prepared: tuple[dict[str, Any], Callable[[BatchEngine], Any]]
+    prepared = registry.FUNCTIONS.load("seating")(env, options)
+    return prepared
 
 
 def with_defaults(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return options of an environment over those that its game wants in training."""
+    """Merge options of an environment over the defaults of its game in training."""
     return {**games.get_game(env).env_options, **(options or {})}
 
 
 def with_seating(env: str, options: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return :func:`with_defaults` as views of fastenv take them: they do not rotate by default."""
-    found = with_defaults(env, options)
-    game, seating = make_seated(env, found)
-    return {**found, **seating} if game.spec.num_agents > 1 else found
+    """Merge as :func:`with_defaults`, with a seating, since views of fastenv rotate no seats."""
+    merged = with_defaults(env, options)
+    game, seating = make_seated(env, merged)
+    return {**merged, **seating} if game.spec.num_agents > 1 else merged
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Lanes:
 
 
 def make_lanes(config: RunConfig, groups: int = 1) -> Lanes:
-    """Return the engines a run trains on.
+    """Make the engines that a run trains on.
 
     Parameters
     ----------
@@ -141,17 +141,17 @@ def make_lanes(config: RunConfig, groups: int = 1) -> Lanes:
 
 
 def make_trial_lane(config: RunConfig) -> Lanes:
-    """Return one lane of what a run trains on; raises as :func:`make_lanes` would."""
+    """Make one lane like those of a run; raises as :func:`make_lanes` would."""
     return _make_lanes(config, 1, 1, 1)
 
 
 def _make_lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int) -> Lanes:
     options = with_defaults(config.env, config.env_options)
-    plain, seat = _seating(config.env, options)
+    plain, seat = _prepare_seating(config.env, options)
     how = (config.backend, config.env, plain, num_envs, num_threads)
-    made = [build(*how) for _ in range(groups)]
-    engines = tuple(seat(engine) for engine, _ in made)
-    return Lanes(engines, made[0][1])
+    built = [build(*how) for _ in range(groups)]
+    engines = tuple(seat(engine) for engine, _ in built)
+    return Lanes(engines, built[0][1])
 
 
 def check_opponents(config: RunConfig, engine: Engine) -> None:
@@ -169,28 +169,28 @@ def check_opponents(config: RunConfig, engine: Engine) -> None:
     every = config.env_options.get("seats", "one")
     require(every != "all", "env_options.seats", every, allowed)
     name = seats.opponents
-    given = [config.env_options.get(name)]
-    given += [value for _, value in config.schedules.get(name, ())]
-    given += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]
-    for value in given:
+    values = [config.env_options.get(name)]
+    values += [value for _, value in config.schedules.get(name, ())]
+    values += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]
+    for value in values:
         names = [value] if isinstance(value, str) else value or ()
         allowed = "bots; seats are played from outside with the section selfplay alone"
         require(EXTERNAL not in names, name, value, allowed)
 
 
 def stream_seed(seed: int, stream: str, bits: int = 32) -> int:
-    """Return the seed of one of the generators that derive from a run's seed."""
+    """Derive the seed of a generator from a run's seed."""
     child = np.random.SeedSequence(seed).spawn(len(STREAMS))[STREAMS.index(stream)]
     return int(child.generate_state(1, np.uint64)[0]) & ((1 << bits) - 1)
 
 
 def training_seed(seed: int) -> int:
-    """Return the seed of lane 0; lane ``i`` has ``i`` more."""
+    """Derive the seed of lane 0; that of lane ``i`` is ``i`` more."""
     return TRAINING_BIT | stream_seed(seed, "env", bits=61)
 
 
 def get_scheduled_values(schedules: Mapping[str, Schedule], steps: int) -> dict[str, Any]:
-    """Return the values that schedules have at ``steps``."""
+    """Return the values of schedules at ``steps``."""
     return {
         name: [value for start, value in schedule if start <= steps][-1]
         for name, schedule in schedules.items()
@@ -220,7 +220,7 @@ class Knobs:
                 self._configure(name, value)
 
     def apply(self, steps: int) -> dict[str, Any]:
-        """Set what holds at ``steps``, for each lane from its next reset; return what changed."""
+        """Set the values at ``steps``, for each lane from its next reset; return the changes."""
         active = get_scheduled_values(self._schedules, steps)
         changed = {n: v for n, v in active.items() if n not in self.values or self.values[n] != v}
         for name, value in changed.items():

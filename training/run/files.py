@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the old one or the new one, never half of one."""
+"""Write files so that a reader sees the old one or the new one, never half of one."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """Return the value of a JSON file of at most ``MOST_JSON`` bytes.
+    """Read the value of a JSON file of at most ``MOST_JSON`` bytes.
 
     Raises
     ------
@@ -51,34 +51,34 @@ def read_json(path: Path) -> Any:
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """Return the object of a JSON file, an empty one where it cannot be read or holds another.
+    """Read the object of a JSON file; empty if it cannot be read or holds something else.
 
-    For files that only tell of a run, which goes without them.
+    For files that describe a run, which can do without them.
     """
     try:
-        found = read_json(path)
+        value = read_json(path)
     except FileError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 @contextmanager
 def hold(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Be the one process that holds a lock file; the kernel lets go of it however that ends.
+    """Hold a lock file in this process alone; the kernel releases it however the process ends.
 
     Parameters
     ----------
     path : Path
         Made if it is not there; it stays, empty.
     wait : bool
-        For another process that holds it, in the place of being refused.
+        Wait for another process that holds it, instead of raising.
 
     Raises
     ------
     BlockingIOError
         If another process holds it.
     OSError
-        If there is no telling.
+        If files cannot be locked here.
     """
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
@@ -110,33 +110,33 @@ def remove_leftovers(folder: Path) -> None:
 
 @contextmanager
 def temporary_folder(root: Path) -> Iterator[Path]:
-    """Make a folder ``.tmp-XXXXXXXX`` in another, for what appears there once it is whole.
+    """Make a folder ``.tmp-XXXXXXXX`` in another, for content that is moved there once it is whole.
 
-    A lock is held in it, which the kernel lets go of however a process ends. Those of processes
+    A lock is held in it, which the kernel releases however a process ends. Those of processes
     that were killed are removed first.
     """
     root.mkdir(parents=True, exist_ok=True)
     for left in root.glob(".tmp-????????"):
         _remove_abandoned(left)
-    made, file = _make_locked(root)
+    folder, file = _make_locked(root)
     with file:
         try:
-            yield made
+            yield folder
         finally:
-            shutil.rmtree(made, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 _LOCK = ".lock"
 
 
 def _make_locked(root: Path) -> tuple[Path, IO[bytes]]:
-    """Return a new folder and its file that is locked."""
+    """Make a new folder, and a locked file in it."""
     while True:
-        made = Path(tempfile.mkdtemp(prefix=".tmp-", dir=root))
+        folder = Path(tempfile.mkdtemp(prefix=".tmp-", dir=root))
         with suppress(FileNotFoundError):  # others may take it for one that was abandoned
-            file = (made / _LOCK).open("xb")
-            if _lock(file) is not False and made.exists():
-                return made, file
+            file = (folder / _LOCK).open("xb")
+            if _lock(file) is not False and folder.exists():
+                return folder, file
             file.close()
 
 

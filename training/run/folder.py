@@ -8,9 +8,9 @@
 ``checkpoints/``                  ``ckpt_<steps>/``, ``latest``; ``best/``, evaluated best
 ``model.safetensors``             in their place: weights alone (``training export --hub``)
 ``evaluations.jsonl``             one record an evaluation during the training
-``certificates/``                 what each test of the gate found (:mod:`training.callbacks.gate`)
+``certificates/``                 result of each test of the gate (:mod:`training.callbacks.gate`)
 ``summary.json``                  where the run stands, on what it ran
-``evaluation.json``               what ``training evaluate`` found; ``episodes.jsonl`` has its rows
+``evaluation.json``               results of ``training evaluate``; ``episodes.jsonl`` has the rows
 ``evaluation.txt``                its tables at the end of the training
 ``milestones.json``               when a run reached what (``training compare milestones``)
 ``replays/, replay_index.json``   recorded episodes (``training watch replay``) and what they are
@@ -56,7 +56,7 @@ MAY_CHANGE = (
 
 
 class RunError(FastEnvError, RuntimeError):
-    """A run folder is not there, not whole, or in the way; the message says which."""
+    """A run folder is missing, incomplete or there already; the message says which."""
 
 
 class BusyError(RunError):
@@ -114,7 +114,7 @@ class RunFolder:
 
     @property
     def certificates(self) -> Path:
-        """Folder of what the tests of a gate found."""
+        """Folder of the certificates of a gate, one for each test."""
         return self.path / CERTIFICATES
 
     @property
@@ -199,14 +199,14 @@ class RunFolder:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Be the one process that trains this run; the kernel lets go of it however that ends.
+        """Lock the run for this process; the kernel releases the lock however the process ends.
 
         Raises
         ------
         BusyError
             If another process is training it.
         RunError
-            If there is no telling.
+            If files cannot be locked here.
         """
         with ExitStack() as held:
             try:
@@ -273,7 +273,7 @@ class RunFolder:
 
 
 def has_agent(path: Path) -> bool:
-    """Tell whether a folder has the place for checkpoints, or weights in their place."""
+    """Tell whether a folder has a folder of checkpoints, or a file of weights in its place."""
     return (path / "checkpoints").is_dir() or (path / WEIGHTS).is_file()
 
 
@@ -291,16 +291,16 @@ def name_of_agent(path: Path) -> str:
 
 
 def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """Return nested options as ``section.option`` to value."""
-    found: dict[str, Any] = {}
+    """Flatten nested options to ``section.option`` and value."""
+    flat: dict[str, Any] = {}
     for key, value in values.items():
         nested = isinstance(value, dict)
-        found |= flatten(value, f"{prefix}{key}.") if nested else {prefix + key: value}
-    return found
+        flat |= flatten(value, f"{prefix}{key}.") if nested else {prefix + key: value}
+    return flat
 
 
 def choose_name(root: Path, env: str) -> str:
-    """Return a name that is free: the id, the time, and a number if need be."""
+    """Choose an unused name of a run: the id, the time, and a number if need be."""
     stem = env.rpartition("/")[2] + datetime.now(UTC).strftime("-%Y%m%d-%H%M%S")
     free = (name for k in range(10_000) if not (root / (name := f"{stem}-{k}")).exists())
     return stem if not (root / stem).exists() else next(free)

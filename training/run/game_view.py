@@ -1,4 +1,4 @@
-"""What a game may offer to those who show it: pictures of rows as data, not as pixels.
+"""Graphical views that a game may offer: pictures of rows as data, not as pixels.
 
 A view knows no game. It asks the functions here, which have defaults that suit any game: its text
 and the names of its actions.
@@ -21,8 +21,8 @@ def find_view(env: str) -> GameView:
 
     The capability ``view`` is a class derived from :class:`GameView`.
     """
-    made: GameView = (games.find(env, "view") or GameView)()
-    return made
+    view: GameView = (games.find(env, "view") or GameView)()
+    return view
 
 
 def render_state(engine: BatchEngine, row: np.void, names: Sequence[str], seat: int = 0) -> str:
@@ -56,7 +56,7 @@ def describe_decision(
     names: Sequence[str],
     seat: int = 0,
 ) -> list[str]:
-    """Say in lines of words what all players saw of a decision.
+    """Describe what all players saw of a decision, in lines of text.
 
     The capability ``describe_decision`` takes the same; the default names player and action.
 
@@ -96,7 +96,7 @@ class ObservationBlock(NamedTuple):
 
 
 class PadKey(NamedTuple):
-    """A button on a screen that is touched.
+    """A button on a touch screen.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class PadKey(NamedTuple):
 
 
 class GameView:
-    """How a game is shown; the defaults are those of a game that says nothing.
+    """The graphical view of a game; the defaults are those of a game without one.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class GameView:
         return None
 
     def player(self, engine: Any, who: Any) -> Any:
-        """Return somebody of :meth:`other_env` as a player of this engine of one lane.
+        """Make a player of :meth:`other_env` play this engine of one lane.
 
         Parameters
         ----------
@@ -143,7 +143,7 @@ class GameView:
         raise NotImplementedError
 
     def pad(self, engine: Any) -> Sequence[PadKey]:
-        """Return the buttons for those who have no keys."""
+        """Return the buttons for a person without a keyboard."""
         return ()
 
     def scene(
@@ -156,7 +156,7 @@ class GameView:
         opened: bool = False,
         choice: int | None = None,
     ) -> dict[str, Any] | None:
-        """Return what lies where, as small JSON values; None of a game that has only its text.
+        """Describe the objects of a state, as small JSON values; None if a game has only its text.
 
         Parameters
         ----------
@@ -188,17 +188,17 @@ class GameView:
         return None
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
-        """Return in a word what a decision has brought that is worth coming back to; or nothing."""
+        """Name in a word the event of a decision that is worth returning to; empty without one."""
         return ""
 
     def blocks(self, engine: Any) -> Sequence[ObservationBlock]:
-        """Return what the numbers of a plain observation are, as the game's layout declares it."""
+        """Describe the blocks of a plain observation, as the game's layout declares them."""
         return ()
 
     def insight(self, engine: Any, row: np.void, seat: int) -> dict[str, Any]:
-        """Return what is known of a row beside observation and mask, as small JSON values."""
+        """Describe a row beyond observation and mask, as small JSON values."""
         return {}
 
     def place(self, engine: Any, lane: int) -> tuple[int, int, int] | None:
-        """Return map, column and row where the player of a lane is; None without a map."""
+        """Return map, column and row of the player of a lane; None without a map."""
         return None

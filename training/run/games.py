@@ -76,7 +76,7 @@ KINDS = ("kept", "mean", "count", "measure", "share", "flag")
 
 @dataclass(frozen=True)
 class Column:
-    """A figure of an episode, and what is made of it.
+    """A figure of an episode, and how it is summarised.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Column:
     shared: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no kind, and no time."""
+        """Refuse unknown values of ``kind`` and ``when``."""
         require(self.kind in KINDS, "kind", self.kind, "one of " + ", ".join(KINDS))
         require(self.when in ("begin", "end", "step"), "when", self.when, "begin, end or step")
 
@@ -182,7 +182,7 @@ class GameTraining:
 
 
 def find(of: str | Engine | GameTraining, name: str) -> Any:
-    """Find what a game can do beyond others.
+    """Find a capability of a game.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def find(of: str | Engine | GameTraining, name: str) -> Any:
 
 
 def find_all(name: str) -> list[Any]:
-    """Find what is registered under a name by any game, each object once."""
+    """Find the capabilities of a name in all games, each object once."""
     every = (game.capabilities.get(name) for game in registered())
     return [registry.load_object(where) for where in dict.fromkeys(every) if where is not None]
 
@@ -217,7 +217,7 @@ def get_game(env: str) -> GameTraining:
     env : str
         Its id, with or without the namespace; need not be known.
     """
-    env = _short(env)
+    env = _shorten_id(env)
     game: GameTraining = registry.GAMES.load(env) if env in registry.GAMES else GameTraining()
     return game
 
@@ -233,7 +233,7 @@ def registered() -> list[GameTraining]:
 
 
 def register(env: str, game: GameTraining) -> None:
-    """Describe an environment to training, in place of what was known of it.
+    """Register the record of an environment, in place of an earlier one.
 
     Parameters
     ----------
@@ -241,13 +241,13 @@ def register(env: str, game: GameTraining) -> None:
         Its id, with or without the namespace.
     game : GameTraining
     """
-    registry.GAMES.register(_short(env), game)
+    registry.GAMES.register(_shorten_id(env), game)
 
 
 def unregister(env: str) -> None:
-    """Forget what :func:`register` was told of an environment."""
-    registry.GAMES.unregister(_short(env))
+    """Remove the record of an environment."""
+    registry.GAMES.unregister(_shorten_id(env))
 
 
-def _short(env: str) -> str:
+def _shorten_id(env: str) -> str:
     return env.rpartition("/")[2]

@@ -46,7 +46,7 @@ class Lines(NamedTuple):
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
-    """Return the objects of a file of JSON lines; see :func:`parse_line` for what is left out.
+    """Read the objects of a file of JSON lines; see :func:`parse_line` for what is left out.
 
     A file that is not there has none.
     """
@@ -54,12 +54,12 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 
 
 def scan_lines(path: Path) -> Lines:
-    """Return the objects of a file of JSON lines and the number of whole lines without one."""
+    """Read the objects of a file of JSON lines, and count the whole lines without one."""
     if not path.is_file():
         return Lines([], 0)
     records, left_out = [], 0
     with open_regular(path, sys.maxsize) as file:
-        for line in _split(file):
+        for line in _split_lines(file):
             record = parse_line(line)
             if record is not None:
                 records.append(record)
@@ -69,7 +69,7 @@ def scan_lines(path: Path) -> Lines:
 
 
 def parse_line(line: bytes) -> dict[str, Any] | None:
-    """Return the object of a line; None if it has none, or a ``step`` that is no number."""
+    """Parse the object of a line; None if it has none, or a ``step`` that is no number."""
     if len(line) > MAX_LINE:
         return None
     try:
@@ -80,7 +80,7 @@ def parse_line(line: bytes) -> dict[str, Any] | None:
     return record if known else None
 
 
-def _split(file: IO[bytes]) -> Iterator[bytes]:
+def _split_lines(file: IO[bytes]) -> Iterator[bytes]:
     """Yield the lines of a file; of one beyond ``MAX_LINE`` a part that is too long and ends it."""
     while line := file.readline(MAX_LINE + 1):
         end = line
@@ -94,7 +94,7 @@ BEHIND_THE_BORDER = ("knobs", "gate", "budgets", "stage", "worker_plays", "early
 
 
 def drop_after(path: Path, steps: int) -> None:
-    """Remove the lines of a file that lie behind the boundary at ``steps``, and what is not whole.
+    """Remove the lines of a file that lie behind the boundary at ``steps``, and incomplete ones.
 
     A run that was killed may have logged iterations that its newest checkpoint does not contain;
     they will be run again. A window that was closed early because the run ended goes on.
@@ -111,7 +111,7 @@ def drop_after(path: Path, steps: int) -> None:
 
 
 def replace_nonfinite(value: Any) -> Any:
-    """Return nested values for JSON, which has no numbers that are not finite: None for them."""
+    """Replace numbers that are not finite by None in nested values, since JSON has none."""
     if isinstance(value, dict):
         return {key: replace_nonfinite(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

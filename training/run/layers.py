@@ -1,4 +1,4 @@
-"""From a command line to the options of a run: each layer over the one before.
+"""Merge the layers of a command line into the options of a run, each over the one before.
 
 The lowest are the defaults of :class:`RunConfig`; without preset and file, over them those that
 were found best for the environment.
@@ -24,7 +24,7 @@ _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
     *("backend", "use_numba", "use_cython", "wandb"),
 )
-_WHAT = ("env", "trainer")  # what the options that were found best are looked up by
+_TUNED_BY = ("env", "trainer")  # there are tuned options for these
 
 DESCRIPTION = (
     "Train an agent. Options come in layers, each over the one before: defaults, --preset, "
@@ -33,24 +33,24 @@ DESCRIPTION = (
 )
 
 
-def _preset(name: str) -> str:
-    """Return the name of a preset; games are imported for them only when one is asked for."""
-    known = read_presets()
-    if name not in known:
-        names = ", ".join(map(repr, known))
+def _check_preset(name: str) -> str:
+    """Check the name of a preset; only this imports the games, so the help need not."""
+    presets = read_presets()
+    if name not in presets:
+        names = ", ".join(map(repr, presets))
         raise argparse.ArgumentTypeError(f"invalid choice: {name!r} (choose from {names})")
     return name
 
 
 def parser() -> argparse.ArgumentParser:
-    """Return the command line."""
+    """Make the parser of the command line."""
     usual = DEFAULT_ENVS["train"]
     parse = new_parser("train", DESCRIPTION, f"--env {usual} --name first")
     parse.add_argument("--env", help=f"environment id, such as {usual}")
     parse.add_argument("--trainer", help=f"one of {', '.join(trainers.names())}")
     parse.add_argument("--config", help="YAML or JSON file of options")
     about = "named starting point, such as benchmark; docs/howto/training.md lists them"
-    parse.add_argument("--preset", type=_preset, metavar="NAME", help=about)
+    parse.add_argument("--preset", type=_check_preset, metavar="NAME", help=about)
     parse.add_argument("--name", help="name of the run, which is a folder under --runs")
     parse.add_argument("--total-steps", metavar="N", help="decisions to train for, as 2e6 or 2M")
     parse.add_argument("--num-envs", metavar="N", help="number of parallel environments (lanes)")
@@ -85,19 +85,19 @@ def parser() -> argparse.ArgumentParser:
 def merge_layers(
     args: argparse.Namespace, base: dict[str, Any], say: Say | None = None
 ) -> RunConfig:
-    """Return the options of a command line over ``base``.
+    """Merge the options of a command line over ``base``.
 
-    What was asked for is changed by :mod:`training.run.adjust` alone. A file may have a section
+    Only :mod:`training.run.adjust` changes the merged options. A file may have a section
     ``without_core``: options for a shorter run, which take the place of its own where the compiled
-    core does not work, unless flags say how long it is to be. A run that goes on has a ``base``,
-    and keeps what it began with.
+    core does not work, unless flags say how long it is to be. A run that is resumed has a ``base``,
+    and keeps the options that it began with.
 
     Parameters
     ----------
     args : argparse.Namespace
     base : dict
     say : callable, optional
-        Takes one line for each change of what was asked for; default the standard error.
+        Takes one line for each such change; default the standard error.
 
     Raises
     ------
@@ -105,49 +105,49 @@ def merge_layers(
         For an unknown option or an impossible value; names it.
     """
     say = say or partial(print, file=sys.stderr)
-    given = _given(args)
+    flags = _read_flags(args)
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
-        env, trainer = (str(given.get(name, RunConfig.get_default(name))) for name in _WHAT)
+        env, trainer = (str(flags.get(name, RunConfig.get_default(name))) for name in _TUNED_BY)
         from_file = adjust.take_best_options(env, trainer, say)
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
     if base:
-        options = _over(base, merge(from_file, _values_of(base, slower)), args)
-        config = RunConfig.from_mapping(adjust.fit_minibatch(options, given, say))
+        options = _merge_all(base, merge(from_file, _select(base, slower)), args)
+        config = RunConfig.from_mapping(adjust.fit_minibatch(options, flags, say))
         return adjust.keep_rollout(config, RunConfig.from_mapping(base))
-    options = adjust.fit_minibatch(_over({}, from_file, args), given, say)
+    options = adjust.fit_minibatch(_merge_all({}, from_file, args), flags, say)
     config = RunConfig.from_mapping(options)
-    less = adjust.fit_minibatch(_over({}, merge(from_file, slower), args), given, _nobody)
+    less = adjust.fit_minibatch(_merge_all({}, merge(from_file, slower), args), flags, _ignore)
     config = adjust.fit_speed(config, RunConfig.from_mapping(less), say)
     return adjust.fit_rollout(config, say)
 
 
-def _nobody(_line: str) -> None:
+def _ignore(_line: str) -> None:
     pass
 
 
-def _over(
+def _merge_all(
     base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace
 ) -> dict[str, Any]:
-    """Return the values of all layers."""
+    """Merge the values of all layers."""
     name = args.preset or from_file.get("preset")
-    layers = [base, {} if name is None else load_preset(name), from_file, _given(args)]
+    layers = [base, {} if name is None else load_preset(name), from_file, _read_flags(args)]
     # Each chooses the backend as a whole: a flag is not added to those of a layer below.
     return reduce(merge, map(name_backend, layers))
 
 
-def _given(args: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of the flags."""
-    given = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
-    return merge(parse_assignments(args.set), given)
+def _read_flags(args: argparse.Namespace) -> dict[str, Any]:
+    """Read the options that the flags set."""
+    values = {flag: getattr(args, flag) for flag in _FLAGS if getattr(args, flag) is not None}
+    return merge(parse_assignments(args.set), values)
 
 
-def _values_of(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """Return what ``base`` has for the given options."""
-    found = {}
+def _select(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """Select from ``base`` the values of some options."""
+    selected = {}
     for name in options.keys() & base.keys():
         nested = isinstance(options[name], dict) and isinstance(base[name], dict)
-        found[name] = _values_of(base[name], options[name]) if nested else base[name]
-    return found
+        selected[name] = _select(base[name], options[name]) if nested else base[name]
+    return selected

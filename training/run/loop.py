@@ -1,4 +1,4 @@
-"""A run from its first to its last iteration, or to where it is stopped, with any trainer."""
+"""The loop of a run with any trainer, from its first iteration to its last or to a stop."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Outcome:
 
 
 def run_training(loop: TrainingLoop, open_log: OpenLog) -> Outcome:
-    """Train a run to its ``total_steps``, or until it is told to stop.
+    """Train a run to its ``total_steps``, or until a signal stops it.
 
     Parameters
     ----------
@@ -83,10 +83,10 @@ def run_training(loop: TrainingLoop, open_log: OpenLog) -> Outcome:
 
 
 class TrainingLoop:
-    """Where a run is, and what happens between two of its iterations: log, save, change knobs.
+    """The state of a run, and its work between two iterations: log, save, change knobs.
 
     At the boundary between two iterations the update of the one is done and nothing of the other
-    has happened. What a resumed run must find again is what is true at that point.
+    has happened. A resumed run must restore the state at that point.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class TrainingLoop:
         What the lanes run on, and how it was chosen.
     stop : Stop
     adjusted : sequence of str
-        What a command has changed of the options that were asked for.
+        Changes that a command has made to the options.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class TrainingLoop:
     finished : bool
         The training is done; else it can be resumed.
     warnings : list of str
-        What was damaged where the run goes on.
+        Damaged checkpoints that were skipped on resume.
     log : Log
         Where callbacks and trainer say what happened, while it is open.
     """
@@ -152,7 +152,7 @@ class TrainingLoop:
         self._delayed = () if trainer.delays_actions else self._config.mask_schedule
         trainer.on_step = self.on_step
 
-    # -- going on --------------------------------------------------------------------------------
+    # -- resume ----------------------------------------------------------------------------------
 
     def resume(self) -> None:
         """Load the newest checkpoint and drop what was logged after it.
@@ -179,7 +179,7 @@ class TrainingLoop:
             checkpoint.prune(run.checkpoints, saved.path, kept.keep, kept.keep_every)
 
     def _restore(self, saved: Checkpoint) -> None:
-        """Put back everything that decides how the run goes on."""
+        """Restore the complete state of the run from a checkpoint."""
         try:
             self.trainer.load_state(saved.state())
             for each in self.callbacks:
@@ -196,7 +196,7 @@ class TrainingLoop:
 
     @property
     def is_done(self) -> bool:
-        """Whether nothing is left to do: the run has come to its end, and has said so."""
+        """Whether the run is finished, and its summary says so."""
         return self.steps >= self._config.total_steps and self.run.is_finished()
 
     @property
@@ -209,7 +209,7 @@ class TrainingLoop:
 
     @contextmanager
     def open(self, open_log: OpenLog) -> Iterator[None]:
-        """Open the log and tell the callbacks; close everything however the training ends."""
+        """Open the log and start the callbacks; close everything however the training ends."""
         self._knobs.apply(self.began_at)  # what changes at the boundary itself is yet to be logged
         self.log = self.trainer.log = open_log(self._config.planned_steps, self.steps)
         try:
@@ -265,7 +265,7 @@ class TrainingLoop:
     def on_step(
         self, engine: Engine, actions: np.ndarray | None, obs: Any, mask: np.ndarray
     ) -> None:
-        """Take in the step an engine has just made, before its reward is stored.
+        """Process the step an engine has just made, before its reward is stored.
 
         Parameters
         ----------
@@ -309,7 +309,7 @@ class TrainingLoop:
             "sps": samples / wall,
             "sps_cpu": samples / cpu,
             "phases": dict(phases),
-            **self._env_times(samples, phases),
+            **self._read_env_times(samples, phases),
             "train": dict(train),
             **details,
             **self._window.record(),
@@ -323,8 +323,8 @@ class TrainingLoop:
         for each in self.callbacks:
             each.end_iteration(self)
 
-    def _env_times(self, samples: int, phases: Mapping[str, float]) -> dict[str, Any]:
-        """Return where the time of a step of all lanes went, if the game can say so."""
+    def _read_env_times(self, samples: int, phases: Mapping[str, float]) -> dict[str, Any]:
+        """Read the times of the parts of a step of all lanes, if the game measures them."""
         if self._step_times is None or "env" not in phases:
             return {}
         steps = max(1, samples // self._config.num_envs)
@@ -332,7 +332,7 @@ class TrainingLoop:
         return {"env_step": times}
 
     def end(self) -> Outcome:
-        """Save what the run came to, and let the callbacks finish unless it was stopped."""
+        """Save the last state, and let the callbacks finish unless the run was stopped."""
         self._save_last()
         self.finished = self._enough or self.steps >= self._config.total_steps
         if self.finished:
@@ -385,7 +385,7 @@ class TrainingLoop:
         self._saved_at = self.steps
 
     def _take_snapshot(self) -> Callable[[], object]:
-        """Copy what decides how the run goes on; what is returned writes it."""
+        """Copy the state of the run; return a function that writes the checkpoint."""
         config, state = self._config, self.trainer.state()
         tensors = [each.tensors() for each in self.callbacks]
         own = {key: value for each in self.callbacks for key, value in each.state().items()}
@@ -421,11 +421,11 @@ class TrainingLoop:
             self.log.event("checkpoint", step=steps)
 
 
-# -- what a run says of itself ---------------------------------------------------------------------
+# -- messages and summary --------------------------------------------------------------------------
 
 
 def _announce(loop: TrainingLoop, resumed: bool) -> None:
-    """Say what is trained, how and on what, and begin the summary."""
+    """Print game, backend, device and sizes of the run, and begin the summary."""
     run, trainer, log, config = loop.run, loop.trainer, loop.log, loop.run.config
     engine, device = trainer.engines[0], str(trainer.device)
     log.say(
@@ -467,7 +467,7 @@ def _write_summary(loop: TrainingLoop, outcome: Outcome) -> None:
 
 
 def _describe(loop: TrainingLoop) -> dict[str, Any]:
-    """Return what the summary says from its beginning."""
+    """Describe backend, network and rollout, which the summary has from its beginning."""
     return {**loop.backend.record(), **loop.run.config.facts(str(loop.trainer.device))}
 
 
@@ -489,14 +489,14 @@ class Stop:
             yield
             return
         both = (signal.SIGINT, signal.SIGTERM)
-        before = {number: signal.signal(number, self._ask) for number in both}
+        before = {number: signal.signal(number, self._request) for number in both}
         try:
             yield
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    def _ask(self, number: int, _frame: object) -> None:
+    def _request(self, number: int, _frame: object) -> None:
         if self.requested:
             raise KeyboardInterrupt
         self.requested = True

@@ -1,4 +1,4 @@
-"""What a figure was taken on: processor, versions, revision, load."""
+"""The machine of a measurement: processor, versions, revision, load."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FLAGS = (
     *("sse4_2", "avx", "avx2", "fma", "bmi2", "avx512f", "avx512bw", "avx512vl", "avx_vnni"),
     *("avx512_vnni", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_bf16", "asimd", "sve", "bf16"),
 )
-# What tells one processor from another: names such as "AMD EPYC" are those of several.
+# Fields that tell one processor from another: names such as "AMD EPYC" are those of several.
 PROCESSOR = ("cpu_model", "cpu_family", "cpu_model_number", "cpu_flags")
 
 
@@ -55,7 +55,7 @@ def revision() -> dict[str, Any]:
 
 
 def ranks() -> int:
-    """Return the processes of torchrun that train together; 1 without it."""
+    """Return the number of processes of torchrun that train together; 1 without it."""
     return int(os.environ.get("WORLD_SIZE", 1))
 
 
@@ -71,7 +71,7 @@ def command() -> str:
 
 
 def taken_on() -> dict[str, Any]:
-    """Return what figures are taken on: time, command, revision, machine, versions.
+    """Describe the origin of figures: time, command, revision, machine, versions.
 
     The beginning of every record.
     """
@@ -80,7 +80,7 @@ def taken_on() -> dict[str, Any]:
 
 
 def git(*command: str) -> str | None:
-    """Return what git says in the checkout; None outside of one, and where it refuses."""
+    """Run git in the checkout and return its output; None outside of one, or if it fails."""
     try:
         done = subprocess.run(
             ["git", *command], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
@@ -94,21 +94,21 @@ def versions() -> dict[str, str]:
     """Return the versions of Python, fastenv and the packages that figures depend on."""
     import fastenv
 
-    found = {"python": platform.python_version(), "fastenv": fastenv.__version__}
+    installed = {"python": platform.python_version(), "fastenv": fastenv.__version__}
     for name in PACKAGES:
         try:
-            found[name] = metadata.version(name)
+            installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return installed
 
 
 def host() -> dict[str, Any]:
-    """Return what machine this is."""
+    """Describe this machine."""
     return {
-        **_cpu(),
+        **_read_cpu(),
         "physical_cores": physical_cores(),
-        "logical_cores": len(os.sched_getaffinity(0)) if _linux() else os.cpu_count(),
+        "logical_cores": len(os.sched_getaffinity(0)) if _is_linux() else os.cpu_count(),
         "ram_gb": round(psutil.virtual_memory().total / 2**30, 1),
         "os": platform.platform(),
         "gpu": gpu(),
@@ -117,7 +117,7 @@ def host() -> dict[str, Any]:
 
 def physical_cores() -> int:
     """Return the number of cores this process may use."""
-    usable = len(os.sched_getaffinity(0)) if _linux() else os.cpu_count() or 1
+    usable = len(os.sched_getaffinity(0)) if _is_linux() else os.cpu_count() or 1
     return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
 
 
@@ -133,34 +133,34 @@ def load() -> float:
     return round(os.getloadavg()[0], 2)
 
 
-def _linux() -> bool:
+def _is_linux() -> bool:
     return hasattr(os, "sched_getaffinity")
 
 
-def _cpu() -> dict[str, Any]:
-    """Return the name, family, model and flags of the processor, as far as they are known."""
+def _read_cpu() -> dict[str, Any]:
+    """Read the name, family, model and flags of the processor, as far as they are known."""
     try:
         first, _, _ = CPUINFO.read_text(encoding="utf-8").strip().partition("\n\n")
     except OSError:
         first = ""
     pairs = (line.partition(":") for line in first.splitlines())
-    said = {name.strip().lower(): value.strip() for name, _, value in pairs}
-    every = said.get("flags", said.get("features", "")).split()  # the second on ARM
+    fields = {name.strip().lower(): value.strip() for name, _, value in pairs}
+    every = fields.get("flags", fields.get("features", "")).split()  # the second on ARM
     return {
-        "cpu_model": said.get("model name", platform.processor()),
-        "cpu_family": said.get("cpu family", said.get("cpu architecture")),
-        "cpu_model_number": said.get("model", said.get("cpu part")),
+        "cpu_model": fields.get("model name", platform.processor()),
+        "cpu_family": fields.get("cpu family", fields.get("cpu architecture")),
+        "cpu_model_number": fields.get("model", fields.get("cpu part")),
         "cpu_flags": [flag for flag in FLAGS if flag in every],
     }
 
 
 def processor(known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a host, or a line of the history, says of its processor."""
+    """Select the fields of the processor from a host, or from a line of the history."""
     return {name: known.get(name) for name in PROCESSOR}
 
 
 def describe(known: Mapping[str, Any]) -> str:
-    """Return a processor in words: its name and, where it is known, family and model.
+    """Describe a processor in words: its name and, where it is known, family and model.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Names of runs; and of players: bots, paths of trained agents, ``search:WHO`` for who searches."""
+"""Names of runs and players: bots, paths of trained agents, ``search:WHO`` for one with search."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 SEARCH = "search:"
-# What a run is called, or a record: a file or folder right where it is looked for.
+# Allowed names of runs and records, which name a file or folder.
 PLAIN = "letters, digits, '.', '_' and '-' alone, a letter or digit first"
 
 
@@ -21,7 +21,7 @@ def is_search(name: Any) -> bool:
 
 
 def is_agent(name: Any) -> bool:
-    """Tell whether a player is no bot of the engine: paths have a ``/``, and who searches a colon.
+    """Tell whether a name is that of an agent and no bot: a path, or ``search:WHO``.
 
     Such a player is played from outside.
     """
@@ -29,22 +29,22 @@ def is_agent(name: Any) -> bool:
 
 
 def base_of(name: str) -> str:
-    """Return who searches, or the name itself where nobody does."""
+    """Strip the search from a name: ``WHO`` of ``search:WHO,worlds=16``."""
     return name.removeprefix(SEARCH).partition(",")[0] if is_search(name) else name
 
 
 def short_name(name: str) -> str:
-    """Return what a line of text calls a player: the last part of a path, without options."""
+    """Shorten the name of a player for text: the last part of a path, without options."""
     last = base_of(name).rpartition("/")[2]
     return f"{SEARCH}{last}" if is_search(name) else last
 
 
 def split_names(text: str) -> tuple[str, ...]:
-    """Return names that are separated by commas; options of a search stay with its name."""
-    found: list[str] = []
+    """Split names at commas; options of a search stay with its name."""
+    names: list[str] = []
     for part in text.split(","):
-        if found and is_search(found[-1]) and "=" in part:
-            found[-1] += f",{part}"
+        if names and is_search(names[-1]) and "=" in part:
+            names[-1] += f",{part}"
         else:
-            found.append(part)
-    return tuple(found)
+            names.append(part)
+    return tuple(names)

@@ -1,4 +1,4 @@
-"""One network in one file of safetensors, with what it is for: neither agent nor checkpoint.
+"""Files of single networks in safetensors, which are neither agents nor checkpoints.
 
 The metadata name the format, and hold the options of the network as JSON, from which it is made
 before its numbers are read.
@@ -26,7 +26,7 @@ class Head(Options):
     """Options that make a network."""
 
     def net(self) -> nn.Module:
-        """Return a new network."""
+        """Make a new network."""
         raise NotImplementedError
 
 
@@ -35,7 +35,7 @@ HeadT = TypeVar("HeadT", bound=Head)
 
 @dataclass(frozen=True)
 class NetworkFile:
-    """A kind of such files.
+    """A kind of files of single networks.
 
     Parameters
     ----------
@@ -101,18 +101,18 @@ class NetworkFile:
         except (library.SafetensorError, KeyError, ValueError, OSError) as error:
             raise ConfigError(f"{path} is no {self.kind}: {show_reason(error)}.") from error
         try:
-            found = head.from_mapping(values)
+            options = head.from_mapping(values)
         except ConfigError as error:
             raise ConfigError(f"{self.kind} {path}: {error}") from error
-        net: Any = found.net()
+        net: Any = options.net()
         try:
             net.load_state_dict({name: value.float() for name, value in tensors.items()})
         except RuntimeError as error:
             raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
         finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
         require(finite, self.option, str(path), "a network of finite numbers")
-        return found, net
+        return options, net
 
     def library(self) -> Any:
-        """Return the library; ImportError says what needs it."""
+        """Load the library safetensors; ImportError names the kind of file that needs it."""
         return load_library(f"{self.kind[0].upper()}{self.kind[1:]}s")

@@ -1,4 +1,4 @@
-"""What all options have in common: pydantic models that refuse a value in one sentence.
+"""The base of all options: pydantic models that refuse a value in one sentence.
 
 A model of options derives from :class:`Options`. Its fields say what is allowed; what several of
 them must fulfil together a validator asks with :func:`require`. Whatever is wrong raises
@@ -47,10 +47,10 @@ _ZEROS = {"k": 3, "m": 6, "g": 9, "b": 9}
 def require(ok: bool, name: str, value: object, allowed: str) -> None:
     """Refuse ``value`` of the option ``name`` unless ``ok``."""
     if not ok:
-        raise _refusal(name, value, allowed)
+        raise _make_refusal(name, value, allowed)
 
 
-def _refusal(name: str, value: object, allowed: str) -> ConfigError:
+def _make_refusal(name: str, value: object, allowed: str) -> ConfigError:
     name = name if len(name) <= MAX_NAME and name.isprintable() else show(name)
     if value is None and name.startswith("--"):  # a flag that nobody has given
         return ConfigError(f"{name} must be {allowed}.")
@@ -58,7 +58,7 @@ def _refusal(name: str, value: object, allowed: str) -> ConfigError:
 
 
 def unknown_option(name: str, known: Iterable[str]) -> UnknownOptionError:
-    """Return the error for an option that there is not.
+    """Make the error for an unknown option.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class _Part:
 
 
 def refused(allowed: str, **value: object) -> PydanticCustomError:
-    """Return the error that a validator of one value raises.
+    """Make the error that a validator of one value raises.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ def refused(allowed: str, **value: object) -> PydanticCustomError:
 
 
 def format_values(*values: object) -> str:
-    """Return values of an option as a sentence has them: null, false and empty as in YAML."""
+    """Format values of an option for a sentence: null, false and empty as in YAML."""
     words = {None: "null", False: "false", True: "true", (): "empty"}
-    said = [
+    texts = [
         "empty"
         if value == {}
         else words[value]
@@ -111,31 +111,31 @@ def format_values(*values: object) -> str:
         else repr(value)
         for value in values
     ]
-    return " or ".join(said)
+    return " or ".join(texts)
 
 
 # -- values ----------------------------------------------------------------------------------------
 
 
 def whole_number(value: Any) -> Any:
-    """Return the integer that people write as ``1e6``, ``2M``, ``2_000_000`` or ``2,000,000``.
+    """Parse an integer that people write as ``1e6``, ``2M``, ``2_000_000`` or ``2,000,000``.
 
     What is no such text or number, or no integer below 2**63, is returned as it is.
     """
     if not isinstance(value, str | float):
         return value
     text = value.strip() if isinstance(value, str) else repr(value)
-    found = _NUMBER.fullmatch(text) if len(text) <= MAX_WRITTEN else None
-    if found is None:
+    match = _NUMBER.fullmatch(text) if len(text) <= MAX_WRITTEN else None
+    if match is None:
         return value
-    digits, exponent, suffix = found.groups()
+    digits, exponent, suffix = match.groups()
     zeros = _ZEROS[suffix.lower()] if suffix else int(exponent or 0)
     number = Decimal(digits.replace(",", "").replace("_", "")).scaleb(zeros)
     whole = number == number.to_integral_value() and abs(number) < 2**63
     return int(number) if whole else value
 
 
-def _whole(value: Any) -> int:
+def _check_whole(value: Any) -> int:
     number = whole_number(value)
     if isinstance(number, str):
         raise refused("an integer, such as 500, 2e6 or 2M")
@@ -144,7 +144,7 @@ def _whole(value: Any) -> int:
     return int(number)
 
 
-def _number(value: Any) -> float:
+def _check_number(value: Any) -> float:
     if isinstance(value, str):  # YAML reads 3e-4 as a text
         try:
             value = float(value)
@@ -158,27 +158,27 @@ def _number(value: Any) -> float:
     return float(value)
 
 
-def _text(value: str) -> str:
+def _check_text(value: str) -> str:
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise refused("a text of characters that UTF-8 has")
     return value
 
 
 def check_plain(value: Any, depth: int = 0) -> Any:
-    """Refuse what JSON cannot hold, such as a date or NaN, in an option of any values."""
+    """Refuse values that JSON cannot hold, such as a date or NaN, in an option of any values."""
     if depth >= MAX_DEPTH:
         raise refused(f"nested at most {MAX_DEPTH} levels deep", value=value)
     if isinstance(value, Mapping):
         if not all(isinstance(key, str) for key in value):
             raise refused("a mapping of texts", value=value)
         for key, item in value.items():
-            _text(key)
+            _check_text(key)
             check_plain(item, depth + 1)
     elif isinstance(value, list | tuple):
         for item in value:
             check_plain(item, depth + 1)
     elif isinstance(value, str):
-        _text(value)
+        _check_text(value)
     else:
         known = value is None or isinstance(value, bool | int | float)
         known = known and (not isinstance(value, int) or abs(value) < 2**63)
@@ -189,22 +189,22 @@ def check_plain(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _pairs(value: Any) -> Any:
-    """Return the pairs of a schedule, their steps as numbers."""
+def _check_pairs(value: Any) -> Any:
+    """Check the pairs of a schedule, and return them with their steps as numbers."""
     rising = "[step, value] pairs, rising from step 0"
     if not isinstance(value, Sequence) or isinstance(value, str):
         raise refused(rising)
-    found = []
+    pairs = []
     for pair in value:
         fits = isinstance(pair, Sequence) and not isinstance(pair, str) and len(pair) == 2
         step = whole_number(pair[0]) if fits else None
         if type(step) is not int:
             raise refused(rising)
-        found.append((step, check_plain(pair[1])))
-    starts = [step for step, _ in found]
+        pairs.append((step, check_plain(pair[1])))
+    starts = [step for step, _ in pairs]
     if not starts or starts[0] != 0 or sorted(set(starts)) != starts:
         raise refused(rising)
-    return tuple(found)
+    return tuple(pairs)
 
 
 class _AlsoText:
@@ -216,20 +216,20 @@ class _AlsoText:
         return {"anyOf": [handler(schema), {"type": "string"}]}
 
 
-Whole = Annotated[int, BeforeValidator(_whole), _AlsoText()]
-Number = Annotated[float, BeforeValidator(_number), _AlsoText()]
+Whole = Annotated[int, BeforeValidator(_check_whole), _AlsoText()]
+Number = Annotated[float, BeforeValidator(_check_number), _AlsoText()]
 Truth = Annotated[bool, Strict()]
-Text = Annotated[str, Strict(), AfterValidator(_text)]
+Text = Annotated[str, Strict(), AfterValidator(_check_text)]
 Plain = Annotated[dict[str, Any], AfterValidator(check_plain)]
 Decay = Literal[
     "constant", "linear", "cosine"
 ]  # of a number that falls to zero over a run; see :func:`decay`
 # From each step on its value holds.
-Schedule = Annotated[tuple[tuple[int, Any], ...], BeforeValidator(_pairs)]
+Schedule = Annotated[tuple[tuple[int, Any], ...], BeforeValidator(_check_pairs)]
 
 
 def decay(value: float, schedule: str, done: float) -> float:
-    """Return what is left of ``value`` after the share ``done`` of a run.
+    """Decay ``value`` to that after the share ``done`` of a run.
 
     Parameters
     ----------
@@ -266,12 +266,12 @@ class Options(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            raise _config_error(type(self), error) from None
+            raise _to_config_error(type(self), error) from None
 
     @model_validator(mode="before")
     @classmethod
     def _read_off(cls, values: Any) -> Any:
-        """Take for the word ``off`` what YAML reads as false."""
+        """Take false for the word ``off``, which YAML reads so."""
         if not isinstance(values, dict):
             return values
         words = {name for name, value in values.items() if value is False and _has_words(cls, name)}
@@ -290,12 +290,12 @@ class Options(BaseModel):
         return cls(**values)
 
     def replace(self, **changes: Any) -> Self:
-        """Return the same options but for some, checked like all."""
+        """Copy the options with some of them replaced, and check the copy."""
         return type(self)(**{**{name: getattr(self, name) for name in self.names()}, **changes})
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
-        """Return the options by name."""
+        """Return the names of the options."""
         return tuple(cls.model_fields)
 
     @classmethod
@@ -310,12 +310,12 @@ class Options(BaseModel):
 
 
 def canonical_json(value: object) -> str:
-    """Return JSON that is the same text for equal values: keys sorted, no spaces."""
+    """Format a value as JSON that is the same text for equal values: keys sorted, no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 def check_names(model: type[Options], values: Any) -> None:
-    """Refuse what is no option, in sections and lists of them too, before any value is looked at.
+    """Refuse unknown options, in sections and lists of them too, before any value is checked.
 
     Parameters
     ----------
@@ -377,11 +377,11 @@ def _has_words(model: type[BaseModel], name: str) -> bool:
     """Tell whether an option is a text, or one of some words."""
     field = model.model_fields.get(name)
     parts = () if field is None else (field.annotation, *get_args(field.annotation))
-    return any(part is str or _words(part) for part in parts)
+    return any(part is str or _get_words(part) for part in parts)
 
 
-def _config_error(model: type[Options], error: ValidationError) -> ConfigError:
-    """Return in our words the first thing that pydantic has found wrong."""
+def _to_config_error(model: type[Options], error: ValidationError) -> ConfigError:
+    """Convert the first error that pydantic has found to one in our words."""
     first = error.errors(include_url=False)[0]
     inner = first.get("ctx", {}).get("error")
     if isinstance(inner, ConfigError):  # of a section, or of several options together
@@ -389,7 +389,7 @@ def _config_error(model: type[Options], error: ValidationError) -> ConfigError:
     parts = [part for part in first["loc"] if isinstance(part, str)]
     if first["type"].startswith("string") and parts[-1:] == ["[key]"]:  # a key that is no text
         name = f"{model.SECTION}{'.'.join(parts[: max(1, parts.index('[key]') - 1)])}"
-        return _refusal(name, first["input"], "a mapping of texts")
+        return _make_refusal(name, first["input"], "a mapping of texts")
     name = f"{model.SECTION}{'.'.join(parts)}"
     if not parts:  # a name that is no text
         return unknown_option(f"{model.SECTION}{show(first['input'])}", model.model_fields)
@@ -398,7 +398,7 @@ def _config_error(model: type[Options], error: ValidationError) -> ConfigError:
     value = None if first["type"] == "missing" else first["input"]
     part = first.get("ctx", {}).get("value")
     value = part.value if isinstance(part, _Part) else value
-    return _refusal(name, value, _allowed(model, first))
+    return _make_refusal(name, value, _describe_allowed(model, first))
 
 
 _ALLOWED = {
@@ -412,26 +412,26 @@ _ALLOWED = {
 _BOUNDS = {"ge": "at least {}", "gt": "above {}", "le": "at most {}", "lt": "below {}"}
 
 
-def _allowed(model: type[Options], error: ErrorDetails) -> str:
-    """Return what a field allows, as far as its error is about that."""
+def _describe_allowed(model: type[Options], error: ErrorDetails) -> str:
+    """Describe the values that a field allows, or its error where that is about something else."""
     kind, context = error["type"], error.get("ctx", {})
     if kind == "refused":
         return str(context["allowed"])
-    said = allowed_of(model, str(error["loc"][0])) if error["loc"] else ""
-    if kind == "dict_type" and said:
-        return said
-    return _ALLOWED.get(kind) or said or str(error["msg"])
+    allowed = allowed_of(model, str(error["loc"][0])) if error["loc"] else ""
+    if kind == "dict_type" and allowed:
+        return allowed
+    return _ALLOWED.get(kind) or allowed or str(error["msg"])
 
 
 def allowed_of(model: type[Options], name: str) -> str:
-    """Return which values an option may have, empty if its type says it all."""
+    """Describe the values that an option may have, empty if its type says it all."""
     field = model.model_fields[name]
     parts = get_args(field.annotation)
     null = type(None) in parts
     extra = field.json_schema_extra
     if isinstance(extra, dict) and "allowed" in extra:
         return str(extra["allowed"])
-    words = [each for part in (field.annotation, *parts) if (each := _words(part))]
+    words = [each for part in (field.annotation, *parts) if (each := _get_words(part))]
     if words:
         return f"one of {', '.join(map(repr, words[0]))}{', or null' if null else ''}"
     bounds = {
@@ -443,18 +443,18 @@ def allowed_of(model: type[Options], name: str) -> str:
     if not bounds:
         return ""
     if bounds.keys() == {"ge", "le"}:
-        said = f"from {bounds['ge']:g} to {bounds['le']:g}"
+        limits = f"from {bounds['ge']:g} to {bounds['le']:g}"
     else:
-        said = " and ".join(_BOUNDS[word].format(f"{value:g}") for word, value in bounds.items())
-    return f"{said}{', or null' if null else ''}"
+        limits = " and ".join(_BOUNDS[word].format(f"{value:g}") for word, value in bounds.items())
+    return f"{limits}{', or null' if null else ''}"
 
 
-def _words(kind: Any) -> tuple[Any, ...]:
+def _get_words(kind: Any) -> tuple[Any, ...]:
     return get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def option(default: Any, description: str, allowed: str | None = None, **bounds: Any) -> Any:
-    """Return a field of options.
+    """Make a field of options.
 
     Parameters
     ----------

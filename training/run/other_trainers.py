@@ -14,7 +14,7 @@ from training.run.options import Options, format_values, require, unknown_option
 
 
 def drop_other_trainers(model: type[Options], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a run without those of other trainers.
+    """Drop the options of other trainers from those of a run.
 
     Parameters
     ----------
@@ -35,19 +35,19 @@ def drop_other_trainers(model: type[Options], values: Mapping[str, Any]) -> dict
             section = _find_section(model, name)
             whole = section is None or not isinstance(value, Mapping)
             own[name] = value if whole else _drop_from_section(section, name, value, trainer)
-        elif (found := _find_owner(name)) is None:
+        elif (owner := _find_owner(name)) is None:
             own[name] = value  # no option at all: it is refused with the rest
         else:
             require(isinstance(value, Mapping), name, value, "a mapping of options to values")
             for option in _drop_from_section(None, name, value, trainer):
-                raise unknown_option(f"{name}.{option}", found[1].model_fields)
+                raise unknown_option(f"{name}.{option}", owner[1].model_fields)
     return own
 
 
 def _drop_from_section(
     section: type[Options] | None, name: str, values: Mapping[str, Any], trainer: str
 ) -> dict[str, Any]:
-    """Return the values of a section without options that it has with another trainer alone.
+    """Drop the options that a section has only with other trainers.
 
     Parameters
     ----------
@@ -60,11 +60,11 @@ def _drop_from_section(
     known = () if section is None else section.model_fields
     left, theirs = {}, dict[str, dict[str, Any]]()
     for option, value in values.items():
-        found = None if option in known else _find_owner(name, option)
-        if found is None:
+        other = None if option in known else _find_owner(name, option)
+        if other is None:
             left[option] = value
         else:
-            theirs.setdefault(found[0], {})[option] = value
+            theirs.setdefault(other[0], {})[option] = value
     for owner, given in theirs.items():
         model = _find_section(trainers.get_options(owner), name)
         assert model is not None
@@ -82,7 +82,7 @@ def _require_defaults(section: type[Options], given: Options, owner: str, traine
 
 
 def _find_owner(name: str, option: str | None = None) -> Any:
-    """Return the first trainer with that section, or with that option in it, and the section."""
+    """Find the first trainer with that section, or with that option in it, and the section."""
     for trainer in trainers.names():
         section = _find_section(trainers.get_options(trainer), name)
         if section is not None and (option is None or option in section.model_fields):

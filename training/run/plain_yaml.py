@@ -22,7 +22,7 @@ _KINDS = {f"tag:yaml.org,2002:{kind}" for kind in ("str", "int", "float", "bool"
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Return the plain value that a YAML text is; JSON is YAML.
+    """Parse a YAML text into a plain value; JSON is YAML.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ def parse_yaml(text: str, where: str) -> Any:
     try:
         return yaml.load(text, _Loader)
     except (yaml.YAMLError, ValueError, OverflowError) as error:
-        raise ConfigError(f"{where} cannot be read: {_reason(error)}.") from error
+        raise ConfigError(f"{where} cannot be read: {_describe_error(error)}.") from error
 
 
-def _reason(error: Exception) -> str:
-    """Return why a text cannot be read, without its name, in a few words."""
+def _describe_error(error: Exception) -> str:
+    """Describe in a few words why a text cannot be read, without its name."""
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         line = f"line {error.problem_mark.line + 1}"
         no_yaml = "" if isinstance(error, _NotPlainError) else "is no YAML, "

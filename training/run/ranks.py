@@ -1,8 +1,8 @@
 """Several processes that train one network together, as torchrun starts them: its ranks.
 
 Each has its share of the lanes, and of every minibatch. Gradients are averaged before every step of
-the optimizer, so all have the same parameters. The first rank has the run folder, the log and
-whatever decides; it tells the others what to do (:meth:`Ranks.send`).
+the optimizer, so all have the same parameters. The first rank has the run folder and the
+log, and decides; it sends commands to the others (:meth:`Ranks.send`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Ranks:
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Return what torchrun says in the environment; alone without it."""
+        """Make the ranks that torchrun sets in the environment; a single one without it."""
         return cls(int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1)))
 
     @property
@@ -47,7 +47,7 @@ class Ranks:
         return self.rank == 0
 
     def seed(self, seed: int) -> int:
-        """Return the seed of a generator that each rank has its own of; the first keeps it."""
+        """Derive the seed of a generator for this rank; the first rank keeps it."""
         if self.is_first:
             return seed
         return int(np.random.SeedSequence([seed, self.rank]).generate_state(1)[0])
@@ -55,7 +55,7 @@ class Ranks:
     # -- joining ---------------------------------------------------------------------------------
 
     def join(self) -> None:
-        """Meet the others.
+        """Connect to the other ranks.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Ranks:
             return  # a rank is lost, which another error has reported
         dist.destroy_process_group()
 
-    # -- the first tells the others --------------------------------------------------------------
+    # -- commands of the first rank --------------------------------------------------------------
 
     def send(self, what: str, **details: Any) -> None:
         """Send a command to the other ranks; only the first of several ranks does so."""
@@ -113,18 +113,18 @@ class Ranks:
         return data.numpy().tobytes()
 
     def share_knobs(self, engine: Any) -> None:
-        """Let the knobs that are set here be set in the engines of the other ranks too."""
+        """Set the knobs that are set here in the engines of the other ranks too."""
         if self.size > 1 and self.is_first:
-            engine.configure = self._shared(engine.configure)
+            engine.configure = self._share_configure(engine.configure)
 
-    def _shared(self, configure: Callable[..., None]) -> Callable[..., None]:
-        def both(name: str, value: Any, idx: Any = None) -> None:
+    def _share_configure(self, configure: Callable[..., None]) -> Callable[..., None]:
+        def configure_all(name: str, value: Any, idx: Any = None) -> None:
             configure(name, value, idx)  # refuses first
             lanes = None if idx is None else np.asarray(idx).tolist()
-            given = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
-            self.send("configure", name=name, value=given, idx=lanes)
+            plain = np.asarray(value).tolist() if isinstance(value, np.ndarray) else value
+            self.send("configure", name=name, value=plain, idx=lanes)
 
-        return both
+        return configure_all
 
     # -- numbers ---------------------------------------------------------------------------------
 
@@ -143,30 +143,32 @@ class Ranks:
             self.average([p.grad for p in parameters if p.grad is not None])
 
     def sum(self, tensor: Tensor) -> Tensor:
-        """Return the sum of a tensor over the ranks."""
+        """Sum a tensor over the ranks."""
         if self.size > 1:
             with _report_lost_rank():
                 dist.all_reduce(tensor)
         return tensor
 
     def gather(self, arrays: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
-        """Return the arrays of all ranks in the first, nothing in the others.
+        """Gather the arrays of all ranks in the first; the others get none.
 
         Parameters
         ----------
         arrays : mapping of str to ndarray
             Of the same names, types and shapes everywhere.
         """
-        found: list[dict[str, np.ndarray]] = [{} for _ in range(self.size if self.is_first else 0)]
+        gathered: list[dict[str, np.ndarray]] = [
+            {} for _ in range(self.size if self.is_first else 0)
+        ]
         for name in sorted(arrays):
             own = np.ascontiguousarray(arrays[name])
             data = torch.from_numpy(own.reshape(-1).view(np.uint8))
-            room = [torch.empty_like(data) for _ in found]
+            room = [torch.empty_like(data) for _ in gathered]
             with _report_lost_rank():
                 dist.gather(data, room if self.is_first else None)
-            for part, bytes_of in zip(found, room, strict=True):
+            for part, bytes_of in zip(gathered, room, strict=True):
                 part[name] = bytes_of.numpy().view(own.dtype).reshape(own.shape)
-        return found
+        return gathered
 
 
 SINGLE_RANK = Ranks()
@@ -174,7 +176,7 @@ SINGLE_RANK = Ranks()
 
 @contextmanager
 def _report_lost_rank() -> Iterator[None]:
-    """Say in one sentence that a rank is lost; everything that waits for it raises something."""
+    """Raise TrainingError where a rank is lost; everything that waits for it raises something."""
     try:
         yield
     except RuntimeError as error:

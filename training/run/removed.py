@@ -1,4 +1,4 @@
-"""Options that were removed, and what older files may still say of them.
+"""Options that were removed, and their values in older files.
 
 Run folders, exported agents, records, files for ``--config`` and journals of sweeps were written by
 versions that had these options. At the default that it had then, an option decided nothing that is
@@ -64,7 +64,7 @@ TRACKERS = {
 
 
 def drop_removed(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a run without those that were removed.
+    """Drop the removed options from those of a run.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def drop_removed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def drop_from_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a section without those that were removed; see :func:`drop_removed`."""
+    """Drop the removed options from those of a section; see :func:`drop_removed`."""
     for name, removed in OPTIONS[section].items():
         if name in values:
             value, default = values[name], removed.default

@@ -6,7 +6,7 @@ _MORE = 6  # decimals beyond which a share that is nearly all, or nearly none, i
 
 
 def rounded(x: float, decimals: int, factor: float = 1, form: str = "") -> str:
-    """Return ``x * factor`` as text.
+    """Format ``x * factor`` as text.
 
     A share in per cent is 100 only if it is all, and 0 only if it is none: in between it has as
     many more decimals as say so.

@@ -1,4 +1,4 @@
-"""Options that say who sits where, and the environment in which players of a game meet."""
+"""Options of the seating, and the environment in which players of a game meet."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from fastenv.game import Game
 from fastenv.registry import short_id
 from training.run import games
 
-# Options that say who plays where, which a table says itself.
+# Options for the players of the seats, which a table chooses itself.
 SEATING = ("seats", "agent_seat", "opponent", "opponents")
 
 
 def without_seating(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of an environment that do not say who plays where."""
+    """Drop the options of the seating from those of an environment."""
     return {name: value for name, value in options.items() if name not in SEATING}
 
 
 def env_of_table(env: str) -> str:
-    """Return the id of the environment in which the policies of one meet others."""
+    """Return the id of the environment in which policies of ``env`` meet others."""
     return games.get_game(env).table.env or short_id(env)
 
 
 def name_all_seats(game: Game, row: np.void, names: Sequence[str], seat: int) -> list[str]:
-    """Return a name for every seat, where bots move inside a step too.
+    """Name every seat, also where bots move inside a step.
 
     Parameters
     ----------
@@ -42,13 +42,13 @@ def name_all_seats(game: Game, row: np.void, names: Sequence[str], seat: int) ->
     fields = None if game.external_seats is None else game.external_seats.fields
     if len(names) > 1 or fields is None or fields.actor not in (row.dtype.names or ()):
         return list(names)
-    found = [f"seat {k}" for k in range(game.num_seats)]
-    found[int(row[fields.actor])] = names[seat]
-    return found
+    all_names = [f"seat {k}" for k in range(game.num_seats)]
+    all_names[int(row[fields.actor])] = names[seat]
+    return all_names
 
 
 def check_bot(game: Game, name: str) -> None:
-    """Refuse who is neither a bot of a game nor anybody else that was found.
+    """Refuse a name that is no bot of a game, where it is no agent either.
 
     Raises
     ------

@@ -10,7 +10,7 @@ from pydantic import model_validator
 from training.run.names import is_agent
 from training.run.options import Number, Options, Text, Truth, Whole, option, require
 
-# What configs from before null was the default say where nobody was named, whatever the game.
+# Default sets in configs from before null was the default, whatever the game.
 EARLIER_SETS = {
     "opponents": (
         *("random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_hard", "heuristic"),
@@ -152,7 +152,7 @@ class ShapingConfig(Options):
 
 
 class SelfPlayConfig(Options):
-    """When the learner meets itself, and how much."""
+    """Options of self-play: when snapshots are taken, and how they play."""
 
     SECTION: ClassVar[str] = "selfplay."
 

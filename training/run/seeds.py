@@ -1,4 +1,4 @@
-"""Whose seeds are where, so that no policy is measured on what it was trained on or chosen by.
+"""Blocks of seeds by use, so that no policy is measured on seeds that trained or chose it.
 
 Each use has a block of 2**40 seeds. Where deals are replayed (``deals="duplicate"``, Skull King
 8.4), a game with seed ``s`` shuffles its decks with the seeds ``s + 2**40`` to ``s + 10 * 2**40``:

@@ -1,4 +1,4 @@
-"""Sizes of rollouts, and of what this machine can hold."""
+"""Sizes of rollouts, and checks that this machine can hold a network."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def check_network(net_arch: Sequence[int], num_actions: int, name: str, members:
     ConfigError
     """
     widths = [*net_arch, num_actions]
-    asked = 16 * max(1, members) * sum(a * b for a, b in pairwise(widths))
+    needed = 16 * max(1, members) * sum(a * b for a, b in pairwise(widths))
     there = memory()
     allowed = (
-        f"smaller: the network would take {asked / 2**30:,.0f} GiB, and this machine has "
+        f"smaller: the network would take {needed / 2**30:,.0f} GiB, and this machine has "
         f"{there / 2**30:,.0f}"
     )
-    require(asked < there, name, list(net_arch), allowed)
+    require(needed < there, name, list(net_arch), allowed)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Rollout:
     members: int = 1
 
     def fitted(self, total: int) -> Rollout:
-        """Return one of about ``total`` decisions, if this one has more.
+        """Reduce the rollout to about ``total`` decisions, if it has more.
 
         It has fewer steps; only if one step of all lanes is more than ``total``, fewer lanes.
         """
@@ -78,22 +78,22 @@ class Rollout:
         undivided = self.lanes % self.lane_unit != 0  # refused by name elsewhere, or left whole
         if undivided or total >= self.lanes * self.steps:
             return self
-        steps = min(self.steps, _up(total / self.lanes, self.step_unit))
+        steps = min(self.steps, _round_up(total / self.lanes, self.step_unit))
         lanes = self.lanes
         if steps == self.step_unit:
-            lanes = min(lanes, _up(total / steps, self.lane_unit))
-        return replace(self, lanes=lanes, steps=steps, batch=self._minibatch(lanes * steps))
+            lanes = min(lanes, _round_up(total / steps, self.lane_unit))
+        return replace(self, lanes=lanes, steps=steps, batch=self._find_minibatch(lanes * steps))
 
-    def _minibatch(self, rollout: int) -> int:
-        """Return the largest minibatch that is not above ours and divides a rollout."""
+    def _find_minibatch(self, rollout: int) -> int:
+        """Find the largest minibatch that is not above ours and divides a rollout."""
         rollout //= self.members
         most = min(self.batch, rollout)
         least = min(self.batch, 2)  # of one sample there is no deviation
         fitting = range(most - most % self.batch_unit, least - 1, -self.batch_unit)
-        found = next((size for size in fitting if rollout % size == 0), rollout)
-        return rollout if 2 * found < most else found  # a few larger rather than many tiny ones
+        largest = next((size for size in fitting if rollout % size == 0), rollout)
+        return rollout if 2 * largest < most else largest  # a few larger rather than many tiny ones
 
 
-def _up(number: float, unit: int) -> int:
-    """Return the least multiple of ``unit`` that is not below ``number``."""
+def _round_up(number: float, unit: int) -> int:
+    """Round up to the least multiple of ``unit`` that is not below ``number``."""
     return math.ceil(number / unit) * unit

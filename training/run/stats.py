@@ -1,4 +1,4 @@
-"""What happened in the lanes during an iteration, added up without a loop over lanes."""
+"""Sums over the lanes during an iteration, without a loop over lanes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Window:
         self._reward_sums = dict.fromkeys(self._rewards, 0.0)
 
     def add(self, engine: Engine) -> None:
-        """Take in the step an engine has just made."""
+        """Add the step that an engine has just made."""
         self._steps += engine.num_envs
         for name in self._rewards:
             self._reward_sums[name] += float(engine.info[name].sum(dtype=np.float64))

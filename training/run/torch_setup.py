@@ -1,4 +1,4 @@
-"""Whether torch may take algorithms that give other bits each time."""
+"""Threads of torch, and whether it may use algorithms that give other bits each time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def be_deterministic(deterministic: bool) -> None:
 
 
 def torch_threads(config: RunConfig) -> int:
-    """Return the threads of the network: as asked, or the cores that the engine leaves.
+    """Return the threads of the network: the option, or the cores that the engine leaves.
 
     Ranks of torchrun on one machine share its cores.
     """
@@ -33,6 +33,6 @@ def torch_threads(config: RunConfig) -> int:
 
 
 def set_up_torch(config: RunConfig) -> None:
-    """Give torch the threads of a run, and its algorithms."""
+    """Set the threads and the algorithms of torch for a run."""
     torch.set_num_threads(torch_threads(config))
     be_deterministic(config.deterministic)

@@ -1,4 +1,4 @@
-"""A trainer, as the run that drives it sees it: it collects, learns, and is saved and resumed.
+"""The interface of a trainer to its run: it collects, learns, and is saved and resumed.
 
 Each package of a trainer offers, beside its class, what stands in :mod:`training.run.trainers`.
 """
@@ -25,7 +25,7 @@ FirstParameters = Callable[[Module], dict[str, Any] | None]
 
 
 class TrainingError(FastEnvError, RuntimeError):
-    """A training cannot go on; the message says why. What was saved before is as it was."""
+    """A training cannot go on; the message says why. Earlier checkpoints stay as they were."""
 
 
 class Trainer:
@@ -88,7 +88,7 @@ class Trainer:
         raise NotImplementedError
 
     def state(self) -> State:
-        """Return, at a boundary, all that decides how the training goes on.
+        """Return the complete state of the training, at a boundary.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Trainer:
         raise NotImplementedError
 
     def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of what plays, in host memory."""
+        """Copy the parameters of the policy to host memory."""
         raise NotImplementedError
 
     def close(self) -> None:

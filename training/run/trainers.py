@@ -63,7 +63,7 @@ def register(trainer: str, options: Any, module: Any) -> None:
 
 
 def unregister(trainer: str) -> None:
-    """Forget a trainer."""
+    """Remove a trainer."""
     OPTIONS.unregister(trainer)
     TRAINERS.unregister(trainer)
 

@@ -93,7 +93,7 @@ def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
         if {name: head.get(name) for name in FORMAT} != FORMAT:
             raise CheckpointError(f"{show_path(path)} is foreign: no agent of this version.")
-        steps, saved, expected = _about(head["about"])
+        steps, saved, expected = _parse_about(head["about"])
         same, policy = expected == digest(tensors), _nest(tensors)
     except (library.SafetensorError, FileError, LookupError, OSError, *_WRONG) as error:
         raise DamagedCheckpointError(
@@ -106,7 +106,7 @@ def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
 
 
 def load_library(what: str) -> Any:
-    """Return the library ``safetensors``.
+    """Import the library ``safetensors``.
 
     Parameters
     ----------
@@ -126,9 +126,9 @@ def load_library(what: str) -> Any:
     return safetensors
 
 
-def _about(text: str) -> tuple[int, dict[str, Any], str]:
-    found = parse_json(text, "what it says of itself")
-    steps, identity, expected = found["steps"], found["identity"], found["sha256"]
+def _parse_about(text: str) -> tuple[int, dict[str, Any], str]:
+    about = parse_json(text, "what it says of itself")
+    steps, identity, expected = about["steps"], about["identity"], about["sha256"]
     if type(steps) is not int or type(identity) is not dict or type(expected) is not str:
         raise ValueError("steps, identity or sha256 are of another kind")
     return steps, identity, expected
@@ -143,23 +143,23 @@ def _flatten(values: Mapping[str, Any], before: str = "") -> Iterator[tuple[str,
 
 
 def _nest(tensors: Mapping[str, torch.Tensor]) -> dict[str, Any]:
-    """Return what was flattened."""
-    found: dict[str, Any] = {}
+    """Nest tensors by their flattened names."""
+    nested: dict[str, Any] = {}
     for name, value in tensors.items():
         *outer, last = name.split(BETWEEN)
-        inner = found
+        inner = nested
         for part in outer:
             inner = inner.setdefault(part, {})
             if not isinstance(inner, dict):
                 raise ValueError(f"{part} is a tensor and a network at once")
         inner[last] = value
-    return found
+    return nested
 
 
 def digest(tensors: Mapping[str, torch.Tensor]) -> str:
-    """Return the sha256 of names, types, shapes and numbers."""
-    found = hashlib.sha256()
+    """Hash names, types, shapes and numbers by sha256."""
+    sha256 = hashlib.sha256()
     for name, value in sorted(tensors.items()):
-        found.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
-        found.update(value.reshape(-1).view(torch.uint8).numpy().data)
-    return found.hexdigest()
+        sha256.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
+        sha256.update(value.reshape(-1).view(torch.uint8).numpy().data)
+    return sha256.hexdigest()

@@ -24,7 +24,7 @@ class CheckpointWriter:
 
     @property
     def busy(self) -> bool:
-        """Whether a checkpoint is being written, or :meth:`written` has yet to tell that it was."""
+        """Whether a checkpoint is being written, or :meth:`written` has yet to report it."""
         return self._writing is not None
 
     def start(self, steps: int, write: Callable[[], object]) -> None:

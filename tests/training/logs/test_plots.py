@@ -86,11 +86,11 @@ def test_panels_of_evaluations_have_room(evaluated, tmp_path):
 
 
 def test_long_names_keep_beginning_and_end():
-    short = plots._shortened("a-run-with-a-very-long-name-indeed, decoded bids")
+    short = plots._shorten("a-run-with-a-very-long-name-indeed, decoded bids")
     assert len(short) == plots.LETTERS
     assert short.startswith("a-run")
     assert short.endswith("decoded bids")
-    assert plots._shortened("short") == "short"
+    assert plots._shorten("short") == "short"
 
 
 def test_evaluation_points_say_wins_and_bids_made(native):

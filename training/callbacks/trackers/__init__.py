@@ -1,4 +1,4 @@
-"""What has been seen and reached in the lanes of an engine, followed without a loop in Python."""
+"""Trackers of visits, quests, progress and episodes in lanes, without a loop in Python."""
 
 from training.callbacks.trackers.archive import StateArchive
 from training.callbacks.trackers.base import Source, StepReader, Tracker, Trackers

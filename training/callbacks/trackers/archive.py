@@ -129,7 +129,7 @@ class StateArchive(Archive):
         step: int,
         counts: npt.ArrayLike | None = None,
     ) -> Array:
-        """Note that lanes are in cells, and keep the states of those that are new.
+        """Visit the cells that lanes are in, and keep the states of new ones.
 
         A full archive gives up the cell with most visits, of several the one not seen for longest.
 
@@ -163,7 +163,7 @@ class StateArchive(Archive):
         return slots
 
     def sample_frontier(self, k: int) -> Array:
-        """Return ``k`` slots, drawn with replacement from the archive's own generator.
+        """Draw ``k`` slots with replacement, from the archive's own generator.
 
         Weights are ``1 / sqrt(visits + 1)``, or equal among the least visited.
         """

@@ -1,4 +1,4 @@
-"""What trackers have in common: where they read, how they are kept, and how a trainer calls them.
+"""The base of trackers: how they read, are saved and are called by a trainer.
 
 Trackers follow a batch engine with automatic reset. After a step, the engine's columns and
 observations of a lane whose episode ended are those of the next episode already; a
@@ -31,7 +31,7 @@ class StepReader:
     ----------
     engine : Engine
     obs : ndarray, shape (n, *obs_shape), optional
-        The current observations, where the engine was told to write them.
+        The current observations, where the engine has written them elsewhere.
     final : bool
         Read lanes whose episode ended in the step just made from ``final_info`` and ``final_obs``.
     """
@@ -41,7 +41,7 @@ class StepReader:
 
     @classmethod
     def after_step(cls, engine: Engine, obs: Array | None = None) -> StepReader:
-        """Return a reader of the step just made, before automatic resets."""
+        """Make a reader of the step just made, before automatic resets."""
         return cls(engine, obs, final=True)
 
     @property
@@ -85,12 +85,12 @@ Source = str | Callable[[StepReader], Array]
 
 
 def read(source: Source, seen: StepReader) -> Array:
-    """Return the values of a source, shape (n,)."""
+    """Read the values of a source, shape (n,)."""
     return seen[source] if isinstance(source, str) else source(seen)
 
 
 def check_source(engine: Engine, source: Source) -> Source:
-    """Return a source, or raise ConfigError if it names no info column of the engine."""
+    """Check a source and return it; ConfigError if it names no info column of the engine."""
     if isinstance(source, str) and source not in engine.info:
         raise ConfigError(
             f"source {show(source)}: this engine has no such info column, it has "
@@ -105,7 +105,7 @@ def check_room(option: str, value: int, size: int) -> None:
     Parameters
     ----------
     option : str
-        What it is made as large as.
+        Option that sets its size.
     value : int
     size : int
         Bytes of the table.
@@ -123,7 +123,7 @@ def check_room(option: str, value: int, size: int) -> None:
 
 
 def ended_lanes(engine: Engine) -> npt.NDArray[np.intp]:
-    """Return the lanes whose episode ended in the step just made, in order."""
+    """Find the lanes whose episode ended in the step just made, in order."""
     return np.flatnonzero(engine.terminated | engine.truncated)
 
 
@@ -146,7 +146,7 @@ class Tracker(ABC):
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
-    note: str = ""  # what a run says of it when it begins
+    note: str = ""  # printed when a run begins
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -164,7 +164,7 @@ class Tracker(ABC):
 
     @abstractmethod
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
-        """Take in the step that the engine has just made.
+        """Update with the step that the engine has just made.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class Tracker(ABC):
         return {name: _pack(value) for name, value in self._save().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` of an equal tracker returned.
+        """Restore what :meth:`state_dict` of an equal tracker returned.
 
         Raises
         ------
@@ -221,11 +221,11 @@ class Tracker(ABC):
             return
         free = 1 if name in self.growing else 0  # leading axes of any length
         needed = own.dtype, own.shape[free:]
-        found = getattr(given, "dtype", None), getattr(given, "shape", ())[free:]
-        if needed != found:
+        actual = getattr(given, "dtype", None), getattr(given, "shape", ())[free:]
+        if needed != actual:
             raise CheckpointError(
                 f"this is the state of another {type(self).__name__}: {name} has type and shape "
-                f"{found}, needed are {needed}"
+                f"{actual}, needed are {needed}"
             )
 
 
@@ -276,7 +276,7 @@ class Trackers:
         self.begin()
 
     def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
-        """Take in a step, or with ``actions`` None that all lanes have been reset.
+        """Process a step, or with ``actions`` None the reset of all lanes.
 
         Parameters
         ----------
@@ -328,20 +328,20 @@ class Trackers:
         ``name/bonus`` is what one has added to the reward of a decision, a mean since
         :meth:`begin`.
         """
-        found = {
+        figures = {
             f"{name}/{key}": value
             for name, tracker in self._named.items()
             for key, value in tracker.metrics().items()
         }
         each = max(1, self._decisions)
-        return found | {f"{name}/bonus": total / each for name, total in self._bonus_sums.items()}
+        return figures | {f"{name}/bonus": total / each for name, total in self._bonus_sums.items()}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the states of all trackers, by name."""
         return {name: tracker.state_dict() for name, tracker in self._named.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from what :meth:`state_dict` returned; CheckpointError if the trackers differ."""
+        """Restore what :meth:`state_dict` returned; CheckpointError if the trackers differ."""
         if set(state) != set(self._named):
             raise CheckpointError(
                 f"the state is of the trackers {', '.join(sorted(state))}, this run has "

@@ -1,4 +1,4 @@
-"""Rewards what a number has grown to: credits earned, levels reached."""
+"""Rewards for the growth of a number: credits earned, levels reached."""
 
 from __future__ import annotations
 
@@ -55,5 +55,5 @@ class GrowthReward(Tracker):
 
     def metrics(self) -> dict[str, float]:
         """Return the mean over the lanes of the highest value of their episodes."""
-        known = self.highest[np.isfinite(self.highest)]
-        return {"highest": float(known.mean()) if known.size else 0.0}
+        finite = self.highest[np.isfinite(self.highest)]
+        return {"highest": float(finite.mean()) if finite.size else 0.0}

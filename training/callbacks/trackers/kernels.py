@@ -20,7 +20,7 @@ PAIR_SHIFT = 63 - LANE_BITS
 
 @jit
 def home(key, size):
-    """Return where the search for a key begins: the finaliser of SplitMix64, modulo the size."""
+    """Hash a key to its first place: the finaliser of SplitMix64, modulo the size."""
     z = np.uint64(key)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -30,7 +30,7 @@ def home(key, size):
 
 @jit
 def find(index, cells, key):
-    """Return the place of a key, or the empty place where it belongs."""
+    """Find the place of a key, or the empty place where it belongs."""
     place = home(key, len(index))
     while index[place] >= 0 and cells[index[place]] != key:
         place = (place + 1) & (len(index) - 1)
@@ -47,7 +47,7 @@ def index_cells(index, cells, used):
 
 @jit
 def remove(index, cells, key):
-    """Take a key out, moving up what was pushed on by it (Knuth, TAOCP 3, 6.4, algorithm R)."""
+    """Remove a key and move up those that it displaced (Knuth, TAOCP 3, 6.4, algorithm R)."""
     last = len(index) - 1
     hole = find(index, cells, key)
     place = hole
@@ -67,7 +67,7 @@ def remove(index, cells, key):
 
 @jit
 def first_outside(numbers, limit):
-    """Return the first lane whose number is not from -1 to below the limit, or -1."""
+    """Find the first lane whose number is not from -1 to below the limit, or -1."""
     for i in range(len(numbers)):
         if numbers[i] < -1 or numbers[i] >= limit:
             return i
@@ -183,7 +183,7 @@ def advance_quests(
 
 @jit
 def find_hits(values, kind, threshold, limit, baseline, length, hit):
-    """Note which events each lane has seen in its episode, within their step limits."""
+    """Mark the events that each lane has seen in its episode, within their step limits."""
     for i in range(len(values)):
         length[i] += 1
         for e in range(len(kind)):
@@ -225,7 +225,7 @@ def add_episodes(lanes, returns, lengths, success, position, ring, sums):
 
 @jit
 def most_visited(visits, last_step):
-    """Return the slot with most visits, among them the one not seen for longest."""
+    """Find the slot with most visits, among them the one not seen for longest."""
     worst = 0
     for s in range(1, len(visits)):
         more = visits[s] > visits[worst]

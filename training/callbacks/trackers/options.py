@@ -55,7 +55,7 @@ _TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | None:
-    """Return the trackers of a run, None if it has none.
+    """Make the trackers of a run, None if it has none.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
     """
     if not options:
         return None
-    kinds = {name: _kind(name, given) for name, given in options.items()}
+    kinds = {name: _get_kind(name, given) for name, given in options.items()}
     archives = [name for name, kind in kinds.items() if kind == "archive"]
     require(len(archives) <= 1, "trackers", archives, "without a second archive")
     built: dict[str, Tracker] = {}
     archive: StateArchive | None = None
     for name in sorted(options, key=lambda name: _ORDER.get(kinds[name], len(_ORDER))):
         kind, option = kinds[name], f"trackers.{name}"
-        values = _values(engine, kind, options[name], option, built)
+        values = _make_arguments(engine, kind, options[name], option, built)
         if "seed" in inspect.signature(KINDS[kind]).parameters:
             values["seed"] = seed
         elif kind == "episodes" and archive is not None:
@@ -96,7 +96,7 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
     return Trackers(engine, {name: built[name] for name in options if name in built}, archive)
 
 
-def _kind(name: str, given: Any) -> str:
+def _get_kind(name: str, given: Any) -> str:
     require(len(name) <= MAX_NAME, "trackers", name, f"named in at most {MAX_NAME} characters each")
     require(isinstance(given, Mapping), f"trackers.{name}", given, "a mapping of options")
     kind = given.get("kind", name)
@@ -106,14 +106,14 @@ def _kind(name: str, given: Any) -> str:
     return str(kind)
 
 
-def _values(
+def _make_arguments(
     engine: Engine,
     kind: str,
     given: Mapping[str, Any],
     option: str,
     built: Mapping[str, Tracker],
 ) -> dict[str, Any]:
-    """Return the arguments of a tracker's class."""
+    """Make the arguments of a tracker's class."""
     given = {name: value for name, value in given.items() if name != "kind"}
     _check(KINDS[kind], given, option)
     values = dict(given)
@@ -127,14 +127,14 @@ def _values(
             require(is_counter, where, value, "the name of a tracker of the kind visits")
             values[name] = counter
         elif name in ("stages", "events"):
-            make = _stage if name == "stages" else _event
-            values[name] = _items(engine, value, where, make)
+            make = _make_stage if name == "stages" else _make_event
+            values[name] = _make_items(engine, value, where, make)
     return values
 
 
-def _check(made: Callable[..., Any], given: Mapping[str, Any], option: str) -> None:
-    """Refuse what a class has no parameter for, what it takes of other types, and what it lacks."""
-    parameters = inspect.signature(made).parameters
+def _check(make: Callable[..., Any], given: Mapping[str, Any], option: str) -> None:
+    """Refuse unknown options of a class, values of other types, and missing options."""
+    parameters = inspect.signature(make).parameters
     known = [name for name in parameters if name not in _GIVEN]
     for name in given:
         if name not in known:
@@ -167,22 +167,22 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _items(
+def _make_items(
     engine: Engine,
     given: Any,
     option: str,
     make: Callable[[Engine, Mapping[str, Any], str], Any],
 ) -> list[Any]:
     require(_is_list(given) and len(given) > 0, option, given, "a list of one or more")
-    found = []
+    items = []
     for k, item in enumerate(given):
         where = f"{option}[{k}]"
         require(isinstance(item, Mapping), where, item, "a mapping of options")
-        found.append(make(engine, item, where))
-    return found
+        items.append(make(engine, item, where))
+    return items
 
 
-def _event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
+def _make_event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
     _check(Event, given, option)
     values = {**given, "source": source_of(engine, given["source"], f"{option}.source")}
     if "prior" in values:
@@ -190,20 +190,20 @@ def _event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
     return Event(**values)
 
 
-def _stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage:
+def _make_stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage:
     values = dict(given)
     if "when" in values:
         require(isinstance(values["when"], Mapping), f"{option}.when", values["when"], "a mapping")
         values["when"] = {
-            column: _condition(condition, f"{option}.when.{column}")
+            column: _make_condition(condition, f"{option}.when.{column}")
             for column, condition in values["when"].items()
         }
     _check(Stage, values, option)
     return Stage(**values)
 
 
-def _condition(given: Any, option: str) -> Any:
-    """Return a value, an interval ``[low, high]`` (null: no end) or a bit ``{bit: 3}``."""
+def _make_condition(given: Any, option: str) -> Any:
+    """Parse a value, an interval ``[low, high]`` (null: no end) or a bit ``{bit: 3}``."""
     if isinstance(given, Mapping) and set(given) == {"bit"} and type(given["bit"]) is int:
         return Bit(given["bit"])
     is_interval = isinstance(given, list | tuple) and len(given) == 2

@@ -146,7 +146,7 @@ class BayesProgressTracker(Tracker):
         return mean
 
     def intervals(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
-        """Return the equal-tailed interval of each event's posterior."""
+        """Compute the equal-tailed interval of each event's posterior."""
         from scipy.special import betaincinv  # takes a while to import, and few commands need it
 
         tail = (1.0 - level) / 2.0
@@ -161,8 +161,8 @@ class BayesProgressTracker(Tracker):
         ``low + (high - low) * (1 - m)`` with ``m`` the weighted mean of the posterior means.
         """
         weights = np.array([event.weight for event in self._events])
-        known = float(np.average(self.mean(), weights=weights))
-        return low + (high - low) * (1.0 - known)
+        mean = float(np.average(self.mean(), weights=weights))
+        return low + (high - low) * (1.0 - mean)
 
     def metrics(self) -> dict[str, float]:
         """Return mean and 95 % interval of each event's posterior."""

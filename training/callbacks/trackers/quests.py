@@ -100,7 +100,7 @@ class QuestReward(Tracker):
                         f"quest {show(stage.quest)} requires {show(name)}: no such quest"
                     )
                 self._requires[self.quests.index(stage.quest)] |= 1 << self.quests.index(name)
-        self._columns, self._low, self._high = _conditions(engine, ordered, sources or {})
+        self._columns, self._low, self._high = _compile_conditions(engine, ordered, sources or {})
         n = engine.num_envs
         self._values = np.zeros((n, len(self._columns)))
         self.progress = np.zeros((n, len(self.quests)), np.uint8)
@@ -131,10 +131,10 @@ class QuestReward(Tracker):
         return {quest: float(n) for quest, n in zip(self.quests, self.finished, strict=True)}
 
 
-def _conditions(
+def _compile_conditions(
     engine: Engine, stages: Sequence[Stage], sources: Mapping[str, Source]
 ) -> tuple[list[tuple[Source, int | None]], Array, Array]:
-    """Return columns (source, and bit of it) and their least and greatest values by stage."""
+    """Compile conditions to columns (source, bit) and their least and greatest values by stage."""
     columns: dict[tuple[str, int | None], int] = {}
     limits: list[dict[int, tuple[float, float]]] = []
     for stage in stages:
@@ -142,16 +142,16 @@ def _conditions(
         for name, condition in stage.when.items():
             bit = condition.number if isinstance(condition, Bit) else None
             column = columns.setdefault((name, bit), len(columns))
-            limits[-1][column] = _limits(condition)
+            limits[-1][column] = _get_limits(condition)
     low, high = (np.full((len(stages), len(columns)), end) for end in (-np.inf, np.inf))
-    for k, found in enumerate(limits):
-        for column, ends in found.items():
+    for k, by_column in enumerate(limits):
+        for column, ends in by_column.items():
             low[k, column], high[k, column] = ends
     read_from = [(check_source(engine, sources.get(name, name)), bit) for name, bit in columns]
     return read_from, low, high
 
 
-def _limits(condition: Condition) -> tuple[float, float]:
+def _get_limits(condition: Condition) -> tuple[float, float]:
     if isinstance(condition, Bit):
         return 1.0, 1.0
     return condition if isinstance(condition, tuple) else (condition, condition)

@@ -1,4 +1,4 @@
-"""What trackers and gates read, written as options of a run.
+"""Sources that trackers and gates read, as options of a run.
 
 ======================================  ====================================================
 ``credits``                             an info column
@@ -26,7 +26,7 @@ _RULES = ("bin", "equals", "at_least")
 
 
 def source_of(engine: Engine, given: Any, option: str) -> Source:
-    """Return the source that an option describes.
+    """Make the source that an option describes.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
         If it is no source, or the engine has no such column or element.
     """
     if isinstance(given, str):
-        return _column(engine, given, option)
+        return _check_column(engine, given, option)
     if isinstance(given, Mapping) and "obs" in given and given.keys() <= {"obs", "times"}:
-        return _element(engine, given, option)
+        return _make_element(engine, given, option)
     if isinstance(given, Mapping) and set(given) == {"info", "sizes"}:
-        return _several(engine, given, option)
+        return _combine(engine, given, option)
     rules = [rule for rule in _RULES if isinstance(given, Mapping) and rule in given]
     allowed = (
         "an info column, {obs: element, times: factor}, or {info: column} with one of "
@@ -54,11 +54,11 @@ def source_of(engine: Engine, given: Any, option: str) -> Source:
     )
     right = len(rules) == 1 and set(given) == {"info", rules[0]}
     require(right, option, given, allowed)
-    column = _column(engine, given["info"], f"{option}.info")
-    return _rule(engine, column, rules[0], given[rules[0]], option)
+    column = _check_column(engine, given["info"], f"{option}.info")
+    return _make_rule(engine, column, rules[0], given[rules[0]], option)
 
 
-def _column(engine: Engine, name: Any, option: str) -> str:
+def _check_column(engine: Engine, name: Any, option: str) -> str:
     try:
         check_source(engine, name)
     except ConfigError as error:
@@ -66,7 +66,7 @@ def _column(engine: Engine, name: Any, option: str) -> str:
     return str(name)
 
 
-def _element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
+def _make_element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
     at, times = given["obs"], given.get("times", 1)
     shape = engine.obs_shape
     size = shape[0] if len(shape) == 1 else 0  # only vectors have elements
@@ -82,31 +82,31 @@ def _element(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
     return element
 
 
-def _several(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
-    """Return columns, each from 0 to its size less 1, as one number; -1 where one is outside."""
+def _combine(engine: Engine, given: Mapping[str, Any], option: str) -> Source:
+    """Combine columns, each from 0 to its size less 1, to one number; -1 where one is outside."""
     names, sizes = given["info"], given["sizes"]
     listed = isinstance(names, list | tuple) and len(names) > 0
     require(listed, f"{option}.info", names, "a list of info columns")
     whole = isinstance(sizes, list | tuple) and all(type(s) is int and s > 0 for s in sizes)
     require(whole and len(sizes) == len(names), f"{option}.sizes", sizes, "a size for each column")
-    columns = [_column(engine, name, f"{option}.info") for name in names]
+    columns = [_check_column(engine, name, f"{option}.info") for name in names]
 
     def number(seen: StepReader) -> Array:
-        found = np.zeros(engine.num_envs, np.int64)
+        combined = np.zeros(engine.num_envs, np.int64)
         inside = np.ones(engine.num_envs, np.bool_)
         for column, size in zip(columns, sizes, strict=True):
             value = seen[column].astype(np.int64)
             inside &= (value >= 0) & (value < size)
-            found = found * size + value
-        return np.where(inside, found, -1)
+            combined = combined * size + value
+        return np.where(inside, combined, -1)
 
     return number
 
 
-def _rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> Source:
+def _make_rule(engine: Engine, column: str, rule: str, operand: Any, option: str) -> Source:
     other = None
     if rule == "equals" and isinstance(operand, str):
-        other = _column(engine, operand, f"{option}.equals")
+        other = _check_column(engine, operand, f"{option}.equals")
     elif rule == "bin":
         above = is_number(operand) and operand > 0
         require(above, f"{option}.bin", operand, "a number above 0")

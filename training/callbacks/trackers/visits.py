@@ -108,14 +108,16 @@ class VisitCounter(Tracker):
         self.episode[done] += 1
         if self._place is not None:
             seen = StepReader(self._engine, obs)
-            self.previous[done] = self._numbers("place", self._place, seen, self._limits[1])[done]
+            self.previous[done] = self._read_numbers("place", self._place, seen, self._limits[1])[
+                done
+            ]
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
         seen = StepReader.after_step(engine, obs)
-        cell = self._numbers("cell", self._cell, seen, self._limits[0])
+        cell = self._read_numbers("cell", self._cell, seen, self._limits[0])
         if self._place is not None:
-            place = self._numbers("place", self._place, seen, self._limits[1])
+            place = self._read_numbers("place", self._place, seen, self._limits[1])
             kernels.count_transitions(place, self.previous, self.transitions, self._crossing)
         self.table.visit(cell, self.episode, self.count, self.first)
         if self.bonus is not None:
@@ -130,8 +132,10 @@ class VisitCounter(Tracker):
                 number = np.maximum(self._crossing, 1)
                 self.bonus += np.where(rewarded, self._by_transition / number, 0.0)
 
-    def _numbers(self, name: str, source: Source, seen: StepReader, limit: int | None) -> Array:
-        """Return cells or places, int64, after checking that the tables have them."""
+    def _read_numbers(
+        self, name: str, source: Source, seen: StepReader, limit: int | None
+    ) -> Array:
+        """Read cells or places, int64, and check that the tables have them."""
         numbers = np.ascontiguousarray(read(source, seen)).astype(np.int64, copy=False)
         lane = kernels.first_outside(numbers, np.iinfo(np.int64).max if limit is None else limit)
         if lane >= 0:
@@ -140,11 +144,11 @@ class VisitCounter(Tracker):
         return numbers
 
     def visits(self, cell: int) -> int:
-        """Return how often a cell has been visited; nowhere, -1, never is."""
+        """Return the number of visits of a cell; 0 for -1, nowhere."""
         return self.table.visits(cell) if cell >= 0 else 0
 
     def metrics(self) -> dict[str, float]:
-        """Return how many cells were seen, and the number of visits."""
+        """Return the number of cells seen, and the number of visits."""
         counts = self.table.counts
         return {"cells": float(np.count_nonzero(counts)), "visits": float(counts.sum())}
 
@@ -201,7 +205,7 @@ class _Hashed:
         if self._used + self._lanes > MAX_LOAD * len(self._index):
             self._set_cells(self._cells[: self._used], self.counts)
         if self._pairs_used + self._lanes > MAX_LOAD * len(self._pairs):
-            self._set_pairs(*self._live(episode), episode)
+            self._set_pairs(*self._select_live(episode), episode)
         self._used, self._pairs_used = kernels.visit_hashed(
             *(cell, episode, self._index, self._cells, self._counts, self._used),
             *(self._pairs, self._stamps, self._pairs_used, count_out, first_out),
@@ -212,7 +216,7 @@ class _Hashed:
         return int(self._counts[number]) if number >= 0 else 0
 
     def save(self, episode: Array) -> dict[str, Any]:
-        pairs, stamps = self._live(episode)
+        pairs, stamps = self._select_live(episode)
         order = np.argsort(pairs)  # equal contents are equal states
         return {
             "cells": self._cells[: self._used],
@@ -225,8 +229,8 @@ class _Hashed:
         self._set_cells(state["cells"], state["counts"])
         self._set_pairs(state["pairs"], state["pair_stamps"], episode)
 
-    def _live(self, episode: Array) -> tuple[Array, Array]:
-        """Return the pairs of running episodes, and their stamps."""
+    def _select_live(self, episode: Array) -> tuple[Array, Array]:
+        """Select the pairs of running episodes, and their stamps."""
         lane = np.maximum(self._pairs, 0) >> kernels.PAIR_SHIFT
         live = (self._pairs >= 0) & (self._stamps == episode[lane])
         return self._pairs[live], self._stamps[live]
@@ -234,21 +238,21 @@ class _Hashed:
     def _set_cells(self, cells: Array, counts: Array) -> None:
         """Put cells into a table with room for many more."""
         self._used = used = len(cells)
-        size = _size(used + self._lanes)
+        size = _choose_size(used + self._lanes)
         self._cells, self._counts = np.zeros(size, np.int64), np.zeros(size, np.int64)
         self._cells[:used], self._counts[:used] = cells, counts
         self._index = np.empty(size, np.int64)
         kernels.index_cells(self._index, self._cells, used)
 
     def _set_pairs(self, pairs: Array, stamps: Array, episode: Array) -> None:
-        size = _size(len(pairs) + self._lanes)
+        size = _choose_size(len(pairs) + self._lanes)
         self._pairs, self._stamps = np.full(size, -1, np.int64), np.zeros(size, np.int32)
         self._pairs_used = len(pairs)
         kernels.place_pairs(pairs, stamps, self._pairs, self._stamps)
 
 
-def _size(needed: int) -> int:
-    """Return the size of a table that is filled to half of its greatest load."""
+def _choose_size(needed: int) -> int:
+    """Choose the size of a table that is filled to half of its greatest load."""
     size = _SMALLEST
     while size * MAX_LOAD < 2 * needed:
         size *= 2
