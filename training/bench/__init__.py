@@ -1,1 +1,1 @@
-"""How fast: the environment alone, against a fill of its own output, and inside the trainer."""
+"""Benchmarks: the environment alone, against a fill of its own output, and inside the trainer."""

@@ -1,4 +1,4 @@
-"""The environment alone: plans of what is stepped, and what is measured of them."""
+"""Benchmarks of the environment alone: plans, and entries of their figures."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Ready:
     built_s: float
 
     def about(self) -> dict[str, Any]:
-        """Return what a row or an entry says of it besides figures."""
+        """Describe the plan for a row or an entry, without figures."""
         plan = self.plan
         return {
             "ran": self.ran,
@@ -110,7 +110,7 @@ class Ready:
         }
 
     def for_row(self, beside: str | None = None, **fields: Any) -> Work:
-        """Return the work with what its row says.
+        """Return the work with the fields of its row.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class Ready:
 
 
 def prepare(plan: EnvPlan) -> Ready:
-    """Make everything that is not timed.
+    """Prepare all of a plan that is not timed.
 
     Raises
     ------
@@ -143,8 +143,8 @@ def prepare(plan: EnvPlan) -> Ready:
     if plan.single:
         work, about = single_env_work(plan.env, plan.backend, plan.piece, plan.options, **chosen)
         engine, method, described = about["engine"], METHOD_SINGLE, about["ran"]
-        found = engine, lambda: about["ticks_per_step"], method, described
-        return Ready(plan, work, *found, time.perf_counter() - begin)
+        about_single = engine, lambda: about["ticks_per_step"], method, described
+        return Ready(plan, work, *about_single, time.perf_counter() - begin)
     play = Playback(
         plan.env,
         plan.num_envs,
@@ -156,8 +156,8 @@ def prepare(plan: EnvPlan) -> Ready:
         **chosen,
     )
     built_s = time.perf_counter() - begin
-    made = play.engine, play.ticks_per_step, play.method, play.ran()
-    return Ready(plan, play.work(), *made, built_s)
+    about_play = play.engine, play.ticks_per_step, play.method, play.ran()
+    return Ready(plan, play.work(), *about_play, built_s)
 
 
 def env_only(
@@ -187,14 +187,15 @@ def env_only(
     """
     ready = {name: prepare(plan) for name, plan in plans.items()}
     first: dict[str, float] = {}
-    found = interleaved({n: r.work for n, r in ready.items()}, repeats, seconds, first)
+    samples = interleaved({n: r.work for n, r in ready.items()}, repeats, seconds, first)
     return {
-        name: _entry(one, found[name], one.built_s + first[name], memory) | more(one, found[name])
+        name: _make_entry(one, samples[name], one.built_s + first[name], memory)
+        | more(one, samples[name])
         for name, one in ready.items()
     }
 
 
-def _entry(
+def _make_entry(
     ready: Ready, samples: Sequence[Sample], warmup_s: float, memory: bool
 ) -> dict[str, Any]:
     plan = ready.plan
@@ -213,7 +214,7 @@ def _entry(
 def measured(
     samples: Sequence[Sample], ticks_per_step: float | None, single_thread: bool
 ) -> dict[str, Any]:
-    """Return the part of an entry that every mode has: repeats and their statistics.
+    """Make the part of an entry that every mode has: repeats and their statistics.
 
     Parameters
     ----------
@@ -245,10 +246,10 @@ def measured(
 
 def medians(entry: Mapping[str, Any]) -> dict[str, float]:
     """Return the figures of an entry by their medians, as a row has them."""
-    found = {name: entry["stats"][name]["median"] for name in ("steps_per_s", "steps_per_cpu_s")}
+    figures = {name: entry["stats"][name]["median"] for name in ("steps_per_s", "steps_per_cpu_s")}
     if "share_env" in entry:
-        found["share_env"] = entry["share_env"]["median"]
-    return found
+        figures["share_env"] = entry["share_env"]["median"]
+    return figures
 
 
 def memory_pass(work: Work) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Calibrated floors: a share of what the history says of the same thing, in steps per CPU second.
+"""Calibrated floors: a share of the history's figure of the same thing, in steps per CPU second.
 
 A floor is that of the processor its record was taken on, known by name, family, model and flags. On
 another one it is held all the same, and what is said of a row below it says so: take a record
@@ -22,7 +22,7 @@ SHARE = 0.7
 
 @dataclass(frozen=True)
 class Floor:
-    """What a figure must reach.
+    """The least value of a figure.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Floor:
     same_machine: bool
 
     def check(self, row: Mapping[str, Any]) -> dict[str, Any]:
-        """Return whether a measured row reaches it."""
+        """Compare a measured row with the floor; return the verdict."""
         measured = row["steps_per_cpu_s"]
         return {
             "what": label(row["ran"]),
@@ -96,8 +96,8 @@ def judge(rows: Iterable[Mapping[str, Any]], share: float = SHARE) -> list[dict[
         If none has one.
     """
     every, timed = records.history(), [row for row in rows if row.get("steps_per_cpu_s")]
-    found = ((row, find(row, share, every)) for row in timed)
-    judged = [floor.check(row) for row, floor in found if floor is not None]
+    pairs = ((row, find(row, share, every)) for row in timed)
+    judged = [floor.check(row) for row, floor in pairs if floor is not None]
     if not judged:
         named = next((label(row["ran"]) for row in timed if row.get("ran")), "nothing was timed")
         raise ConfigError(
@@ -119,7 +119,7 @@ def check_share(share: float) -> None:
 
 
 def sentence(verdict: Mapping[str, Any]) -> str:
-    """Return one sentence on a floor that was missed, and what else may be the reason."""
+    """Describe a floor that was missed, and other possible reasons, in one sentence."""
     floor = verdict["floor_steps_per_cpu_s"]
     elsewhere = "" if verdict["same_machine"] else "; the record is of another processor"
     busy = "; something else ran on the machine" if verdict["noisy"] else ""
@@ -131,7 +131,7 @@ def sentence(verdict: Mapping[str, Any]) -> str:
 
 
 def summary(judged: Sequence[Mapping[str, Any]], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return one sentence on how many of the measured rows reach their floor, and have one."""
+    """Count in one sentence the measured rows that reach their floor, and those that have one."""
     timed = sum(bool(row.get("steps_per_cpu_s")) for row in rows)
     reach = sum(verdict["pass"] for verdict in judged)
     without = timed - len(judged)

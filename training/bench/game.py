@@ -1,4 +1,4 @@
-"""What the suites must know of a game: its rows and targets, and what it is measured with."""
+"""A game's part of the suites: its rows, targets and settings."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Throughput:
-    """Speed of a game's environments: what is measured, and what is asked of it.
+    """Speed of a game's environments: its rows and targets.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Throughput:
 
 @dataclass(frozen=True)
 class Searching:
-    """What search costs in a game.
+    """The cost of search in a game.
 
     Parameters
     ----------

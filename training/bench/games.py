@@ -12,13 +12,13 @@ def names() -> tuple[str, ...]:
 
 
 def get(name: str) -> GameBenchmark:
-    """Return how a game is measured."""
+    """Load the benchmark of a game."""
     game: GameBenchmark = BENCHMARKS.load(name)
     return game
 
 
 def registered() -> list[GameBenchmark]:
-    """Return how each game is measured."""
+    """Load the benchmarks of all games."""
     return [get(name) for name in names()]
 
 

@@ -46,7 +46,7 @@ class Timed:
 
     @property
     def engine(self) -> Engine:
-        """That it steps."""
+        """The engine that the trainer steps."""
         engine: Engine = self.trainer.engines[0]
         return engine
 
@@ -55,7 +55,7 @@ class Timed:
         self.phases.append(self.trainer.iterate()["phases"])
 
     def work(self) -> Work:
-        """Return an iteration as something to time."""
+        """Make the work of an iteration."""
         prepare = partial(torch.set_num_threads, self._threads)
         return Work(self.iterate, self.config.rollout, prepare, threads=self._threads)
 
@@ -65,15 +65,15 @@ class Timed:
         return {"share_env": statistics.median(every), "share_env_all": every}
 
     def ran(self) -> ran.Ran:
-        """Return what ran."""
+        """Describe the run of the trainer."""
         return ran.describe_run(
             self.config, self.engine, "iterations", self.trainer.chosen_precision
         )
 
     def row(self, samples: Sequence[Sample], mode: str = "train") -> Row:
-        """Return its row; see :func:`trainer_row`."""
-        given = self.engine, self.trainer.chosen_precision, samples, mode
-        return trainer_row(self.config, *given)
+        """Make the trainer's row; see :func:`trainer_row`."""
+        timed = self.engine, self.trainer.chosen_precision, samples, mode
+        return trainer_row(self.config, *timed)
 
 
 def in_turns(
@@ -119,8 +119,12 @@ def trainer_row(
         What else ran; see :func:`training.bench.ran.describe_run`.
     """
     threads, trainer = config.torch_threads or 1, config.trainer
-    asked = config.ppo.precision_asked(chooses=config.CHOOSES_PRECISION)
-    how = {"trainer": trainer, "adapter": ADAPTERS.get(trainer, "engine"), "precision_asked": asked}
+    precision_asked = config.ppo.precision_asked(chooses=config.CHOOSES_PRECISION)
+    how = {
+        "trainer": trainer,
+        "adapter": ADAPTERS.get(trainer, "engine"),
+        "precision_asked": precision_asked,
+    }
     return {
         "kind": "trainer",
         "ran": ran.describe_run(config, engine, mode, precision, **(how | more)),
@@ -138,7 +142,7 @@ def trainer_row(
         "net_arch": list(config.ppo.net_arch),
         "activation": config.ppo.activation,
         "trunk": ran.trunk_of(config),
-        "precision_asked": asked,
+        "precision_asked": precision_asked,
         "precision": precision,
         "method": METHOD,
         **summary(samples, threads),
@@ -146,7 +150,7 @@ def trainer_row(
 
 
 def with_ppo(config: Any, **changes: Any) -> Any:
-    """Return a run with other options of what PPO learns with."""
+    """Return a run with other options of the section ``ppo``."""
     return config.replace(ppo=config.ppo.replace(**changes))
 
 

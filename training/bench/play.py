@@ -1,4 +1,4 @@
-"""Play whose actions were made beforehand: nothing but the environment is in the timed region.
+"""Play of recorded actions: nothing but the environment is in the timed region.
 
 A workload says which actions. Where they depend on the masks they are recorded once and replayed:
 the engine is deterministic, so they are legal again from the same position on. All others are
@@ -77,7 +77,7 @@ def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = 
 
 
 class Playback:
-    """A stretch of play whose actions are made when it is built.
+    """A stretch of play whose actions are recorded when it is built.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Playback:
         self._lead: list[np.ndarray] = []
         player.reset_many(seeds=seed)
         for t in range(stagger):
-            self._lead.append(_actions(player, env, workload, rng))
+            self._lead.append(_choose_actions(player, env, workload, rng))
             self._lead_step(player, t)
         self._replays = workload == "masked_uniform"
         # Rows that are read out are complete, so a game that completes them as it goes begins anew.
@@ -134,7 +134,7 @@ class Playback:
         self._rows = None if anew else player.get_states()
         self._actions = []
         for _ in range(steps):
-            self._actions.append(_actions(player, env, workload, rng))
+            self._actions.append(_choose_actions(player, env, workload, rng))
             if self._replays:  # the next mask depends on it
                 player.step_many(self._actions[-1])
         if player is not self.engine:
@@ -168,17 +168,17 @@ class Playback:
 
     @property
     def method(self) -> str:
-        """How it is timed, in words."""
+        """The method of timing, in words."""
         return METHOD if self._replays else METHOD_ON
 
     def ran(self, timed: str = "step_many", **more: Any) -> ran.Ran:
-        """Return what ran: this play, what was timed of it, and whatever else tells it apart."""
+        """Describe this play, the part that is timed, and all else that tells it apart."""
         chosen = {name: self._chosen[name] for name in ("workload", "stagger")}
         more |= {"batch_steps": len(self._actions)}
         return ran.describe_engine(self.engine, timed, **chosen, **more)
 
     def work(self) -> Work:
-        """Return the play as something to time."""
+        """Make the work of the play."""
         engine, actions = self.engine, self._actions
 
         def run() -> None:
@@ -189,7 +189,7 @@ class Playback:
         return Work(run, steps, self.rewind if self._replays else None)
 
     def ticks_per_step(self) -> float:
-        """Return how many ticks of the game a step takes on average; untimed.
+        """Compute the mean ticks of the game in a step; untimed.
 
         1 for games that have no ticks besides the decisions.
         """
@@ -226,7 +226,9 @@ def make_engine(
     )
 
 
-def _actions(engine: BatchEngine, env: str, workload: str, rng: np.random.Generator) -> np.ndarray:
+def _choose_actions(
+    engine: BatchEngine, env: str, workload: str, rng: np.random.Generator
+) -> np.ndarray:
     """Return the next actions of all lanes, int32."""
     if workload == "masked_uniform":
         return fastenv.sample_legal(engine.mask, rng)
@@ -245,7 +247,7 @@ def single_env_work(
     info_columns: Sequence[str] | None = None,
     seed: int = 0,
 ) -> tuple[Work, dict[str, Any]]:
-    """Return play of one environment of ``gymnasium.make``, its actions recorded beforehand.
+    """Prepare play of one environment of ``gymnasium.make``, its actions recorded beforehand.
 
     Gymnasium's passive checker is off: it belongs to development.
 

@@ -1,4 +1,4 @@
-"""What is heard of a measurement while it lasts: a line a repeat, and its rows on the disk."""
+"""Progress of a measurement: a line a repeat, and its rows on the disk."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _open: list[_Rows] = []  # of the measurement that goes on, if there is one
 
 @contextmanager
 def written_to(path: Path, head: Row) -> Iterator[None]:
-    """Tell of repeats, and write rows to a file as soon as they are measured.
+    """Print repeats, and write rows to a file as soon as they are measured.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def keep(row: Row) -> None:
 
 
 def tell(repeat: int, repeats: int, name: str, per_s: float) -> None:
-    """Print how fast something was in a repeat.
+    """Print the speed of a work in a repeat.
 
     Parameters
     ----------

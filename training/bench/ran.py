@@ -1,4 +1,4 @@
-"""What ran: the description by which records, history, floors and trend know a figure.
+"""The description of a measured run, by which records, history, floors and trend know a figure.
 
 A measured row has it as ``ran``, made from the objects that were timed, not from what was asked of
 them. Two figures are of the same thing where their descriptions are equal, and there alone: what a
@@ -48,7 +48,7 @@ _SIZES = {
 
 
 def describe_engine(engine: Engine, timed: str, *, adapter: str = "engine", **more: Any) -> Ran:
-    """Return what ran where lanes were stepped.
+    """Describe an engine whose lanes were stepped.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def describe_engine(engine: Engine, timed: str, *, adapter: str = "engine", **mo
         Whatever else tells this figure from others; None is left out.
     """
     game = engine.game
-    found = {
+    description = {
         "timed": timed,
         "adapter": adapter,
         "env": game.env_id,
@@ -73,14 +73,14 @@ def describe_engine(engine: Engine, timed: str, *, adapter: str = "engine", **mo
         "num_threads": getattr(engine, "num_threads", 1),
         "opponent": getattr(engine, "opponent", None),
         "agent_seat": getattr(engine, "agent_seat", 0) or None,
-        "info_columns": _columns_of(engine),
+        "info_columns": _get_columns(engine),
         **more,
     }
-    return _plain({name: value for name, value in found.items() if value is not None})
+    return _to_plain({name: value for name, value in description.items() if value is not None})
 
 
 def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more: Any) -> Ran:
-    """Return what ran where a trainer was timed.
+    """Describe a trainer that was timed.
 
     Parameters
     ----------
@@ -102,37 +102,37 @@ def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more
     trunk = {"trunk": trunk_of(config)} if trainer in SAY_TRUNK else {}
     about = {
         "trainer": trainer,
-        "device": config.device if config.device != "auto" else _device(),
+        "device": config.device if config.device != "auto" else _get_device(),
         "precision": precision,
         "torch_threads": config.torch_threads or 1,
         **sizes,
         **trunk,
         "num_envs": config.num_envs,  # in all groups or environments together
         "num_threads": config.env_threads,
-        "config": unusual(config, _without({section: _SIZES[section].values()})) or None,
+        "config": unusual(config, _make_skip({section: _SIZES[section].values()})) or None,
     }
     return describe_engine(engine, timed, **about, **more)
 
 
 def trunk_of(config: Any) -> str:
-    """Return whether policy and value share hidden layers; those of stock SB3 do not."""
+    """Tell in a word whether policy and value share hidden layers; those of stock SB3 do not."""
     native = getattr(config, "native", None)
     return "separate" if native is None else str(native.trunk)
 
 
 def key(row: Mapping[str, Any]) -> str | None:
-    """Return what figures of the same thing share, None for a row that does not say what ran."""
+    """Make the key that figures of the same thing share, None for a row without a description."""
     return json.dumps(row["ran"], sort_keys=True) if row.get("ran") else None
 
 
 def label(ran: Mapping[str, Any]) -> str:
-    """Return what ran in words: equal words, equal thing."""
+    """Put a description into words: equal words, equal thing."""
     first = [str(ran[name]) for name in _FIRST if name in ran]
     rest = (name for name in sorted(ran) if name not in _FIRST and ran[name] != {})
-    return " ".join([*first, *(f"{name}={_word(ran[name])}" for name in rest)])
+    return " ".join([*first, *(f"{name}={_format_value(ran[name])}" for name in rest)])
 
 
-def _columns_of(engine: Any) -> list[str] | None:
+def _get_columns(engine: Any) -> list[str] | None:
     """Return the info columns that an engine writes, None if they are those of its game."""
     if not isinstance(engine, BatchEngine):
         return None
@@ -145,11 +145,11 @@ def _columns_of(engine: Any) -> list[str] | None:
 _FIRST = ("timed", "env", "trainer", "backend")
 
 
-def _word(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ",".join(f"{name}:{_word(one)}" for name, one in sorted(value.items()))
+        return ",".join(f"{name}:{_format_value(one)}" for name, one in sorted(value.items()))
     if isinstance(value, list):
-        return "x".join(map(_word, value)) or "none"
+        return "x".join(map(_format_value, value)) or "none"
     return str(value)
 
 
@@ -159,10 +159,10 @@ def options_of(game: Game) -> dict[str, Any]:
     if game.env_id is None or not is_dataclass(config):
         return {}
     usual: Any = fastenv.make_game(game.env_id)
-    found = {field.name: getattr(config, field.name) for field in fields(config)}
+    chosen = {field.name: getattr(config, field.name) for field in fields(config)}
     return {
         name: digest(value)
-        for name, value in found.items()
+        for name, value in chosen.items()
         if name != "rom" and value != getattr(usual.config, name)
     }
 
@@ -184,37 +184,37 @@ def digest(value: Any) -> Any:
     return value
 
 
-def unusual(given: Options, skip: Callable[[str], bool] = lambda _: False) -> dict[str, Any]:
+def unusual(options: Options, skip: Callable[[str], bool] = lambda _: False) -> dict[str, Any]:
     """Return the options that differ from their defaults, sections likewise."""
-    found = dict[str, Any]()
-    for name in given.names():
-        value, default = getattr(given, name), given.get_default(name)
+    changed = dict[str, Any]()
+    for name in options.names():
+        value, default = getattr(options, name), options.get_default(name)
         if skip(name) or value == default:
             continue
         if isinstance(value, Options) and type(value) is type(default):
-            found[name] = unusual(value, partial(_inside, skip, name))
+            changed[name] = unusual(value, partial(_skip_inside, skip, name))
             continue
-        found[name] = value
-    return {name: value for name, value in found.items() if value != {}}
+        changed[name] = value
+    return {name: value for name, value in changed.items() if value != {}}
 
 
-def _inside(skip: Callable[[str], bool], section: str, name: str) -> bool:
+def _skip_inside(skip: Callable[[str], bool], section: str, name: str) -> bool:
     return skip(f"{section}.{name}")
 
 
-def _without(described: Mapping[str, Any]) -> Callable[[str], bool]:
-    """Return what tells of an option of a run whether it is described elsewhere."""
+def _make_skip(described: Mapping[str, Any]) -> Callable[[str], bool]:
+    """Make the predicate of a run's options that are described elsewhere."""
     names = {f"{section}.{name}" for section, every in described.items() for name in every}
     names |= {"ppo.precision", "dqn.precision", "native.trunk", *_ELSEWHERE}
     return names.__contains__
 
 
-def _device() -> str:
+def _get_device() -> str:
     from training.nets.precision import choose_device  # torch
 
     return choose_device("auto").type
 
 
-def _plain(value: Any) -> Any:
-    """Return a value as JSON gives it back."""
+def _to_plain(value: Any) -> Any:
+    """Convert a value to what JSON reads back."""
     return json.loads(json.dumps(value, default=str))

@@ -33,28 +33,28 @@ def head() -> dict[str, Any]:
     return {**about, **machine.taken_on(), "load": machine.load()}
 
 
-def write(path: Path, found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
+def write(path: Path, content: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> None:
     """Write a record: an object as JSON, rows as JSON lines."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(found, Mapping):
-        files.write_json(path, found)
+    if isinstance(content, Mapping):
+        files.write_json(path, content)
     else:
-        files.write_text(path, _as_lines(found))
+        files.write_text(path, _format_lines(content))
 
 
 def keep(
     name: str,
-    found: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    content: Mapping[str, Any] | Sequence[Mapping[str, Any]],
     head: Mapping[str, Any],
     rows: Iterable[Mapping[str, Any]],
 ) -> Path:
-    """Make something the record of its kind, and append its rows to the history.
+    """Write a record in place of the last of its kind, and append its rows to the history.
 
     Parameters
     ----------
     name : str
         Of its file in ``benchmarks/``.
-    found : mapping or sequence of mapping
+    content : mapping or sequence of mapping
         What is written.
     head : mapping
         See :func:`lines`.
@@ -66,13 +66,13 @@ def keep(
     Path
     """
     path = RECORDS / name
-    write(path, found)
+    write(path, content)
     append(lines(head, rows, name))
     return path
 
 
 def check_clean() -> None:
-    """Refuse to take a record of what is in no commit.
+    """Refuse to take a record of code that is in no commit.
 
     Raises
     ------
@@ -118,10 +118,10 @@ def append(new: Sequence[Line], path: Path | None = None) -> None:
     """Write lines behind those that are there; by default those of the repository."""
     path = path or HISTORY
     text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    files.write_text(path, text + _as_lines(new))
+    files.write_text(path, text + _format_lines(new))
 
 
-def _as_lines(rows: Iterable[Mapping[str, Any]]) -> str:
+def _format_lines(rows: Iterable[Mapping[str, Any]]) -> str:
     return "".join(json.dumps(row, allow_nan=False) + "\n" for row in rows)
 
 
@@ -142,13 +142,13 @@ def trend(every: Iterable[Line]) -> list[Line]:
         before it that is of the same thing and was taken on the same processor (name, family,
         model and flags), without uncommitted changes; None without one.
     """
-    found = [{**line, "what": label(line["ran"])} for line in every if line.get("steps_per_cpu_s")]
-    found.sort(key=lambda line: (line["what"], line["created"]))
+    speeds = [{**line, "what": label(line["ran"])} for line in every if line.get("steps_per_cpu_s")]
+    speeds.sort(key=lambda line: (line["what"], line["created"]))
     before: dict[tuple[str | None, str], float] = {}
-    for line in found:
+    for line in speeds:
         same = key(line), json.dumps(machine.processor(line))
         last = before.get(same)
         line["ratio"] = None if last is None else line["steps_per_cpu_s"] / last
         if not line["dirty"]:
             before[same] = line["steps_per_cpu_s"]
-    return found
+    return speeds

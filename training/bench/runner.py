@@ -1,4 +1,4 @@
-"""One runner for all suites: it measures, holds targets against rows, shows them, and records.
+"""The runner of all suites: it measures rows, judges them by targets, prints and records.
 
 A suite lists rows and targets. ``args`` are the options of ``training.benchmark_v9`` throughout.
 """
@@ -46,8 +46,8 @@ def suites() -> dict[str, Suite]:
     )
 
     replays = (replay, replay_steps)
-    found = (throughput, trainers, training, flags, views, *replays, scale, search, configs)
-    return {module.SUITE.name: module.SUITE for module in found}
+    modules = (throughput, trainers, training, flags, views, *replays, scale, search, configs)
+    return {module.SUITE.name: module.SUITE for module in modules}
 
 
 def chosen(args: argparse.Namespace) -> list[Suite]:
@@ -63,7 +63,7 @@ def chosen(args: argparse.Namespace) -> list[Suite]:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Refuse numbers that nothing can be measured with, before anything is.
+    """Refuse numbers that cannot be measured with, before anything is measured.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
 
 
 def milestone_row(run: RunFolder) -> Row:
-    """Return the row of a run's milestones, as ``training compare milestones`` has found them.
+    """Make the row of a run's milestones, as ``training compare milestones`` has written them.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where the time of a stock trainer goes, iteration by iteration."""
+"""Time the phases of a stock trainer, iteration by iteration."""
 
 from __future__ import annotations
 
@@ -220,7 +220,7 @@ def time_stock(
     sizes: Mapping[str, Any],
     repeats: int,
 ) -> dict[str, Any]:
-    """Train a stock trainer on one thread; return how fast it was and the share of the env.
+    """Train a stock trainer on one thread; return its speed and the share of the env.
 
     Parameters
     ----------
@@ -241,15 +241,15 @@ def time_stock(
     watch, load = Stopwatch(vec, lambda seen: len(seen) == repeats), machine.load()
     model.learn(1 << 40, callback=watch)
     vec.close()
-    found = watch.iterations
+    iterations = watch.iterations
     fixed: dict[str, Any] = {"precision": "fp32", "device": "cpu", "torch_threads": 1}
-    shares = [i.phases["env"] / i.wall_s for i in found]
+    shares = [i.phases["env"] / i.wall_s for i in iterations]
     how: dict[str, Any] = {"adapter": "BatchVecEnv", "trainer": trainer, "config": dict(sizes)}
     return {
         "ran": ran.describe_engine(engine, "iterations", **how, **fixed),
         "backend": engine.backend,
-        "steps_per_s": statistics.median(i.steps / i.wall_s for i in found),
-        "steps_per_cpu_s": statistics.median(i.steps / i.cpu_s for i in found),
+        "steps_per_s": statistics.median(i.steps / i.wall_s for i in iterations),
+        "steps_per_cpu_s": statistics.median(i.steps / i.cpu_s for i in iterations),
         "share_env": statistics.median(shares),
         "share_env_all": shares,
         "load": [load, machine.load()],

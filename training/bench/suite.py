@@ -1,4 +1,4 @@
-"""What a suite is: rows that are measured together, and the targets held against them."""
+"""Suites: rows that are measured together, and the targets that judge them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.bench.targets import Row
 
 @dataclass(frozen=True)
 class Options:
-    """What a suite is measured with.
+    """The options of a measurement.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Options:
 
     @property
     def repeats(self) -> int:
-        """Of everything."""
+        """Repeats of each work."""
         return int(self.args.repeats)
 
     def seconds_of(self, suite: Suite) -> float:
@@ -44,7 +44,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Suite:
-    """Rows that are measured together, and the targets held against them.
+    """Rows that are measured together, and the targets that judge them.
 
     Parameters
     ----------

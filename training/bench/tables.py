@@ -1,4 +1,4 @@
-"""What was measured, as tables for a terminal."""
+"""Measured rows as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def table_of(title: str, columns: str, left: int = 1, caption: str | None = None
 
 
 def env_table(rows: list[Row]) -> Table | None:
-    """Return the environment alone: speed of each row, and of only writing as many bytes."""
+    """Make the table of the environment alone: speed of each row, and of writing as many bytes."""
     rows = [row for row in rows if row["kind"] == "env"]
     if not rows:
         return None
@@ -64,7 +64,7 @@ def env_table(rows: list[Row]) -> Table | None:
 
 
 def flag_table(rows: list[Row]) -> Table:
-    """Return what each flag alone is worth, a row for each."""
+    """Make the table of each flag alone, a row for each."""
     heads = (
         "env, flag, lanes, reference us, limit us, measured us, part of the limit, "
         "over reference, min..max"
@@ -84,7 +84,7 @@ def flag_table(rows: list[Row]) -> Table:
 
 
 def target_table(judged: list[Row], title: str) -> Table:
-    """Return the targets and what was measured of them."""
+    """Make the table of targets and their measured values."""
     table = table_of(title, "target, asked, measured, min..max, wall steps/s, pass")
     for bar in judged:
         if bar["measured"] is None:
@@ -92,22 +92,24 @@ def target_table(judged: list[Row], title: str) -> Table:
             continue
         every, wall, share = bar["all"], bar["wall"], "env share" in bar["what"]
         table.add_row(
-            *(bar["what"], bar["asked"], _shown(bar["measured"], share)),
-            f"{_shown(min(every), share)}..{_shown(max(every), share)}" if every else "-",
+            *(bar["what"], bar["asked"], _format_value(bar["measured"], share)),
+            f"{_format_value(min(every), share)}..{_format_value(max(every), share)}"
+            if every
+            else "-",
             "-" if wall is None else f"{wall:,.0f}",
             ("yes" if bar["pass"] else "NO") + (", noisy" if bar["noisy"] else ""),
         )
     return table
 
 
-def _shown(value: float, share: bool) -> str:
+def _format_value(value: float, share: bool) -> str:
     if share:
         return f"{value:.1%}"
     return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
 
 
 def trainer_table(rows: list[Row]) -> Table:
-    """Return the trainers that were timed in turns."""
+    """Make the table of the trainers that were timed in turns."""
     r = rows[0]
     title = (
         f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
@@ -126,7 +128,7 @@ def trainer_table(rows: list[Row]) -> Table:
 
 
 def timed_table(rows: list[Row]) -> Table:
-    """Return the trainers by what was timed of them."""
+    """Make the table of trainers by the part that was timed."""
     heads = (
         "what, trainer, env, precision, lanes, T, minibatch, epochs, threads, steps/s, per CPU-s, "
         "env %"
@@ -148,7 +150,7 @@ def timed_table(rows: list[Row]) -> Table:
 
 
 def step_table(rows: list[Row]) -> Table:
-    """Return the steps from lists to tensors, each beside the one before it."""
+    """Make the table of the steps from lists to tensors, each beside the one before it."""
     heads = "game, step, what ran, precision, per CPU-s, times the step before, env us, act, learn"
     table = table_of(
         f"Steps of the replay, in turns; medians of {rows[0]['repeats']}", heads, left=4
@@ -165,7 +167,7 @@ def step_table(rows: list[Row]) -> Table:
 
 
 def scale_table(rows: list[Row]) -> Table:
-    """Return whole runs by what they were spread over."""
+    """Make the table of whole runs by the processes that they were spread over."""
     heads = "what ran, backend, steps/s, min..max, per CPU-s, cores, us a step by phase"
     table = table_of("Whole runs, in turns; end to end; medians", heads, left=2)
     for r in rows:
@@ -180,7 +182,7 @@ def scale_table(rows: list[Row]) -> Table:
 
 
 def split_lines(rows: list[Row]) -> Group | None:
-    """Return where the time of a step went, in a line for each row that knows it."""
+    """Break down the time of a step, in a line for each row that has its phases."""
     lines = []
     for row in rows:
         if "us_per_step" in row:
@@ -223,13 +225,13 @@ def config_table(rows: list[Row]) -> Table:
     return table
 
 
-def mode_table(found: Row) -> Table:
+def mode_table(report: Row) -> Table:
     """Return the figures of an artefact as a table."""
-    dirty = ", uncommitted changes" if found["dirty"] else ""
-    title = f"{machine.describe(found['host'])}, {found['git_rev'] or 'no commit'}{dirty}"
+    dirty = ", uncommitted changes" if report["dirty"] else ""
+    title = f"{machine.describe(report['host'])}, {report['git_rev'] or 'no commit'}{dirty}"
     heads = "mode, workload, backend, lanes, threads, steps/s (min..max), per CPU-s, ticks/s, env %"
-    table = table_of(title, heads, 3, "; ".join(found["notes"]) or None)
-    for entry in found["modes"]:
+    table = table_of(title, heads, 3, "; ".join(report["notes"]) or None)
+    for entry in report["modes"]:
         stats = entry["stats"]
         speed, ticks = stats["steps_per_s"], stats.get("ticks_per_s")
         table.add_row(
@@ -246,7 +248,7 @@ def mode_table(found: Row) -> Table:
 
 
 def phase_table(entry: Row) -> Table:
-    """Return where the time of an entry goes."""
+    """Make the table of an entry's phases."""
     phases = entry["phases_us_per_step"]
     whole = sum(phases.values())
     table = table_of(f"{entry['mode']}: microseconds a step", ", ".join(phases), left=0)
@@ -295,7 +297,7 @@ SHOWN = ("dps_total", "fps_total", "avg_tau", "env_step_ms_p50", "harness_share"
 
 
 def vectorised_table(rows: list[Row]) -> Table:
-    """Return ways to play many environments, with the columns that say most."""
+    """Make the table of ways to play many environments, with the main columns."""
     first = rows[0]
     title = f"{first['env']} {first['options'] or ''}, {first['actions']} feasible, wall time"
     shown = table_of(title, ", ".join(("way", "envs", *SHOWN)))

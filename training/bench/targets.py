@@ -1,4 +1,4 @@
-"""Targets: rows that say what was asked, what was measured, and whether that is enough.
+"""Targets: rows with the asked value, the measured value, and the verdict.
 
 Records call them bars: their rows have ``kind`` ``bar``.
 """

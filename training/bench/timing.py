@@ -67,7 +67,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Work:
-    """Something to time.
+    """A work: a piece to time, and the steps that it takes.
 
     Parameters
     ----------
@@ -109,13 +109,13 @@ def interleaved(
         Takes in how long each first run was.
     """
     for name, work in works.items():
-        first = _once(work)
+        first = _run_once(work)
         if warmup_s is not None:
             warmup_s[name] = first[0]
     samples: dict[str, list[Sample]] = {name: [] for name in works}
     for repeat in range(1, repeats + 1):
         for name, work in works.items():
-            samples[name].append(_repeat(work, seconds))
+            samples[name].append(_time_repeat(work, seconds))
             progress.tell(repeat, repeats, name, samples[name][-1].per_s)
     return samples
 
@@ -136,7 +136,7 @@ def in_turns(
         Pieces of each in a repeat at least.
     """
     for work in works.values():
-        _once(work)
+        _run_once(work)
     samples: dict[str, list[Sample]] = {name: [] for name in works}
     first = next(iter(works))
     for repeat in range(1, repeats + 1):
@@ -144,7 +144,7 @@ def in_turns(
         pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in works}
         while len(pieces[first]) < turns or sum(wall for _, wall, _ in pieces[first]) < seconds:
             for name, work in works.items():
-                pieces[name].append((work.steps, *_once(work)))
+                pieces[name].append((work.steps, *_run_once(work)))
         for name, done in pieces.items():
             samples[name].append(sample(done, before))
             progress.tell(repeat, repeats, name, samples[name][-1].per_s)
@@ -152,15 +152,15 @@ def in_turns(
 
 
 def rows(works: Mapping[str, Work], repeats: int, seconds: float) -> list[dict[str, Any]]:
-    """Time several works in turns; return a row each: what it says of itself, and the figures."""
-    found = interleaved(works, repeats, seconds)
-    every = [work.row() | summary(found[name], work.threads) for name, work in works.items()]
+    """Time several works in turns; return a row each: its own fields, and the figures."""
+    samples = interleaved(works, repeats, seconds)
+    every = [work.row() | summary(samples[name], work.threads) for name, work in works.items()]
     for row in every:
         progress.keep(row)
     return every
 
 
-def _once(work: Work) -> tuple[float, float]:
+def _run_once(work: Work) -> tuple[float, float]:
     if work.prepare is not None:
         work.prepare()
     wall, cpu = time.perf_counter(), time.process_time()
@@ -168,11 +168,11 @@ def _once(work: Work) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def _repeat(work: Work, seconds: float) -> Sample:
+def _time_repeat(work: Work, seconds: float) -> Sample:
     before, wall = machine.load(), 0.0
     pieces = []
     while wall < seconds:
-        pieces.append((work.steps, *_once(work)))
+        pieces.append((work.steps, *_run_once(work)))
         wall += pieces[-1][1]
     return sample(pieces, before)
 

@@ -1,4 +1,4 @@
-"""Stock MaskablePPO under a stopwatch, as the flags of a configuration say."""
+"""Time stock MaskablePPO by the flags of a configuration."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ class Flags:
     @property
     def options(self) -> dict[str, Any]:
         """Options of the environment."""
-        given = {"opponents": self.opponent} if self.game.opponents else {}
-        return with_seating(self.env, given)
+        own = {"opponents": self.opponent} if self.game.opponents else {}
+        return with_seating(self.env, own)
 
 
 def make_vec_env(flags: Flags) -> VecEnv:
@@ -129,14 +129,14 @@ def make_vec_env(flags: Flags) -> VecEnv:
         return Monitor(FastEnv(flags.env, backend=flags.backend, **flags.options))
 
     check(make_engine(flags.env, 1, flags.options, backend=flags.backend))
-    made: list[Callable[[], Any]] = [one] * flags.n_envs
+    makers: list[Callable[[], Any]] = [one] * flags.n_envs
     if flags.vec == "dummy":
-        return DummyVecEnv(made)
-    return SubprocVecEnv(made, start_method="forkserver")
+        return DummyVecEnv(makers)
+    return SubprocVecEnv(makers, start_method="forkserver")
 
 
 def described(flags: Flags, vec: VecEnv) -> ran.Ran:
-    """Return what runs when a configuration is trained."""
+    """Describe the run of a configuration."""
     inner: Any = vec.unwrapped
     engine = inner.engine if flags.vec == "native" else inner.get_attr("engine", 0)[0]
     return ran.describe_engine(
@@ -157,7 +157,7 @@ def described(flags: Flags, vec: VecEnv) -> ran.Ran:
 
 
 def make_model(flags: Flags, vec: VecEnv) -> MaskablePPO:
-    """Return stock MaskablePPO as a configuration asks."""
+    """Make stock MaskablePPO by the flags of a configuration."""
     ppo = PPOConfig(net_arch=flags.net_arch, batch_size=flags.batch)
     several = isinstance(vec.observation_space, spaces.Dict)
     model = MaskablePPO(

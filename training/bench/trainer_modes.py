@@ -57,7 +57,7 @@ METHOD = {
 
 @dataclass(frozen=True)
 class Trained:
-    """What a run said about itself.
+    """The figures of a run, as its folder reports them.
 
     Parameters
     ----------
@@ -122,8 +122,11 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
     samples, phases = [run.sample for run in runs], [run.phases for run in runs]
     counted = [run.ticks_per_step for run in runs if run.ticks_per_step is not None]
     ticks = statistics.fmean(counted) if counted else None
-    entry = _entry(config, mode, (engine, first.precision), samples, phases, ticks)
-    entry["alloc"] = {"rss_growth_mb": round(max(run.rss_growth_mb for run in runs), 3), **_cuda()}
+    entry = _make_entry(config, mode, (engine, first.precision), samples, phases, ticks)
+    entry["alloc"] = {
+        "rss_growth_mb": round(max(run.rss_growth_mb for run in runs), 3),
+        **_get_cuda_memory(),
+    }
     entry["warmup_s"] = round(first.warmup_s + first.sample.wall_s, 3)
     return entry
 
@@ -131,7 +134,7 @@ def trainer(config: RunConfig, repeats: int, seconds: float, evaluation: bool) -
 def run_once(
     config: RunConfig, root: Path, name: str, iterations: int, evaluation: bool
 ) -> Trained:
-    """Train for a number of iterations and return what the metrics say about it."""
+    """Train for a number of iterations and return the figures of the run's metrics."""
     config = config.replace(name=name, total_steps=iterations * config.rollout)
     run = RunFolder.create(root, config)
     load = machine.load()
@@ -158,29 +161,29 @@ def run_once(
         wall = time.perf_counter() - begin + behind
         steps, more = pieces[-1][0], (wall, time.process_time() - cpu + behind)
         pieces[-1] = (steps, pieces[-1][1] + more[0], pieces[-1][2] + more[1])
-    found = sample(pieces, load)
-    phases["between"] = found.wall_s - sum(phases.values())
+    timed_sample = sample(pieces, load)
+    phases["between"] = timed_sample.wall_s - sum(phases.values())
     grown = timed[-1]["mem"]["rss_mb"] - timed[0]["mem"]["rss_mb"]
     summary = files.read_json(run.path / "summary.json")
     windows = summary.get("windows")
     ticks = windows and windows["env_steps_total"] / windows["agent_steps_total"]
-    return Trained(found, phases, first["wall_s"], grown, ticks, summary["precision"])
+    return Trained(timed_sample, phases, first["wall_s"], grown, ticks, summary["precision"])
 
 
 def breakdown(config: RunConfig, repeats: int, seconds: float) -> dict[str, Any]:
     """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
     torch.set_num_threads(torch_threads(config))
     repeated = Repeats(repeats, seconds)
-    iterations = {"native": _native_iterations}.get(config.trainer, _sb3_iterations)
+    iterations = {"native": _run_native}.get(config.trainer, _run_sb3)
     chosen, warmup_s = iterations(config, repeated)
     phases = [
         {k: sum(i.phases.get(k, 0.0) for i in repeat) for k in PHASES} for repeat in repeated.done
     ]
-    for one, found in zip(phases, repeated.samples, strict=True):
-        one["other"] = found.wall_s - sum(one.values())
-    entry = _entry(config, "breakdown", chosen, repeated.samples, phases)
+    for one, repeat_sample in zip(phases, repeated.samples, strict=True):
+        one["other"] = repeat_sample.wall_s - sum(one.values())
+    entry = _make_entry(config, "breakdown", chosen, repeated.samples, phases)
     entry["warmup_s"] = round(warmup_s, 3)
-    entry["alloc"] = _cuda()
+    entry["alloc"] = _get_cuda_memory()
     return entry
 
 
@@ -217,7 +220,7 @@ class Repeats:
         return len(self.done) == self._wanted
 
 
-def _native_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
+def _run_native(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Train until the repeats are done; return engine and precision, and the warm-up."""
     trainer = native.make_trainer(config.replace(native=config.native.replace(timers=True)))
     envs.Knobs(trainer.engines, config.schedules).apply(0)
@@ -236,7 +239,7 @@ def _native_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str
     return (trainer.engine, trainer.chosen_precision), warmup_s
 
 
-def _sb3_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
+def _run_sb3(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Do the same with SB3."""
     trainer = sb3.make_trainer(config)
     envs.Knobs(trainer.engines, config.schedules).apply(0)
@@ -247,7 +250,7 @@ def _sb3_iterations(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], 
     return (trainer.engines[0], trainer.chosen_precision), watch.warmup_s
 
 
-def _entry(
+def _make_entry(
     config: Any,
     mode: str,
     chosen: tuple[Engine, str],
@@ -286,7 +289,7 @@ def _entry(
 
 
 def described(config: RunConfig, engine: Engine, mode: str, precision: str) -> ran.Ran:
-    """Return what ran in a mode of training."""
+    """Describe the run of a mode of training."""
     more: dict[str, Any] = {"adapter": ADAPTERS.get(config.trainer, "engine")}
     if mode == "trainer_eval":
         more |= {"evaluation": ran.unusual(config.evaluation)}
@@ -331,7 +334,7 @@ def trained_row(options: Mapping[str, Any], repeats: int, seconds: float) -> dic
     }
 
 
-def _cuda() -> dict[str, Any]:
+def _get_cuda_memory() -> dict[str, Any]:
     """Return the most device memory that tensors took so far, nothing without a device."""
     if not torch.cuda.is_available():
         return {}

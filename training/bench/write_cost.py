@@ -1,4 +1,4 @@
-"""What it costs this machine only to write the bytes that a step writes; records call it fill."""
+"""Measure the cost of writing the bytes of a step alone; records call it fill."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def _write(
             info[i, j] = 259
 
 
-def _words(records: np.ndarray) -> np.ndarray:
+def _view_as_words(records: np.ndarray) -> np.ndarray:
     """Return words that take the bytes of records, shape (n, words of a record)."""
     return np.zeros((len(records), records.dtype.itemsize // 4), np.int32)
 
 
 def write_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]:
-    """Return the writing of buffers shaped like an engine's output.
+    """Prepare the writing of buffers shaped like an engine's output.
 
     Parameters
     ----------
@@ -62,10 +62,10 @@ def write_work(engine: BatchEngine, batches: int) -> tuple[Work, dict[str, Any]]
         np.zeros_like(engine.obs),
         np.zeros_like(engine.mask),
         np.zeros_like(engine.reward),
-        _words(engine.terms),
+        _view_as_words(engine.terms),
         np.zeros_like(engine.terminated),
         np.zeros_like(engine.truncated),
-        _words(engine.info_records()),
+        _view_as_words(engine.info_records()),
     )
 
     def run() -> None:

@@ -15,8 +15,8 @@ from training.studio.timeline import Timeline
 MAX_PICTURES = 600
 
 
-def film(table: Table, timeline: Timeline, asked: Film, places: Places) -> bytes:
-    """Return the film of moments of the branch that is shown.
+def film(table: Table, timeline: Timeline, message: Film, places: Places) -> bytes:
+    """Make the film of moments of the branch that is shown.
 
     Raises
     ------
@@ -24,25 +24,25 @@ def film(table: Table, timeline: Timeline, asked: Film, places: Places) -> bytes
         If it cannot be made.
     """
     newest = timeline.branches[timeline.branch].last
-    last = newest if asked.last is None else min(asked.last, newest)
-    count = last - asked.first + 1
+    last = newest if message.last is None else min(message.last, newest)
+    count = last - message.first + 1
     if count < 1:
-        raise Refusal(f"film from {asked.first} to {last}: there is nothing between them.")
+        raise Refusal(f"film from {message.first} to {last}: there is nothing between them.")
     step = -(-count // MAX_PICTURES)
     with files.temporary_folder(places.kept) as folder:
-        path = folder / f"film.{asked.format}"
+        path = folder / f"film.{message.format}"
         writer.check(path)
-        moments = range(asked.first, last + 1, step)
-        writer.write(path, (_picture(table, timeline.row(k)) for k in moments), asked.fps)
+        moments = range(message.first, last + 1, step)
+        writer.write(path, (_draw(table, timeline.row(k)) for k in moments), message.fps)
         return path.read_bytes()
 
 
-def _picture(table: Table, row: np.ndarray) -> np.ndarray:
-    """Return a picture as who plays sees it, or of all there is where nobody does."""
+def _draw(table: Table, row: np.ndarray) -> np.ndarray:
+    """Draw a moment as a person at the table sees it, or all of it where no person plays."""
     game = table.engine.game
-    found: np.ndarray
+    pixels: np.ndarray
     if table.persons and table.meets:
-        found = game.render_seat(row[0], table.persons[0], "rgb_array")
+        pixels = game.render_seat(row[0], table.persons[0], "rgb_array")
     else:
-        found = game.render(row[0], "rgb_array")
-    return np.asarray(found)
+        pixels = game.render(row[0], "rgb_array")
+    return np.asarray(pixels)

@@ -1,4 +1,4 @@
-"""What can be chosen for a game: its options with their help, bots, agents and seats."""
+"""The choices of a game: its options with their help, bots, agents and seats."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLAIN = (bool, int, float, str)
 
 
 def describe(env: str, places: Places) -> dict[str, Any]:
-    """Return what a page must know of an environment to begin a game.
+    """Describe an environment for the page on which a game is begun.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def describe(env: str, places: Places) -> dict[str, Any]:
         "title": training.title or name,
         "goal": game.goal,
         "seats": seats,
-        "players_option": seats > 1 and "num_players" in _names(name),
+        "players_option": seats > 1 and "num_players" in _list_options(name),
         "bots": bots_for(name, game),
         "agents": agents_for(name, places),
         "person": PERSON,
@@ -58,7 +58,7 @@ def agents_for(env: str, places: Places) -> list[str]:
 
 
 def bots_for(env: str, game: Any) -> list[str]:
-    """Return the bots that can play in an environment, those worth comparing with first."""
+    """Return the bots that can play in an environment, the reference ones first."""
     other = find_view(env).other_env(env)
     others = () if other is None else make_game(other).bot_names
     return [*dict.fromkeys((*games.get_game(env).bots, *game.bot_names, *others))]
@@ -72,7 +72,7 @@ def _fits(env: str, name: str) -> bool:
         return False
 
 
-def _names(env: str) -> list[str]:
+def _list_options(env: str) -> list[str]:
     return [each["name"] for each in options_of(env, make_game(env))]
 
 
@@ -96,7 +96,7 @@ def options_of(env: str, game: Any) -> Iterator[dict[str, Any]]:
     else:
         taken = inspect.signature(entry_of(env).load().make_game).parameters.values()
         defaults = {p.name: p.default for p in taken if p.kind is not p.VAR_KEYWORD}
-    helps = dict(_documented(type(config).__doc__ or ""))
+    helps = dict(_parse_parameters(type(config).__doc__ or ""))
     for name, default in defaults.items():
         kind, text = helps.get(name, ("", ""))
         usable = _is_plain(default) and "Path" not in kind
@@ -105,13 +105,13 @@ def options_of(env: str, game: Any) -> Iterator[dict[str, Any]]:
         yield {
             "name": name,
             "default": default,
-            "choices": _choices(kind, default),
+            "choices": _parse_choices(kind, default),
             "type": kind,
             "help": text,
         }
 
 
-def _documented(doc: str) -> Iterator[tuple[str, tuple[str, str]]]:
+def _parse_parameters(doc: str) -> Iterator[tuple[str, tuple[str, str]]]:
     """Yield name, type and meaning of each parameter of a documentation in NumPy's style."""
     lines = inspect.cleandoc(doc).partition("Parameters\n----------\n")[2].splitlines()
     names: list[str] = []
@@ -128,17 +128,17 @@ def _documented(doc: str) -> Iterator[tuple[str, tuple[str, str]]]:
             words.append(line.strip())
 
 
-def _choices(kind: str, default: Any) -> list[Any]:
+def _parse_choices(kind: str, default: Any) -> list[Any]:
     """Return the values that a type names, such as ``{"low", "high"}``."""
     if isinstance(default, bool):
         return [False, True]
-    found = re.search(r"\{([^}]*)\}", kind)
-    if found is None:
+    match = re.search(r"\{([^}]*)\}", kind)
+    if match is None:
         return []
-    words = [word.strip() for word in found[1].split(",")]
-    known = {"None": None, "True": True, "False": False}
+    words = [word.strip() for word in match[1].split(",")]
+    constants = {"None": None, "True": True, "False": False}
     return [
-        known[w] if w in known else int(w) if w.lstrip("-").isdecimal() else w.strip("\"'")
+        constants[w] if w in constants else int(w) if w.lstrip("-").isdecimal() else w.strip("\"'")
         for w in words
     ]
 

@@ -1,4 +1,4 @@
-"""Moments that are kept: a row, what it is a row of, and who sat there, named by its hash."""
+"""Moments that are kept: a row, its environment and options, and its players, by hash."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MAX_ROW = 1 << 20  # bytes
 
 @dataclass(frozen=True)
 class Moment:
-    """A row, and what it is a row of.
+    """A row, with its environment, options and players.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Moment:
         return hashlib.sha256(head + b"\0" + self.row).hexdigest()
 
     def record(self) -> dict[str, Any]:
-        """Return what a file of it holds."""
+        """Make the record of a file."""
         row = base64.b64encode(zlib.compress(self.row)).decode()
         return {
             "format": FORMAT,
@@ -76,13 +76,13 @@ def read(record: Mapping[str, Any]) -> Moment:
     if not fits or not all(isinstance(name, str) and len(name) <= 300 for name in players):
         raise Refusal("this is no moment: env, options or players are of another type.")
     check_plain(options)
-    moment = Moment(env, options, players[:16], _row(record["row"]))
+    moment = Moment(env, options, players[:16], _unpack_row(record["row"]))
     if record["hash"] != moment.hash:
         raise Refusal("this moment was changed: its hash is that of another row.")
     return moment
 
 
-def _row(text: Any) -> bytes:
+def _unpack_row(text: Any) -> bytes:
     try:
         unpack = zlib.decompressobj()
         data = unpack.decompress(base64.b64decode(text, validate=True), MAX_ROW)

@@ -1,4 +1,4 @@
-"""What a page and the studio say to each other.
+"""The messages between a page and the studio.
 
 ``docs/reference/studio.md`` has the tables of these models.
 
@@ -228,7 +228,7 @@ def message_rows() -> list[tuple[str, list[tuple[str, str]], str]]:
 
 
 def parse(data: str | bytes) -> Any:
-    """Return a message that a client has sent.
+    """Read a message that a client has sent.
 
     Raises
     ------
@@ -244,7 +244,7 @@ def parse(data: str | bytes) -> Any:
     try:
         return _ADAPTER.validate_python(value)
     except ValidationError as error:
-        raise Refusal(_sentence(error)) from None
+        raise Refusal(_describe_error(error)) from None
     except RecursionError:
         raise Refusal("a message must not be nested so deep.") from None
 
@@ -253,12 +253,12 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _sentence(error: ValidationError) -> str:
-    """Return what is wrong first: where, and why."""
+def _describe_error(error: ValidationError) -> str:
+    """Describe the first error: where, and why."""
     first = error.errors(include_url=False, include_input=False)[0]
     where = ".".join(str(part)[:40] for part in first["loc"][:5])
-    said = " ".join(str(first["msg"]).split())[:300].rstrip(".")
-    return f"message {where}: {said}." if where else f"message: {said}."
+    reason = " ".join(str(first["msg"]).split())[:300].rstrip(".")
+    return f"message {where}: {reason}." if where else f"message: {reason}."
 
 
 def dump(message: dict[str, Any]) -> str:
@@ -266,25 +266,25 @@ def dump(message: dict[str, Any]) -> str:
     try:
         return _ENCODER.encode(message)
     except ValueError:
-        return _ENCODER.encode(_finite(message))
+        return _ENCODER.encode(_replace_infinite(message))
 
 
-def _plain(value: Any) -> Any:
+def _to_plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is nothing that JSON has")
 
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_plain)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, default=_to_plain)
 
 
-def _finite(value: Any) -> Any:
+def _replace_infinite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: _replace_infinite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [_replace_infinite(each) for each in value]
     if isinstance(value, np.generic | np.ndarray):
-        return _finite(value.tolist())
+        return _replace_infinite(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 

@@ -1,4 +1,4 @@
-"""What waits to be sent to a client: never more than it can take.
+"""The messages that wait to be sent to a client: never more than it can take.
 
 A message of a kind that tells how things stand replaces the one before; of views one is on its way
 at most, until the client says that it was shown. What must not be lost is counted, and a client
@@ -57,7 +57,7 @@ class Outbox:
         self._wake()
 
     def take(self) -> tuple[dict[str, Any], bytes] | None:
-        """Return what is to be sent next, and pixels that belong to it; None for nothing now."""
+        """Take the next message to send, and pixels that belong to it; None for nothing now."""
         with self._lock:
             if self._others:
                 return self._others.popleft(), b""
@@ -74,7 +74,7 @@ class Outbox:
             return message, pixels
 
     def acknowledge(self, number: int) -> None:
-        """Hear that a view was shown."""
+        """Note that a view was shown."""
         with self._lock:
             if self._in_flight is not None and number >= self._in_flight:
                 self._in_flight = None

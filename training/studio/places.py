@@ -1,4 +1,4 @@
-"""What may be read: runs and pretrained agents, by name, and nothing beside them."""
+"""The folders that the studio may read: runs and pretrained agents, by name, nothing else."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class Places:
 
     def agents(self) -> list[dict[str, str]]:
         """Return name of all agents, and of the environment in which they play."""
-        found = []
+        agents = []
         for name, path in self.folders():
             config = mapping(read_part(path, "config.json"), "config")
             env, trainer = config.get("env"), config.get("trainer")
             if env is not None and has_agent(path):
-                found.append({"name": name, "env": _env_played(env.rpartition("/")[2], trainer)})
-        return found
+                agents.append({"name": name, "env": _env_played(env.rpartition("/")[2], trainer)})
+        return agents
 
     def check_player(self, name: str, bots: Sequence[str]) -> str:
         """Return a player's name as the loader takes it, with nothing outside in it.
@@ -120,19 +120,19 @@ def check_options(options: Mapping[str, Any]) -> None:
     for name, value in options.items():
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", name):
             raise Refusal(f"option {show(name)} is none.")
-        for text in _texts(value):
+        for text in _list_texts(value):
             if not _WORD.fullmatch(text) or (text and Path(text).exists()):
                 raise Refusal(f"option {name}={show(text)}: files are not read here, only names.")
 
 
-def _texts(value: Any) -> Iterator[str]:
+def _list_texts(value: Any) -> Iterator[str]:
     """Yield all texts of a JSON value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, each in value.items():
             yield key
-            yield from _texts(each)
+            yield from _list_texts(each)
     elif isinstance(value, list):
         for each in value:
-            yield from _texts(each)
+            yield from _list_texts(each)

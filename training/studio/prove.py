@@ -36,19 +36,19 @@ class Prover:
                 self._lack[name] = why
                 continue
             opponent = engine.opponent
-            made = BatchEngine(engine.game, 1, BACKENDS[name], 1, columns, opponent)
-            made.reset_many(seeds=0)
-            made.set_states(np.array([row], engine.spec.state_dtype), [0])
-            self._engines[name] = made
+            copy = BatchEngine(engine.game, 1, BACKENDS[name], 1, columns, opponent)
+            copy.reset_many(seeds=0)
+            copy.set_states(np.array([row], engine.spec.state_dtype), [0])
+            self._engines[name] = copy
         self._standard, *self._others = self._engines
         self._found = self._compare()
 
     def _compare(self) -> str | None:
         standard = self._engines[self._standard]
         for name in self._others:
-            found = first_difference(standard, self._engines[name])
-            if found is not None:
-                field, _, values = found
+            difference = first_difference(standard, self._engines[name])
+            if difference is not None:
+                field, _, values = difference
                 ours, theirs = (str(value)[:80] for value in values)
                 return f"{self._standard} and {name} differ in {field}: {ours}, {theirs}"
         return None

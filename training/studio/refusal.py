@@ -1,4 +1,4 @@
-"""What the studio does not do, said in one sentence."""
+"""Refusals: the reason why something is not possible, in one sentence."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ class Refusal(FastEnvError, ValueError):
 
 
 def describe_fault(error: BaseException) -> str:
-    """Return what a client is told of a fault that nobody foresaw; the terminal has all of it."""
+    """Describe an unforeseen fault for a client; the terminal has all of it."""
     traceback.print_exception(error, file=sys.stderr)
     return f"that went wrong ({type(error).__name__}): the terminal of the studio says more."

@@ -1,4 +1,4 @@
-"""Runs as one file: the page of the studio, with what it shows in it.
+"""A report of runs as one file: the page of the studio with its data.
 
 It needs no network, and nothing beside it on the disk.
 """
@@ -22,7 +22,7 @@ PAGE = Path(__file__).parent / "page"
 
 
 def page(paths: Mapping[str, Path], seeds: Sequence[SeedsData] = (), title: str = "") -> str:
-    """Return the page.
+    """Make the page.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def page(paths: Mapping[str, Path], seeds: Sequence[SeedsData] = (), title: str 
         A folder is not there, or holds nothing of a run.
     """
     runs = [read_run(path, name) for name, path in paths.items()]  # whole, not thinned for drawing
-    found = CurveReader(paths).read_all()
-    found["sections"] = make_sections(runs, seeds, compare_groups(runs))
+    curves = CurveReader(paths).read_all()
+    curves["sections"] = make_sections(runs, seeds, compare_groups(runs))
     usual = "Runs: " if runs else "Players: "
     usual += ", ".join([*paths, *(each.name for each in seeds)])
     return string.Template((PAGE.parent / "report.html").read_text(encoding="utf-8")).substitute(
@@ -49,5 +49,5 @@ def page(paths: Mapping[str, Path], seeds: Sequence[SeedsData] = (), title: str 
         style=(PAGE / "style.css").read_text(encoding="utf-8"),
         script=(PAGE / "report.js").read_text(encoding="utf-8"),
         # A text between the tags of a script ends where it names one.
-        data=messages.dump(found).replace("<", "\\u003c"),
+        data=messages.dump(curves).replace("<", "\\u003c"),
     )

@@ -1,4 +1,4 @@
-"""Runs and how they go: a list, and curves that are read on while a training writes them."""
+"""The list of runs, and their curves, which are read on while a training writes them."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ SUMMARY = ("wall_s", "sps", "episode/return_mean", "rounds/hit_rate", "phases/")
 
 
 def listed(places: Places) -> list[dict[str, Any]]:
-    """Return what is known of each run and agent."""
-    return [_entry(name, path) for name, path in places.folders()]
+    """Describe each run and agent for the list."""
+    return [_describe_run(name, path) for name, path in places.folders()]
 
 
-def _entry(name: str, path: Path) -> dict[str, Any]:
+def _describe_run(name: str, path: Path) -> dict[str, Any]:
     head = read_part(path, "config.json")
     summary = read_part(path, "summary.json")
     config = mapping(head, "config")
@@ -91,22 +91,22 @@ class CurveReader:
         runs = [self._with_curves(head) for head in self._heads]
         return {
             "kind": "curves",
-            "runs": [_entry(name, path) for name, path in self._paths.items()],
+            "runs": [_describe_run(name, path) for name, path in self._paths.items()],
             "curves": self._points,
             "sections": make_sections(runs, (), self._groups),
         }
 
     def read_all(self) -> dict[str, Any]:
         """Return the message with all there is by now, of files of any length."""
-        found = self.read()
+        newest = self.read()
         while (more := self.read()) is not None:
-            found = more
-        return found or {}
+            newest = more
+        return newest or {}
 
     def _read_heads(self) -> bool:
         """Read all but the curves again if it was written; return whether it was."""
-        found = [path / part for path in self._paths.values() for part in PARTS]
-        times = [_written(file) for file in found if file.suffix != ".jsonl"]
+        parts = [path / part for path in self._paths.values() for part in PARTS]
+        times = [_get_write_time(file) for file in parts if file.suffix != ".jsonl"]
         if times == self._times:
             return False
         self._times = times
@@ -117,9 +117,9 @@ class CurveReader:
     def _with_curves(self, head: RunData) -> RunData:
         """Return a run with its curves, and a note of lines that were left out."""
         notes = [*head.notes, *note_left_out(self._left_out[head.name])]
-        return replace(head, metrics=self._columns(head.name), notes=notes)
+        return replace(head, metrics=self._make_columns(head.name), notes=notes)
 
-    def _columns(self, name: str) -> dict[str, np.ndarray]:
+    def _make_columns(self, name: str) -> dict[str, np.ndarray]:
         """Return the curves that a summary is of, the newest values behind them."""
         newest, points = self._newest[name], self._points[name]
         kept = {
@@ -128,8 +128,8 @@ class CurveReader:
             if key.startswith(SUMMARY)
         }
         steps = sorted({step for column in kept.values() for step in column})
-        found = {key: np.array([of.get(x, np.nan) for x in steps]) for key, of in kept.items()}
-        columns = {"step": np.array(steps), **found} if steps else {}
+        values = {key: np.array([of.get(x, np.nan) for x in steps]) for key, of in kept.items()}
+        columns = {"step": np.array(steps), **values} if steps else {}
         if columns and newest["step"] > steps[-1]:
             last = {key: newest.get(key, np.nan) for key in columns}
             columns = {key: np.append(of, last[key]) for key, of in columns.items()}
@@ -171,7 +171,7 @@ class CurveReader:
         if isinstance(step, bool) or not isinstance(step, int | float) or not math.isfinite(step):
             return
         if kind == "evaluations":
-            self._add(name, step, _intervals(record))
+            self._add(name, step, _list_measures(record))
             return
         numbers = dict(flatten(record))
         self._newest[name] = {**numbers, "step": step}
@@ -179,18 +179,18 @@ class CurveReader:
         if self._lines[name] % self._thinning[name] == 0:
             self._add(name, step, ((key, [value]) for key, value in numbers.items()))
 
-    def _add(self, name: str, step: float, found: Iterable[tuple[str, list[float]]]) -> None:
+    def _add(self, name: str, step: float, measures: Iterable[tuple[str, list[float]]]) -> None:
         curves = self._points[name]
-        for key, values in found:
-            known = key in curves or len(curves) < MAX_COLUMNS
-            if known and key not in ("step", "steps") and all(map(math.isfinite, values)):
+        for key, values in measures:
+            has_room = key in curves or len(curves) < MAX_COLUMNS
+            if has_room and key not in ("step", "steps") and all(map(math.isfinite, values)):
                 curves.setdefault(key, []).append([step, *(round(x, 6) for x in values)])
         if any(len(points) > MAX_POINTS for points in curves.values()):
             self._thinning[name] *= 2
             self._points[name] = {key: points[::2] for key, points in curves.items()}
 
 
-def _intervals(record: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
+def _list_measures(record: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
     """Yield the measures of an evaluation during a training, with their intervals if known."""
     for measure, value in mapping(record, "results").items():
         if is_interval(value):
@@ -199,7 +199,7 @@ def _intervals(record: Mapping[str, Any]) -> Iterator[tuple[str, list[float]]]:
             yield f"{EVALUATION}{measure}", [float(value)]
 
 
-def _written(file: Path) -> int:
+def _get_write_time(file: Path) -> int:
     try:
         return file.stat().st_mtime_ns
     except OSError:

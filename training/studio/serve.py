@@ -38,7 +38,7 @@ def bind(port: int) -> socket.socket:
 
 
 def make_server(studio: Studio) -> uvicorn.Server:
-    """Return what serves a studio."""
+    """Make the server of a studio."""
     config = uvicorn.Config(
         studio.app(),
         log_level="warning",

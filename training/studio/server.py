@@ -59,7 +59,7 @@ BUSY = {
 
 
 class Studio:
-    """What all sessions share.
+    """The state that all sessions share, and the handlers of requests.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ class Studio:
 
     @property
     def url(self) -> str:
-        """Where it is, with the token behind a ``#``: a browser sends that part nowhere."""
+        """The address, with the token behind a ``#``: a browser sends that part nowhere."""
         return f"http://127.0.0.1:{self.port}/#token={self.token}"
 
     # -- the door --------------------------------------------------------------------------------
 
     def why_not(self, connection: HTTPConnection, *, public: bool = False) -> str:
-        """Return in a sentence why somebody is refused, nothing if not.
+        """Give in a sentence the reason to refuse a connection, nothing if there is none.
 
         Parameters
         ----------
@@ -98,16 +98,16 @@ class Studio:
         needed = connection.scope["type"] == "websocket"
         if (origin is not None or needed) and origin not in {f"http://{host}" for host in hosts}:
             return "The studio answers to its own page alone."
-        if not (public or self._knows(connection)):
+        if not (public or self._has_token(connection)):
             return "The studio wants its token: open the link that it has printed."
         return ""
 
-    def _knows(self, connection: HTTPConnection) -> bool:
+    def _has_token(self, connection: HTTPConnection) -> bool:
         # A page can give its socket an address alone, and a request a header.
         header = connection.headers.get("authorization", "").removeprefix("Bearer ")
-        given = (connection.query_params.get("token"), header)
+        tokens = (connection.query_params.get("token"), header)
         return any(
-            hmac.compare_digest(text.encode(), self.token.encode()) for text in given if text
+            hmac.compare_digest(text.encode(), self.token.encode()) for text in tokens if text
         )
 
     def guard(
@@ -140,10 +140,10 @@ class Studio:
     async def file(self, request: Request) -> Response:
         """Answer with a file of the page, by its name alone."""
         name = request.path_params["name"]
-        known = {path.name: path for path in PAGE.iterdir() if path.suffix in TYPES}
-        if name not in known:
+        paths = {path.name: path for path in PAGE.iterdir() if path.suffix in TYPES}
+        if name not in paths:
             return PlainTextResponse("There is no such file.\n", 404)
-        return FileResponse(known[name], media_type=TYPES[known[name].suffix])
+        return FileResponse(paths[name], media_type=TYPES[paths[name].suffix])
 
     async def game_page(self, request: Request) -> Response:
         """Answer with the module that draws a game."""
@@ -155,18 +155,18 @@ class Studio:
 
     async def film(self, request: Request) -> Response:
         """Answer with a film that was made."""
-        found = self._films.get(request.path_params["name"])
-        if found is None:
+        film = self._films.get(request.path_params["name"])
+        if film is None:
             return PlainTextResponse("There is no such film any more.\n", 404)
         name = request.path_params["name"]
         headers = {"Content-Disposition": f'attachment; filename="fastenv-{name}"'}
-        return Response(found[1], media_type=found[0], headers=headers)
+        return Response(film[1], media_type=film[0], headers=headers)
 
     async def moment(self, request: Request) -> Response:
         """Answer with a moment that is kept, as a file."""
         name = request.path_params["name"]
-        known = {path.name for path in self.places.kept.glob("*.json")}
-        if f"{name}.json" not in known:
+        names = {path.name for path in self.places.kept.glob("*.json")}
+        if f"{name}.json" not in names:
             return PlainTextResponse("This moment is not kept here.\n", 404)
         headers = {"Content-Disposition": f'attachment; filename="moment-{name[:12]}.json"'}
         path = self.places.kept / f"{name}.json"
@@ -200,7 +200,7 @@ class Studio:
     # -- the websocket ---------------------------------------------------------------------------
 
     async def socket(self, socket: WebSocket) -> None:
-        """One session, from beginning to end."""
+        """Serve one session, from beginning to end."""
         refused = self.why_not(socket)
         if not refused and self.sessions >= MAX_SESSIONS:
             refused = f"There are {MAX_SESSIONS} sessions already."
@@ -211,8 +211,8 @@ class Studio:
         self.sessions += 1
         wake, loop = asyncio.Event(), asyncio.get_running_loop()
         outbox = Outbox(lambda: _call(loop, wake.set))
-        outbox.put(self._hello())
-        worker = Worker(lambda: self._session(outbox), lambda text: _refuse(outbox, text))
+        outbox.put(self._make_hello())
+        worker = Worker(lambda: self._make_session(outbox), lambda text: _refuse(outbox, text))
         sender = asyncio.create_task(_send(socket, outbox, wake))
         receiver = asyncio.create_task(_receive(socket, outbox, worker, self.places))
         teller = asyncio.create_task(_tell_busy(outbox, worker))
@@ -226,7 +226,7 @@ class Studio:
             worker.close()
             self.sessions -= 1
 
-    def _session(self, outbox: Outbox) -> Any:
+    def _make_session(self, outbox: Outbox) -> Any:
         import torch
 
         from training.studio.session import Session
@@ -234,7 +234,7 @@ class Studio:
         torch.set_num_threads(1)  # of a decision there is little to share
         return Session(self.places, outbox, self.link, self.keep_film)
 
-    def _hello(self) -> dict[str, Any]:
+    def _make_hello(self) -> dict[str, Any]:
         return {"kind": "hello", "version": VERSION, "envs": [*ENVS], "link": self.link("")}
 
     def app(self) -> Starlette:
@@ -268,7 +268,7 @@ def _refuse(outbox: Outbox, text: str) -> None:
 
 
 async def _tell_busy(outbox: Outbox, worker: Worker) -> None:
-    """Say once a second what takes longer, such as compiling, and when it is over."""
+    """Tell once a second which message takes longer, such as compiling, and when it is over."""
     sent = False
     while True:
         await asyncio.sleep(BUSY_S)
@@ -284,12 +284,12 @@ async def _send(socket: WebSocket, outbox: Outbox, wake: asyncio.Event) -> None:
     """Send what waits, until the client has left."""
     try:
         while not outbox.overflown:
-            found = outbox.take()
-            if found is None:
+            waiting = outbox.take()
+            if waiting is None:
                 await wake.wait()
                 wake.clear()
                 continue
-            message, pixels = found
+            message, pixels = waiting
             try:
                 packed = messages.pack_picture(message, pixels) if pixels else b""
                 text = "" if pixels else messages.dump(message)
@@ -310,9 +310,9 @@ async def _follow(message: messages.Curves, outbox: Outbox, places: Places) -> N
     try:
         reader = runs.CurveReader({name: places.find(name) for name in message.names})
         while message.names:
-            found = await asyncio.to_thread(reader.read)
-            if found is not None:
-                outbox.put(found)
+            curves = await asyncio.to_thread(reader.read)
+            if curves is not None:
+                outbox.put(curves)
             await asyncio.sleep(CURVES_S)
     except Refusal as error:
         _refuse(outbox, str(error))

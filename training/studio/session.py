@@ -1,4 +1,4 @@
-"""One client's session: a game, its timeline, and what is shown of it.
+"""One client's session: a game, its timeline, and its view.
 
 Nothing here waits: :mod:`training.studio.worker` calls it in a thread, with messages and when
 something is due.
@@ -32,7 +32,7 @@ LATE_S = 0.1  # frames that a game is behind are left out
 
 
 class Session:
-    """What a client does and sees.
+    """The session of a client: it handles messages and sends views.
 
     Parameters
     ----------
@@ -115,12 +115,12 @@ class Session:
             self._outbox.put(self._timeline.message())
 
     def _frame_time(self) -> float | None:
-        """Return how long a frame lasts where a person plays without the game waiting; or None."""
+        """Return the seconds of a frame where a game does not wait for a person; else None."""
         shown = self._shown
         return None if shown is None else shown.frame_time
 
     def _advance(self) -> bool:
-        """Let whoever must decide do so; return False where it is a person, who has not."""
+        """Let the player whose turn it is decide; return False where a person has yet to."""
         table = self._table
         if table is None or self._timeline is None or table.engine.ended[0]:
             self._running = False
@@ -140,7 +140,7 @@ class Session:
         return True
 
     def _decide(self, seat: int, action: int) -> None:
-        """Take a decision, and keep what comes of it."""
+        """Take a decision, and keep the row behind it."""
         table, timeline, shown = self._table, self._timeline, self._shown
         assert table is not None
         assert timeline is not None
@@ -179,7 +179,7 @@ class Session:
         self._running, self._prover = False, None
 
     def _on_describe(self, message: messages.Describe) -> None:
-        """Prepare for what is looked at: the first game of it then begins at once."""
+        """Prepare an environment that is looked at: its first game then begins at once."""
         name = short_id(message.env)
         if name not in _PREPARED:
             _PREPARED.add(name)
@@ -196,7 +196,7 @@ class Session:
         self._adopt(table, seed)
         # Others go on until a person must decide; who watches begins by a button.
         self._running = (
-            lanes == 1 and bool(table.persons) and not self._needs_one()[1].is_persons_turn
+            lanes == 1 and bool(table.persons) and not self._require_single()[1].is_persons_turn
         )
         self._due = time.monotonic()
 
@@ -224,7 +224,7 @@ class Session:
         self._shown = Shown(table, row[0])
         self._timeline = None
         if lanes == 1:
-            self._timeline = Timeline(self._twin(table), row)
+            self._timeline = Timeline(self._copy_engine(table), row)
         self._let_think(table)
         self._running, self._due = False, time.monotonic()
         self._outbox.put(self._shown.table_message(seed))
@@ -232,21 +232,21 @@ class Session:
         self._tell_timeline(self._due)
 
     def _let_think(self, table: Table) -> None:
-        """Let who thinks beside the players sit down; who cannot is told so, and left out."""
+        """Seat the adviser; one that cannot sit at the table is refused, and left out."""
         try:
             self._thinker.sit(table)
         except FastEnvError as error:
             self.refuse(str(error))
 
     @staticmethod
-    def _twin(table: Table) -> Any:
+    def _copy_engine(table: Table) -> Any:
         """Return another engine of the same game, of one lane."""
         twin = BatchEngine(table.engine.game, 1, opponent=table.engine.opponent)
         twin.reset_many(seeds=0)
         return twin
 
     def _on_act(self, message: messages.Act) -> None:
-        table, shown = self._needs_one()
+        table, shown = self._require_single()
         if table.engine.ended[0]:
             raise Refusal("the game is over: go back, or begin another one.")
         seat = table.actor()
@@ -261,7 +261,7 @@ class Session:
         self._follow()
 
     def _follow(self) -> None:
-        """Show what has come of a person's decision, and let the others go on."""
+        """Show the view behind a person's decision, and let the others go on."""
         table = self._table
         assert table is not None
         self._show()
@@ -270,13 +270,13 @@ class Session:
         if others:
             self._running, self._due = True, time.monotonic()
 
-    def _needs_one(self) -> tuple[Table, Shown]:
+    def _require_single(self) -> tuple[Table, Shown]:
         if self._table is None or self._shown is None or self._timeline is None:
             raise Refusal("begin a game first, of one lane.")
         return self._table, self._shown
 
     def _on_key(self, message: messages.Key) -> None:
-        table, shown = self._needs_one()
+        table, shown = self._require_single()
         key = "\x7f" if message.key == "backspace" else message.key
         shown.serial = max(shown.serial, message.serial)
         if key in self._held:
@@ -308,7 +308,7 @@ class Session:
             self._tell_timeline(self._due)
 
     def _on_go(self, message: messages.Go) -> None:
-        table, shown = self._needs_one()
+        table, shown = self._require_single()
         timeline = self._timeline
         assert timeline is not None
         self._running = False
@@ -322,7 +322,7 @@ class Session:
         self._tell_timeline(time.monotonic())
 
     def _on_take(self, message: messages.Take) -> None:
-        table, shown = self._needs_one()
+        table, shown = self._require_single()
         self._running = False
         table.seat(message.players, self._places, secrets.randbelow(2**31))
         self._let_think(table)
@@ -331,11 +331,11 @@ class Session:
         self._show()
 
     def _on_keep(self, message: messages.Keep) -> None:
-        name = kept.store(self._moment(), self._places)
+        name = kept.store(self._make_moment(), self._places)
         self._outbox.put({"kind": "kept", "hash": name, "link": self._link(name)})
 
-    def _moment(self) -> kept.Moment:
-        table, _ = self._needs_one()
+    def _make_moment(self) -> kept.Moment:
+        table, _ = self._require_single()
         row = table.engine.get_states([0]).tobytes()  # a copy of a record has other padding
         return kept.Moment(table.env, table.options, table.asked, row)
 
@@ -346,7 +346,7 @@ class Session:
             self._show()
 
     def _on_film(self, message: messages.Film) -> None:
-        self._needs_one()
+        self._require_single()
         assert self._timeline is not None
         assert self._table is not None
         data = films.film(self._table, self._timeline, message, self._places)
@@ -354,7 +354,7 @@ class Session:
         self._outbox.put({"kind": "film", "url": url, "bytes": len(data)})
 
     def _on_prove(self, message: messages.Prove) -> None:
-        table, shown = self._needs_one()
+        table, shown = self._require_single()
         require(not table.engine.ended[0], "prove", "here", "where the game is not over")
         self._prover = prove.Prover(table.engine, shown.row, message.steps)
 

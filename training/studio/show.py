@@ -1,4 +1,4 @@
-"""What is shown of a game: scene or text, legal actions by name, and what others have done."""
+"""The view of a game: scene or text, legal actions by name, and the decisions of others."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ MAX_NEWS = 60  # lines that wait to be read
 
 
 def is_secret(table: Table) -> bool:
-    """Tell whether somebody plays from whom others have secrets."""
+    """Tell whether a person plays from whom other seats hide something."""
     return bool(table.persons) and table.meets and bool(table.engine.spec.hidden)
 
 
 class Shown:
-    """What is shown of a table of one lane.
+    """The view of a table of one lane.
 
     Parameters
     ----------
@@ -49,31 +49,31 @@ class Shown:
         self._news: list[str] = []
         self._steering: Any = None
         self._steers = False
-        self._outcomes = self._outcomes_now()
+        self._outcomes = self._get_outcomes()
         self._visits: dict[tuple[int, int, int], int] = {}
         self.row = row
 
     # -- where it stands -------------------------------------------------------------------------
 
-    def _outcomes_now(self) -> np.ndarray:
+    def _get_outcomes(self) -> np.ndarray:
         engine = self._table.engine
-        found: np.ndarray = engine.get_outcomes([0])[0] if self._table.meets else np.zeros(1)
-        return found
+        outcomes: np.ndarray = engine.get_outcomes([0])[0] if self._table.meets else np.zeros(1)
+        return outcomes
 
     def go(self, row: np.void, reward: float) -> None:
         """Stand somewhere else."""
         self.row, self.reward, self.mark = row, reward, ""
         self._news.clear()
         self._steering, self._steers = None, False
-        self._outcomes = self._outcomes_now()
+        self._outcomes = self._get_outcomes()
 
     def update(self, row: np.void, pending: Sequence[tuple[int, int]]) -> None:
-        """Take in a decision of which nothing has come yet."""
+        """Take in a row with decisions whose effect is still pending."""
         self.row = row
         self._forget_steering()
 
     def hear(self, before: np.void, decisions: Decisions, after: np.void) -> None:
-        """Take in decisions and what has come of them."""
+        """Take in decisions and the row behind them."""
         table, engine = self._table, self._table.engine
         waits = self.frame_time is None
         if waits:
@@ -84,7 +84,7 @@ class Shown:
                 )
             del self._news[:-MAX_NEWS]
         if table.meets:
-            outcomes = self._outcomes_now()
+            outcomes = self._get_outcomes()
             seat = table.persons[0] if table.persons else decisions[-1][0]
             self.reward = float(outcomes[seat] - self._outcomes[seat])
             self._outcomes = outcomes
@@ -106,7 +106,7 @@ class Shown:
 
     @property
     def visits(self) -> list[list[int]]:
-        """How often places of a map were visited: map, column, row and count."""
+        """Visits to the places of a map: map, column, row and count."""
         return [[*place, count] for place, count in self._visits.items()]
 
     # -- a person --------------------------------------------------------------------------------
@@ -119,13 +119,13 @@ class Shown:
 
     @property
     def steering(self) -> Any:
-        """How a person comes to an action by keys; None where there is no such way."""
+        """The steering by which a person chooses an action with keys; None without one."""
         if not self._steers and self.is_persons_turn:
-            found = self._table.engine.game.steering(self.row)
+            steering = self._table.engine.game.steering(self.row)
             # One that waits shows what the first player may choose.
             own = not self._table.meets or self._table.actor() == 0
-            waits = found is not None and found.idle is None
-            self._steering = found if own or not waits else None
+            waits = steering is not None and steering.idle is None
+            self._steering = steering if own or not waits else None
             self._steers = True
         return self._steering
 
@@ -157,7 +157,7 @@ class Shown:
         return 0 <= action < len(mask) and bool(mask[action])
 
     def why_illegal(self, action: int) -> str:
-        """Return in a sentence why an action cannot be taken."""
+        """Give in a sentence the reason why an action cannot be taken."""
         engine = self._table.engine
         if not 0 <= action < engine.num_actions:
             return f"action {action}: there are 0 to {engine.num_actions - 1}."
@@ -176,7 +176,7 @@ class Shown:
     # -- messages --------------------------------------------------------------------------------
 
     def table_message(self, seed: int | None) -> dict[str, Any]:
-        """Return what a page must know of the game before it draws it."""
+        """Make the message ``table``: what a page must know of the game before it draws it."""
         table, engine = self._table, self._table.engine
         page = self._view.page
         steering = self.steering
@@ -210,7 +210,7 @@ class Shown:
         return actor if not persons or actor in persons else persons[0]
 
     def view(self, where: dict[str, Any], *, opened: bool) -> tuple[dict[str, Any], bytes]:
-        """Return how the game stands, and its picture.
+        """Make the view of the game as it stands, and its picture.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class Shown:
         """
         table, engine, row = self._table, self._table.engine, self.row
         yours, over = self.is_persons_turn, bool(engine.ended[0])
-        found: dict[str, Any] = {
+        message: dict[str, Any] = {
             **where,
             "actor": table.actor() if not over else -1,
             "yours": yours,
@@ -233,26 +233,26 @@ class Shown:
         waits = self.frame_time is None
         if waits:
             choice = getattr(self.steering, "action", None) if yours else None
-            found["legal"] = self.legal() if yours else []
-            found["news"] = self._news[:]
+            message["legal"] = self.legal() if yours else []
+            message["news"] = self._news[:]
         if yours and waits and not where["running"]:
             self._news.clear()
         if over:
-            found["result"] = self._result()
+            message["result"] = self._describe_result()
         how: dict[str, Any] = {"opened": opened, "choice": choice}
-        found["scene"] = self._view.scene(engine, row, self.seat, table.names, **how)
-        if found["scene"] is None:
-            found["text"] = render_state(engine, row, table.names, seat=self.seat)
+        message["scene"] = self._view.scene(engine, row, self.seat, table.names, **how)
+        if message["scene"] is None:
+            message["text"] = render_state(engine, row, table.names, seat=self.seat)
         picture = self._view.picture(engine, row)
         if picture is None:
-            return found, b""
-        found["picture"] = picture[:2]
-        return found, picture[2]
+            return message, b""
+        message["picture"] = picture[:2]
+        return message, picture[2]
 
-    def _result(self) -> str:
+    def _describe_result(self) -> str:
         table = self._table
         if not table.meets:
             return f"The game is over: return {float(self.row['ep_return'].sum()):.6g}."
-        outcomes = self._outcomes_now().tolist()
+        outcomes = self._get_outcomes().tolist()
         points = sorted(zip(outcomes, table.names, strict=True), reverse=True)
         return "The game is over: " + ", ".join(f"{name} {x:.6g}" for x, name in points) + "."

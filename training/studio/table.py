@@ -1,4 +1,4 @@
-"""Who sits where: an engine, and who decides in each of its seats."""
+"""A table: an engine, and the player of each of its seats."""
 
 from __future__ import annotations
 
@@ -75,12 +75,12 @@ class Table:
             if player is not None:
                 player.begin(self.engine, every_lane(self.engine))
 
-    def seat(self, asked: Sequence[str], places: Places, seed: int) -> None:
-        """Put others into the seats.
+    def seat(self, players: Sequence[str], places: Places, seed: int) -> None:
+        """Put other players into the seats.
 
         Parameters
         ----------
-        asked : sequence of str
+        players : sequence of str
             Who is to sit there; see :func:`fill`.
         places : Places
         seed : int
@@ -91,21 +91,21 @@ class Table:
         Refusal, ConfigError, RunError, CheckpointError
             If somebody cannot sit there. Nothing has changed.
         """
-        seated = fill(asked, len(self.players))
+        seated = fill(players, len(self.players))
         bots = bots_for(self.env, self.engine.game)
         loaded = {name: load(name, places, bots) for name in {*seated}}
         self._take(seated, loaded, seed)
 
     def _make(self, who: Who | None) -> Player | None:
-        """Return somebody as a player of this table; None for a person."""
+        """Make the player of a bot or an agent at this table; None for a person."""
         if who is None:
             return None
         if not _comes_from_other(self.env, who, self.engine.game.bot_names):
             return make_player(who, self.engine)
         if self.engine.num_envs > 1:
             raise Refusal(f"players of another environment play one game of {self.env} at a time.")
-        made: Player = self.view.player(self.engine, who)
-        return made
+        player: Player = self.view.player(self.engine, who)
+        return player
 
     def _take(self, seated: list[str], loaded: Mapping[str, Who | None], seed: int) -> None:
         players = [self._make(loaded[name]) for name in seated]
@@ -125,7 +125,7 @@ def _comes_from_other(env: str, who: Who, own: Sequence[str]) -> bool:
 
 
 def fill(players: Sequence[str], count: int) -> list[str]:
-    """Return who sits in each seat: of fewer players all but persons take several, in turns.
+    """Assign players to all seats: of fewer players all but persons take several, in turns.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def fill(players: Sequence[str], count: int) -> list[str]:
 
 
 def load(name: str, places: Places, bots: Sequence[str]) -> Who | None:
-    """Return who stands behind a name; None for a person.
+    """Load the bot or agent of a name; None for a person.
 
     Raises
     ------
@@ -160,7 +160,7 @@ def make_table(
     places: Places,
     lanes: int = 1,
 ) -> Table:
-    """Return a table with everybody in their seats.
+    """Make a table with all players in their seats.
 
     Parameters
     ----------
@@ -179,46 +179,46 @@ def make_table(
         What is wrong with it, in one sentence.
     """
     check_options(options)
-    name, given = short_id(env), dict(options)
+    name, chosen = short_id(env), dict(options)
     own = make_game(name).bot_names
     bots = bots_for(name, make_game(name))
     loaded = {each: load(each, places, bots) for each in dict.fromkeys(players)}
     if lanes > 1 and None in loaded.values():
         raise Refusal(f"lanes={lanes}: several games are watched, none is played by a person.")
     here = [who for who in loaded.values() if who and not _comes_from_other(name, who, own)]
-    policies = [_base(who) for who in here]
+    policies = [_get_policy(who) for who in here]
     trained = [policy for policy in policies if policy is not None]
     seats = 1
     if env_of_table(name) == name and make_game(name).seats is not None:
-        table = find_table(trained, name, given)
-        given, seats = dict(table.options), table.seats.count
-        engine = table.make(lanes)
+        contest = find_table(trained, name, chosen)
+        chosen, seats = dict(contest.options), contest.seats.count
+        engine = contest.make(lanes)
     else:
-        given = _alone(name, given, trained, players)
-        engine = make_engine(name, lanes, given)
+        chosen = _complete_options(name, chosen, trained, players)
+        engine = make_engine(name, lanes, chosen)
     seated = fill(players, seats)
     # As JSON has them: a moment names them in its hash.
-    made = Table(
-        name, json.loads(json.dumps(given)), engine, [""] * seats, [None] * seats, [""] * seats
+    table = Table(
+        name, json.loads(json.dumps(chosen)), engine, [""] * seats, [None] * seats, [""] * seats
     )
-    made._take(seated, loaded, seed)
-    return made
+    table._take(seated, loaded, seed)
+    return table
 
 
-def _base(who: Who | None) -> Policy | None:
+def _get_policy(who: Who | None) -> Policy | None:
     base = who if who is None or isinstance(who, Policy | str) else who.base
     return base if isinstance(base, Policy) else None
 
 
-def _alone(
-    env: str, given: Mapping[str, Any], trained: Sequence[Policy], players: Sequence[str]
+def _complete_options(
+    env: str, options: Mapping[str, Any], trained: Sequence[Policy], players: Sequence[str]
 ) -> dict[str, Any]:
-    """Return the options of a game for one: those that its player has learnt with, or likes."""
+    """Complete the options of a game for one player: those of its training, or the usual ones."""
     if trained:
         usual = without_seating(trained[0].env_spec.options) if trained[0].env else {}
         if short_id(trained[0].env) != env:
             raise Refusal(f"{trained[0].path} has learnt {trained[0].env}, which is not {env}.")
-        return {**usual, **given}
+        return {**usual, **options}
     if list(players) == [PERSON]:
-        return {**find_view(env).person_options(env), **given}
-    return with_defaults(env, given)
+        return {**find_view(env).person_options(env), **options}
+    return with_defaults(env, options)

@@ -1,4 +1,4 @@
-"""What is thought of a moment: by the players, by somebody beside them, and what there is to see.
+"""Thoughts about a moment: those of the players and of an adviser, and the observation.
 
 Thoughts of players name their cards: where a person plays against them they are left out, unless
 hidden things are to be shown.
@@ -29,7 +29,7 @@ LANE = np.arange(1)
 
 
 class Thinker:
-    """Asks players what they considered, and somebody beside them.
+    """Collects the thoughts of the players and of an adviser beside them.
 
     Parameters
     ----------
@@ -88,62 +88,64 @@ class Thinker:
             ) from error
 
     def decide(self, table: Table, player: Player) -> int:
-        """Return what a player decides, and remember what it thought."""
+        """Let a player decide; return its action, and remember its thought."""
         seat = table.actor()
         action = int(player.act(table.engine, LANE)[0])
-        thought = _thought_of(player)
+        thought = _get_thought(player)
         self._last = None if thought is None else (seat, thought)
         return action
 
     def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
-        """Return the message about where a table stands."""
+        """Make the message of thoughts about the moment of a table."""
         engine, over = table.engine, bool(table.engine.ended[0])
         engine.refresh()
         open_to_all = self.opened or not secret
         mine = not over and (open_to_all or shown.is_persons_turn)
-        found: dict[str, Any] = {
+        message: dict[str, Any] = {
             "kind": "thought",
             "who": self._who,
             "seat": shown.seat,
             "mask": np.flatnonzero(engine.mask[0])[:MAX_NUMBERS].tolist() if mine else [],
             "actions": int(engine.num_actions),
-            "observation": _observation(table) if mine else [],
-            "info": _columns(engine.info, engine.spec.info_columns, engine.game) if mine else [],
-            "terms": _columns(engine.info, engine.spec.term_columns, engine.game),
+            "observation": _list_observation(table) if mine else [],
+            "info": _list_columns(engine.info, engine.spec.info_columns, engine.game)
+            if mine
+            else [],
+            "terms": _list_columns(engine.info, engine.spec.term_columns, engine.game),
             "played": None,
-            "advice": self._advice(table, shown) if mine else None,
+            "advice": self._ask_adviser(table, shown) if mine else None,
             "visits": shown.visits,
             "insight": table.view.insight(engine, shown.row, shown.seat) if mine else {},
         }
         if self._last is not None and open_to_all:
             seat, thought = self._last
-            found["played"] = {"seat": table.names[seat], **_thought(thought, str)}
-        return found
+            message["played"] = {"seat": table.names[seat], **_describe_thought(thought, str)}
+        return message
 
-    def _advice(self, table: Table, shown: Shown) -> dict[str, Any] | None:
-        """Return what who thinks beside the players finds of the decision that is due."""
+    def _ask_adviser(self, table: Table, shown: Shown) -> dict[str, Any] | None:
+        """Ask the adviser about the decision that is due."""
         adviser, engine = self._adviser, table.engine
         if adviser is None:
             return None
         game = engine.game
 
         def name(action: int) -> str:
-            found: str = game.action_name(action, shown.row)
-            return found
+            label: str = game.action_name(action, shown.row)
+            return label
 
         action = int(adviser.act(engine, LANE)[0])
-        thought, value = _thought_of(adviser), None
+        thought, value = _get_thought(adviser), None
         if self._value is not None and self._see is not None:
-            value = _number(self._value(self._see(engine, LANE))[0])
-        found: dict[str, Any] = {
+            value = _to_number(self._value(self._see(engine, LANE))[0])
+        advice: dict[str, Any] = {
             "action": [action, name(action)],
             "value": value,
             "note": self._note,
         }
         if thought is not None:
-            return {**found, **_thought(thought, name)}
+            return {**advice, **_describe_thought(thought, name)}
         if isinstance(adviser, Explains):
-            found["note"] = (
+            advice["note"] = (
                 "Nothing was searched here: this decision is left to who plays in the search. "
                 "Its option decisions=all searches every one."
             )
@@ -151,12 +153,12 @@ class Thinker:
             chances = adviser.probabilities(engine, LANE)[0]
             legal = np.flatnonzero(engine.mask[0])
             order = legal[np.argsort(-np.nan_to_num(chances[legal]), kind="stable")][:64]
-            found["probabilities"] = [
-                [int(a), name(int(a)), _number(chances[a])]
+            advice["probabilities"] = [
+                [int(a), name(int(a)), _to_number(chances[a])]
                 for a in order
                 if np.isfinite(chances[a])
             ]
-        return found
+        return advice
 
 
 def _let_explain(player: Player | None) -> None:
@@ -164,12 +166,12 @@ def _let_explain(player: Player | None) -> None:
         player.explains = True
 
 
-def _thought_of(player: Player) -> Thought | None:
-    """Return what a player considered at its last decision; None if nothing."""
+def _get_thought(player: Player) -> Thought | None:
+    """Return the thought of a player at its last decision; None without one."""
     return player.thought(0) if isinstance(player, Explains) else None
 
 
-def _thought(thought: Thought, name: Callable[[int], str]) -> dict[str, Any]:
+def _describe_thought(thought: Thought, name: Callable[[int], str]) -> dict[str, Any]:
     """Return a thought of a search as JSON values, the best action first."""
     order = np.argsort(-thought.mean, kind="stable")[:64]
     return {
@@ -180,53 +182,55 @@ def _thought(thought: Thought, name: Callable[[int], str]) -> dict[str, Any]:
             {
                 "action": int(thought.actions[k]),
                 "name": name(int(thought.actions[k])),
-                "mean": _number(thought.mean[k]),
-                "error": _number(thought.error[k]),
+                "mean": _to_number(thought.mean[k]),
+                "error": _to_number(thought.error[k]),
                 "worlds": int(thought.worlds[k]),
-                "wanted": _number(thought.wanted[k]),
+                "wanted": _to_number(thought.wanted[k]),
             }
             for k in order
         ],
     }
 
 
-def _number(value: Any) -> float | None:
+def _to_number(value: Any) -> float | None:
     return round(float(value), 6) if np.isfinite(value) else None
 
 
-def _columns(info: Any, names: tuple[str, ...], game: Any) -> list[list[Any]]:
+def _list_columns(info: Any, names: tuple[str, ...], game: Any) -> list[list[Any]]:
     """Return name and value of columns of the lane."""
-    found: list[list[Any]] = []
+    columns: list[list[Any]] = []
     for name in names:
         if name in info:
             value = np.asarray(info[name][0])
             shown = game.shown(name, value) if value.ndim == 0 else value.tolist()
-            found.append([name, shown.item() if isinstance(shown, np.generic) else shown])
-    return [[n, v.tolist() if isinstance(v, np.ndarray) else v] for n, v in found]
+            columns.append([name, shown.item() if isinstance(shown, np.generic) else shown])
+    return [[n, v.tolist() if isinstance(v, np.ndarray) else v] for n, v in columns]
 
 
-def _observation(table: Table) -> list[dict[str, Any]]:
-    """Return the parts of what is seen: by the game's layout, or by its fields."""
+def _list_observation(table: Table) -> list[dict[str, Any]]:
+    """Return the parts of the observation: by the game's layout, or by its fields."""
     engine = table.engine
     seen = engine.obs[0]
     if engine.obs_dtype.names is not None:
         fields = engine.obs_dtype.fields
-        return [_part(name, "", fields[name][1], seen[name]) for name in engine.obs_dtype.names]
+        return [
+            _make_part(name, "", fields[name][1], seen[name]) for name in engine.obs_dtype.names
+        ]
     blocks = table.view.blocks(engine)
     if not blocks:
-        return [_part("observation", "", 0, seen)]
+        return [_make_part("observation", "", 0, seen)]
     flat = np.asarray(seen).ravel()
     return [
-        _part(block.name, block.meaning, block.offset, flat[block.offset :][: block.length])
+        _make_part(block.name, block.meaning, block.offset, flat[block.offset :][: block.length])
         for block in blocks
     ]
 
 
-def _part(name: str, meaning: str, offset: int, values: Any) -> dict[str, Any]:
+def _make_part(name: str, meaning: str, offset: int, values: Any) -> dict[str, Any]:
     array = np.asarray(values)
     flat = array.ravel()
-    found = {"name": name, "meaning": meaning, "offset": offset, "shape": list(array.shape)}
+    part = {"name": name, "meaning": meaning, "offset": offset, "shape": list(array.shape)}
     if array.size > MAX_NUMBERS:
         least, most, mean = float(flat.min()), float(flat.max()), float(flat.mean())
-        return {**found, "summary": [round(x, 4) for x in (least, mean, most)]}
-    return {**found, "values": [round(x, 4) for x in flat.astype(np.float64).tolist()]}
+        return {**part, "summary": [round(x, 4) for x in (least, mean, most)]}
+    return {**part, "values": [round(x, 4) for x in flat.astype(np.float64).tolist()]}

@@ -1,4 +1,4 @@
-"""Several games side by side, which nobody plays: what each looks like, and picking one."""
+"""Several games side by side, which no person plays: their views, and picking one."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ class Tiles:
             "episodes": self._episodes,
             "visits": [[*place, count] for place, count in self._visits.items()],
         }
-        found = [picture for picture in pictures if picture is not None]
-        if len(found) == len(rows):
-            message["picture"] = found[0][:2]
-            return message, b"".join(picture[2] for picture in found)
+        shown = [picture for picture in pictures if picture is not None]
+        if len(shown) == len(rows):
+            message["picture"] = shown[0][:2]
+            return message, b"".join(picture[2] for picture in shown)
         draw = self._view.scene
         seats = engine.get_actors() if table.meets else np.zeros(len(rows), np.int32)
         scenes = [

@@ -88,7 +88,7 @@ class Timeline:
             branch.marks[branch.last] = mark
 
     def add(self, row: np.ndarray, decisions: Decisions, reward: float, mark: str = "") -> None:
-        """Take in what came of decisions at the moment where it stands, and go there.
+        """Add the row behind decisions at the current moment, and go there.
 
         Behind the newest moment of a branch it grows; elsewhere another branch begins.
 
@@ -151,21 +151,16 @@ class Timeline:
         self._engine.set_states(row, [0], trusted=True)
         for decisions in branch.decisions[kept + 1 : place + 1]:
             take(self._engine, decisions)
-        found: np.ndarray = self._engine.get_states([0])
-        return found
-
-    def last_decisions(self) -> Decisions:
-        """Return what led to the moment where it stands; nothing at a beginning."""
-        branch = self.branches[self.branch]
-        return branch.decisions[self.index - branch.first]
+        row = self._engine.get_states([0])
+        return row
 
     def last_reward(self) -> float:
-        """Return what that has brought."""
+        """Return the reward of the decision that led to the moment where it stands."""
         branch = self.branches[self.branch]
         return branch.rewards[self.index - branch.first]
 
     def message(self) -> dict[str, Any]:
-        """Return what a page draws of it."""
+        """Make the message ``timeline``, which a page draws."""
         return {
             "kind": "timeline",
             "branch": self.branch,
@@ -177,7 +172,7 @@ class Timeline:
                     "first": branch.first,
                     "last": branch.last,
                     "marks": [[at, mark] for at, mark in [*branch.marks.items()][-MAX_MARKS:]],
-                    "rewards": _buckets(branch.rewards),
+                    "rewards": _sum_buckets(branch.rewards),
                 }
                 for number, branch in enumerate(self.branches)
             ],
@@ -191,11 +186,11 @@ def take(engine: Any, decisions: Decisions) -> None:
         engine.step_many([action] if not several else [[action]], autoreset=False)
 
 
-def _buckets(rewards: Sequence[float]) -> list[float]:
+def _sum_buckets(rewards: Sequence[float]) -> list[float]:
     """Return sums of rewards of equally many decisions, few enough to be drawn."""
     values = np.asarray(rewards, np.float64)
     size = max(1, -(-len(values) // BUCKETS))
     padded = np.zeros(-(-len(values) // size) * size)
     padded[: len(values)] = values
-    found: list[float] = padded.reshape(-1, size).sum(1).round(4).tolist()
-    return found
+    sums: list[float] = padded.reshape(-1, size).sum(1).round(4).tolist()
+    return sums

@@ -43,9 +43,9 @@ class Worker:
         return True
 
     def busy(self) -> tuple[float, str]:
-        """Return for how many seconds one thing has been done by now, and what it is.
+        """Return the seconds that the current work has taken by now, and its name.
 
-        It is the kind of a message; nothing where games go on by themselves.
+        The name is the kind of a message; nothing where games go on by themselves.
         """
         doing = self._doing
         return (0.0, "") if doing is None else (time.monotonic() - doing[0], doing[1])
@@ -88,7 +88,7 @@ class Worker:
         return due
 
     def _try(self, message: Any) -> None:
-        """Do one thing; a fault of ours is told, and ends nothing."""
+        """Handle one message; a fault of ours is reported, and ends nothing."""
         try:
             if message is not None:
                 self._session.handle(message)

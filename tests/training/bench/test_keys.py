@@ -155,7 +155,7 @@ def test_rows_of_training(monkeypatch):
         return [
             row | {"ran": row["ran"] | {"waiting": way}}
             for way in training.WAITING
-            for row in training._thread_rows(config, repeats, seconds)
+            for row in training._measure_threads(config, repeats, seconds)
         ]
 
     monkeypatch.setattr(training, "thread_rows", here)

@@ -72,7 +72,7 @@ def test_ways_are_those_of_the_map():
             assert quest.left(cell, tuple(others), False, False) > 0
         assert quest.left(cell, taken, False, False) > quest.left(cell, taken, True, False)
         assert quest.left(cell, taken, True, False) > quest.left(cell, taken, True, True)
-        beside = quest._beside("bram")
+        beside = quest._find_cells_beside("bram")
         assert quest.left(cell, taken, True, True) == len(world.way(cell, beside))
     door, behind = next(iter(world.doors.items()))
     assert quest.left(door, taken, True, True) == quest.left(behind, taken, True, True)

@@ -205,7 +205,7 @@ def fail(*_args, **_options):
         ("training.studio.runs.listed", {"kind": "runs"}),
         ("training.studio.runs.CurveReader.read", {"kind": "curves", "names": [AGENT]}),
         ("training.studio.messages.parse", {"kind": "runs"}),
-        ("training.studio.server.Studio._session", {"kind": "keep"}),
+        ("training.studio.server.Studio._make_session", {"kind": "keep"}),
         ("training.studio.session.Session.due", {"kind": "keep"}),
         ("training.studio.session.Session.handle", {"kind": "keep"}),
     ],

@@ -1,4 +1,4 @@
-"""The speed of Dr. Mario: one core, CPU seconds; planner, observation, mask and resets are in it.
+"""Benchmarks of Dr. Mario: CPU seconds of one core, with planner, observation, mask and resets.
 
 Frames are played by ``step_into`` with random buttons, placements by recorded random ones. What is
 compared is timed in turns. A target is named after what its row says ran.
@@ -44,7 +44,7 @@ SIZES: dict[str, Any] = {"num_envs": 64, "n_steps": 32, "batch_size": 256, "n_ep
 
 
 def frame_work(obs: str, lanes: int) -> Work:
-    """Return frames with random buttons through ``step_into``."""
+    """Prepare frames with random buttons through ``step_into``."""
     options: dict[str, Any] = {"level": 10, "obs": obs, "obs_dtype": "uint8", "stack": 1}
     vec = fastenv.make_vec(
         FRAMES, lanes, autoreset_mode="same_step", num_threads=1, info_columns=(), **options
@@ -66,13 +66,13 @@ def frame_work(obs: str, lanes: int) -> Work:
         "batch_steps": len(actions),
     }
     about = {"name": f"frames {obs}", "what": "step_into, random buttons, no info"}
-    row = _fields(vec.engine, options) | about
+    row = _make_fields(vec.engine, options) | about
     row["ran"] = ran.describe_engine(vec.engine, "step_into", **how)
     return Work(run, actions.size, row=lambda: row)
 
 
 def placement_works(name: str, level: int, backend: str, lanes: int, steps: int) -> dict[str, Work]:
-    """Return random feasible placements, and the planner alone on their decisions if it is asked.
+    """Prepare random feasible placements and, on demand, the planner alone on their decisions.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def placement_works(name: str, level: int, backend: str, lanes: int, steps: int)
     options: dict[str, Any] = {"level": level, "speed": "high"}
     play = Playback(PLACEMENTS, lanes, steps, options, backend=backend, stagger=16)
     assert play.engine.game.config.mode == "warp"  # type: ignore[attr-defined]
-    row = _fields(play.engine, options) | {"name": name, "ran": play.ran()}
+    row = _make_fields(play.engine, options) | {"name": name, "ran": play.ran()}
     row["what"] = "random feasible placements, warp"
     works = {name: replace(play.work(), row=lambda: row)}
     if level in QUERY_MS and backend != "reference":
@@ -104,7 +104,7 @@ def decisions_of(play: Playback) -> Iterator[Any]:
 
 
 def query_work(play: Playback) -> Work:
-    """Return the planner alone on all decisions of a play."""
+    """Prepare the planner alone on all decisions of a play."""
     boards, parities, gravities = [], [], []
     for states in decisions_of(play):
         player = states["players"][:, 0]
@@ -118,17 +118,17 @@ def query_work(play: Playback) -> Work:
 
 
 def successors_work(level: int, lanes: int, steps: int) -> Work:
-    """Return all placements of the decisions of a play: costs, settled bottles, leaf features."""
+    """Prepare all placements of the decisions of a play: costs, settled bottles, leaf features."""
     options: dict[str, Any] = {"level": level, "speed": "high"}
     play = Playback(PLACEMENTS, lanes, steps, options, backend="fast", stagger=16)
     states, game = np.concatenate([*decisions_of(play)]), play.engine.game
     assert isinstance(game, DrMarioGame)
 
     def run() -> None:
-        _, found = game.successors(states, trusted=True)
-        count_bottles(found["board"])
+        _, successors = game.successors(states, trusted=True)
+        count_bottles(successors["board"])
 
-    row = _fields(play.engine, options) | {
+    row = _make_fields(play.engine, options) | {
         "name": f"successors {level}",
         "what": "all placements of decisions: cost, settled bottle, leaf features",
         "ran": play.ran(timed="game.successors and count_bottles"),
@@ -138,7 +138,7 @@ def successors_work(level: int, lanes: int, steps: int) -> Work:
 
 
 def greedy_work(lanes: int) -> Work:
-    """Return games of ``greedy`` on level 10 from start to end."""
+    """Prepare games of ``greedy`` on level 10 from start to end."""
     options: dict[str, Any] = {"level": 10}
     engine = fastenv.make_engine(PLACEMENTS, lanes, num_threads=1, **options)
     words = rng_streams(0, lanes)
@@ -152,12 +152,12 @@ def greedy_work(lanes: int) -> Work:
             running &= ~engine.ended
         return decisions
 
-    row = _fields(engine, options) | {"name": "greedy", "what": "complete games of greedy"}
+    row = _make_fields(engine, options) | {"name": "greedy", "what": "complete games of greedy"}
     row["ran"] = ran.describe_engine(engine, "complete games", workload="greedy")
     return Work(games, games(), row=lambda: row)
 
 
-def _fields(engine: fastenv.BatchEngine, options: Mapping[str, Any]) -> Row:
+def _make_fields(engine: fastenv.BatchEngine, options: Mapping[str, Any]) -> Row:
     return {
         "kind": "play",
         "env": engine.game.env_id,
@@ -169,7 +169,7 @@ def _fields(engine: fastenv.BatchEngine, options: Mapping[str, Any]) -> Row:
 
 
 def play_works(lanes: int = LANES) -> dict[str, Work]:
-    """Return everything that is played or planned."""
+    """Prepare all works of play and of the planner."""
     works = {f"frames {obs}": frame_work(obs, lanes) for obs in FRAMES_ASKED}
     for level in PLACEMENTS_ASKED:
         works |= placement_works(f"placements {level}", level, "fast", lanes, 16)
@@ -209,7 +209,7 @@ def small_cnn() -> type:
 
 
 def stock_row(repeats: int, sizes: Mapping[str, Any] = SIZES) -> Row:
-    """Return stock MaskablePPO with a small CNN: as many timed iterations as ``repeats``."""
+    """Measure stock MaskablePPO with a small CNN: as many timed iterations as ``repeats``."""
     from sb3_contrib import MaskablePPO
 
     from training.bench.stock import time_stock
@@ -220,12 +220,12 @@ def stock_row(repeats: int, sizes: Mapping[str, Any] = SIZES) -> Row:
     policy = {"features_extractor_class": network, "net_arch": []}
     learner = partial(MaskablePPO, "MlpPolicy", policy_kwargs=policy)
     named = f"MaskablePPO with {network.__name__}"
-    found = time_stock(learner, named, engine, learning, repeats)
-    return found | {"what": f"stock MaskablePPO, {network.__name__}"}
+    row = time_stock(learner, named, engine, learning, repeats)
+    return row | {"what": f"stock MaskablePPO, {network.__name__}"}
 
 
 def native_row(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -> Row:
-    """Return the native trainer, whose convolutions are those of its ``auto`` encoder."""
+    """Measure the native trainer, whose convolutions are those of its ``auto`` encoder."""
     from training.bench.trainer_modes import trained_row
 
     learning = {name: value for name, value in sizes.items() if name != "num_envs"}
@@ -243,10 +243,10 @@ def native_row(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -
 
 
 def training_rows(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -> list[Row]:
-    """Return a row for each trainer."""
-    found = {"sb3": stock_row(repeats, sizes), "native": native_row(repeats, seconds, sizes)}
+    """Measure a row for each trainer."""
+    rows = {"sb3": stock_row(repeats, sizes), "native": native_row(repeats, seconds, sizes)}
     common = {"kind": "training", "env": PLACEMENTS, "options": TRAINING, **sizes}
-    return [row | common | {"name": name} for name, row in found.items()]
+    return [row | common | {"name": name} for name, row in rows.items()]
 
 
 # -- targets ---------------------------------------------------------------------------------------
@@ -258,7 +258,7 @@ def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row
 
 
 def title(row: Row) -> str:
-    """Return what ran, in words."""
+    """Describe a measured row in words."""
     options = ", ".join(f"{name} {value}" for name, value in row["options"].items())
     return f"{row['env']}, {row['what']}, {options}, {row['backend']}, n={row['num_envs']}"
 
@@ -266,16 +266,16 @@ def title(row: Row) -> str:
 def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
     """Return one row for each target, from the rows of :func:`all_rows`."""
     named = {row["name"]: row for row in measured}
-    asked = {f"frames {obs}": least for obs, least in FRAMES_ASKED.items()}
-    asked |= {f"placements {level}": least for level, least in PLACEMENTS_ASKED.items()}
-    asked["greedy"] = GREEDY_ASKED
+    speeds = {f"frames {obs}": least for obs, least in FRAMES_ASKED.items()}
+    speeds |= {f"placements {level}": least for level, least in PLACEMENTS_ASKED.items()}
+    speeds["greedy"] = GREEDY_ASKED
     queries = {level: named[f"queries {level}"] for level in QUERY_MS}
     over, under = named["placements 10"], named["reference"]
     beside = f"{title(over)}: over {under['backend']}, n={under['num_envs']}"
     return [
         *(
             speed(f"{title(named[name])}: steps a CPU second", least, named[name])
-            for name, least in asked.items()
+            for name, least in speeds.items()
         ),
         *(
             speed(f"{title(row)}: placements a CPU second", SUCCESSORS_ASKED, row)

@@ -76,7 +76,7 @@ ORDER BY frames, spawns, seed, trace LIMIT ?4
 
 
 class RecordError(FastEnvError, ValueError):
-    """A record that does not replay, a question that makes no sense, or a file that holds none.
+    """A record that does not replay, an impossible query, or a file that is no store.
 
     The message says which.
     """
@@ -110,7 +110,7 @@ class Clear:
     run_id: str = field(default="", compare=False)
 
     def __str__(self) -> str:
-        """Return what it is called in errors."""
+        """Describe the clear for an error."""
         return (
             f"the clear of level {self.level!r}, {self.speed}, seed {self.seed!r} "
             f"in {self.frames!r} frames"
@@ -134,9 +134,9 @@ class BestTimes:
     """
 
     def __init__(self, path: Path, keep: int = KEEP) -> None:
-        _require(_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
+        _require(_is_whole(keep) and 1 <= keep <= MOST, "keep", keep, f"from 1 to {MOST}")
         self.path, self.keep = path, keep
-        with self._named():
+        with self._name_file_in_errors():
             self._check_kind()
             self._file = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
             self._prepare()
@@ -158,17 +158,19 @@ class BestTimes:
             )
 
     def _prepare(self) -> None:
-        with self._writing():
-            found = [self._one(f"PRAGMA {name}") for name in ("application_id", "user_version")]
-            tables = self._one("SELECT count(*) FROM sqlite_schema")
+        with self._begin_transaction():
+            versions = [
+                self._query_one(f"PRAGMA {name}") for name in ("application_id", "user_version")
+            ]
+            tables = self._query_one("SELECT count(*) FROM sqlite_schema")
             if tables == 0:
                 self._file.execute(SCHEMA)
                 self._file.execute(INDEX)
                 self._file.execute(f"PRAGMA application_id = {APPLICATION}")
                 self._file.execute(f"PRAGMA user_version = {VERSION}")
-            elif found != [APPLICATION, VERSION]:
+            elif versions != [APPLICATION, VERSION]:
                 raise RecordError(f"{self.path} is a database, but no store of times.")
-        _patiently(lambda: self._file.execute("PRAGMA journal_mode = WAL"))
+        _retry(lambda: self._file.execute("PRAGMA journal_mode = WAL"))
         self._file.execute("PRAGMA synchronous = NORMAL")
         self._file.execute("PRAGMA temp_store = MEMORY")
         self._file.execute(NOTED)
@@ -187,8 +189,8 @@ class BestTimes:
         self._file.close()
 
     @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Name the file in what SQLite and the system refuse."""
+    def _name_file_in_errors(self) -> Iterator[None]:
+        """Name the file in errors of SQLite and of the system."""
         try:
             yield
         except FastEnvError:
@@ -201,9 +203,9 @@ class BestTimes:
             raise RecordError(message) from error
 
     @contextmanager
-    def _writing(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
-        """Have all of a block written, or nothing."""
-        with self._named():
+    def _begin_transaction(self, begin: str = "BEGIN IMMEDIATE") -> Iterator[None]:
+        """Write all of a block in one transaction, or nothing."""
+        with self._name_file_in_errors():
             self._file.execute(begin)
             try:
                 yield
@@ -213,7 +215,7 @@ class BestTimes:
                     self._file.execute("ROLLBACK")
                 raise
 
-    def _one(self, query: str) -> Any:
+    def _query_one(self, query: str) -> Any:
         return self._file.execute(query).fetchone()[0]
 
     # -- writing ---------------------------------------------------------------------------------
@@ -232,33 +234,33 @@ class BestTimes:
         RecordError
             One is no clear or does not replay; nothing is written.
         """
-        rows = self._rows(clears, run_id)
-        with self._writing():
+        rows = self._make_rows(clears, run_id)
+        with self._begin_transaction():
             new = self._note(rows)
             self._write(MOST)
             return new
 
     def note(self, clears: Sequence[Clear], run_id: str = "") -> int:
-        """Know clears in this object alone until :meth:`write`; else as :meth:`add`.
+        """Keep clears in this object alone until :meth:`write`; else as :meth:`add`.
 
         A training that is killed goes back to its last checkpoint; a file cannot.
         """
-        rows = self._rows(clears, run_id)
-        with self._writing("BEGIN"):  # in memory
+        rows = self._make_rows(clears, run_id)
+        with self._begin_transaction("BEGIN"):  # in memory
             return self._note(rows)
 
     def noted(self) -> tuple[list[Clear], int]:
         """Return the clears that are noted and not written, and a number for :meth:`write`."""
-        with self._named():
+        with self._name_file_in_errors():
             rows = self._file.execute(f"{CLEAR} noted ORDER BY number").fetchall()
-            return [self._clear(*row) for row in rows], self._one(LAST)
+            return [self._make_clear(*row) for row in rows], self._query_one(LAST)
 
     def write(self, until: int) -> None:
         """Store the clears that were noted before :meth:`noted` returned this number."""
-        with self._writing():
+        with self._begin_transaction():
             self._write(until)
 
-    def _rows(self, clears: Sequence[Clear], run_id: str) -> list[tuple[Any, ...]]:
+    def _make_rows(self, clears: Sequence[Clear], run_id: str) -> list[tuple[Any, ...]]:
         """Play clears again; return their rows in the table."""
         _require(isinstance(run_id, str), "run_id", run_id, "a text")
         signatures, now = replay(clears), machine.now()
@@ -292,7 +294,7 @@ class BestTimes:
 
     def floor(self, level: int, speed: str) -> int | None:
         """Return the fewest frames in which a game of a level was cleared, None without one."""
-        return min(self._best(level, speed), default=None)
+        return min(self._read_best(level, speed), default=None)
 
     def quantiles(
         self,
@@ -307,19 +309,19 @@ class BestTimes:
         listed = isinstance(fractions, Sequence | np.ndarray)
         possible = listed and all(isinstance(f, Real) and 0 <= f <= 1 for f in fractions)
         _require(possible, "fractions", fractions, "numbers from 0 to 1")
-        best = self._best(level, speed, of)
-        found: list[float] = np.quantile(best, fractions).tolist() if best else []
-        return found
+        best = self._read_best(level, speed, of)
+        quantiles: list[float] = np.quantile(best, fractions).tolist() if best else []
+        return quantiles
 
-    def _best(self, level: int, speed: str, of: str = "frames") -> list[int]:
+    def _read_best(self, level: int, speed: str, of: str = "frames") -> list[int]:
         _check_game(level, speed)
-        with self._named():
-            found = [least for (least,) in self._file.execute(BEST.format(of), (level, speed))]
-        if not all(map(_whole, found)):  # a damaged page may hold what the schema forbids
+        with self._name_file_in_errors():
+            values = [least for (least,) in self._file.execute(BEST.format(of), (level, speed))]
+        if not all(map(_is_whole, values)):  # a damaged page may hold what the schema forbids
             game = f"level {level}, {speed}"
-            said = f"a clear of {game} has no whole number of {of}"
-            raise RecordError(f"{show_path(self.path)} is damaged: {said}.")
-        return found
+            problem = f"a clear of {game} has no whole number of {of}"
+            raise RecordError(f"{show_path(self.path)} is damaged: {problem}.")
+        return values
 
     def top(
         self, level: int, speed: str, count: int = KEEP, *, seed: int | None = None
@@ -328,12 +330,12 @@ class BestTimes:
         _check_game(level, speed)
         if seed is not None:
             _check_seed(seed)
-        _require(_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
-        with self._named():
+        _require(_is_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
+        with self._name_file_in_errors():
             rows = self._file.execute(TOP, (level, speed, seed, count)).fetchall()
-        return [self._clear(*row) for row in rows]
+        return [self._make_clear(*row) for row in rows]
 
-    def _clear(
+    def _make_clear(
         self,
         level: int,
         speed: str,
@@ -364,19 +366,19 @@ def _require(ok: bool, name: str, value: object, allowed: str) -> None:
 
 def _check_game(level: object, speed: object) -> None:
     low, high = t.LOWEST_LEVEL, t.HIGHEST_LEVEL
-    possible = _whole(level) and level in range(low, high + 1)
+    possible = _is_whole(level) and level in range(low, high + 1)
     _require(possible, "level", level, f"a whole number from {low} to {high}")
     possible = isinstance(speed, str) and speed in t.SPEEDS
     _require(possible, "speed", speed, f"one of {', '.join(t.SPEEDS)}")
 
 
 def _check_seed(seed: object) -> None:
-    possible = _whole(seed) and seed in range(SEEDS)
+    possible = _is_whole(seed) and seed in range(SEEDS)
     _require(possible, "seed", seed, f"a whole number from 0 to {SEEDS - 1}")
 
 
-def _patiently(call: Callable[[], T]) -> T:
-    """Repeat what SQLite refuses at once, without waiting, while another process writes."""
+def _retry(call: Callable[[], T]) -> T:
+    """Retry a call that SQLite refuses at once, without waiting, while another process writes."""
     end = time.monotonic() + PATIENCE
     while True:
         try:
@@ -410,10 +412,10 @@ def replay(clears: Sequence[Clear]) -> list[str]:
     _require(isinstance(clears, Sequence), "clears", clears, "a sequence of Clear")
     for clear in clears:
         _check_clear(clear)
-    found: list[str] = []
+    signatures: list[str] = []
     for start in range(0, len(clears), LANES):
-        found += _replay(clears[start : start + LANES])
-    return found
+        signatures += _replay(clears[start : start + LANES])
+    return signatures
 
 
 def _check_clear(clear: object) -> None:
@@ -421,14 +423,14 @@ def _check_clear(clear: object) -> None:
     assert isinstance(clear, Clear)
     for name in ("level", "seed", "frames", "spawns"):
         value = getattr(clear, name)
-        if not _whole(value):
-            raise _refused(clear, f"{name}={show(value)} is no whole number")
+        if not _is_whole(value):
+            raise _make_refusal(clear, f"{name}={show(value)} is no whole number")
     if not isinstance(clear.trace, tuple):
-        raise _refused(clear, f"trace={show(clear.trace)} is no tuple")
+        raise _make_refusal(clear, f"trace={show(clear.trace)} is no tuple")
 
 
 def _replay(clears: Sequence[Clear]) -> list[str]:
-    engine = _engine_for(clears)
+    engine = _make_engine(clears)
     rows = engine.get_states()
     games = (row["players"][0]["board"].tobytes() + row["reserve"].tobytes() for row in rows)
     signatures = [hashlib.sha1(game, usedforsecurity=False).hexdigest()[:16] for game in games]
@@ -437,50 +439,52 @@ def _replay(clears: Sequence[Clear]) -> list[str]:
         actions = np.zeros(len(clears), np.int32)
         for lane, clear in enumerate(clears):
             if step < len(clear.trace):
-                actions[lane] = _next_of(engine, lane, clear, step)
+                actions[lane] = _get_next_placement(engine, lane, clear, step)
         engine.step_many(actions, select=lengths > step, autoreset=False)
     rows = engine.get_states()
     for clear, row in zip(clears, rows, strict=True):
         if row["reason"] != t.Reason.CLEAR:
-            raise _refused(clear, "its bottle is not cleared at the end")
+            raise _make_refusal(clear, "its bottle is not cleared at the end")
         led = int(row["ep_frames"]), int(row["players"][0]["locks"])
         if led != (clear.frames, clear.spawns):
             wanted = f"{clear.frames!r} frames and {clear.spawns!r} pills"
-            raise _refused(clear, f"it takes {led[0]} frames and {led[1]} pills, not {wanted}")
+            raise _make_refusal(clear, f"it takes {led[0]} frames and {led[1]} pills, not {wanted}")
     return signatures
 
 
-def _next_of(engine: BatchEngine, lane: int, clear: Clear, step: int) -> int:
+def _get_next_placement(engine: BatchEngine, lane: int, clear: Clear, step: int) -> int:
     """Return the next placement of a clear that is played in a lane of an engine."""
     action, named = clear.trace[step], f"placement {step + 1} of {len(clear.trace)}"
     if engine.ended[lane]:
-        raise _refused(clear, f"the game is over before {named}")
-    if not (_whole(action) and 0 <= action < t.NUM_PLACEMENTS and engine.mask[lane, action]):
-        raise _refused(clear, f"{named}, {action!r}, cannot be reached")
+        raise _make_refusal(clear, f"the game is over before {named}")
+    if not (_is_whole(action) and 0 <= action < t.NUM_PLACEMENTS and engine.mask[lane, action]):
+        raise _make_refusal(clear, f"{named}, {action!r}, cannot be reached")
     return action
 
 
-def _engine_for(clears: Sequence[Clear]) -> BatchEngine:
+def _make_engine(clears: Sequence[Clear]) -> BatchEngine:
     """Return an engine with the games of clears, each at its first decision."""
     engine = fastenv.make_engine(ENV, len(clears))
     for lane, clear in enumerate(clears):
         if not clear.trace:
-            raise _refused(clear, "its placements are missing")
+            raise _make_refusal(clear, "its placements are missing")
         if t.FEWEST_VIRUSES_LEVEL <= clear.level < 0:
-            raise _refused(clear, "at levels -3 to -1 the seed does not say which viruses stay")
+            raise _make_refusal(
+                clear, "at levels -3 to -1 the seed does not say which viruses stay"
+            )
         try:
             for name, value in (("level", clear.level), ("speed", clear.speed)):
                 engine.configure(name, value, [lane])
             engine.configure("game_seed", clear.seed, [lane])
         except FastEnvError as error:
-            raise _refused(clear, str(error).removesuffix(".")) from error
+            raise _make_refusal(clear, str(error).removesuffix(".")) from error
     engine.reset_many(seeds=0)
     return engine
 
 
-def _whole(value: object) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _refused(clear: Clear, reason: str) -> RecordError:
+def _make_refusal(clear: Clear, reason: str) -> RecordError:
     return RecordError(f"{clear} does not replay: {reason}; nothing is written.")

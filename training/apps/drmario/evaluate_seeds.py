@@ -1,4 +1,4 @@
-"""Evaluations over the seed registry: who plays, what is written and what is printed.
+"""Run an evaluation over the seed registry: make its players, write its files, print its tables.
 
 Every game of Dr. Mario, by level, speed and seed, is played many times by a bot or by a trained
 agent, which draws its choices; a row of ``seeds.csv`` and ``seeds.parquet`` tells how. Episodes
@@ -58,19 +58,19 @@ LEVEL_COLUMNS = {
 
 def run(args: argparse.Namespace, console: Console) -> None:
     """Play, write and print."""
-    asked = {name: getattr(args, name) for name in asdict(Plan())}
-    plan = Plan(**{name: value for name, value in asked.items() if value is not None})
+    values = {name: getattr(args, name) for name in asdict(Plan())}
+    plan = Plan(**{name: value for name, value in values.items() if value is not None})
     seeds.pyarrow_modules()  # before minutes of play
-    env, options, who = _who(args)
+    env, options, who = _read_player(args)
     files.prepare("--out", args.out / "seeds.csv")
     if args.best_times is not None:
         allowed = "left out with extended_inputs, which its records must do without"
         require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
         files.prepare("--best-times", args.best_times)
         BestTimes(args.best_times).close()
-    players = _players(args, who)
+    players = _make_players(args, who)
     played = {tau: seeds.play(env, options, each, plan) for tau, each in players.items()}
-    found = seeds.write(args.out, env, options, plan, played)
+    report = seeds.write(args.out, env, options, plan, played)
     levels = by_level(plan, played)
     head = {
         "who": args.who,
@@ -86,9 +86,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
         "versions": machine.versions(),
     }
     files.write_json(args.out / "seeds.json", head)
-    console.print(_table(f"{args.who}, {plan.episodes:,} episodes a game", found.rows))
-    console.print(_levels_table(levels))
-    console.print(f"{args.out}: {len(found.rows)} games, {len(found.odd)} anomalies")
+    console.print(_make_table(f"{args.who}, {plan.episodes:,} episodes a game", report.rows))
+    console.print(_make_levels_table(levels))
+    console.print(f"{args.out}: {len(report.rows)} games, {len(report.odd)} anomalies")
     if args.best_times is not None:
         with BestTimes(args.best_times) as store:
             cleared = [clear for each in played.values() for clear in seeds.clears(plan, each)]
@@ -96,8 +96,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         console.print(f"{args.best_times}: {count} new of {len(cleared)} different clears")
 
 
-def _players(args: argparse.Namespace, who: Any) -> dict[float | None, MakePlayer]:
-    """Return what makes the players, by the quantile to go by; None for one that goes by none."""
+def _make_players(args: argparse.Namespace, who: Any) -> dict[float | None, MakePlayer]:
+    """Make the factories of players by risk quantile; the key of a player without one is None."""
     if not (isinstance(who, str) and is_lookahead(who)):
         require(args.risk_taus is None, "--risk-taus", args.risk_taus, "left out without lookahead")
         return {None: seeds.player_of(who, args.deterministic)}
@@ -109,8 +109,8 @@ def _players(args: argparse.Namespace, who: Any) -> dict[float | None, MakePlaye
     return {tau: lookahead(f"{file}:{Measure('quantile', tau)}{depth}") for tau in args.risk_taus}
 
 
-def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
-    """Return environment, options and player of a command line."""
+def _read_player(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
+    """Read environment, options and player of a command line."""
     bots = fastenv.make_game(ENV).bot_names
     if is_scripted(args.who, bots, args.runs):
         for name, value in args.set:
@@ -133,24 +133,24 @@ def _who(args: argparse.Namespace) -> tuple[str, dict[str, Any], Any]:
     return ENV, {k: v for k, v in options.items() if k not in PLANNED}, trained
 
 
-def _table(title: str, rows: list[dict[str, Any]]) -> Table:
-    """Return the rows for people."""
+def _make_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Make the table of results by game."""
     shown = Table(title=title, title_justify="left", padding=(0, 0), pad_edge=False)
     for name, heading in COLUMNS.items():
         justify: Any = "left" if name in ("seed_id", "speed") else "right"
         shown.add_column(heading, justify=justify, no_wrap=True)
     for row in rows:
-        shown.add_row(*(_text(row[name], name) for name in COLUMNS))
+        shown.add_row(*(_format_cell(row[name], name) for name in COLUMNS))
     return shown
 
 
-def _levels_table(levels: list[dict[str, Any]]) -> Table:
-    """Return what the games of a level come to, for people."""
+def _make_levels_table(levels: list[dict[str, Any]]) -> Table:
+    """Make the table of results by level."""
     shown = Table(title="by level, 95 % intervals over games", title_justify="left")
     for heading in ("level", "speed", "quantile", *LEVEL_COLUMNS.values()):
         shown.add_column(heading, justify="left" if heading == "speed" else "right")
     for record in levels:
-        cells = [_text(record[name], name) for name in ("level", "speed", "risk_tau")]
+        cells = [_format_cell(record[name], name) for name in ("level", "speed", "risk_tau")]
         for name in LEVEL_COLUMNS:
             scale, decimals = (100, 1) if name == "clear" else (1, 0)
             value, *ends = (
@@ -161,7 +161,7 @@ def _levels_table(levels: list[dict[str, Any]]) -> Table:
     return shown
 
 
-def _text(value: Any, name: str) -> str:
+def _format_cell(value: Any, name: str) -> str:
     if value is None:
         return ""
     if isinstance(value, str):

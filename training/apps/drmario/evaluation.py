@@ -20,7 +20,7 @@ from training.run.options import require
 
 
 def refuse(trained: Trained, asked: Mapping[str, Any]) -> None:
-    """Refuse a store of best times that clears cannot go to, before minutes of play.
+    """Refuse a store of best times that cannot take these clears, before minutes of play.
 
     Raises
     ------

@@ -37,7 +37,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Behind:
-    """Placements that may go on, arrays of shape (k,).
+    """Candidates for the next step of the beam, arrays of shape (k,).
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class Behind:
     weights: Array
 
     def best(self, width: int) -> Array:
-        """Return the numbers of those that weigh most, without repeats of a bottle, best first."""
+        """Return the indices of the heaviest, without repeats of a bottle, best first."""
         order = np.argsort(-self.weights, kind="stable")[: SPARE * width]
         bottles = np.ascontiguousarray(self.boards[order]).view(f"V{t.CELLS}").ravel()
         _, first = np.unique(bottles, return_index=True)
-        found: Array = order[np.sort(first)][:width]
-        return found
+        numbers: Array = order[np.sort(first)][:width]
+        return numbers
 
 
 def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clear | None:
@@ -89,13 +89,13 @@ def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clea
     engine = BatchEngine(game, width, info_columns=())
     engine.reset_many(seeds=0)
     start = engine.get_states([0])
-    found: tuple[int, tuple[int, ...]] | None = None
+    fastest: tuple[int, tuple[int, ...]] | None = None
     for frame_weight in FRAME_WEIGHTS:
-        limit = None if found is None else found[0]
-        found = _search(game, engine, start, frame_weight, limit) or found
-    if found is None:
+        limit = None if fastest is None else fastest[0]
+        fastest = _search(game, engine, start, frame_weight, limit) or fastest
+    if fastest is None:
         return None
-    frames, trace = found
+    frames, trace = fastest
     return Clear(level, speed, seed, frames, len(trace), trace)
 
 
@@ -107,18 +107,18 @@ def _search(
     The engine has as many lanes as the beam has positions.
     """
     steps: list[tuple[Array, Array]] = []
-    found = None
+    fastest = None
     for _ in range(MOST_PILLS):
         clear, behind = _expand(game, rows, frame_weight, limit)
         if clear is not None:
             parent, action, limit = clear
-            found = limit, (*_trace(steps, parent), action)
+            fastest = limit, (*_read_trace(steps, parent), action)
         chosen = behind.best(engine.num_envs)
         if not len(chosen):
             break
         steps.append((behind.parents[chosen], behind.actions[chosen]))
         rows = _step(engine, rows[behind.parents[chosen]], behind.actions[chosen])
-    return found
+    return fastest
 
 
 def _expand(
@@ -128,22 +128,22 @@ def _expand(
 
     A clear is the position it follows, its placement and its frames.
     """
-    parents, found = game.successors(rows, trusted=True)
-    frames = rows["ep_frames"][parents].astype(np.int64) + found["frames"]
-    cleared, clear = np.flatnonzero(found["reason"] == t.Reason.CLEAR), None
+    parents, successors = game.successors(rows, trusted=True)
+    frames = rows["ep_frames"][parents].astype(np.int64) + successors["frames"]
+    cleared, clear = np.flatnonzero(successors["reason"] == t.Reason.CLEAR), None
     if len(cleared):
         best = cleared[np.argmin(frames[cleared])]
         if limit is None or frames[best] < limit:
             limit = int(frames[best])
-            clear = int(parents[best]), int(found["action"][best]), limit
-    running = found["reason"] == t.Reason.NONE
+            clear = int(parents[best]), int(successors["action"][best]), limit
+    running = successors["reason"] == t.Reason.NONE
     if limit is not None:
         running &= frames < limit
-    parents, found, frames = parents[running], found[running], frames[running]
+    parents, successors, frames = parents[running], successors[running], frames[running]
     viruses = t.from_bcd(rows["players"]["virus_bcd"][parents, 0].astype(np.int64))
-    weights = count_bottles(found["board"]) @ np.array([WEIGHTS[name] for name in COUNTED])
-    weights += frame_weight * frames - WEIGHTS["virus"] * (viruses - found["viruses"])
-    return clear, Behind(parents, found["action"], frames, found["board"], weights)
+    weights = count_bottles(successors["board"]) @ np.array([WEIGHTS[name] for name in COUNTED])
+    weights += frame_weight * frames - WEIGHTS["virus"] * (viruses - successors["viruses"])
+    return clear, Behind(parents, successors["action"], frames, successors["board"], weights)
 
 
 def _step(engine: BatchEngine, rows: Array, actions: Array) -> Array:
@@ -156,7 +156,7 @@ def _step(engine: BatchEngine, rows: Array, actions: Array) -> Array:
     return engine.get_states(lanes)
 
 
-def _trace(steps: Sequence[tuple[Array, Array]], number: int) -> tuple[int, ...]:
+def _read_trace(steps: Sequence[tuple[Array, Array]], number: int) -> tuple[int, ...]:
     """Return the placements that lead to a position of the beam."""
     actions = []
     for parents, chosen in reversed(steps):
@@ -184,10 +184,10 @@ def replay_of(clear: Clear) -> Replay:
         "actions": "buttons",
         "obs": "none",
     }
-    return record(FRAMES_ENV, options, 0, _buttons(options, clear.trace))
+    return record(FRAMES_ENV, options, 0, _find_buttons(options, clear.trace))
 
 
-def _buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
+def _find_buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
     """Return the buttons of every frame until the game ends."""
     engine = make_engine(FRAMES_ENV, 1, options)
     engine.reset_many(seeds=0)

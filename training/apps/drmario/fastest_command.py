@@ -54,9 +54,9 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(words)
     try:
         _check(args)
-        found = [_search(args, *game) for game in _games(args)]
+        rows = [_search(args, *game) for game in _list_games(args)]
         if args.out is not None:
-            _write(args, found)
+            _write(args, rows)
     except (FastEnvError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -82,7 +82,7 @@ def _check(args: argparse.Namespace) -> None:
         BestTimes(args.best_times).close()
 
 
-def _games(args: argparse.Namespace) -> Iterator[tuple[int, str, int]]:
+def _list_games(args: argparse.Namespace) -> Iterator[tuple[int, str, int]]:
     """Yield level, speed and number in the registry of all games."""
     for level in args.levels:
         for speed in args.speeds:
@@ -91,7 +91,7 @@ def _games(args: argparse.Namespace) -> Iterator[tuple[int, str, int]]:
 
 
 def _search(args: argparse.Namespace, level: int, speed: str, index: int) -> dict[str, Any]:
-    """Search one game, write and print what was found, and return its part of the record."""
+    """Search one game, write and print its fastest clear, and return its part of the record."""
     name, seed = seed_id(level, index), seeds_of(level)[index]
     begun = time.process_time()
     clear = fastest_clear(level, speed, seed, args.width)
@@ -100,24 +100,24 @@ def _search(args: argparse.Namespace, level: int, speed: str, index: int) -> dic
     if clear is None:
         print(f"{name}, {speed}: no clear found, {seconds:.1f} CPU s", flush=True)
         return {**row, "frames": None, "pills": None}
-    said = f"{name}, {speed}: {clear.frames:,} frames, {clear.spawns} pills, {seconds:.1f} CPU s"
+    line = f"{name}, {speed}: {clear.frames:,} frames, {clear.spawns} pills, {seconds:.1f} CPU s"
     if args.best_times is not None:
-        said += _store(args.best_times, clear)
+        line += _store(args.best_times, clear)
     if args.replays is not None:
-        said += f", {replays.save(replay_of(clear), args.replays)}"
-    print(said, flush=True)
+        line += f", {replays.save(replay_of(clear), args.replays)}"
+    print(line, flush=True)
     return {**row, "frames": clear.frames, "pills": clear.spawns, "trace": list(clear.trace)}
 
 
 def _store(path: Path, clear: Clear) -> str:
-    """Add a clear to a store; return what it is beside the best one so far."""
+    """Add a clear to a store; describe it beside the best one so far."""
     with BestTimes(path) as store:
         before = store.best(clear.level, clear.speed, clear.seed)
         store.add([clear], "beam")
     return "" if before is None else f", {before.frames:,} before"
 
 
-def _write(args: argparse.Namespace, found: list[dict[str, Any]]) -> None:
+def _write(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
     record = {
         "what": "the fastest clears of Dr. Mario that a beam finds with known pills",
         "command": machine.command(),
@@ -126,6 +126,6 @@ def _write(args: argparse.Namespace, found: list[dict[str, Any]]) -> None:
         "host": machine.host(),
         "versions": machine.versions(),
         "width": args.width,
-        "games": found,
+        "games": rows,
     }
     files.write_json(args.out, record)

@@ -1,4 +1,4 @@
-"""Who has learnt to choose placements, as a player of frames: buttons that bring the pill there."""
+"""A player of placements as a player of frames: it presses buttons that bring the pill there."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class FramePlayer:
         self._pill: dict[int, int] = {}
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Forget what was going on."""
+        """Forget the plan of the current pill."""
         self._script.clear()
         self._pill.clear()
         self._player.begin(self._inner, lanes, seeds)

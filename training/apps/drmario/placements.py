@@ -12,16 +12,16 @@ SECOND_HALF = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 def cells_of_placements() -> tuple[tuple[int, int], ...]:
     """Return the cells of both halves of each placement; -1 for one outside the bottle."""
-    found = []
+    pairs = []
     for action in range(NUM_PLACEMENTS):
         orientation, cell = divmod(action, CELLS)
         down, right = SECOND_HALF[orientation]
         row, column = cell // COLUMNS + down, cell % COLUMNS + right
         inside = 0 <= row < ROWS and 0 <= column < COLUMNS
-        found.append((cell, row * COLUMNS + column if inside else -1))
-    return tuple(found)
+        pairs.append((cell, row * COLUMNS + column if inside else -1))
+    return tuple(pairs)
 
 
 def is_falling(player: Any) -> bool:
-    """Return whether a player's pill falls, so that buttons move it."""
+    """Tell whether a player's pill falls, so that buttons move it."""
     return bool(player["mode"] == Mode.PLAYING and player["next_action"] == Next.FALLING)

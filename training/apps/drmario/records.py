@@ -1,4 +1,4 @@
-"""A training fills the store of best times and asks it for floors (docs/howto/train_drmario.md)."""
+"""The store of best times of a training: new clears and floors (docs/howto/train_drmario.md)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StoreOfRun:
         self._until = 0
 
     def note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
-        """Take in an episode that has just ended in a lane, if its bottle is empty."""
+        """Note an episode that has just ended in a lane, if its bottle is empty."""
         info = engine.final_info
         level = int(info["level"][lane])
         if info["reason"][lane] != Reason.CLEAR or FEWEST_VIRUSES_LEVEL <= level < 0:
@@ -82,8 +82,8 @@ class StoreOfRun:
     def floor(self, engine: BatchEngine, budget: str) -> float | None:
         """Return the lowest tenth of the best of the level's games, in frames or spawns."""
         (level,), (speed,) = (engine.get_knob(name, [0]) for name in ("level", "speed"))
-        found = self._store.quantiles(level, speed, (FLOOR,), of=budget)
-        return found[0] if found else None
+        quantiles = self._store.quantiles(level, speed, (FLOOR,), of=budget)
+        return quantiles[0] if quantiles else None
 
     def close(self) -> None:
         """Close the file."""

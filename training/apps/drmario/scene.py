@@ -36,7 +36,7 @@ class DrMarioView(GameView):
     page: ClassVar = Path(__file__).parent / "scene.js"
 
     def other_env(self, env: str) -> str | None:
-        """Return where placements are chosen: who does can press buttons too."""
+        """Return the environment of placements: its players can press buttons too."""
         return ENV if env in ("DrMarioFrame-v0", "DrMarioVersusFrame-v0") else None
 
     def player(self, engine: Any, who: Any) -> FramePlayer:
@@ -66,7 +66,10 @@ class DrMarioView(GameView):
             row = row.copy()
             row["players"]["plan_left"][1 - seat] = 0
         ghosts = None if choice is None else {seat: choice}
-        return {"bottles": [_bottle(view) for view in game_views(row, ghosts)], "names": [*names]}
+        return {
+            "bottles": [_make_bottle(view) for view in game_views(row, ghosts)],
+            "names": [*names],
+        }
 
     def held_action(self, engine: Any, keys: Sequence[str]) -> int | None:
         """Return a byte of all buttons that are held; of both sides the newer one."""
@@ -79,7 +82,7 @@ class DrMarioView(GameView):
         return int(held)
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
-        """Return how many viruses have gone."""
+        """Describe how many viruses were cleared."""
         gone = int(after["players"]["ev_tiles_virus"].sum())
         return f"{gone} virus{'es' * (gone > 1)}" if gone else ""
 
@@ -99,7 +102,7 @@ class DrMarioView(GameView):
         }
 
 
-def _bottle(view: BottleView) -> dict[str, Any]:
+def _make_bottle(view: BottleView) -> dict[str, Any]:
     return {
         "cells": bytes(view.cells).hex(),
         "pill": [[half.row, half.col, int(half.tile), half.color] for half in view.pill],

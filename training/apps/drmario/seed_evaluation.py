@@ -76,7 +76,7 @@ def columns(t_max: int) -> dict[str, Column]:
 
 
 def player_of(who: str | Trained, deterministic: bool) -> MakePlayer:
-    """Return what makes a bot by name, or a trained agent, which draws unless told otherwise."""
+    """Make the factory of a bot by name, or of an agent, which samples unless ``deterministic``."""
     if isinstance(who, str):
         return partial(Bot, who)
     if deterministic:
@@ -88,7 +88,7 @@ def player_of(who: str | Trained, deterministic: bool) -> MakePlayer:
 
 
 class _Registry:
-    """Sets the games of the registry, and gives up what has lasted too long.
+    """Sets the games of the registry, and gives up episodes that last too long.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ def cvar(costs: np.ndarray, share: float) -> float:
 
 
 def row_of(game: tuple[int, str, int], episodes: Results, plan: Plan) -> dict[str, Any]:
-    """Return the figures of a game; None where there is nothing to take them of."""
+    """Compute the figures of a game; those of clears are None without any."""
     level, speed, index = game
     cleared, frames = episodes["cleared"], episodes["ticks"].astype(float)
     times = frames[cleared]
@@ -219,13 +219,13 @@ def anomalies(episodes: Results) -> list[tuple[int, str]]:
 def clears(plan: Plan, played: Results) -> list[Clear]:
     """Return the cleared episodes as records of the store of best times, each once."""
     assert played.actions is not None
-    games, made = list(plan.games()), []
+    games, clears = list(plan.games()), []
     for k in np.flatnonzero(played["cleared"]).tolist():
         number, frames, spawns = (int(played[name][k]) for name in ("game", "ticks", "spawns"))
         level, speed, index = games[number]
         seed, actions = int(registry_seeds()[level, index]), played.actions[k].tolist()
-        made.append(Clear(level, speed, seed, frames, spawns, tuple(actions)))
-    return list(dict.fromkeys(made))
+        clears.append(Clear(level, speed, seed, frames, spawns, tuple(actions)))
+    return list(dict.fromkeys(clears))
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def clears(plan: Plan, played: Results) -> list[Clear]:
 
 @dataclass(frozen=True)
 class SeedReport:
-    """What an evaluation found, and where its anomalies are.
+    """Rows and anomalies of an evaluation over seeds.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""An evaluation over seeds by level: how players of several risks do on the same games.
+"""An evaluation over seeds by level, which compares risk quantiles on the same games.
 
 Games are what is drawn, so intervals are over games: where a game is played many times, its
 episodes are drawn together. Differences to the first player are paired by game.
@@ -27,7 +27,7 @@ COSTS: dict[str, Callable[[np.ndarray], float]] = {
 
 @dataclass(frozen=True)
 class _Games:
-    """How the games of a level went, shape (games, episodes) each.
+    """Outcomes of the games of a level, shape (games, episodes) each.
 
     Parameters
     ----------
@@ -86,28 +86,30 @@ def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[st
         ``clear``, ``frames_to_clear``, ``cost``, ``cvar_25`` and ``cvar_5``; ``less_first`` has the
         differences of the last three.
     """
-    found = []
-    for k, (level, speed) in enumerate(_levels(plan)):
+    records = []
+    for k, (level, speed) in enumerate(_list_levels(plan)):
         first: dict[str, np.ndarray] = {}
         for risk_tau, every in played.items():
             games = _Games.of(every, plan, k)
             drawn = games.resample()
             record = {"level": level, "speed": speed, "risk_tau": risk_tau}
             record |= {"games": plan.seeds, "episodes": plan.episodes, **games.clears()}
-            record |= {name: _interval(values) for name, values in drawn.items()}
+            record |= {name: _make_interval(values) for name, values in drawn.items()}
             if first:
-                less = {name: _interval(values - first[name]) for name, values in drawn.items()}
+                less = {
+                    name: _make_interval(values - first[name]) for name, values in drawn.items()
+                }
                 record["less_first"] = less
             first = first or drawn
-            found.append(record)
-    return found
+            records.append(record)
+    return records
 
 
-def _levels(plan: Plan) -> Iterator[tuple[int, str]]:
+def _list_levels(plan: Plan) -> Iterator[tuple[int, str]]:
     """Return level and speed in the order of :meth:`Plan.games`."""
     return iter(dict.fromkeys((level, speed) for level, speed, _ in plan.games()))
 
 
-def _interval(drawn: np.ndarray) -> list[float]:
+def _make_interval(drawn: np.ndarray) -> list[float]:
     """Return value, low and high of a value and its resamples."""
     return [float(drawn[0]), *np.quantile(drawn[1:], (0.025, 0.975)).tolist()]

@@ -1,4 +1,4 @@
-"""What is played over the seed registry; see :mod:`training.apps.drmario.seed_evaluation`."""
+"""The plan of an evaluation over seeds; see :mod:`training.apps.drmario.seed_evaluation`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which seeds players are tuned and trained on, and which their records report.
+"""Splits of the seeds: some for tuning and training, others for the reports of records.
 
 The game's generator has 32,767 states, so that seeds drawn afresh repeat games. A hash of a state
 says what it is for: one in five is for reports. Those of the registry belong to neither.
@@ -39,12 +39,12 @@ def seeds_for(part: str) -> np.ndarray:
     require(part in PARTS, "part", part, " or ".join(PARTS))
     states = (orbit_state(number) for number in range(1, t.ORBIT + 1))
     registered = set(registry_seeds().ravel().tolist())
-    found = [
+    numbers = [
         a << 8 | b
         for a, b in states
         if a << 8 | b not in registered and PARTS[_is_for_reports(a, b)] == part
     ]
-    seeds = np.array(sorted(found), np.int32)
+    seeds = np.array(sorted(numbers), np.int32)
     seeds.flags.writeable = False
     return seeds
 

@@ -1,1 +1,1 @@
-"""The Game Boy: its evaluation, and who plays Lantern Walk by heart."""
+"""The Game Boy: its evaluation, and a scripted player of Lantern Walk."""

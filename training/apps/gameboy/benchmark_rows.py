@@ -1,4 +1,4 @@
-"""The speed of the Game Boy: one core, steps of 24 frames, beside PyBoy in turns where it is there.
+"""Benchmarks of the Game Boy: one core, steps of 24 frames, in turns with PyBoy if installed.
 
 How fast frames are depends on the program above all, so every row names the ROM and how many
 instructions it executes in a frame. Speeds are judged by CPU time: neighbours on the machine cost
@@ -90,25 +90,25 @@ REPLAY: dict[str, dict[str, Any]] = {
 
 
 def rom_options(rom: str) -> dict[str, Any]:
-    """Return where a ROM of ours is, and that episodes of Lantern Walk start all over its maps."""
+    """Return options with a ROM of ours; episodes of Lantern Walk start all over its maps."""
     if rom == OURS:
         return {"states": OURS, "start_state": None}
     return {"rom": str(resources.files("fastenv.gameboy") / "roms" / f"{rom}.gb")}
 
 
 def counted(rows: np.ndarray) -> np.ndarray:
-    """Return instructions and cycles that machines have executed in all, from their rows."""
+    """Sum the instructions and cycles that machines have executed, from their rows."""
     return np.array([rows["instr"].sum(), rows["cyc"].sum()], np.float64)
 
 
 def per_frame(before: np.ndarray, after: np.ndarray) -> float:
-    """Return the instructions of a frame between two counts."""
+    """Compute the instructions of a frame between two counts."""
     instructions, cycles = after - before
     return float(instructions / cycles * FRAME)
 
 
 def figures(engine: fastenv.BatchEngine, seed: int) -> dict[str, Any]:
-    """Return what a little play with random buttons says of a program; it is not timed.
+    """Count instructions and resets of a program in a little random play, which is not timed.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def figures(engine: fastenv.BatchEngine, seed: int) -> dict[str, Any]:
 
 @contextmanager
 def emulators(rom: str) -> Iterator[dict[str, Any]]:
-    """Give our machine and, if it is there, PyBoy with the same ROM, both past its title."""
+    """Start our machine and, if it is installed, PyBoy with the same ROM, both past its title."""
     from tools.gameboy import bench  # needs the compiled core
 
     cartridge = read_rom(rom_options(rom).get("rom", OURS))
@@ -160,16 +160,16 @@ def emulators(rom: str) -> Iterator[dict[str, Any]]:
 
 
 def ready(rom: str, lanes: int, batches: int, options: Mapping[str, Any], **changes: Any) -> Ready:
-    """Return steps with random buttons in environments with one ROM."""
-    given = {"stagger": STAGGER, "workload": "uniform", "batches": batches, **changes}
-    return prepare(EnvPlan(ENV, {**rom_options(rom), **options}, num_envs=lanes, **given))
+    """Prepare steps with random buttons in environments with one ROM."""
+    sizes = {"stagger": STAGGER, "workload": "uniform", "batches": batches, **changes}
+    return prepare(EnvPlan(ENV, {**rom_options(rom), **options}, num_envs=lanes, **sizes))
 
 
 def works_of(
     rom: str, way: str, plays: Sequence[Ready], options: Row, beside: str | None = None
 ) -> dict[str, Work]:
-    """Return plays with what their rows say."""
-    about = {**_about(rom, way, options), "frames_per_step": FRAMES}
+    """Make the works of plays, with the fields of their rows."""
+    about = {**_describe(rom, way, options), "frames_per_step": FRAMES}
     return {
         f"{each.plan.num_envs} lanes, {each.plan.num_threads} threads": each.for_row(
             beside, **about
@@ -179,7 +179,7 @@ def works_of(
 
 
 def step_rows(rom: str, repeats: int, seconds: float, lanes: tuple[int, ...] = LANES) -> list[Row]:
-    """Return steps of environments with one ROM, beside PyBoy's in turns.
+    """Measure steps of environments with one ROM, in turns with PyBoy's.
 
     Parameters
     ----------
@@ -195,19 +195,19 @@ def step_rows(rom: str, repeats: int, seconds: float, lanes: tuple[int, ...] = L
     with emulators(rom) as players:
         if "pyboy" in players:
             works["pyboy"] = Work(partial(players["pyboy"].step, 16 * FRAMES), 16)
-        found = rows(works, repeats, seconds)
+        measured = rows(works, repeats, seconds)
     after = [counted(play.engine.get_states()) for play in plays]
-    pyboy = found.pop() if "pyboy" in works else None
+    pyboy = measured.pop() if "pyboy" in works else None
     return [
         _in_frames(row, pyboy, per_frame(*each))
-        for row, *each in zip(found, before, after, strict=True)
+        for row, *each in zip(measured, before, after, strict=True)
     ]
 
 
 def alone_row(rom: str, way: str, repeats: int, seconds: float) -> Row:
-    """Return one machine that draws nothing (``skip``) or every frame (``draw``), beside PyBoy."""
+    """Measure one machine that draws nothing (``skip``) or every frame (``draw``), beside PyBoy."""
     sizes = {"ours": 1536, "pyboy": 192}  # frames of a piece of work
-    row = {"kind": "env", **_about(rom, way, {}), "env": None, "backend": "fast"}
+    row = {"kind": "env", **_describe(rom, way, {}), "env": None, "backend": "fast"}
     row |= {"num_envs": 1, "num_threads": 1, "method": METHOD_ALONE, "frames_per_step": 1}
     row["ran"] = {
         "timed": f"frames, {WAYS[way]}",
@@ -232,30 +232,30 @@ def alone_row(rom: str, way: str, repeats: int, seconds: float) -> Row:
 def many_rows(
     repeats: int, seconds: float, many: tuple[int, ...] = MANY, few: int = LANES[0]
 ) -> list[Row]:
-    """Return tens of thousands of lanes of Lantern Walk by the preset ``scale``, beside few."""
+    """Measure tens of thousands of lanes of Lantern Walk by the preset ``scale``, beside few."""
     plays = [ready(OURS, n, max(1, 1024 // n), SCALE, stagger=2) for n in (few, *many)]
     before = counted(plays[0].engine.get_states())
-    found = rows(works_of(OURS, "many", plays, SCALE), repeats, seconds)
+    measured = rows(works_of(OURS, "many", plays, SCALE), repeats, seconds)
     executed = per_frame(before, counted(plays[0].engine.get_states()))
     return [
         _in_frames(row, None, executed) | {"bytes_per_env": bytes_of(play.engine)}
-        for row, play in zip(found, plays, strict=True)
+        for row, play in zip(measured, plays, strict=True)
     ]
 
 
 def bytes_of(engine: fastenv.BatchEngine) -> dict[str, int]:
     """Return the bytes of a lane: its row, its observation and that of an episode's end."""
     n = engine.num_envs
-    found = {"row": engine.spec.state_dtype.itemsize, "obs": engine.obs.nbytes // n}
-    return {**found, "final_obs": engine.final_obs.nbytes // n}
+    sizes = {"row": engine.spec.state_dtype.itemsize, "obs": engine.obs.nbytes // n}
+    return {**sizes, "final_obs": engine.final_obs.nbytes // n}
 
 
 def reset_rows(repeats: int, seconds: float, lanes: tuple[int, ...] = LANES) -> list[Row]:
-    """Return masked resets of every other lane, with 8 KiB of RAM in the cartridge."""
+    """Measure masked resets of every other lane, with 8 KiB of RAM in the cartridge."""
     works = {}
     with tempfile.TemporaryDirectory() as folder:
         rom = with_ram(Path(folder) / "ram.gb")
-        about = _about(MBC1, "masked reset", STEP) | {"method": METHOD_RESET}
+        about = _describe(MBC1, "masked reset", STEP) | {"method": METHOD_RESET}
         about |= {"rom": "micro/mbc1 with RAM", "rom_sha256": read_rom(rom).sha256}
         for n in lanes:
             engine = fastenv.make_engine(ENV, n, rom=rom, **STEP)
@@ -287,26 +287,26 @@ def _reset(engine: fastenv.BatchEngine, masks: list[np.ndarray]) -> None:
 
 
 def single_row(repeats: int, seconds: float) -> Row:
-    """Return steps of one environment through Gymnasium, of one frame of ``halt``.
+    """Measure steps of one environment through Gymnasium, of one frame of ``halt``.
 
     A program that waits takes little, so that this is hardly more than what Python takes.
     """
     short = {**ONE_FRAME, **STEP}
     play = ready("halt", 1, 3000, short, single=True)
-    work = play.for_row(**_about("halt", "gymnasium step", short), frames_per_step=1)
+    work = play.for_row(**_describe("halt", "gymnasium step", short), frames_per_step=1)
     (row,) = rows({"single": work}, repeats, seconds)
     return _in_frames(row)
 
 
 def thread_rows(repeats: int, seconds: float, lanes: int = LANES[-1]) -> list[Row]:
-    """Return Lantern Walk with one and with two threads, in turns."""
+    """Measure Lantern Walk with one and with two threads, in turns."""
     plays = [ready(OURS, lanes, 1, STEP, num_threads=threads) for threads in (1, 2)]
     works = works_of(OURS, "threads", plays, STEP, "threads")
     return [_in_frames(row) for row in rows(works, repeats, seconds)]
 
 
 def stock_row(repeats: int, sizes: Mapping[str, Any] = LEARNING) -> Row:
-    """Return stock PPO with its own CNN: as many timed iterations as ``repeats``."""
+    """Measure stock PPO with its own CNN: as many timed iterations as ``repeats``."""
     from stable_baselines3 import PPO
 
     from training.bench.stock import time_stock
@@ -314,20 +314,20 @@ def stock_row(repeats: int, sizes: Mapping[str, Any] = LEARNING) -> Row:
     engine = fastenv.make_engine(ENV, sizes["num_envs"], num_threads=1, **rom_options(OURS), **SEEN)
     learning = {name: value for name, value in sizes.items() if name != "num_envs"}
     learner = partial(PPO, "CnnPolicy")
-    found = time_stock(learner, "PPO, CnnPolicy", engine, learning, repeats)
-    about = {"env": ENV, "num_threads": 1, **_about(OURS, "stock PPO", SEEN)}
-    return {"kind": "training", **about, **sizes, **found}
+    measured = time_stock(learner, "PPO, CnnPolicy", engine, learning, repeats)
+    about = {"env": ENV, "num_threads": 1, **_describe(OURS, "stock PPO", SEEN)}
+    return {"kind": "training", **about, **sizes, **measured}
 
 
 def forced_rows(repeats: int, seconds: float, lanes: int = LANES[0]) -> list[Row]:
-    """Return Lantern Walk with a reset in every step, which prices resets beside ``step``."""
+    """Measure Lantern Walk with a reset in every step, which prices resets beside ``step``."""
     options = {**STEP, "max_steps": 1}
     works = works_of(OURS, "forced resets", [ready(OURS, lanes, 32, options)], options)
     return [_in_frames(row) for row in rows(works, repeats, seconds)]
 
 
 def growth_row(steps: int = GROWTH_STEPS) -> Row:
-    """Return what memory grows by over so many steps, warmed up, with resets.
+    """Measure the growth of memory over so many steps, warmed up, with resets.
 
     The resident set is looked at without, Python's memory with ``tracemalloc``, in a pass each.
     """
@@ -356,7 +356,7 @@ def growth_row(steps: int = GROWTH_STEPS) -> Row:
         tracemalloc.stop()
     return {
         "kind": "growth",
-        **_about(OURS, "growth", short),
+        **_describe(OURS, "growth", short),
         "env": ENV,
         "backend": engine.backend,
         "num_envs": 1,
@@ -368,7 +368,7 @@ def growth_row(steps: int = GROWTH_STEPS) -> Row:
     }
 
 
-def _about(rom: str, way: str, options: Row) -> Row:
+def _describe(rom: str, way: str, options: Row) -> Row:
     return {
         "what": way,
         "tier": rom,
@@ -379,7 +379,7 @@ def _about(rom: str, way: str, options: Row) -> Row:
 
 
 def _in_frames(row: Row, pyboy: Row | None = None, executed: float = 0.0) -> Row:
-    """Return a row with its speed in frames, and PyBoy's, taken in the same turns."""
+    """Add to a row its speed in frames, and PyBoy's, measured in the same turns."""
     frames = row["frames_per_step"]
     for name, each in {"": row, "pyboy_": pyboy}.items():
         if each is not None:
@@ -394,15 +394,15 @@ def _in_frames(row: Row, pyboy: Row | None = None, executed: float = 0.0) -> Row
 
 def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row]:
     """Measure everything the targets need; the numbers of lanes are always the same."""
-    found = []
+    measured = []
     for rom, way in ASKED:
         if way == "step":
-            found += step_rows(rom, repeats, seconds, LANES if rom == OURS else LANES[:1])
+            measured += step_rows(rom, repeats, seconds, LANES if rom == OURS else LANES[:1])
         else:
-            found.append(alone_row(rom, way, repeats, seconds))
+            measured.append(alone_row(rom, way, repeats, seconds))
     for measure in (many_rows, reset_rows, forced_rows, thread_rows):
-        found += measure(repeats, seconds)
-    return [*found, single_row(repeats, seconds), growth_row(), stock_row(repeats)]
+        measured += measure(repeats, seconds)
+    return [*measured, single_row(repeats, seconds), growth_row(), stock_row(repeats)]
 
 
 def judge(measured: list[Row], max_mem_delta: int = MAX_MEM_DELTA) -> list[Row]:
@@ -415,43 +415,43 @@ def judge(measured: list[Row], max_mem_delta: int = MAX_MEM_DELTA) -> list[Row]:
         Bytes by which the resident set may grow.
     """
     by = {what: [row for row in measured if row["what"] == what] for what in _JUDGED}
-    found = [judged for row in measured for judged in _speed_targets(row)]
+    judged_rows = [judged for row in measured for judged in _speed_targets(row)]
     few, *more = by["many"]
     for row in more:
         lanes = f"{row['num_envs']:,} lanes over {few['num_envs']}, packed"
         what = f"game boy: {lanes}, {sum(row['bytes_per_env'].values()):,} bytes a lane"
-        found.append(ratio(what, MANY_OVER_64, row, few))
+        judged_rows.append(ratio(what, MANY_OVER_64, row, few))
     for row in by["masked reset"]:
         name = f"game boy: masked reset, {row['cart_ram_bytes']:,} bytes of cartridge RAM"
-        found.append(time_of_step(f"{name}, n={row['num_envs']:,}, us a lane", RESET_US, row))
+        judged_rows.append(time_of_step(f"{name}, n={row['num_envs']:,}, us a lane", RESET_US, row))
     what = "game boy: one env through Gymnasium, one frame of halt, us a step"
-    found.append(time_of_step(what, PYTHON_US, by["gymnasium step"][0]))
+    judged_rows.append(time_of_step(what, PYTHON_US, by["gymnasium step"][0]))
     one, two = by["threads"]
     what = f"game boy: 2 threads over 1, n={one['num_envs']:,}, wall"
-    found.append(ratio(what, TWO_THREADS, two, one, "steps_per_s"))
+    judged_rows.append(ratio(what, TWO_THREADS, two, one, "steps_per_s"))
     growth, stock = by["growth"][0], by["stock PPO"][0]
     name = f"game boy: growth over {growth['steps']:,} steps, bytes of"
     for memory, limit in (("python", 0), ("rss", max_mem_delta)):
         grown = growth[f"{memory}_growth_bytes"]
-        found.append(target(f"{name} {memory}", limit, grown, most=True))
+        judged_rows.append(target(f"{name} {memory}", limit, grown, most=True))
     what = f"game boy: stock PPO, CnnPolicy, {stock['num_envs']} lanes: env share of wall time"
-    return [*found, env_share(what, ENV_SHARE, stock)]
+    return [*judged_rows, env_share(what, ENV_SHARE, stock)]
 
 
 _JUDGED = ("many", "masked reset", "gymnasium step", "threads", "growth", "stock PPO")
 
 
 def _speed_targets(row: Row) -> list[Row]:
-    """Return the targets of frames a CPU second, and of times PyBoy, that are asked of a row."""
+    """Return the targets of frames a CPU second, and of times PyBoy, that a row has."""
     speed, times = ASKED.get((row["rom"], row["what"]), (None, None))
     if speed is None and times is None:
         return []
     way = WAYS.get(row["what"], f"step, n={row['num_envs']:,}")
     name = f"game boy: {row['rom']}, {row['instructions_per_frame']:,} instructions a frame, {way}"
-    found = []
+    targets = []
     if speed is not None:
         every = row["frames_per_cpu_s_all"]
-        found.append(
+        targets.append(
             target(
                 f"{name}: frames a CPU second",
                 *(speed, row["frames_per_cpu_s"]),
@@ -460,7 +460,7 @@ def _speed_targets(row: Row) -> list[Row]:
             )
         )
     if times is not None and "pyboy_frames_per_cpu_s" in row:
-        found.append(
+        targets.append(
             ratio(
                 f"{name}: times PyBoy",
                 times,
@@ -470,24 +470,24 @@ def _speed_targets(row: Row) -> list[Row]:
             )
         )
     elif times is not None:
-        found.append(unmeasured(f"{name}: times PyBoy", times, NO_PYBOY))
-    return found
+        targets.append(unmeasured(f"{name}: times PyBoy", times, NO_PYBOY))
+    return targets
 
 
 # -- what other suites measure ---------------------------------------------------------------------
 
 
 def frames_of(ready: Ready, samples: Sequence[Sample]) -> dict[str, Any]:
-    """Return what an entry of the profiler has beside: ``frames``."""
-    found = figures(ready.engine, ready.plan.seed)
-    each = found["frames_per_step"]
+    """Compute the field ``frames`` of an entry of the profiler."""
+    frames = figures(ready.engine, ready.plan.seed)
+    each = frames["frames_per_step"]
     a_second = spread([s.per_s * each for s in samples])
-    found |= {
+    frames |= {
         "frames_per_s": a_second,
         "frames_per_cpu_s": spread([s.per_cpu_s * each for s in samples]),
         "realtime_factor": a_second["median"] / FRAMES_A_SECOND,
     }
-    return {"frames": found}
+    return {"frames": frames}
 
 
 def flag_options(env: str, folder: Path) -> dict[str, Any]:

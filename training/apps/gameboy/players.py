@@ -37,15 +37,15 @@ class Scripted:
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return the buttons of the solver."""
         rows = engine.get_states(lanes)["wram"]
-        buttons = [self._solver.button(_reader(row)) for row in rows]
+        buttons = [self._solver.button(_make_reader(row)) for row in rows]
         return np.array([self._numbers[(b or "noop").lower()] for b in buttons], np.int32)
 
 
-def _reader(wram: np.ndarray) -> ReadMemory:
-    """Return what reads a byte of a machine."""
+def _make_reader(wram: np.ndarray) -> ReadMemory:
+    """Make the function that reads a byte of a machine."""
     return lambda address: int(wram[address - WRAM])
 
 
 def find_solver(name: str) -> type[Scripted] | None:
-    """Find the scripted player, who knows Lantern Walk and its memory, by its name."""
+    """Find the scripted player of Lantern Walk, which reads the game's memory, by its name."""
     return Scripted if name == SOLVER else None

@@ -28,7 +28,7 @@ class GameBoyView(GameView):
     page: ClassVar = Path(__file__).parent / "scene.js"
 
     def person_options(self, env: str) -> Mapping[str, Any]:
-        """Return what plays at the console's speed; a goal keeps the frames of its template."""
+        """Return options for the console's speed; a goal keeps the frames of its template."""
         return {} if env == "GameBoyGoal-v0" else {**PERSON, "max_steps": None}
 
     def console(self, engine: Any) -> Any:
@@ -53,12 +53,12 @@ class GameBoyView(GameView):
         choice: int | None = None,
     ) -> dict[str, Any]:
         """Return the step, and what an overworld counts."""
-        found: dict[str, Any] = {"step": int(row["ep_length"])}
+        scene: dict[str, Any] = {"step": int(row["ep_length"])}
         info = engine.info
         for name in ("items", "events", "cells", "map", "x", "y", "dist"):
             if name in info and engine.num_envs == 1:
-                found[name] = round(float(info[name][0]), 4)
-        return found
+                scene[name] = round(float(info[name][0]), 4)
+        return scene
 
     def picture(self, engine: Any, row: np.void) -> tuple[int, int, bytes]:
         """Return the newest frame as it lies in the row.
@@ -72,7 +72,7 @@ class GameBoyView(GameView):
         return len(WHOLE.xs), len(WHOLE.ys), packed(display(row, common))
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
-        """Return what the program has counted more of: events and items."""
+        """Describe the events and items that the program has counted since."""
         terms = engine.info
         names = {"reward_events": "event", "reward_items": "item", "reward_finish": "finish"}
         return ", ".join(w for n, w in names.items() if n in terms and float(terms[n][0]) != 0)
@@ -88,8 +88,8 @@ class GameBoyView(GameView):
 def packed(shades: np.ndarray) -> bytes:
     """Return a picture with four pixels a byte, the first in the low two bits."""
     four = shades.reshape(-1, 4)
-    found = four[:, 0] | four[:, 1] << 2 | four[:, 2] << 4 | four[:, 3] << 6
-    return found.astype(np.uint8).tobytes()
+    bits = four[:, 0] | four[:, 1] << 2 | four[:, 2] << 4 | four[:, 3] << 6
+    return bits.astype(np.uint8).tobytes()
 
 
 class LinkView(GameBoyView):
@@ -110,12 +110,12 @@ class LinkView(GameBoyView):
         choice: int | None = None,
     ) -> dict[str, Any]:
         """Return the step, and the points of the seat and of the other one."""
-        found: dict[str, Any] = {"step": int(row["ep_length"])}
+        scene: dict[str, Any] = {"step": int(row["ep_length"])}
         info = engine.info
         for name in ("mine", "theirs"):
             if name in info and engine.num_envs == 1:
-                found[name] = int(info[name][0][seat])
-        return found
+                scene[name] = int(info[name][0][seat])
+        return scene
 
     def picture(self, engine: Any, row: np.void) -> tuple[int, int, bytes]:
         """Return both displays."""
@@ -123,5 +123,5 @@ class LinkView(GameBoyView):
         return shown.shape[1], shown.shape[0], packed(shown)
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
-        """Return nothing: a point is seen."""
+        """Return no mark: the pictures show a point."""
         return ""

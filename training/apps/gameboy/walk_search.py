@@ -1,4 +1,4 @@
-"""A beam through Lantern Walk: the machine says what buttons lead to, the map what is left to walk.
+"""A beam search through Lantern Walk: the machine expands positions, the map judges them.
 
 What is found is a plan for a start state, without sticky actions. Nothing is learnt.
 """
@@ -32,7 +32,7 @@ COUNTERS = {"steps": 2, "held": 1, "new": 1, "frame": 1, "rng": 1}
 
 
 class Quest:
-    """How far it is to the end of the quest, in cells.
+    """Distances to the end of the quest, in cells.
 
     Parameters
     ----------
@@ -42,13 +42,15 @@ class Quest:
     def __init__(self, world: World) -> None:
         self.world, self.candles = world, world.candles()
         self._known: dict[Any, int] = {}
-        self._bram, self._wick = (self._to(self._beside(name)) for name in ("bram", "wick"))
-        self._to_candle = [self._to([cell]) for cell in self.candles]
-        at_wick, at_bram = self._beside("wick"), self._beside("bram")
+        self._bram, self._wick = (
+            self._measure_distances(self._find_cells_beside(name)) for name in ("bram", "wick")
+        )
+        self._to_candle = [self._measure_distances([cell]) for cell in self.candles]
+        at_wick, at_bram = self._find_cells_beside("wick"), self._find_cells_beside("bram")
         self._home = min(self._bram.get(cell, FAR) for cell in at_wick)
         self._song = min(self._wick.get(cell, FAR) for cell in at_bram) + self._home
 
-    def _beside(self, person: str) -> list[Cell]:
+    def _find_cells_beside(self, person: str) -> list[Cell]:
         """Return the cells from which one talks to a person."""
         target, world = self.world.people[person], self.world
         near = [target._replace(x=target.x - dx, y=target.y - dy) for _, dx, dy in WAYS]
@@ -57,24 +59,24 @@ class Quest:
     @cached_property
     def _before(self) -> dict[Cell, list[Cell]]:
         """The cells from which each can be entered."""
-        found: dict[Cell, list[Cell]] = defaultdict(list)
+        before: dict[Cell, list[Cell]] = defaultdict(list)
         inside = range(1, SIZE - 1)
         for cell in (Cell(*at) for at in product(range(len(self.world.maps)), inside, inside)):
             if self.world.can_stand(cell):
                 for _, near in self.world.neighbours(cell):
-                    found[near].append(cell)
-        return found
+                    before[near].append(cell)
+        return before
 
-    def _to(self, goals: list[Cell]) -> dict[Cell, int]:
-        """Return for each cell how many others lie on the way to the nearest goal."""
-        found, waiting = dict.fromkeys(goals, 0), deque(goals)
+    def _measure_distances(self, goals: list[Cell]) -> dict[Cell, int]:
+        """Compute for each cell its distance to the nearest goal, in cells."""
+        distances, waiting = dict.fromkeys(goals, 0), deque(goals)
         while waiting:
             cell = waiting.popleft()
             for before in self._before[cell]:
-                if before not in found:
-                    found[before] = found[cell] + 1
+                if before not in distances:
+                    distances[before] = distances[cell] + 1
                     waiting.append(before)
-        return found
+        return distances
 
     def left(self, cell: Cell, taken: tuple[bool, ...], flame: bool, song: bool) -> int:
         """Return the cells of the shortest way on: candles, Bram, Wick and Bram again.
@@ -111,7 +113,7 @@ class Quest:
 
 
 class Walk:
-    """What is known of positions; a :class:`training.search.beam.Judge`, in steps."""
+    """Judges positions by the map, in steps; a :class:`training.search.beam.Judge`."""
 
     def __init__(self) -> None:
         world = load_world()
@@ -142,9 +144,9 @@ class Walk:
         return left
 
     def reached(self, tried: Expansion) -> np.ndarray:
-        """Return where the quest is finished."""
-        found: np.ndarray = tried.rows["wram"][:, self._at["done"]] != 0
-        return found
+        """Tell in which rows the quest is finished."""
+        finished: np.ndarray = tried.rows["wram"][:, self._at["done"]] != 0
+        return finished
 
     def keys(self, tried: Expansion) -> np.ndarray:
         """Return a hash of the game's memory, without what counts frames."""
@@ -167,7 +169,7 @@ def start_engine(lanes: int = 1, **options: Any) -> BatchEngine:
 def search_walk(
     engine: BatchEngine, width: int = WIDTH, depth: int = DEPTH, lanes: int = LANES
 ) -> Searched:
-    """Return what a beam finds from where each lane of an engine is; no lane moves.
+    """Search with a beam from the row of each lane of an engine; no lane moves.
 
     Parameters
     ----------

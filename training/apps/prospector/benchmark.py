@@ -82,10 +82,10 @@ def contender(judging: Judging, name: str, blocks: Mapping[int, Results]) -> dic
 
 
 def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[str, Any]:
-    """Compare a policy with every other contender, and with what is expected of it."""
+    """Compare a policy with every other contender, and with the expectations."""
     of = {each["name"]: each["aggregate"] for each in contenders}
     rows = [
-        _row(metric, name, of[reference], of[name])
+        _compare_metric(metric, name, of[reference], of[name])
         for name in of
         if name != reference
         for metric in METRICS
@@ -108,7 +108,7 @@ def comparison(contenders: Sequence[Mapping[str, Any]], reference: str) -> dict[
     }
 
 
-def _row(
+def _compare_metric(
     metric: str, name: str, reference: Mapping[str, float], candidate: Mapping[str, float]
 ) -> dict[str, Any]:
     ours, theirs = reference[metric], candidate[metric]
@@ -149,7 +149,7 @@ def run(
     judging: Judging,
     config: RunConfig,
     seeds: Sequence[int],
-    asked: Mapping[str, Any],
+    options: Mapping[str, Any],
     root: Path,
     run_id: str,
     enforce: bool,
@@ -163,7 +163,7 @@ def run(
         Of every training; name and seed are filled in.
     seeds : sequence of int
         Training seeds.
-    asked : mapping
+    options : mapping
         ``episodes`` of each seed, ``max_steps`` and, if they were given, ``time_max`` and the
         ``seed`` of the first episode; the seeds go on from block to block.
     root : Path
@@ -185,12 +185,12 @@ def run(
     plan = Evaluation(
         EPISODES,
         config.env,
-        {**config.env_options, **judging.starts_of(None, asked)[EPISODES]},
-        seeds=plan_seeds(asked.get("seed", judging.first_seed), asked["episodes"]),
-        max_steps=asked["max_steps"],
+        {**config.env_options, **judging.starts_of(None, options)[EPISODES]},
+        seeds=plan_seeds(options.get("seed", judging.first_seed), options["episodes"]),
+        max_steps=options["max_steps"],
     )
     engine = plan.make_engine()
-    trained, played = _play(judging, plan, engine, _folders(config, seeds, root, run_id))
+    trained, played = _play(judging, plan, engine, _make_folders(config, seeds, root, run_id))
     contenders = [contender(judging, name, blocks) for name, blocks in played.items()]
     episodes = {
         "count": plan.episodes,
@@ -233,7 +233,7 @@ def _play(
     return trained, played
 
 
-def _folders(
+def _make_folders(
     config: RunConfig, seeds: Sequence[int], root: Path, run_id: str
 ) -> dict[int, RunFolder]:
     """Return the new run of each training seed."""
@@ -248,7 +248,7 @@ def _folders(
 
 
 def show(console: Console, report: Mapping[str, Any]) -> None:
-    """Print the contenders with intervals over seeds, and what was expected."""
+    """Print the contenders with intervals over seeds, and the expectations."""
     about = report["summary"]
     title = (
         f"{report['run_id']}: {about['seed_count']} training seeds, "

@@ -1,4 +1,4 @@
-"""The speed of Prospector's environment: masked buffers written, automatic resets included."""
+"""Benchmarks of Prospector's environment: masked buffers written, automatic resets included."""
 
 from __future__ import annotations
 
@@ -27,30 +27,31 @@ TRAINING = {
 
 
 def env_works(lanes: int = LANES) -> dict[str, Work]:
-    """Return the environment alone: the workloads, the reference and one environment."""
+    """Prepare the environment alone: the workloads, the reference and one environment."""
     plan = EnvPlan(ENV, num_envs=lanes, workload="uniform", backend="fast")
     plans = {workload: replace(plan, workload=workload) for workload in SPEEDS}
     plans["reference"] = replace(plan, backend="reference", num_envs=min(lanes, REFERENCE_LANES))
-    works = {name: _work(each) for name, each in plans.items()}
-    return works | {"single": _work(replace(plan, single=True), what="gymnasium step")}
+    works = {name: _prepare(each) for name, each in plans.items()}
+    return works | {"single": _prepare(replace(plan, single=True), what="gymnasium step")}
 
 
 def thread_works(lanes: int = LANES) -> dict[str, Work]:
-    """Return uniform play with one and with two threads."""
+    """Prepare uniform play with one and with two threads."""
     plan = EnvPlan(ENV, num_envs=lanes, workload="uniform", backend="fast")
     return {
-        f"{n} threads": _work(replace(plan, num_threads=n), "threads", scaling=True) for n in (1, 2)
+        f"{n} threads": _prepare(replace(plan, num_threads=n), "threads", scaling=True)
+        for n in (1, 2)
     }
 
 
-def _work(plan: EnvPlan, beside: str | None = None, **fields: Any) -> Work:
+def _prepare(plan: EnvPlan, beside: str | None = None, **fields: Any) -> Work:
     ready = prepare(plan)
     ticks = ready.ticks()
     return ready.for_row(beside, tier="prospector", ticks_per_step=ticks, **fields)
 
 
 def trainer_row(repeats: int, seconds: float, changes: dict[str, Any] | None = None) -> Row:
-    """Return stock MaskablePPO on 512 lanes with a 64x64 network and two threads of torch.
+    """Measure stock MaskablePPO on 512 lanes with a 64x64 network and two threads of torch.
 
     Parameters
     ----------
@@ -86,8 +87,8 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
     share = f"prospector: {training['what']}, 512 lanes, 64x64: env share of wall time"
     return [
         *(
-            speed(f"prospector: {workload}, n={n}, steps a CPU second", asked, batch[workload])
-            for workload, asked in SPEEDS.items()
+            speed(f"prospector: {workload}, n={n}, steps a CPU second", least, batch[workload])
+            for workload, least in SPEEDS.items()
         ),
         ratio(
             "prospector: 2 threads over 1, wall",

@@ -1,4 +1,4 @@
-"""The scripted players of Prospector, and which of them are lines of reference."""
+"""The scripted players of Prospector: bots and reference lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evaluation of Asteroid Prospector: what of it is no data.
+"""Evaluation of Asteroid Prospector: starts of episodes, bots and reports.
 
 Cashing out at once returns about nothing, which is more than most play does, so a return alone says
 little: every table shows that line, and how long the episodes were.
@@ -17,7 +17,7 @@ FIRST_SEED = 7  # of the published tables; training seeds lie elsewhere
 
 
 def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the length of the episodes, if one was asked for."""
+    """Return the option of the episodes' length, if one was asked for."""
     time_max = asked.get("time_max")
     return {EPISODES: {} if time_max is None else {"time_max": time_max}}
 

@@ -33,17 +33,17 @@ class ProspectorView(GameView):
     ) -> dict[str, Any]:
         """Return the instruments."""
         view = ship_view(row, engine.game.config.time_max)
-        found = asdict(view)
+        scene = asdict(view)
         for name in ("goods", "ways", "asteroids", "edges", "gauges"):
-            found[name] = [each._asdict() for each in getattr(view, name)]
-        found["time"], found["hold"] = view.time._asdict(), view.hold._asdict()
-        found["legal"] = sorted(view.legal)
-        found["places"] = _places(view.node_hops, tuple(edge.ends for edge in view.edges))
-        found["actions"] = {k: _label(k) for k in found["legal"]}
-        return found
+            scene[name] = [each._asdict() for each in getattr(view, name)]
+        scene["time"], scene["hold"] = view.time._asdict(), view.hold._asdict()
+        scene["legal"] = sorted(view.legal)
+        scene["places"] = _find_places(view.node_hops, tuple(edge.ends for edge in view.edges))
+        scene["actions"] = {k: _format_label(k) for k in scene["legal"]}
+        return scene
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
-        """Return what was sold, and where pirates were met."""
+        """Describe a sale, and a meeting with pirates."""
         sold, met = engine.info.get("reward_sell"), engine.info.get("reward_pirate")
         words = ["sold"] if sold is not None and float(sold[0]) > 0 else []
         return ", ".join([*words, *(["pirates"] if met is not None and float(met[0]) < 0 else [])])
@@ -53,16 +53,16 @@ class ProspectorView(GameView):
         return [ObservationBlock(*block) for block in OBS_LAYOUT]
 
 
-def _label(action: int) -> str:
+def _format_label(action: int) -> str:
     """Return the name of an action, and what it costs."""
     return offer(Action(action)) if action in set(Action) else ACTION_NAMES[action]
 
 
 @lru_cache(maxsize=64)
-def _places(
+def _find_places(
     hops: tuple[int | None, ...], edges: tuple[tuple[int, int], ...]
 ) -> list[list[float]] | None:
-    """Return where nodes are drawn, from -1 to 1; None where Pillow is not there."""
+    """Compute the places of nodes, from -1 to 1; None where Pillow is not there."""
     try:
         from fastenv.prospector.picture import place
     except ImportError:

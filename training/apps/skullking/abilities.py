@@ -49,7 +49,7 @@ _STRENGTH = np.array([*STRENGTH, 0.0])  # the last one is that of -1, which is n
 
 
 class Account:
-    """What the pirates of one player came to, lane by lane.
+    """Counts of the pirates' effects for one player, lane by lane.
 
     Called after every step, as a ``Watch`` of ``goals.py``, it reads from the rows what was decided
     in that step and what followed.
@@ -71,33 +71,33 @@ class Account:
         self.sums = {name: np.zeros(num_envs) for name in MEASURES}
         self.counts = {name: np.zeros(num_envs, np.int64) for name in MEASURES}
         self._keeps = np.zeros(num_envs, np.bool_)  # the trick led by Rosie's choice is not over
-        self._asked = np.zeros(num_envs, np.bool_)  # Rascal's bet is the player's own
+        self._own_bet = np.zeros(num_envs, np.bool_)  # Rascal's bet is the player's own
 
     def __call__(self, engine: BatchEngine, lanes: np.ndarray) -> None:
         """Note what has happened in the lanes (k,) that have taken the last step."""
         rows = engine.get_states(lanes)
         valid = rows["ev_invalid"] == 0  # an illegal action decides nothing
         lanes, rows = lanes[valid], rows[valid]
-        self._rosie(lanes, rows)
-        self._bendt(lanes, rows)
-        self._rascal(lanes, rows)
-        self._harry(lanes, rows)
+        self._count_rosie(lanes, rows)
+        self._count_bendt(lanes, rows)
+        self._count_rascal(lanes, rows)
+        self._count_harry(lanes, rows)
 
     def _count(self, name: str, lanes: np.ndarray, values: np.ndarray, where: np.ndarray) -> None:
         self.sums[name][lanes[where]] += values[where]
         self.counts[name][lanes[where]] += 1
 
-    def _rosie(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+    def _count_rosie(self, lanes: np.ndarray, rows: np.ndarray) -> None:
         # The step after is not always the trick's end: the Tigress may ask for her mode first.
         over = self._keeps[lanes] & (rows["ev_trick"] > 0)
         self._count("rosie_kept_won", lanes, rows["ev_trick"] == 1, over)
         self._keeps[lanes[over]] = False
-        asked = rows["ev_phase"] == Phase.ROSIE
+        due = rows["ev_phase"] == Phase.ROSIE
         kept = rows["ev_action"] == 0  # seats are counted from the agent's
-        self._count("rosie_kept", lanes, kept, asked)
-        self._keeps[lanes[asked & kept]] = True
+        self._count("rosie_kept", lanes, kept, due)
+        self._keeps[lanes[due & kept]] = True
 
-    def _bendt(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+    def _count_bendt(self, lanes: np.ndarray, rows: np.ndarray) -> None:
         # With one card left in the stock there is one discard only.
         discards = np.isin(rows["ev_phase"], (Phase.BENDT_1, Phase.BENDT_2))
         done = discards & (rows["phase"] != Phase.BENDT_2)
@@ -108,19 +108,19 @@ class Account:
         self._count("bendt_needed", lanes, change, done & needed)
         self._count("bendt_not_needed", lanes, change, done & ~needed)
 
-    def _rascal(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        self._asked[lanes[rows["ev_phase"] == Phase.RASCAL]] = True
-        settled = self._asked[lanes] & (rows["ev_round"] > 0)
-        made, bet = rows["ev_bid"] == rows["ev_won"], rows["ev_bet"]
-        self._count("rascal_won", lanes, made, settled & (bet > 0))
-        self._count("rascal_points", lanes, np.where(made, bet, -bet), settled)
-        self._asked[lanes[settled]] = False
+    def _count_rascal(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        self._own_bet[lanes[rows["ev_phase"] == Phase.RASCAL]] = True
+        settled = self._own_bet[lanes] & (rows["ev_round"] > 0)
+        exact, bet = rows["ev_bid"] == rows["ev_won"], rows["ev_bet"]
+        self._count("rascal_won", lanes, exact, settled & (bet > 0))
+        self._count("rascal_points", lanes, np.where(exact, bet, -bet), settled)
+        self._own_bet[lanes[settled]] = False
 
-    def _harry(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        asked = rows["ev_phase"] == Phase.HARRY
-        made = rows["ev_bid"] == rows["ev_won"]  # the step that changes the bid ends the round
-        self._count("harry_saves", lanes, made & (rows["ev_needed"] != 0), asked)
-        self._count("harry_wins", lanes, made, asked)
+    def _count_harry(self, lanes: np.ndarray, rows: np.ndarray) -> None:
+        due = rows["ev_phase"] == Phase.HARRY
+        exact = rows["ev_bid"] == rows["ev_won"]  # the step that changes the bid ends the round
+        self._count("harry_saves", lanes, exact & (rows["ev_needed"] != 0), due)
+        self._count("harry_wins", lanes, exact, due)
 
 
 def intervals(
@@ -144,28 +144,28 @@ def intervals(
     sums = np.stack([accounts[player].sums[name] for player, name in columns], axis=1)
     counts = np.stack([accounts[player].counts[name] for player, name in columns], axis=1)
     drawn = Resamples(sums, counts, resamples, seed).intervals()
-    found: dict[str, dict[str, Interval]] = {player: {} for player in accounts}
+    measures: dict[str, dict[str, Interval]] = {player: {} for player in accounts}
     for (player, name), interval in zip(columns, drawn, strict=True):
-        found[player][name] = interval
-    return found
+        measures[player][name] = interval
+    return measures
 
 
 def record(
-    found: Mapping[str, Mapping[str, Interval]], accounts: Mapping[str, Account]
+    measures: Mapping[str, Mapping[str, Interval]], accounts: Mapping[str, Account]
 ) -> dict[str, Any]:
-    """Return what is written into a run's evaluation.
+    """Make the record of measures for a run's evaluation.
 
     Parameters
     ----------
-    found : mapping
-        What :func:`intervals` returns.
+    measures : mapping
+        As :func:`intervals` returns them.
     accounts : mapping of str to Account
     """
     return {
         "protocol": "own decisions about pirates in the rounds of the comparison of goals",
         "results": {
             player: {name: interval.to_list() for name, interval in values.items()}
-            for player, values in found.items()
+            for player, values in measures.items()
         },
         "counted": {
             player: {name: int(n.sum()) for name, n in account.counts.items()}

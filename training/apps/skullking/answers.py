@@ -1,4 +1,4 @@
-"""How likely a player would have answered as somebody did: the policy, or a bot.
+"""The likelihood of observed decisions if a candidate had taken them: the policy, or a bot.
 
 What a player decides, it decides by its own hand and what everybody has seen. Rows in which that
 hand alone is filled in are enough to ask it.
@@ -25,7 +25,7 @@ BID_KERNEL = np.array([0.7, 0.13, 0.02])
 
 @dataclass(frozen=True)
 class Asked:
-    """Decisions: of which position, whose, in which trick, on what, and the answer.
+    """Observed decisions: position, seat, trick, the row before, and the answer of each.
 
     ``rows`` have no hands. An answer is a bid or a card. All arrays have shape (k,).
     """
@@ -37,7 +37,7 @@ class Asked:
     answer: np.ndarray
 
     def take(self, part: slice | np.ndarray) -> Asked:
-        """Return some of them."""
+        """Select some of the decisions."""
         return Asked(
             *(self.position[part], self.seat[part], self.trick[part]),
             *(self.rows[part], self.answer[part]),
@@ -46,7 +46,7 @@ class Asked:
     def with_hands(
         self, hands: np.ndarray, sizes: np.ndarray, each: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows with the hand of who decides, and the action that was taken.
+        """Fill in the hand of the player that decides; return rows and the actions that were taken.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class Asked:
 
 
 class Answers:
-    """Players who are asked.
+    """Candidates whose likelihoods of decisions are computed.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Answers:
         self.names = (*([] if policy is None else [POLICY]), *bots)
 
     def log_chances(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> np.ndarray:
-        """Return the logarithm of how likely players would have acted like this, float64 (k,).
+        """Compute the log-likelihood of actions, float64 (k,).
 
         Parameters
         ----------
@@ -108,26 +108,28 @@ class Answers:
             By place in ``names``.
         """
         legal = self._engine.action_masks_many(rows, trusted=True)
-        choices, found = legal.sum(1), np.zeros(len(rows))
+        choices, logs = legal.sum(1), np.zeros(len(rows))
         for k, name in enumerate(self.names):
             own = np.flatnonzero((choices > 1) & (who == k))
             if own.size:
                 if name == POLICY:
-                    likely = self._by_policy(rows[own], legal[own], actions[own])
+                    likely = self._rate_by_policy(rows[own], legal[own], actions[own])
                 else:
-                    likely = self._by_bot(rows[own], actions[own], name)
+                    likely = self._rate_by_bot(rows[own], actions[own], name)
                 mixed = (1 - self._doubt) * likely + self._doubt / choices[own]
-                found[own] = np.log(mixed)
-        return found
+                logs[own] = np.log(mixed)
+        return logs
 
-    def _by_policy(self, rows: np.ndarray, legal: np.ndarray, actions: np.ndarray) -> np.ndarray:
+    def _rate_by_policy(
+        self, rows: np.ndarray, legal: np.ndarray, actions: np.ndarray
+    ) -> np.ndarray:
         assert self._policy is not None
         assert self._see is not None
         wanted = self._policy.probabilities(self._see(rows), legal)
         likely: np.ndarray = wanted[np.arange(len(rows)), actions]
         return likely
 
-    def _by_bot(self, rows: np.ndarray, actions: np.ndarray, name: str) -> np.ndarray:
+    def _rate_by_bot(self, rows: np.ndarray, actions: np.ndarray, name: str) -> np.ndarray:
         """Let a bot decide; of a card it is the same or not, of a bid it is near or far."""
         then = self._engine.rollout(rows, None, name, None, 1, 0, trusted=True).rows
         every, seat = np.arange(len(rows)), rows["actor"]

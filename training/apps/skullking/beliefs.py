@@ -1,4 +1,4 @@
-"""How likely worlds of Skull King are: by the bids of the others, and by their cards.
+"""The likelihood of worlds of Skull King, by the bids of the others and by their cards.
 
 A world says which hands the others were dealt: what they hold there and what they have played. How
 likely it is goes by what the policy would have done with those hands. ``bids`` multiplies the
@@ -49,7 +49,7 @@ AT_ONCE = 1 << 13  # rows that a network sees together
 
 
 class HandBelief:
-    """Weighs worlds by what others did; see :class:`training.search.beliefs.Belief`.
+    """Weighs worlds by the actions of others; see :class:`training.search.beliefs.Belief`.
 
     Parameters
     ----------
@@ -98,49 +98,51 @@ class HandBelief:
     def log_weights(
         self, worlds: np.ndarray, seats: np.ndarray, each: int, lanes: np.ndarray | None
     ) -> np.ndarray:
-        """Return the logarithm of how likely others' decisions were; see the protocol."""
+        """Compute the log-likelihood of the others' decisions in worlds; see the protocol."""
         first, record, model = worlds[::each], self._record, self._model
         if lanes is None:
             record, lanes, model = RoundRecord(self._engine), np.arange(len(first)), None
             record.watch(lanes, first)
-        found = np.zeros((len(first), each))
+        logs = np.zeros((len(first), each))
         dealt = _Dealt(worlds, each, record.by_seat(lanes))
-        for asked in self._asked(record, lanes, first, seats[::each]):
+        for decisions in self._list_decisions(record, lanes, first, seats[::each]):
             step = max(1, AT_ONCE // each)
-            for begin in range(0, len(asked.rows), step):
-                some = asked.take(slice(begin, begin + step))
+            for begin in range(0, len(decisions.rows), step):
+                some = decisions.take(slice(begin, begin + step))
                 who = np.zeros(len(some.seat), np.int64)  # the policy
                 if model is not None:
                     who = model.likely(lanes[some.position])[np.arange(len(who)), some.seat]
-                chances = self._log_chances(some, *dealt.hands(some), each, who)
-                np.add.at(found, some.position, chances)
-        return TRUST * found.ravel()
+                chances = self._compute_log_chances(some, *dealt.hands(some), each, who)
+                np.add.at(logs, some.position, chances)
+        return TRUST * logs.ravel()
 
-    def _asked(
+    def _list_decisions(
         self, record: RoundRecord, lanes: np.ndarray, rows: np.ndarray, seats: np.ndarray
     ) -> list[Asked]:
         """Return the decisions of others that are known, of bids and of cards."""
-        known = record.is_complete(lanes, rows) & ~is_bidding(rows)
-        position, seat = np.nonzero(known[:, None] & (np.arange(self._players) != seats[:, None]))
+        complete = record.is_complete(lanes, rows) & ~is_bidding(rows)
+        position, seat = np.nonzero(
+            complete[:, None] & (np.arange(self._players) != seats[:, None])
+        )
         start, bids = round_start(rows[position]), rows["bid"][position, seat]
         start["phase"], start["bid"][:, : self._players] = Phase.BID, -1
-        found = [Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)]
+        decisions = [Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)]
         if self._by_cards:
-            known = record.is_replayed(lanes, rows) & ~is_bidding(rows)
+            complete = record.is_replayed(lanes, rows) & ~is_bidding(rows)
             who = record.seats[lanes]
-            there = known[:, None] & (np.arange(who.shape[1]) < record.count(rows)[:, None])
+            there = complete[:, None] & (np.arange(who.shape[1]) < record.count(rows)[:, None])
             position, ply = np.nonzero(there & (who != seats[:, None]) & (who < self._players))
             lane = lanes[position]
             trick = record.rows["tricks"][lane, ply].astype(np.int64)
             before, cards = record.rows[lane, ply], record.cards[lane, ply]
-            found.append(Asked(position, who[position, ply], trick, before, cards))
-        return found
+            decisions.append(Asked(position, who[position, ply], trick, before, cards))
+        return decisions
 
-    def _log_chances(
-        self, asked: Asked, hands: np.ndarray, sizes: np.ndarray, each: int, who: np.ndarray
+    def _compute_log_chances(
+        self, decisions: Asked, hands: np.ndarray, sizes: np.ndarray, each: int, who: np.ndarray
     ) -> np.ndarray:
-        """Return how likely decisions are with hands (k, each), float64 of that shape."""
-        rows, actions = asked.with_hands(hands, sizes, each)
+        """Compute the log-likelihood of decisions with hands (k, each), float64 of that shape."""
+        rows, actions = decisions.with_hands(hands, sizes, each)
         return self._answers.log_chances(rows, actions, who.repeat(each)).reshape(-1, each)
 
 
@@ -157,13 +159,13 @@ class _Dealt:
         self._drawn = np.where(drawn, worlds["stock"].reshape(*shape, -1)[:, :, :2], -1)
         self._discard = worlds["discard"].reshape(*shape, 2)
 
-    def hands(self, asked: Asked) -> tuple[np.ndarray, np.ndarray]:
+    def hands(self, decisions: Asked) -> tuple[np.ndarray, np.ndarray]:
         """Return the hands before decisions, sorted: int8 (k, each, 11), and their sizes."""
-        at, seat = asked.position, asked.seat
+        at, seat = decisions.position, decisions.seat
         k, each = len(at), self._hand.shape[1]
         now = self._hand[at, :, seat]
         held = np.arange(now.shape[2]) < self._size[at, :, seat][:, :, None]
-        later = np.arange(MAX_CARDS) >= asked.trick[:, None]
+        later = np.arange(MAX_CARDS) >= decisions.trick[:, None]
         played = np.where(later, self._played[at, seat], -1)
         played = np.broadcast_to(played[:, None], (k, each, MAX_CARDS))
         own = self._drew[at] == seat[:, None, None]  # drew with Bendt

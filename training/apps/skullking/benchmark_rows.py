@@ -1,4 +1,4 @@
-"""The speed of Skull King's environments, what was asked of it, and what it is measured with."""
+"""Benchmarks of Skull King's environments: works, measured rows and targets."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ REPLAY: dict[str, dict[str, Any]] = {
 
 
 def plan_of(tier: str, lanes: int, **changes: Any) -> EnvPlan:
-    """Return what is stepped of a tier."""
+    """Make the plan of a tier's environment."""
     batches, stagger = RECORDING[tier]
-    given = {"batches": batches, "stagger": stagger, **changes}
-    return EnvPlan(TIERS[tier], OPTIONS, num_envs=lanes, **given)
+    sizes = {"batches": batches, "stagger": stagger, **changes}
+    return EnvPlan(TIERS[tier], OPTIONS, num_envs=lanes, **sizes)
 
 
 def tier_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
-    """Return a row for each tier: one thread, in turns with only writing as many bytes.
+    """Measure a row for each tier: one thread, in turns with only writing as many bytes.
 
     In turns with the Worker is also the Worker in plain Python, a row of its own; its speed does
     not depend on the number of lanes.
@@ -64,7 +64,7 @@ def tier_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
         Timed work of a repeat.
     lanes : int
     """
-    found = []
+    rows = []
     for tier, (batches, _) in RECORDING.items():
         ready = prepare(plan_of(tier, lanes))
         write, size = write_work(ready.engine, batches)
@@ -84,16 +84,16 @@ def tier_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
             "step_over_fill_all": over,
         }
         step_row = works["step"].row() | step | beside
-        found.append(step_row)
+        rows.append(step_row)
         if tier == "worker":
-            found.append(works["reference"].row() | summary(samples["reference"]))
-            progress.keep(found[-1])
+            rows.append(works["reference"].row() | summary(samples["reference"]))
+            progress.keep(rows[-1])
         progress.keep(step_row)
-    return found
+    return rows
 
 
 def thread_works(lanes: int = LANES) -> dict[str, Work]:
-    """Return the Worker tier with one and with two threads."""
+    """Prepare the Worker tier with one and with two threads."""
     return {
         f"{n} threads": prepare(plan_of("worker", lanes, num_threads=n)).for_row(
             "threads", tier="worker"
@@ -103,7 +103,7 @@ def thread_works(lanes: int = LANES) -> dict[str, Work]:
 
 
 def single_works() -> dict[str, Work]:
-    """Return one Worker environment through Gymnasium's ``step``, with both backends."""
+    """Prepare one Worker environment through Gymnasium's ``step``, with both backends."""
     plans = {
         backend: EnvPlan(TIERS["worker"], backend=backend, single=True, batches=1000)
         for backend in ("fast", "reference")
@@ -134,8 +134,8 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
     share = "stock MaskablePPO, 256 lanes, 256x256: env share of wall time"
     return [
         *(
-            targets.speed(f"{tier}: steps a CPU second, one core", asked, first[tier])
-            for tier, asked in ASKED.items()
+            targets.speed(f"{tier}: steps a CPU second, one core", least, first[tier])
+            for tier, least in ASKED.items()
         ),
         *(
             targets.at_most(
@@ -158,17 +158,17 @@ def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
 
 
 def measure_search(repeats: int, seconds: float) -> list[Row]:
-    """Return the rows of worlds, rollouts and a searcher's decisions."""
+    """Measure the rows of worlds, rollouts and a searcher's decisions."""
     from training.apps.skullking import search_rows  # torch
 
     return search_rows.rows(repeats, seconds)
 
 
-def judge_search(found: list[Row]) -> list[Row]:
+def judge_search(measured: list[Row]) -> list[Row]:
     """Return the targets of these rows."""
     from training.apps.skullking import search_rows  # torch
 
-    return search_rows.judge(found)
+    return search_rows.judge(measured)
 
 
 def whole_games(logits: Any, env: str, played: int) -> dict[str, float]:

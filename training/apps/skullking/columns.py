@@ -17,26 +17,26 @@ from training.run.games import Column
 ROUNDS = 10  # of a game by the official rules
 
 
-def _own(engine: Any, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _read_points(engine: Any, lanes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the points of the agent (k, 1) and those of all seats (k, P), in whole numbers."""
     totals = np.asarray(engine.get_outcomes(lanes), np.float64)
     return totals[np.arange(len(lanes)), engine.get_agents(lanes)][:, None], totals
 
 
 def _points(engine: Any, lanes: np.ndarray) -> np.ndarray:
-    return _own(engine, lanes)[0][:, 0]
+    return _read_points(engine, lanes)[0][:, 0]
 
 
 def _margin(engine: Any, lanes: np.ndarray) -> np.ndarray:
     """Return the points minus those of the mean opponent."""
-    own, totals = _own(engine, lanes)
+    own, totals = _read_points(engine, lanes)
     margin: np.ndarray = own[:, 0] - (totals.sum(1) - own[:, 0]) / (totals.shape[1] - 1)
     return margin
 
 
 def _win(engine: Any, lanes: np.ndarray) -> np.ndarray:
     """Return the part of the win: shared wins count 1/k."""
-    own, totals = _own(engine, lanes)
+    own, totals = _read_points(engine, lanes)
     best = totals.max(1, keepdims=True)
     part: np.ndarray = (own == best)[:, 0] / (totals == best).sum(1)
     return part
@@ -44,7 +44,7 @@ def _win(engine: Any, lanes: np.ndarray) -> np.ndarray:
 
 def _rank(engine: Any, lanes: np.ndarray) -> np.ndarray:
     """Return the rank from 1 on; a tie shares the better one."""
-    own, totals = _own(engine, lanes)
+    own, totals = _read_points(engine, lanes)
     rank: np.ndarray = 1 + (totals > own).sum(1)
     return rank
 
@@ -52,8 +52,8 @@ def _rank(engine: Any, lanes: np.ndarray) -> np.ndarray:
 Value = Callable[[Mapping[str, np.ndarray]], np.ndarray | int]
 
 
-def _rounds(value: Value, first: int = 1, last: int = ROUNDS) -> dict[str, Any]:
-    """Return how a column is read that sums up rounds from ``first`` to ``last`` as they end."""
+def _sum_rounds(value: Value, first: int = 1, last: int = ROUNDS) -> dict[str, Any]:
+    """Make the reader of a column that sums up rounds from ``first`` to ``last`` as they end."""
 
     def read(engine: Any, lanes: np.ndarray) -> np.ndarray:
         number = engine.info["ended_round"][lanes]
@@ -82,33 +82,33 @@ def _error(info: Mapping[str, np.ndarray]) -> np.ndarray:
 
 
 COLUMNS: dict[str, Column] = {
-    "rounds": Column("kept", "rounds", **_rounds(_one)),
+    "rounds": Column("kept", "rounds", **_sum_rounds(_one)),
     "points": Column("measure", "points", decimals=0, read=_points),
     "margin": Column("measure", "points", decimals=0, read=_margin),
     "win_rate": Column("flag", heading="wins", decimals=1, read=_win, shared=True),
     "rank": Column("mean", decimals=2, read=_rank),
-    "bonus": Column("mean", "points", **_rounds(lambda info: info["ended_bonus"])),
-    "alliances": Column("mean", "alliances", **_rounds(lambda info: info["ended_alliances"])),
+    "bonus": Column("mean", "points", **_sum_rounds(lambda info: info["ended_bonus"])),
+    "alliances": Column("mean", "alliances", **_sum_rounds(lambda info: info["ended_alliances"])),
     "shaped_return": Column("mean", read=lambda engine, lanes: engine.ep_return[lanes]),
-    "bid_hit": Column("share", "rounds", "bids made", 1, **_rounds(_hit), per="rounds"),
-    "won_minus_bid": Column("mean", "tricks", **_rounds(_error), per="rounds"),
-    "zero_bids": Column("mean", "rounds", **_rounds(_zero), per="rounds"),
+    "bid_hit": Column("share", "rounds", "bids made", 1, **_sum_rounds(_hit), per="rounds"),
+    "won_minus_bid": Column("mean", "tricks", **_sum_rounds(_error), per="rounds"),
+    "zero_bids": Column("mean", "rounds", **_sum_rounds(_zero), per="rounds"),
     "zero_bid_success": Column(
-        "mean", "rounds", **_rounds(lambda info: _zero(info) & _hit(info)), per="zero_bids"
+        "mean", "rounds", **_sum_rounds(lambda info: _zero(info) & _hit(info)), per="zero_bids"
     ),
 }
 for _phase, _part in PHASE_ROUNDS.items():
-    COLUMNS[f"rounds_{_phase}"] = Column("kept", "rounds", **_rounds(_one, *_part))
+    COLUMNS[f"rounds_{_phase}"] = Column("kept", "rounds", **_sum_rounds(_one, *_part))
     COLUMNS[f"bid_hit_{_phase}"] = Column(
-        "mean", "rounds", **_rounds(_hit, *_part), per=f"rounds_{_phase}"
+        "mean", "rounds", **_sum_rounds(_hit, *_part), per=f"rounds_{_phase}"
     )
 for _r in range(1, ROUNDS + 1):
-    COLUMNS[f"rounds_{_r}"] = Column("kept", "rounds", **_rounds(_one, _r, _r))
+    COLUMNS[f"rounds_{_r}"] = Column("kept", "rounds", **_sum_rounds(_one, _r, _r))
     COLUMNS[f"bid_hit_round_{_r}"] = Column(
-        "mean", "rounds", **_rounds(_hit, _r, _r), per=f"rounds_{_r}"
+        "mean", "rounds", **_sum_rounds(_hit, _r, _r), per=f"rounds_{_r}"
     )
     COLUMNS[f"points_round_{_r}"] = Column(
-        "mean", "points", **_rounds(lambda info: info["points"], _r, _r), per=f"rounds_{_r}"
+        "mean", "points", **_sum_rounds(lambda info: info["points"], _r, _r), per=f"rounds_{_r}"
     )
 SHOWN = ("points", "margin", "win_rate", "rank", "bid_hit")  # in tables, in this order
 

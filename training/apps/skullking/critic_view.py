@@ -1,4 +1,4 @@
-"""What a value network may see of a state beside the observation: the hands and bids of others."""
+"""Inputs of a value network beside the observation: the hands and bids of others."""
 
 from __future__ import annotations
 

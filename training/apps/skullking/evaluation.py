@@ -188,7 +188,7 @@ def _match_record(
         "trained_plays": who_plays(trained, options.bids),
         "shaped_return_is": _reward_table() + "; not a measure of strength",
         "results": {
-            opponents: {name: _lists(values) for name, values in policies.items()}
+            opponents: {name: _make_lists(values) for name, values in policies.items()}
             for opponents, policies in means.items()
         },
     }
@@ -206,8 +206,8 @@ def _goal_record(
         "episodes": rounds,
         "opponents": trained.config.env_options.get("opponents", "rule_medium"),
         "baseline": goals.BASELINE,
-        "rates": {name: _lists(values) for name, values in rates.items()},
-        "minus_baseline": _lists(drawn.gaps(goals.BASELINE, goals.OVERALL)),
+        "rates": {name: _make_lists(values) for name, values in rates.items()},
+        "minus_baseline": _make_lists(drawn.gaps(goals.BASELINE, goals.OVERALL)),
         "best_scripted": best,
         "above_best_scripted_outside_intervals": goals.is_outside(rates, AGENT, best),
     }
@@ -217,7 +217,7 @@ def _best_scripted(rates: goals.Rates) -> str:
     return goals.find_best(rates, [policy for policy in rates if policy not in (AGENT, DRAWN)])
 
 
-def _lists(values: Mapping[str, Interval]) -> dict[str, list[float | None]]:
+def _make_lists(values: Mapping[str, Interval]) -> dict[str, list[float | None]]:
     return {name: interval.to_list() for name, interval in values.items()}
 
 

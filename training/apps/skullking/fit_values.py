@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> None:
     table = table_of(players, "SkullKingFlat-v0")
     engine = table.make(1)
     view = RoundView(engine.game)
-    seen, gained, left, held = _samples(args, players[0].who, table, view)
+    seen, gained, left, held = _collect_samples(args, players[0].who, table, view)
     torch.manual_seed(args.seed)
     shape = {"inputs": view.inputs, "outputs": gained.shape[1], "hidden": tuple(args.hidden)}
     how = {name: getattr(args, name) for name in ("agent", "games", "epochs", "seed")}
@@ -90,17 +90,17 @@ def run(args: argparse.Namespace) -> None:
     value = Value(head, head.net())
     orders = view.variants()
     fit(value, seen[~held], gained[~held], variants=orders, epochs=args.epochs, seed=args.seed)
-    found = judge(value(seen[held].astype(np.float32)), gained[held], left[held])
-    about |= {"held_out": found, "cpu_minutes": round((time.process_time() - begun) / 60, 1)}
+    scores = judge(value(seen[held].astype(np.float32)), gained[held], left[held])
+    about |= {"held_out": scores, "cpu_minutes": round((time.process_time() - begun) / 60, 1)}
     Value(Head(**{**head.to_dict(), "about": about}), value.net).save(args.out)
-    for name, row in found.items():
+    for name, row in scores.items():
         print(f"{name}: R2 {row['r2']:.3f}, of margins {row['r2_margin']:.3f}, n {row['n']}")
 
 
-def _samples(
+def _collect_samples(
     args: argparse.Namespace, who: Any, table: Any, view: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return what is seen, gained, tricks left, and which samples only judge: whole batches."""
+    """Play games; return inputs, gains, tricks left, and which samples are held out, by batch."""
     from training.apps.skullking.value_samples import play
     from training.players.names import maker
 
@@ -120,26 +120,28 @@ def _samples(
     return seen, own, left, held
 
 
-def judge(said: np.ndarray, came: np.ndarray, left: np.ndarray) -> dict[str, dict[str, float]]:
-    """Return the share of variance that is told, of points and of margins, by tricks to come."""
-    found = {}
+def judge(predicted: np.ndarray, came: np.ndarray, left: np.ndarray) -> dict[str, dict[str, float]]:
+    """Compute the share of variance that is explained, of points and margins, by tricks to come."""
+    scores = {}
     for name, here in [("all", left > 0), *((str(k), left == k) for k in np.unique(left))]:
         figures: dict[str, float] = {"n": int(here.sum())}
-        figures["r2"] = _r2(said[here], came[here])
-        figures["r2_margin"] = _r2(_margins(said[here]), _margins(came[here]))
-        found[name] = figures
-    return found
+        figures["r2"] = _compute_r2(predicted[here], came[here])
+        figures["r2_margin"] = _compute_r2(
+            _compute_margins(predicted[here]), _compute_margins(came[here])
+        )
+        scores[name] = figures
+    return scores
 
 
-def _margins(points: np.ndarray) -> np.ndarray:
-    """Return by how much each seat is ahead of the mean of the others."""
+def _compute_margins(points: np.ndarray) -> np.ndarray:
+    """Compute the margin of each seat over the mean of the others."""
     others = points.shape[1] - 1
     ahead: np.ndarray = points - (points.sum(1, keepdims=True) - points) / others
     return ahead
 
 
-def _r2(said: np.ndarray, came: np.ndarray) -> float:
-    return float(1 - ((said - came) ** 2).sum() / ((came - came.mean()) ** 2).sum())
+def _compute_r2(predicted: np.ndarray, came: np.ndarray) -> float:
+    return float(1 - ((predicted - came) ** 2).sum() / ((came - came.mean()) ** 2).sum())
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The same goals and deals for everybody: how often the goal of a round is reached.
+"""Compare players on the same goals and deals: how often the goal of a round is reached.
 
 One episode is one round with a given goal. All players play the very same episodes (same seeds),
 so their differences are paired.
@@ -111,7 +111,7 @@ def _reached_in(columns: Mapping[str, np.ndarray], number: int) -> np.ndarray:
 
 
 def find_best(rates: Rates, others: Collection[str]) -> str:
-    """Return which of some players reaches most goals."""
+    """Find the one of some players that reaches most goals."""
     return max(others, key=lambda player: rates[player][OVERALL].value)
 
 

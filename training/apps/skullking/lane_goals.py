@@ -1,4 +1,4 @@
-"""Whose goals a Worker plays to: the Manager's bids, and goals that nobody would bid.
+"""The sources of a Worker's goals: the Manager's bids, and goals that nobody would bid.
 
 Each lane has one source. A Worker that only ever saw the Manager's bids would know nothing of the
 others, and the Manager could never learn to make them.

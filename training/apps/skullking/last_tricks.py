@@ -1,4 +1,4 @@
-"""How far from the best answer decisions in the last tricks are.
+"""The regret of decisions in the last tricks against the best answer.
 
 With few cards left, a player's best answer to a scripted blueprint in all other seats can be
 computed but for the drawing of worlds: every action is followed by every later action of the same
@@ -25,7 +25,7 @@ def action_values(
     worlds: tuple[int, ...],
     blueprint: str = "heuristic",
 ) -> np.ndarray:
-    """Return what each action of the actor brings in this round if it goes on in the best way.
+    """Estimate the value of each action of the actor in this round, if it goes on in the best way.
 
     Parameters
     ----------
@@ -47,17 +47,17 @@ def action_values(
     """
     each = engine.num_actions * worlds[0]
     parts = [
-        _some_values(engine, rows[i:j], seeds[i:j], worlds, blueprint)
-        for i, j in _spans(len(rows), max(1, PARTS // each))
+        _compute_values(engine, rows[i:j], seeds[i:j], worlds, blueprint)
+        for i, j in _divide(len(rows), max(1, PARTS // each))
     ]
     return np.concatenate(parts) if parts else np.zeros((0, engine.num_actions))
 
 
-def _spans(count: int, size: int) -> list[tuple[int, int]]:
+def _divide(count: int, size: int) -> list[tuple[int, int]]:
     return [(first, min(count, first + size)) for first in range(0, count, size)]
 
 
-def _some_values(
+def _compute_values(
     engine: BatchEngine,
     rows: np.ndarray,
     seeds: np.ndarray,
@@ -74,7 +74,7 @@ def _some_values(
     of = (places[:, None] * width + np.arange(width)).ravel()
     what, who = actions.repeat(width).astype(np.int32), seats[places].repeat(width)
     luck = mix(seeds[places].repeat(width), np.tile(np.arange(width), len(places)), LATER)
-    then = _to_next_decision(engine, drawn[of], what, who, luck, blueprint)
+    then = _play_to_next_decision(engine, drawn[of], what, who, luck, blueprint)
     value = margin(engine.game.outcomes(then), then, who)
     running = np.flatnonzero(then["done"] == 0)
     if running.size:
@@ -82,12 +82,12 @@ def _some_values(
         after = worlds[1:] or worlds
         later = action_values(engine, then[running], then_on, after, blueprint)
         value[running] = np.nanmax(later, axis=1)
-    found = np.full(legal.shape, np.nan)
-    found[places, actions] = value.reshape(len(places), width).mean(1)
-    return found
+    values = np.full(legal.shape, np.nan)
+    values[places, actions] = value.reshape(len(places), width).mean(1)
+    return values
 
 
-def _to_next_decision(
+def _play_to_next_decision(
     engine: BatchEngine,
     rows: np.ndarray,
     actions: np.ndarray,
@@ -110,7 +110,7 @@ def _to_next_decision(
 
 
 def regret(first: np.ndarray, second: np.ndarray, actions: np.ndarray) -> np.ndarray:
-    """Return by how much actions are behind the best ones, in points, shape (n,).
+    """Compute the regret of actions against the best ones, in points, shape (n,).
 
     The best action is chosen by values of other worlds than it is judged by, so that luck does not
     count as skill; the mean is a little below the true one.

@@ -175,7 +175,7 @@ class ManagerEnv:
         self._observe(obs_out, mask_out)
 
     def _take(self, over: Array) -> None:
-        """Take over what the engine says of rounds that have just ended."""
+        """Copy the info of rounds that have just ended."""
         for name in (*_ROUND, *_POINTS):
             self.info[name][over] = self.engine.info[name][over]
 

@@ -108,7 +108,7 @@ def plan(config: RunConfig, options: EvaluationConfig, purpose: str) -> list[Eva
 def seat_players(
     trained: Trained, options: EvaluationConfig, purpose: str
 ) -> dict[str, MakePlayer]:
-    """Return who plays whole games by name; see :class:`training.evaluation.judging.Judging`.
+    """Make the players of whole games by name; see :class:`training.evaluation.judging.Judging`.
 
     At the end of a training these are bots, and who shares a half with a pair of networks; in a
     comparison the agent, and its pair with bids that a head computes.

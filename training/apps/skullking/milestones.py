@@ -77,7 +77,7 @@ MILESTONES = (
 
 
 def play(trained: Trained, options: EvaluationConfig) -> dict[str, list[float | None]]:
-    """Return what a checkpoint reaches of every milestone: value, low and high.
+    """Let a checkpoint play; return value, low and high for every milestone.
 
     Parameters
     ----------
@@ -148,21 +148,21 @@ def measure(
     if not paths:
         raise RunError(f"{run.path} has no checkpoint yet.")
     torch.set_num_threads(1)
-    asked = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
-    asked["member"] = member
-    record = _head(run, asked)
-    known, times = _played_before(run, asked), seconds_of(run)
+    settings = {key: getattr(options, key) for key in ("games", "seed", "bids", "bootstrap")}
+    settings["member"] = member
+    record = _make_head(run, settings)
+    earlier, times = _read_earlier(run, settings), seconds_of(run)
     entries = []
     for path in paths:
         sha256 = files.sha256(path / "MANIFEST.json")
-        entry = known.pop(path.name, None)
+        entry = earlier.pop(path.name, None)
         if entry is None or entry["sha256"] != sha256:
-            entry = _entry(load(run, path.name, member), sha256, options)
+            entry = _make_entry(load(run, path.name, member), sha256, options)
             entry |= times.get(entry["steps"], dict.fromkeys(TIMES))
-            console.print(_line(entry))
+            console.print(_format_entry(entry))
         entries.append({**entry, **times.get(entry["steps"], {})})
         # Checkpoints that were removed since; those behind the newest are of a course given up.
-        gone = [old for name, old in known.items() if name < paths[-1].name]
+        gone = [old for name, old in earlier.items() if name < paths[-1].name]
         every = sorted([*gone, *entries], key=lambda each: each["checkpoint"])
         record |= {"milestones": first_reached(every), "checkpoints": every}
         files.write_json(run.path / FILE, record)  # an interrupted command goes on where it was
@@ -171,23 +171,23 @@ def measure(
     return record
 
 
-def _head(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a record says of who plays, and how."""
+def _make_head(run: RunFolder, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Make the head of a record: who plays, and how."""
     return {
         "run": run.name,
         "env": run.config.env,
         "config_sha256": run.config.sha256(),
         "trained": provenance(run),
-        **asked,
-        "first_seed": MATCH_SEEDS + asked["seed"],
+        **settings,
+        "first_seed": MATCH_SEEDS + settings["seed"],
         "policy": "highest legal logit",
-        "intervals": f"95 %, percentile bootstrap over deals, {asked['bootstrap']} resamples",
+        "intervals": f"95 %, percentile bootstrap over deals, {settings['bootstrap']} resamples",
         **machine.taken_on(),
     }
 
 
-def _entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str, Any]:
-    """Let a checkpoint play; return what the record says of it."""
+def _make_entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str, Any]:
+    """Let a checkpoint play; return its entry of the record."""
     return {
         "checkpoint": trained.path.name,
         "sha256": sha256,
@@ -196,11 +196,11 @@ def _entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str
     }
 
 
-def _played_before(run: RunFolder, asked: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _read_earlier(run: RunFolder, settings: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the checkpoints of an earlier ``milestones.json`` with the same options, by name."""
     try:
         record = files.read_json(run.path / FILE)
-        same = all(record[key] == value for key, value in asked.items())
+        same = all(record[key] == value for key, value in settings.items())
         same = same and record["config_sha256"] == run.config.sha256()
         entries = record["checkpoints"] if same else []
         return {entry["checkpoint"]: entry for entry in entries}
@@ -219,7 +219,7 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
-def _line(entry: Mapping[str, Any]) -> str:
+def _format_entry(entry: Mapping[str, Any]) -> str:
     cells = (f"{m.name} {shown(m, entry['results'][m.name])}" for m in MILESTONES)
     return f"{entry['steps']:,} decisions, {duration(entry['wall_s'])}: {', '.join(cells)}"
 
@@ -239,11 +239,11 @@ def table(record: Mapping[str, Any]) -> Table:
         f"Reached at the first of {len(record['checkpoints'])} checkpoints whose 95 % interval "
         f"lies above the bar; the last is at {last['steps']:,} decisions."
     )
-    made = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    overview = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     for heading in ("milestone", "asked"):
-        made.add_column(heading)
+        overview.add_column(heading)
     for heading in ("decisions", "training time", "there", "at the last checkpoint"):
-        made.add_column(heading, justify="right")
+        overview.add_column(heading, justify="right")
     for milestone in MILESTONES:
         first = record["milestones"][milestone.name]
         reached = ["not reached", "-", "-"]
@@ -251,8 +251,8 @@ def table(record: Mapping[str, Any]) -> Table:
             there = shown(milestone, first["result"])
             reached = [f"{first['steps']:,}", duration(first["wall_s"]), there]
         now = shown(milestone, last["results"][milestone.name])
-        made.add_row(milestone.name, milestone.says, *reached, now)
-    return made
+        overview.add_row(milestone.name, milestone.says, *reached, now)
+    return overview
 
 
 # -- several trainings that differ in their seed alone ---------------------------------------------
@@ -261,7 +261,7 @@ def table(record: Mapping[str, Any]) -> Table:
 
 
 def sum_up(console: Console, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Print and return what the records of several trainings say together.
+    """Print and return the summary of the records of several trainings.
 
     Raises
     ------
@@ -274,7 +274,7 @@ def sum_up(console: Console, records: Sequence[Mapping[str, Any]]) -> dict[str, 
 
 
 def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what some trainings came to, milestone by milestone.
+    """Summarise the results of some trainings, milestone by milestone.
 
     Parameters
     ----------
@@ -311,7 +311,7 @@ def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         last, shared = [value for value, *_ in results], [half_width(x) for x in results]
         entries[name] = {
             "reached": len(there),
-            **{key: _spread([t[key] for t in there]) if whole else None for key in _AT},
+            **{key: _compute_spread([t[key] for t in there]) if whole else None for key in _AT},
             "last": over_seeds(last, least, most, shared).to_list(),
             "last_by_seed": last,
         }
@@ -323,18 +323,18 @@ def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _spread(values: Sequence[float | None]) -> dict[str, Any] | None:
+def _compute_spread(values: Sequence[float | None]) -> dict[str, Any] | None:
     """Return median and range; None if a value is not known."""
-    known = [value for value in values if value is not None]
-    if len(known) < len(values):
+    present = [value for value in values if value is not None]
+    if len(present) < len(values):
         return None
-    return {"median": statistics.median(known), "range": [min(known), max(known)]}
+    return {"median": statistics.median(present), "range": [min(present), max(present)]}
 
 
 def table_over_seeds(over: Mapping[str, Any]) -> Table:
     """Return the decisions and the time to each milestone, over seeds."""
     count = len(over["seeds"])
-    made = Table(
+    overview = Table(
         title=f"Milestones over {count} training seeds: medians with ranges",
         caption="At the last checkpoint: means over trainings with 95 % intervals of trainings and "
         f"deals together, at {min(over['steps']):,} decisions.",
@@ -342,18 +342,18 @@ def table_over_seeds(over: Mapping[str, Any]) -> Table:
         caption_justify="left",
     )
     for heading in ("milestone", "asked"):
-        made.add_column(heading)
+        overview.add_column(heading)
     for heading in ("reached by", "decisions", "time", "CPU time", "at the last checkpoint"):
-        made.add_column(heading, justify="right")
+        overview.add_column(heading, justify="right")
     for milestone in MILESTONES:
         of = over["milestones"][milestone.name]
-        made.add_row(
+        overview.add_row(
             *(milestone.name, milestone.says, f"{of['reached']} of {count}"),
             _show_spread(of["steps"], lambda steps: f"{steps:,.0f}"),
             *(_show_spread(of[name], duration) for name in TIMES),
             shown(milestone, of["last"]),
         )
-    return made
+    return overview
 
 
 def _show_spread(spread: Mapping[str, Any] | None, cell: Callable[[float], str]) -> str:

@@ -1,4 +1,4 @@
-"""Who plays the other seats: learnt from rounds that are over, when all cards are known.
+"""A model of the players in the other seats, learnt from rounds that are over.
 
 In a round without abilities every card that was dealt is played, so behind it everybody knows what
 each player held at each decision. How likely each candidate would have decided like that says who
@@ -52,7 +52,7 @@ class OpponentModel:
         self.scores[lanes] = 0.0
 
     def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        """Note what rows (k,) show of the games in lanes (k,)."""
+        """Note the cards that rows (k,) show of the games in lanes (k,)."""
         self._grow(lanes)
         ended = self._record.finish(lanes, rows)
         if ended.any():
@@ -88,17 +88,21 @@ class OpponentModel:
 
     def _judge(self, lanes: np.ndarray) -> None:
         """Learn from the rounds that have just ended in lanes."""
-        for asked in (self._bids(lanes), self._cards(lanes)):
-            if not len(asked.rows):
+        for decisions in (self._list_bids(lanes), self._list_cards(lanes)):
+            if not len(decisions.rows):
                 continue
-            hands = self._hands(lanes, asked)
-            rows, actions = asked.with_hands(hands[:, None], (hands != EMPTY).sum(1)[:, None], 1)
+            hands = self._find_hands(lanes, decisions)
+            rows, actions = decisions.with_hands(
+                hands[:, None], (hands != EMPTY).sum(1)[:, None], 1
+            )
             for k in range(len(self.names)):
                 who = np.full(len(rows), k)
                 chances = self._answers.log_chances(rows, actions, who)
-                np.add.at(self.scores[:, :, k], (lanes[asked.position], asked.seat), chances)
+                np.add.at(
+                    self.scores[:, :, k], (lanes[decisions.position], decisions.seat), chances
+                )
 
-    def _bids(self, lanes: np.ndarray) -> Asked:
+    def _list_bids(self, lanes: np.ndarray) -> Asked:
         first = self._record.rows[lanes, 0]
         position = np.arange(len(lanes)).repeat(self._players)
         seat = np.tile(np.arange(self._players), len(lanes))
@@ -106,7 +110,7 @@ class OpponentModel:
         rows["phase"], rows["bid"][:, : self._players] = Phase.BID, -1
         return Asked(position, seat, np.zeros(len(seat), np.int64), rows, bids)
 
-    def _cards(self, lanes: np.ndarray) -> Asked:
+    def _list_cards(self, lanes: np.ndarray) -> Asked:
         record, hands = self._record, self._record.num_hands
         last = record.rows[lanes, 0]["cards"].astype(np.int64) - 1  # where there is no choice
         place = np.arange(record.cards.shape[1])
@@ -117,10 +121,10 @@ class OpponentModel:
         rows, cards = record.rows[lane, ply], record.cards[lane, ply]
         return Asked(position, record.seats[lane, ply].astype(np.int64), ply // hands, rows, cards)
 
-    def _hands(self, lanes: np.ndarray, asked: Asked) -> np.ndarray:
-        """Return what those who decided held, sorted, int8 (k, 11)."""
-        dealt = self._record.by_seat(lanes)[asked.position, asked.seat]
-        later = np.arange(MAX_CARDS) >= asked.trick[:, None]
+    def _find_hands(self, lanes: np.ndarray, decisions: Asked) -> np.ndarray:
+        """Return the hands of those who decided, sorted, int8 (k, 11)."""
+        dealt = self._record.by_seat(lanes)[decisions.position, decisions.seat]
+        later = np.arange(MAX_CARDS) >= decisions.trick[:, None]
         held = np.where(later & (dealt >= 0), dealt, EMPTY).astype(np.int8)
         held.sort(axis=1)
         pad = np.full((len(held), MAX_HAND - MAX_CARDS), EMPTY, np.int8)

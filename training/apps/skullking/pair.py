@@ -48,7 +48,7 @@ class Pair:
     decoded: Logits | None = None
 
     def whole_games(self) -> tuple[Logits, EnvSpec]:
-        """Return both as one function of what they see of whole games, and their observer."""
+        """Return both as one function of observations of whole games, and their observer."""
         options = self.config.env_options
         whole = WholeGames(options, self.bids, self.cards)
         spec = EnvSpec(
@@ -64,10 +64,10 @@ class Pair:
 
     def player(self, engine: Any) -> Parts:
         """Return the pair as a player of whole games; it plays the best legal actions."""
-        return self._player(engine, bids=self.bids, cards=self.cards)
+        return self._make_player(engine, bids=self.bids, cards=self.cards)
 
     def halves(self, bidder: str) -> dict[str, MakePlayer]:
-        """Return what makes players that share a half with the pair: what each half is worth.
+        """Make the factories of players that share a half with the pair: they measure each half.
 
         Parameters
         ----------
@@ -75,14 +75,14 @@ class Pair:
             The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
         """
         makers: dict[str, MakePlayer] = {
-            BIDS: partial(self._player, bids=self.bids),
-            CARDS: partial(self._player, cards=self.cards, others=bidder),
+            BIDS: partial(self._make_player, bids=self.bids),
+            CARDS: partial(self._make_player, cards=self.cards, others=bidder),
         }
         if self.decoded is not None:
-            makers[DECODED] = partial(self._player, bids=self.decoded, cards=self.cards)
+            makers[DECODED] = partial(self._make_player, bids=self.decoded, cards=self.cards)
         return makers
 
-    def _player(
+    def _make_player(
         self,
         engine: Any,
         *,

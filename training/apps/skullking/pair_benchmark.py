@@ -69,13 +69,13 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
     iterations = 1 + ROUND * math.ceil(steps / (ROUND * config.rollout))
     with tempfile.TemporaryDirectory(prefix="fastenv-bench-") as folder:
         root = Path(folder)
-        found = run_once(config, root, "run", iterations, evaluation=False)
+        result = run_once(config, root, "run", iterations, evaluation=False)
         after = _play(RunFolder.open(root / "run"), games)
-    timed, phases = found.sample, found.phases
+    timed, phases = result.sample, result.phases
     collect = phases["env"] + phases["collect"]
     engine = make_trial_lane(config).engines[0]
     return {
-        "ran": described(config, engine, "trainer", found.precision),
+        "ran": described(config, engine, "trainer", result.precision),
         "steps_per_s": timed.per_s,
         "steps_per_cpu_s": timed.per_cpu_s,
         "collect_steps_per_s": timed.steps / collect,
@@ -100,15 +100,15 @@ def _play(run: RunFolder, games: int) -> dict[str, float]:
     """Return the means of whole games of a run's last checkpoint."""
     if not games:
         return {}
-    return _means(games, match_player(load(run), "rule_hard"))
+    return _measure_means(games, match_player(load(run), "rule_hard"))
 
 
 def play_games(logits: Any, env: str, games: int) -> dict[str, float]:
     """Return mean official points and win rate of a network against 3 x rule_medium."""
-    return _means(games, partial(in_whole_games, logits, env, {}))
+    return _measure_means(games, partial(in_whole_games, logits, env, {}))
 
 
-def _means(games: int, make: MakePlayer) -> dict[str, float]:
+def _measure_means(games: int, make: MakePlayer) -> dict[str, float]:
     """Return the mean of every measure of a player's match."""
     played = play(matches.match("rule_medium", -(-games // 4), 1 << 40).by({"player": make}))
     names = [name for name, column in COLUMNS.items() if column.kind != "kept"]

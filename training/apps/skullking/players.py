@@ -55,19 +55,19 @@ def in_whole_games(
 
 
 def match_player(trained: Trained, bids: str, *, sample: bool = False) -> MakePlayer:
-    """Return what makes a trained agent a player of whole games; see :func:`in_whole_games`."""
+    """Make the factory of a trained agent in whole games; see :func:`in_whole_games`."""
     if trained.search is not None:
         return trained.search
     if trained.pair is not None:
         make: MakePlayer = trained.pair.player
         return make
     config = trained.config
-    made = partial(in_whole_games, trained.logits, config.env, config.env_options)
-    return partial(made, bids=bids, sample=sample)
+    maker = partial(in_whole_games, trained.logits, config.env, config.env_options)
+    return partial(maker, bids=bids, sample=sample)
 
 
 def who_plays(trained: Trained, bids: str) -> str:
-    """Return who takes which decisions of a trained agent's whole games, in words."""
+    """Describe in words who takes which decisions of a trained agent's whole games."""
     if trained.search is not None:
         alone = replace(trained, search=None)
         return f"searches; {WITHOUT}: {who_plays(alone, bids)}"

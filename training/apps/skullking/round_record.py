@@ -1,4 +1,4 @@
-"""What everybody has seen of a round: who played which card, and the table before each of them.
+"""A record of a round as everybody saw it: the cards, their players, and the row before each.
 
 A row holds the current trick and the last one. Who sees the rows of all of its own decisions sees
 every card, for it decides once in every trick.
@@ -53,9 +53,9 @@ def round_start(rows: np.ndarray) -> np.ndarray:
 
 
 def is_bidding(rows: np.ndarray) -> np.ndarray:
-    """Return where bids are not revealed yet, bool (k,)."""
-    found: np.ndarray = np.isin(rows["phase"], (Phase.BID, Phase.CANNON))
-    return found
+    """Tell in which rows bids are not revealed yet, bool (k,)."""
+    bidding: np.ndarray = np.isin(rows["phase"], (Phase.BID, Phase.CANNON))
+    return bidding
 
 
 class RoundRecord:
@@ -93,7 +93,7 @@ class RoundRecord:
         self._reached[lanes] = self._round[lanes] = -1
 
     def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        """Note what rows (k,) show of the games in lanes (k,)."""
+        """Note the cards that rows (k,) show of the games in lanes (k,)."""
         self._grow(lanes)
         changed = is_bidding(rows) | (rows["rounds_done"] != self._round[lanes])
         self.forget(lanes[changed])
@@ -121,9 +121,9 @@ class RoundRecord:
         self._grow(lanes)
         over = (self._round[lanes] >= 0) & (rows["rounds_done"] == self._round[lanes] + 1)
         over &= rows["abilities"] == Abilities.OFF
-        where, found = lanes[over], rows[over]
+        where, ends = lanes[over], rows[over]
         cards = self.rows[where, 0]["cards"].astype(np.int64)
-        self._note(where, found, "last", cards - 1 - found["tricks"])
+        self._note(where, ends, "last", cards - 1 - ends["tricks"])
         there = np.arange(self.cards.shape[1]) < (cards * self.num_hands)[:, None]
         whole = ~(there & (self.cards[where] < 0)).any(1)
         whole &= self._reached[where] >= (cards - 1) * self.num_hands
@@ -132,31 +132,31 @@ class RoundRecord:
         return done
 
     def count(self, rows: np.ndarray) -> np.ndarray:
-        """Return how many cards have been played this round, int (k,)."""
+        """Count the cards that have been played this round, int (k,)."""
         played: np.ndarray = rows["tricks"].astype(np.int64) * self.num_hands + rows["table_len"]
         return played
 
     def is_complete(self, lanes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return where it is known who played each card, bool (k,)."""
+        """Tell in which lanes the player of each card is known, bool (k,)."""
         cards = self.cards[lanes].astype(np.int64)
         there = np.arange(cards.shape[1]) < self.count(rows)[:, None]
         seen = np.where(there & (cards >= 0), np.uint64(1) << (cards % 64).astype(np.uint64), 0)
         words = [np.where(cards // 64 == word, seen, 0).sum(1, dtype=np.uint64) for word in (0, 1)]
-        found: np.ndarray = (np.stack(words, 1) == rows["played"]).all(1)
-        return found & ~(there & (cards < 0)).any(1)
+        same: np.ndarray = (np.stack(words, 1) == rows["played"]).all(1)
+        return same & ~(there & (cards < 0)).any(1)
 
     def is_replayed(self, lanes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return where ``rows`` before each card are there, bool (k,)."""
-        found: np.ndarray = self._reached[lanes] == self.count(rows)
-        return found & self.is_complete(lanes, rows)
+        """Tell in which lanes ``rows`` before each card are there, bool (k,)."""
+        reached: np.ndarray = self._reached[lanes] == self.count(rows)
+        return reached & self.is_complete(lanes, rows)
 
     def by_seat(self, lanes: np.ndarray) -> np.ndarray:
         """Return the card that each seat has played to each trick, int8 (k, P, 10), or -1."""
         cards, seats = self.cards[lanes], self.seats[lanes]
-        found = np.full((len(lanes), self.num_hands, MAX_CARDS), -1, np.int8)
+        by_seat = np.full((len(lanes), self.num_hands, MAX_CARDS), -1, np.int8)
         which, ply = np.nonzero(seats >= 0)
-        found[which, seats[which, ply], ply // self.num_hands] = cards[which, ply]
-        return found
+        by_seat[which, seats[which, ply], ply // self.num_hands] = cards[which, ply]
+        return by_seat
 
     # -- noting ----------------------------------------------------------------------------------
 
@@ -208,10 +208,10 @@ class RoundRecord:
         for seat in range(self._players, self.num_hands):
             self._hold_pile(now, lanes, seat)
         then = self._play(now, np.zeros(len(lanes), np.int32))
-        asked = then["phase"] == Phase.TIGRESS
-        if asked.any():
-            modes = self._modes[lanes[asked], ply[asked]].astype(np.int32)
-            then[asked] = self._play(then[asked], modes)
+        tigress = then["phase"] == Phase.TIGRESS
+        if tigress.any():
+            modes = self._modes[lanes[tigress], ply[tigress]].astype(np.int32)
+            then[tigress] = self._play(then[tigress], modes)
         then["hand"], then["hand_len"] = 0, 0
         self._reached[lanes] = self.count(then)
         self.rows[lanes, self._reached[lanes]] = then

@@ -1,4 +1,4 @@
-"""What became of the rounds of an iteration, by round, phase of the game and source of the goal."""
+"""Statistics of the rounds of an iteration, by round, phase of the game and source of the goal."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RoundStats:
         self._sources: dict[str, np.ndarray] = {}
 
     def add(self, engine: Any, sources: Mapping[str, np.ndarray] | None = None) -> None:
-        """Take in the step an engine has just made, with automatic reset.
+        """Add the step that an engine has just made, with automatic reset.
 
         Parameters
         ----------
@@ -73,7 +73,10 @@ class RoundStats:
             ``by_round``: lists, one entry a round. ``by_phase``: phase to the same figures.
             ``by_goal``: source to count and hit rate, if there are sources.
         """
-        names, values = ("n", "hit_rate", "won_minus_bid", "decisions", "episodes"), self._figures
+        names, values = (
+            ("n", "hit_rate", "won_minus_bid", "decisions", "episodes"),
+            self._compute_figures,
+        )
         number = np.arange(self._num_rounds) + 1
         rounds = [values(number == r) for r in number]
         phases = {
@@ -86,7 +89,7 @@ class RoundStats:
         }
         if self._sources:
             record["by_goal"] = {
-                source: {"n": int(n), "hit_rate": _ratio(hits, n)}
+                source: {"n": int(n), "hit_rate": _divide(hits, n)}
                 for source, (n, hits) in self._sources.items()
             }
         return record
@@ -94,17 +97,17 @@ class RoundStats:
     def _count(self, rounds: np.ndarray) -> np.ndarray:
         return np.bincount(rounds, minlength=self._num_rounds)
 
-    def _figures(self, part: np.ndarray) -> tuple[Any, ...]:
+    def _compute_figures(self, part: np.ndarray) -> tuple[Any, ...]:
         """Return count, hit rate, mean error, share of decisions and of episodes of some rounds."""
         n = int(self.ended[part].sum())
         return (
             n,
-            _ratio(self.hits[part].sum(), n),
-            _ratio(self.error[part].sum(), n),
-            _ratio(self.decisions[part].sum(), self.decisions.sum()),
-            _ratio(n, self.ended.sum()),
+            _divide(self.hits[part].sum(), n),
+            _divide(self.error[part].sum(), n),
+            _divide(self.decisions[part].sum(), self.decisions.sum()),
+            _divide(n, self.ended.sum()),
         )
 
 
-def _ratio(part: Any, whole: Any) -> float | None:
+def _divide(part: Any, whole: Any) -> float | None:
     return float(part) / float(whole) if whole else None

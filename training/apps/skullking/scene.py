@@ -20,10 +20,10 @@ KINDS = {kind: kind.name.lower() for kind in t.CardClass}
 
 def card(number: int, mode: int | None = None) -> dict[str, Any]:
     """Return a card as JSON values."""
-    found: dict[str, Any] = {"name": card_name(number, mode)}
+    face: dict[str, Any] = {"name": card_name(number, mode)}
     if t.NUMBER[number]:
-        return {**found, "suit": int(t.SUIT[number]), "number": int(t.NUMBER[number])}
-    return {**found, "kind": KINDS[t.CardClass(t.CLASS[number])]}
+        return {**face, "suit": int(t.SUIT[number]), "number": int(t.NUMBER[number])}
+    return {**face, "kind": KINDS[t.CardClass(t.CLASS[number])]}
 
 
 class SkullKingView(GameView):
@@ -49,15 +49,15 @@ class SkullKingView(GameView):
             row = row.copy()
             row["actor"], row["first_discard"] = due, -1  # the discard is the other's
         view = table_view(row, rules, names if several else None)
-        found = _scene(view)
-        found["due"] = due == own
+        scene = _make_scene(view)
+        scene["due"] = due == own
         if opened:
             hands, lengths = row["hand"], row["hand_len"]
-            found["hands"] = [
+            scene["hands"] = [
                 [card(int(c)) for c in hands[k, : int(lengths[k])]] for k in range(len(view.seats))
             ]
-            found["stock"] = [card(int(c)) for c in row["stock"][: int(row["stock_len"])]]
-        return found
+            scene["stock"] = [card(int(c)) for c in row["stock"][: int(row["stock_len"])]]
+        return scene
 
     def mark(self, engine: Any, before: np.void, after: np.void) -> str:
         """Return the end of a round."""
@@ -72,7 +72,7 @@ class SkullKingView(GameView):
         return [ObservationBlock(*block) for block in layout(*shape, bool(decides))]
 
 
-def _scene(view: TableView) -> dict[str, Any]:
+def _make_scene(view: TableView) -> dict[str, Any]:
     return {
         "title": list(view.title),
         "phase": view.phase.name,

@@ -1,4 +1,4 @@
-"""What search and a trained agent cost on one core: rows and targets.
+"""Benchmarks of search and of a trained agent on one core: rows and targets.
 
 Four play, deals of the table's own seeds. Rollouts begin at the
 first card of round 10 and end with the round. The searcher's decisions are those of whole games:
@@ -38,11 +38,11 @@ PLAYS_PER_S, WORLDS_PER_S, DECISION_MS, ALONE_PER_S = 8e6, 2e6, 0.5, 1e5
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
-    """Return a row for worlds, rollouts, a searcher's decisions and those of an agent alone."""
-    return timing.rows(_works(), repeats, seconds)
+    """Measure a row for worlds, rollouts, a searcher's decisions and those of an agent alone."""
+    return timing.rows(_prepare_works(), repeats, seconds)
 
 
-def _works() -> dict[str, Work]:
+def _prepare_works() -> dict[str, Work]:
     engine = TABLE.make(ROWS)
     starts = first_cards(engine)
     about = {"players": BOT, "round": ROUND + 1, "batch": ROWS}
@@ -64,14 +64,20 @@ def _works() -> dict[str, Work]:
 
     game = _Games()
     return {
-        "worlds": Work(draw, ROWS, row=partial(_row, "worlds", engine, "resample", worlds=WORLDS)),
-        "rollouts": Work(roll, plays, row=partial(_row, "rollouts", engine, "rollout", **about)),
+        "worlds": Work(
+            draw, ROWS, row=partial(_make_row, "worlds", engine, "resample", worlds=WORLDS)
+        ),
+        "rollouts": Work(
+            roll, plays, row=partial(_make_row, "rollouts", engine, "rollout", **about)
+        ),
         "searcher": Work(
             game.play,
             game.decisions,
-            row=partial(_row, "searcher", game.engine, "decisions", worlds=WORLDS, rollouts=BOT),
+            row=partial(
+                _make_row, "searcher", game.engine, "decisions", worlds=WORLDS, rollouts=BOT
+            ),
         ),
-        "alone": Work(decide, ROWS, row=partial(_row, "alone", engine, "act", agent=AGENT)),
+        "alone": Work(decide, ROWS, row=partial(_make_row, "alone", engine, "act", agent=AGENT)),
     }
 
 
@@ -98,7 +104,7 @@ class _Games:
         self.decisions = self.play()
 
     def play(self) -> int:
-        """Play a game at every table; return how many decisions about cards it took."""
+        """Play a game at every table; return the number of decisions about cards."""
         engine, taken = self.engine, 0
         for _ in Loop(engine, [self._player], every_lane(engine)):
             due = engine.get_states(~engine.ended)["phase"]  # games begin with bids
@@ -106,15 +112,15 @@ class _Games:
         return taken
 
 
-def _row(name: str, engine: BatchEngine, timed: str, **how: Any) -> Row:
+def _make_row(name: str, engine: BatchEngine, timed: str, **how: Any) -> Row:
     described = describe_engine(engine, timed, **how)
     row = {"kind": "search", "name": name, "num_envs": engine.num_envs, "num_threads": 1}
     return row | {"ran": described}
 
 
-def judge(found: list[Row]) -> list[Row]:
+def judge(measured: list[Row]) -> list[Row]:
     """Return the targets of the four."""
-    named = {row["name"]: row for row in found}
+    named = {row["name"]: row for row in measured}
     decision = named["searcher"]
     every = [1000 / per_s for per_s in decision["steps_per_cpu_s_all"]]
     return [

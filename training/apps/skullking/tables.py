@@ -1,4 +1,4 @@
-"""What evaluations of Skull King find, as tables for a terminal."""
+"""Results of evaluations of Skull King as tables for a terminal."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ def match_table(
     return table
 
 
-def round_table(found: Mapping[str, Interval], title: str) -> Table:
+def round_table(measures: Mapping[str, Interval], title: str) -> Table:
     """Return bids made and points in each round and phase of one policy's games."""
     table = Table(title=title, title_justify="left")
     table.add_column("round")
     table.add_column("bids made %", justify="right")
     table.add_column("points", justify="right")
-    for name, interval in found.items():
+    for name, interval in measures.items():
         if name.startswith("bid_hit_"):
             part = name.removeprefix("bid_hit_")
-            points = found.get(f"points_{part}")
+            points = measures.get(f"points_{part}")
             cells = (
                 format_interval(interval, 1, 100),
                 "" if points is None else format_interval(points, 1),
@@ -100,13 +100,13 @@ def goal_table(
     return table
 
 
-def ability_table(found: Mapping[str, Mapping[str, Interval]], title: str, caption: str) -> Table:
-    """Return what players made of pirate abilities, a row for each measure."""
+def ability_table(players: Mapping[str, Mapping[str, Interval]], title: str, caption: str) -> Table:
+    """Make the table of players' pirate abilities, a row for each measure."""
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("own decisions")
-    for name in found:
+    for name in players:
         table.add_column(name, justify="right")
     for measure, heading, digits, factor in ABILITY_ROWS:
-        cells = [format_interval(each[measure], digits, factor) for each in found.values()]
+        cells = [format_interval(each[measure], digits, factor) for each in players.values()]
         table.add_row(heading, *cells)
     return table

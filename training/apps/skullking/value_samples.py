@@ -1,4 +1,4 @@
-"""Rounds for a value network: rows of games on the way, and what each seat gained to their ends."""
+"""Samples for a value network: rows within rounds, and the points that each seat still gained."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ WITHIN = 0.1  # share of the rows with cards on the table that are kept
 
 @dataclass(frozen=True)
 class Samples:
-    """Rows (n,), and what each seat gained from there to the end of the round, float32 (n, P)."""
+    """Rows (n,), and the points of each seat from there to the end of the round, float32 (n, P)."""
 
     rows: np.ndarray
     gained: np.ndarray
 
 
 class Strayer:
-    """Plays as another player, but for early cards of rounds, of which some are any legal ones.
+    """Plays as another player, but takes random legal cards for some early ones of rounds.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class Strayer:
 
 
 def play(engine: BatchEngine, make: MakePlayer, seed: int) -> Samples:
-    """Play whole games by one player in all seats, a game a lane, and keep what is on the way.
+    """Play whole games by one player in all seats, a game a lane, and keep rows within rounds.
 
     Search asks about positions into which nobody would have played. So each round has a trick,
     drawn anew, before which some decisions are any legal one; rows are kept from there on, since

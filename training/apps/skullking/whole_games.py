@@ -1,4 +1,4 @@
-"""A Manager and a Worker as one policy of whole games, which shows both what they know."""
+"""A Manager and a Worker as one policy of whole games, each with its own observation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def manager_observer(options: Mapping[str, Any]) -> BatchEngine:
 
 
 class WholeGames:
-    """What both see of rows of whole games, and what they answer.
+    """Observations of both for rows of whole games, and their logits.
 
     An observation has three parts: ``phase``, 1 where a bid is due, else 0, and what ``manager``
     and ``worker`` see; who is not asked sees something all the same.
@@ -65,21 +65,21 @@ class WholeGames:
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
         """Return the observations of state rows (n,) of the flat tier, structured, shape (n,)."""
-        found = np.zeros(len(rows), self.obs_dtype)
-        found["phase"] = rows["phase"] == Phase.BID
+        obs = np.zeros(len(rows), self.obs_dtype)
+        obs["phase"] = rows["phase"] == Phase.BID
         for name, observer in self._observers.items():
-            found[name] = observer.encode_obs_many(rows, trusted=True)
-        return found
+            obs[name] = observer.encode_obs_many(rows, trusted=True)
+        return obs
 
     def encode_asked(self, rows: np.ndarray) -> np.ndarray:
-        """Return the same, with zeros for who is not asked: enough to act, in half the time."""
-        found = np.zeros(len(rows), self.obs_dtype)
-        found["phase"] = bidding = rows["phase"] == Phase.BID
-        for name, asked in (("manager", bidding), ("worker", ~bidding)):
-            if asked.any():
-                some = rows if asked.all() else rows[asked]
-                found[name][asked] = self._observers[name].encode_obs_many(some, trusted=True)
-        return found
+        """Encode only for the one that acts, else zeros: enough to act, in half the time."""
+        obs = np.zeros(len(rows), self.obs_dtype)
+        obs["phase"] = bidding = rows["phase"] == Phase.BID
+        for name, due in (("manager", bidding), ("worker", ~bidding)):
+            if due.any():
+                some = rows if due.all() else rows[due]
+                obs[name][due] = self._observers[name].encode_obs_many(some, trusted=True)
+        return obs
 
     def logits(self, obs: np.ndarray) -> np.ndarray:
         """Return logits, float32, shape (n, A): the Manager's where a bid is due.
@@ -88,12 +88,12 @@ class WholeGames:
         ----------
         obs : ndarray of obs_dtype, shape (n,)
         """
-        found = np.zeros((len(obs), self.num_actions), np.float32)
+        logits = np.zeros((len(obs), self.num_actions), np.float32)
         bidding = obs["phase"] != 0
-        for name, asked in (("manager", bidding), ("worker", ~bidding)):
-            if asked.any():
-                found[asked] = self._logits[name](np.ascontiguousarray(obs[name][asked]))
-        return found
+        for name, due in (("manager", bidding), ("worker", ~bidding)):
+            if due.any():
+                logits[due] = self._logits[name](np.ascontiguousarray(obs[name][due]))
+        return logits
 
     def wrap(self, env: gymnasium.Env[Any, int]) -> gymnasium.Env[Any, int]:
         """Return an environment of whole games that shows the observations of both."""
@@ -110,7 +110,7 @@ class WholeGames:
         return WholeGames(rules, *self._logits.values())
 
 
-def _shown(obs: np.ndarray) -> dict[str, np.ndarray]:
+def _split_obs(obs: np.ndarray) -> dict[str, np.ndarray]:
     return {name: np.array(obs[name]) for name in obs.dtype.names or ()}
 
 
@@ -128,7 +128,7 @@ class _Env(gymnasium.Wrapper[Any, int, Any, int]):
 
     def _observe(self) -> dict[str, np.ndarray]:
         row = np.asarray(self.get_state()).reshape(1)
-        return _shown(self._games.encode(row)[0])
+        return _split_obs(self._games.encode(row)[0])
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         _, info = self.env.reset(**kwargs)
@@ -157,7 +157,7 @@ class _VectorEnv(gymnasium.vector.VectorWrapper):
 
     def _observe(self, infos: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
         kept = {k: v for k, v in infos.items() if k not in ("final_obs", "_final_obs")}
-        return _shown(self._games.encode(self.env.get_states())), kept
+        return _split_obs(self._games.encode(self.env.get_states())), kept
 
     def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
         _, infos = self.env.reset(**kwargs)

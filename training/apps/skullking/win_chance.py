@@ -43,16 +43,16 @@ def chances(totals: np.ndarray, cards_left: np.ndarray) -> np.ndarray:
     over = (cards_left == 0)[:, None]
     scale = np.where(over, 1.0, scales(cards_left)[:, None])
     weights = np.where(over, ahead == 0, np.exp(ahead / scale))
-    found: np.ndarray = weights / weights.sum(1, keepdims=True)
-    return found
+    chances: np.ndarray = weights / weights.sum(1, keepdims=True)
+    return chances
 
 
 def scales(cards_left: np.ndarray) -> np.ndarray:
     """Return the points that stand for one unit of softmax, float64 (m,); see :data:`SCALES`."""
-    known = np.array(sorted(SCALES), np.float64)
-    within = np.clip(cards_left, known[0], known[-1])
-    found: np.ndarray = np.interp(within, known, [SCALES[int(cards)] for cards in known])
-    return found * np.sqrt(cards_left / within)
+    listed = np.array(sorted(SCALES), np.float64)
+    within = np.clip(cards_left, listed[0], listed[-1])
+    scales: np.ndarray = np.interp(within, listed, [SCALES[int(cards)] for cards in listed])
+    return scales * np.sqrt(cards_left / within)
 
 
 def make_win(game: Any) -> Outcome:
@@ -74,7 +74,7 @@ def make_win(game: Any) -> Outcome:
     def win(outcomes: np.ndarray, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
         begun = ~np.isin(rows["phase"], (Phase.BID, Phase.CANNON))  # or over
         left = dealt_later[rows["round_idx"].astype(np.int64) + begun]
-        found: np.ndarray = chances(outcomes, left)[np.arange(len(rows)), seats]
-        return found
+        won: np.ndarray = chances(outcomes, left)[np.arange(len(rows)), seats]
+        return won
 
     return win

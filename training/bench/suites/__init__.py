@@ -1,1 +1,1 @@
-"""The suites: each lists rows and targets, and what it does is in no other."""
+"""The suites, each with its rows and targets."""

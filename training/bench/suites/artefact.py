@@ -24,7 +24,7 @@ def new_run_id(git_rev: str | None) -> str:
     return (git_rev or "nocommit")[:7] + datetime.now(UTC).strftime("-%Y%m%dT%H%M%SZ")
 
 
-def choose_run_id(given: str | None) -> str:
+def choose_run_id(name: str | None) -> str:
     """Return the name of a run: the one that is given, or a new one.
 
     Raises
@@ -32,12 +32,12 @@ def choose_run_id(given: str | None) -> str:
     ConfigError
         If it is no name of a file.
     """
-    require(not given or is_plain(str(given)), "--run-id", given, PLAIN)
-    return given or new_run_id(machine.revision()["git_rev"])
+    require(not name or is_plain(str(name)), "--run-id", name, PLAIN)
+    return name or new_run_id(machine.revision()["git_rev"])
 
 
 def new_path(folder: Path, run_id: str) -> Path:
-    """Return where the artefact of a run belongs.
+    """Make the path of a run's new artefact.
 
     Raises
     ------
@@ -51,7 +51,7 @@ def new_path(folder: Path, run_id: str) -> Path:
 
 
 def head(run_id: str, config: dict[str, Any]) -> dict[str, Any]:
-    """Return an artefact without its figures: what they are taken on."""
+    """Make the head of an artefact: the machine, versions and config of its figures."""
     return {"schema": SCHEMA, "run_id": run_id, **machine.taken_on(), "config": config}
 
 
@@ -61,7 +61,7 @@ def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def row_of(entry: dict[str, Any]) -> dict[str, Any]:
-    """Return what ran in an entry of ``modes``, and its figures by their medians."""
+    """Make a row of an entry of ``modes``: its description, and the medians of its figures."""
     return {"ran": entry["ran"], **medians(entry), "noisy": entry["noisy"]}
 
 
@@ -72,7 +72,7 @@ def keep(report: dict[str, Any]) -> Path:
 
 
 def artefacts(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
-    """Return the lines that the artefacts of a folder would be in the history.
+    """Convert the artefacts of a folder to lines of the history.
 
     Returns
     -------
@@ -81,16 +81,16 @@ def artefacts(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
     skipped : list of str
         Files that are no artefacts.
     """
-    found, skipped = list[dict[str, Any]](), []
+    lines, skipped = list[dict[str, Any]](), []
     for path in sorted(folder.glob("*.json")):
         try:
             report = json.loads(path.read_text(encoding="utf-8"))
             if report["schema"] != SCHEMA:
                 raise ValueError
-            found += records.lines(report, rows_of(report), path.name)
+            lines += records.lines(report, rows_of(report), path.name)
         except (OSError, ValueError, KeyError, TypeError):
             skipped.append(str(path))
-    return found, skipped
+    return lines, skipped
 
 
 # -- the target ------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def judge_target(
 
 
 def target_sentence(target: dict[str, Any]) -> str:
-    """Return one sentence on how far a target is."""
+    """Describe the distance to a target in one sentence."""
     measured, wanted = target["measured"], target["steps_per_s"]
     side = "reaches" if target["pass"] else "is below"
     return (

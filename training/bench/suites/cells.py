@@ -1,4 +1,4 @@
-"""Cells of the tuning matrix: which there are, in which order they run, and which is best."""
+"""Cells of the tuning matrix: their design, the order of their runs, and the best."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting of one mode; what a mode does not know is None.
+    """One setting of one mode; a factor that the mode does not have is None.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def order(cells: Sequence[Cell], repeats: int, seed: int) -> list[tuple[Cell, in
 
 
 def figures(values: Sequence[float], wanted: int) -> dict[str, Any]:
-    """Return what the repeats of a cell say.
+    """Compute the statistics of a cell's repeats.
 
     Parameters
     ----------
@@ -154,16 +154,21 @@ def mode_summary(
         Steps per second.
     """
     top = ranked(cells, mode)[:3]
-    found: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "successful_candidates": sum(c["mode"] == mode and c["status"] == "ok" for c in cells),
         "floor_safety_factor": safety,
         "target_steps_per_sec": target,
     }
     if not top:
-        return {**found, "best_candidate_id": None, "target_attained": False, "top_candidates": []}
+        return {
+            **summary,
+            "best_candidate_id": None,
+            "target_attained": False,
+            "top_candidates": [],
+        }
     best = top[0]
     return {
-        **found,
+        **summary,
         "best_candidate_id": best["id"],
         "best_is_stable": best["stable"],
         "best_mean_steps_per_sec": best["mean"],

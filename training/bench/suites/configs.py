@@ -53,7 +53,7 @@ def of_env(name: str, env: str) -> Flags:
 
 
 def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[str, Any]:
-    """Return the row of a configuration: medians over the repeats, and all their values.
+    """Measure the row of a configuration: medians over the repeats, and all their values.
 
     One that cannot run here has the reason as ``status``, and nulls.
 
@@ -81,21 +81,21 @@ def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[
     except ConfigError as error:
         return {**fields, "status": str(error), **dict.fromkeys(MEASURED)}
     described = runs[0]["ran"]
-    found = {key: _median([run[key] for run in runs]) for key in runs[0] if key != "ran"}
-    found["env_only_steps_per_s"] = alone
+    medians = {key: _get_median([run[key] for run in runs]) for key in runs[0] if key != "ran"}
+    medians["env_only_steps_per_s"] = alone
     about = {"ran": described, "name": name_of(described), "status": "measured"}
-    return {**fields, **about, **{key: found.get(key) for key in MEASURED}, "all": runs}
+    return {**fields, **about, **{key: medians.get(key) for key in MEASURED}, "all": runs}
 
 
 def name_of(described: ran.Ran) -> str:
-    """Return what ran in a configuration, as far as configurations differ."""
+    """Name a configuration by the parts of its description in which they differ."""
     widths = "x".join(map(str, described["net_arch"]))
     parts = (described[name] for name in ("trainer", "env", "backend", "adapter"))
     return ", ".join([*parts, widths])
 
 
 def env_only(flags: Flags, repeats: int) -> float:
-    """Return the median steps a second of random legal play, no network."""
+    """Measure the median steps a second of random legal play, no network."""
     slow = flags.backend != "fast"  # half of it is plain Python, whichever half
     rollout = min(PIECE, flags.n_envs * flags.n_steps)
     plan = EnvPlan(
@@ -107,12 +107,12 @@ def env_only(flags: Flags, repeats: int) -> float:
         batches=max(1, rollout // (2 * flags.n_envs)) if slow else 256,
     )
     work = prepare(plan).work
-    found = timing.interleaved({"the environment alone": work}, repeats, 0.2)
-    (samples,) = found.values()
+    timings = timing.interleaved({"the environment alone": work}, repeats, 0.2)
+    (samples,) = timings.values()
     return float(timing.summary(samples, work.threads)["steps_per_s"])
 
 
-def _median(values: list[Any]) -> Any:
+def _get_median(values: list[Any]) -> Any:
     if any(v is None for v in values):
         return None
     if isinstance(values[0], bool):
@@ -123,7 +123,7 @@ def _median(values: list[Any]) -> Any:
 # -- what a command line asks for ------------------------------------------------------------------
 
 
-def with_flags(given: Flags, assignments: list[str]) -> Flags:
+def with_flags(flags: Flags, assignments: list[str]) -> Flags:
     """Return flags with some changed.
 
     Raises
@@ -131,17 +131,17 @@ def with_flags(given: Flags, assignments: list[str]) -> Flags:
     ConfigError
         For an unknown flag or a value it cannot have.
     """
-    known = {f.name: type(getattr(given, f.name)) for f in fields(given)}
+    types = {f.name: type(getattr(flags, f.name)) for f in fields(flags)}
     changes: dict[str, Any] = {}
     for text in assignments:
         name, _, value = text.partition("=")
-        if name not in known:
-            raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(known)}.")
+        if name not in types:
+            raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(types)}.")
         read = plain_yaml.parse_yaml(value, f"{name}={value!r}")
         changes[name] = tuple(read) if isinstance(read, list) else read
-        if type(changes[name]) is not known[name]:
-            raise ConfigError(f"{name}={value!r}: must be of type {known[name].__name__}.")
-    return replace(given, **changes)
+        if type(changes[name]) is not types[name]:
+            raise ConfigError(f"{name}={value!r}: must be of type {types[name].__name__}.")
+    return replace(flags, **changes)
 
 
 def chosen(args: argparse.Namespace) -> list[tuple[str, Flags]]:
@@ -163,13 +163,13 @@ def chosen(args: argparse.Namespace) -> list[tuple[str, Flags]]:
     envs = [games.get(args.game).config_env] if args.game else envs
     named = [text.partition("=")[2] for text in args.set if text.startswith("env=")]
     envs = named[-1:] or envs
-    found = []
+    configs = []
     for env in envs:
         for name in args.config or CONFIGS:
             possible = games.of(env).two_tiers or not CONFIGS[name].use_hierarchical
             if possible or (args.config and len(envs) == 1):
-                found.append((name, with_flags(of_env(name, env), args.set)))
-    return found
+                configs.append((name, with_flags(of_env(name, env), args.set)))
+    return configs
 
 
 def tables(rows: Sequence[Row]) -> Group:
@@ -185,12 +185,12 @@ class Configs(Suite):
         """Return the rows that a command line asks for."""
         args, rollouts = options.args, SHORT_ROLLOUTS if options.short else ROLLOUTS
         played = args.games if args.games is not None else (40 if options.short else 200)
-        found = []
+        rows = []
         for name, each in chosen(args):
             steps = args.steps or rollouts * each.n_envs * each.n_steps
-            found.append(row(name, each, steps, args.repeats, played))
-            progress.keep(found[-1])
-        return found
+            rows.append(row(name, each, steps, args.repeats, played))
+            progress.keep(rows[-1])
+        return rows
 
 
 SUITE = Configs(name="configs", tables=(tables,))

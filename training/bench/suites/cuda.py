@@ -1,4 +1,4 @@
-"""The native trainer on a GPU: speed, how busy the GPU is, and where the time of a step goes."""
+"""Benchmark of the native trainer on a GPU: speed, utilisation, and the phases of a step."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_DEVICE = "this machine has no CUDA device"
 
 
 def setting(epochs: int, lanes: int = LANES) -> Any:
-    """Return what is trained: the Worker, 256-256."""
+    """Make the run that is trained: the Worker, 256-256."""
     ppo = {"n_steps": 32, "batch_size": 4 * lanes, "n_epochs": epochs, "activation": "tanh"}
     return RunConfig.from_mapping(
         {
@@ -63,7 +63,7 @@ class OnDevice(Timed):
 
 
 def rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
-    """Return a row for each number of epochs, timed in turns.
+    """Measure a row for each number of epochs, timed in turns.
 
     Parameters
     ----------
@@ -73,17 +73,17 @@ def rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
     """
     learners = {str(epochs): OnDevice(setting(epochs, lanes)) for epochs in SPEED}
     samples = in_turns(learners, repeats, seconds)
-    found = []
+    measured = []
     for epochs, each in learners.items():
         percent = statistics.fmean(each.busy) if each.busy else None
         row = each.row(samples[epochs], MODE) | {"gpu_busy_percent": percent}
-        found.append(row | {"us_per_step": split(each.config)})
+        measured.append(row | {"us_per_step": split(each.config)})
         each.trainer.close()
-    return found
+    return measured
 
 
 def split(config: Any) -> dict[str, float]:
-    """Return the microseconds of each phase of a step; timers wait for the GPU at each boundary."""
+    """Measure microseconds of each phase of a step; timers wait for the GPU at each boundary."""
     timed = Timed(config.replace(native=config.native.replace(timers=True)))
     for _ in range(2):
         timed.iterate()
@@ -92,7 +92,7 @@ def split(config: Any) -> dict[str, float]:
 
 
 class Utilisation:
-    """Asks, ten times a second while it is entered, how busy the GPU has been.
+    """Reads, ten times a second while it is entered, the utilisation of the GPU.
 
     Attributes
     ----------
@@ -125,19 +125,19 @@ class Utilisation:
 
 def judge(rows: Sequence[Row]) -> list[Row]:
     """Return the targets of a GPU: not measured without one."""
-    found = {r["epochs"]: r for r in rows if r["mode"] == MODE}
+    by_epochs = {r["epochs"]: r for r in rows if r["mode"] == MODE}
     judged = []
-    for epochs, asked in SPEED.items():
+    for epochs, least in SPEED.items():
         what = f"GPU, worker, 256-256, {LANES} lanes, epochs {epochs}: steps a second"
-        if epochs not in found:
-            judged.append(unmeasured(what, asked, NO_DEVICE))
+        if epochs not in by_epochs:
+            judged.append(unmeasured(what, least, NO_DEVICE))
             continue
-        row = found[epochs]
+        row = by_epochs[epochs]
         every, speed = row["steps_per_s_all"], row["steps_per_s"]
-        judged.append(target(what, asked, speed, every=every, wall=speed, noisy=row["noisy"]))
+        judged.append(target(what, least, speed, every=every, wall=speed, noisy=row["noisy"]))
     what = "GPU busy, epochs 4, per cent"
-    percent = found[4]["gpu_busy_percent"] if found else None
+    percent = by_epochs[4]["gpu_busy_percent"] if by_epochs else None
     if percent is None:
-        reason = "nvidia-ml-py is not installed" if found else NO_DEVICE
+        reason = "nvidia-ml-py is not installed" if by_epochs else NO_DEVICE
         return [*judged, unmeasured(what, BUSY, reason)]
-    return [*judged, target(what, BUSY, percent, noisy=found[4]["noisy"])]
+    return [*judged, target(what, BUSY, percent, noisy=by_epochs[4]["noisy"])]

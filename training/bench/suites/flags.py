@@ -1,4 +1,4 @@
-"""What each flag alone is worth: ``use_numba`` or ``use_cython`` beside the reference.
+"""Benchmark of each flag alone: ``use_numba`` or ``use_cython`` beside the reference.
 
 Every id is measured, and a new game as ``python -m fastenv new-game`` writes it. Reference and
 flags take the same steps in turns, piece by piece, so that a slow moment of the machine meets all
@@ -62,7 +62,7 @@ SCAFFOLDED = "scaffolded_coins"
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
-    """Return a row for each environment, number of lanes and flag, those of a new game last.
+    """Measure a row for each environment, number of lanes and flag, those of a new game last.
 
     Parameters
     ----------
@@ -70,19 +70,19 @@ def rows(repeats: int, seconds: float) -> list[Row]:
     seconds : float
         Timed work of a repeat of each backend.
     """
-    found = []
+    measured = []
     for env in map(short_id, fastenv.list_envs()):
-        found += rows_of(env, repeats, seconds)
-    return found + scaffolded_rows(repeats, seconds)
+        measured += rows_of(env, repeats, seconds)
+    return measured + scaffolded_rows(repeats, seconds)
 
 
 def rows_of(env: str, repeats: int, seconds: float) -> list[Row]:
-    """Return the rows of one environment; see :func:`rows`."""
+    """Measure the rows of one environment; see :func:`rows`."""
     return [row for lanes in LANES for row in rows_of_lanes(env, lanes, repeats, seconds)]
 
 
 def scaffolded_rows(repeats: int, seconds: float) -> list[Row]:
-    """Return the rows of a game just written by ``new-game``, in a copy of this checkout.
+    """Measure the rows of a game just written by ``new-game``, in a copy of this checkout.
 
     Raises
     ------
@@ -103,15 +103,15 @@ def scaffolded_rows(repeats: int, seconds: float) -> list[Row]:
         new_game(SCAFFOLDED, copied)
         _run(copied, "-m", "tools.structs", SCAFFOLDED)
         _run(copied, "setup.py", "-q", "build_ext", "--inplace")
-        asked = (str(repeats), str(seconds))
+        numbers = (str(repeats), str(seconds))
         env = "".join(map(str.title, SCAFFOLDED.split("_"))) + "-v0"
-        printed = _run(copied, "-m", "training.bench.suites.flags", env, *asked)
+        printed = _run(copied, "-m", "training.bench.suites.flags", env, *numbers)
     measured: list[Row] = json.loads(printed.splitlines()[-1])
     return measured
 
 
 def _run(folder: Path, *words: str) -> str:
-    """Return what a Python command prints in a folder."""
+    """Run a Python command in a folder; return its output."""
     command = [sys.executable, *words]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -122,7 +122,7 @@ def _run(folder: Path, *words: str) -> str:
 
 
 def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Row]:
-    """Return the rows of ``use_numba`` and ``use_cython`` of one environment.
+    """Measure the rows of ``use_numba`` and ``use_cython`` of one environment.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Ro
         steppers = dict(zip(ways, started, strict=True))
         samples = in_turns(steppers, play.engine, steps, repeats, seconds)
         _check_same(steppers, play.engine)
-    found = {name: summary(each) for name, each in samples.items()}
+    summaries = {name: summary(each) for name, each in samples.items()}
     return [
         {
             "kind": "flag",
@@ -162,16 +162,16 @@ def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Ro
             "workload": "masked_uniform",
             "method": METHOD,
             "steps": sum(each.steps for each in samples[backend]),
-            **compared(found, backend),
+            **compared(summaries, backend),
             "repeats": repeats,
-            "noisy": any(each["noisy"] for each in found.values()),
+            "noisy": any(each["noisy"] for each in summaries.values()),
         }
         for backend in ("numba", "cython")
     ]
 
 
 class Stepper:
-    """A process that takes steps it is given, and says how long they took.
+    """A process that takes steps, and reports their wall and CPU time.
 
     Parameters
     ----------
@@ -225,12 +225,12 @@ class Stepper:
     def states(self) -> bytes:
         """Return the states of all lanes."""
         self._pipe.send(None)
-        found: bytes = self._pipe.recv()
-        return found
+        states: bytes = self._pipe.recv()
+        return states
 
 
 def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_steps: int) -> None:
-    """Be the process of a :class:`Stepper`."""
+    """Run as the process of a :class:`Stepper`."""
     backend = way if way in BACKENDS else "reference"
     engine = make_engine(env, len(rows), options, backend, 1)
     engine.set_states(rows)
@@ -238,9 +238,9 @@ def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_
     pipe.send(ran.describe_engine(engine, "step_many", beside=BESIDE, **about))
     step_all: Callable[[np.ndarray], object] = engine.step_many
     if way == "rules":
-        step_all = _rules_alone(engine, rows)
+        step_all = _make_rules_step(engine, rows)
     elif way == "no encoding":
-        step_all = _without_encoding(engine, rows).step_many
+        step_all = _strip_encoding(engine, rows).step_many
     with suppress(EOFError):  # the other end is closed when all is done
         while True:
             batches = pipe.recv()
@@ -312,22 +312,22 @@ def _check_same(steppers: Mapping[str, Stepper], player: BatchEngine) -> None:
             raise RuntimeError(f"{player.game.env_id}: the states of {backend} are others")
 
 
-def compared(found: dict[str, Row], backend: str) -> Row:
-    """Return microseconds of CPU a step of what was timed, and what follows from them.
+def compared(summaries: dict[str, Row], backend: str) -> Row:
+    """Compute microseconds of CPU a step, the speed-up over the reference, and the limit.
 
     Parameters
     ----------
-    found : dict of str to dict
+    summaries : dict of str to dict
         Summaries of ``reference``, ``numba`` and ``cython``, and of ``rules`` and ``no encoding``
         where a limit is known.
     backend : {"numba", "cython"}
     """
-    us = {name: [1e6 / x for x in each["steps_per_cpu_s_all"]] for name, each in found.items()}
+    us = {name: [1e6 / x for x in each["steps_per_cpu_s_all"]] for name, each in summaries.items()}
     speed = [a / b for a, b in zip(us["reference"], us[backend], strict=True)]
     judged = {
         "reference_us": statistics.median(us["reference"]),
         "us": statistics.median(us[backend]),
-        "steps_per_cpu_s": found[backend]["steps_per_cpu_s"],
+        "steps_per_cpu_s": summaries[backend]["steps_per_cpu_s"],
         "over_reference": statistics.median(speed),
         "over_reference_all": speed,
     }
@@ -345,8 +345,8 @@ def compared(found: dict[str, Row], backend: str) -> Row:
     }
 
 
-def _rules_alone(engine: BatchEngine, rows: np.ndarray) -> Callable[[np.ndarray], object]:
-    """Return a step as calls on reference games: steps and resets, nothing else."""
+def _make_rules_step(engine: BatchEngine, rows: np.ndarray) -> Callable[[np.ndarray], object]:
+    """Make a step of calls on reference games: steps and resets, nothing else."""
     game = engine.game
     knobs, games = game.default_knobs(len(rows)), [game.unpack(row) for row in rows]
 
@@ -360,8 +360,8 @@ def _rules_alone(engine: BatchEngine, rows: np.ndarray) -> Callable[[np.ndarray]
     return step_all
 
 
-def _without_encoding(engine: BatchEngine, rows: np.ndarray) -> BatchEngine:
-    """Return a reference engine in the same states whose game shows nothing."""
+def _strip_encoding(engine: BatchEngine, rows: np.ndarray) -> BatchEngine:
+    """Make a reference engine in the same states whose game encodes nothing."""
     game = copy.copy(engine.game)
 
     def nothing(*_args: Any) -> None:
@@ -370,22 +370,22 @@ def _without_encoding(engine: BatchEngine, rows: np.ndarray) -> BatchEngine:
     names = ("encode_obs", "action_mask", "reward")
     blind = type("Blind", (type(game),), dict.fromkeys(names, nothing))
     object.__setattr__(game, "__class__", blind)
-    found = BatchEngine(game, len(rows), "reference", info_columns=())
-    found.set_states(rows)
-    return found
+    stripped = BatchEngine(game, len(rows), "reference", info_columns=())
+    stripped.set_states(rows)
+    return stripped
 
 
-def judge(found: list[Row]) -> list[Row]:
+def judge(rows: list[Row]) -> list[Row]:
     """Return targets: over the reference for each row, and a share of the limit for some."""
     judged = []
-    for r in found:
+    for r in rows:
         what = f"{r['env']}, {r['flag']} alone, {r['num_envs']:,} lanes"
         every, noisy = r["over_reference_all"], r["noisy"]
-        for name, asked, got in (
+        for name, least, got in (
             ("over the reference", MEDIAN, r["over_reference"]),
             ("over the reference, least repeat", LEAST, min(every)),
         ):
-            judged.append(target(f"{what}: {name}", asked, got, every=every, noisy=noisy))
+            judged.append(target(f"{what}: {name}", least, got, every=every, noisy=noisy))
         if games.of(r["env"]).limited:
             every, got = r["share_of_limit_all"], r["share_of_limit"]
             judged.append(

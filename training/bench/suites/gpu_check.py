@@ -1,4 +1,4 @@
-"""What a GPU is checked for: tests, targets of training, captured graphs, the device replay."""
+"""Check a GPU: its tests, targets of training, captured graphs, the device replay."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def tests() -> bool:
 
 
 def check(repeats: int, seconds: float, lanes: int = LANES) -> dict[str, Any]:
-    """Return what was measured, as JSON values.
+    """Measure the device; return the record as JSON values.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def check(repeats: int, seconds: float, lanes: int = LANES) -> dict[str, Any]:
 
 
 def graphs(lanes: int) -> dict[str, RunConfig]:
-    """Return the setting of the targets with each way to compile."""
+    """Make the runs of the targets with each way to compile."""
     config = cuda.setting(epochs=4, lanes=lanes)
     return {
         how: config.replace(native=config.native.replace(compile=how))
@@ -78,7 +78,7 @@ def graphs(lanes: int) -> dict[str, RunConfig]:
 
 
 def replays(lanes: int) -> dict[str, RunConfig]:
-    """Return DQN on the same environment, with its replay on the device and in host memory."""
+    """Make runs of DQN on the same environment, its replay on the device and in host memory."""
     sizes = {"capacity": 1024 * lanes, "learning_starts": 32 * lanes, "batch_size": 16 * lanes}
     common = {
         "trainer": "dqn",

@@ -1,4 +1,4 @@
-"""Does a fast setting still learn? Trainings of a fixed length over several seeds, compared."""
+"""Check that a fast setting still learns, by trainings of a fixed length over several seeds."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Trainings:
         self._base, self._assignments, self.seeds = base, assignments, seeds
 
     def returns(self, knobs: dict[str, Any]) -> list[float | None]:
-        """Return the mean return late in the training of a cell, one for each seed.
+        """Train a cell; return the mean return late in the training, one for each seed.
 
         Raises
         ------
@@ -100,7 +100,7 @@ def compare(
     verdicts: dict[str, dict[str, Any]] = {}
     for cell in best:
         returns = usual if cell["id"] == default["id"] else trainings.returns(cell)
-        ours, theirs = _known(returns), _known(usual)
+        ours, theirs = _keep_complete(returns), _keep_complete(usual)
         if ours is None or theirs is None:
             verdicts[cell["id"]] = {"pass": False, "why": "a training had no episode to judge by"}
         else:
@@ -110,7 +110,7 @@ def compare(
 
 
 def learns_as_well(returns: Sequence[float], default: Sequence[float]) -> dict[str, Any]:
-    """Return whether a setting reaches the return of the default within 2 standard errors.
+    """Test whether a setting reaches the return of the default within 2 standard errors.
 
     Parameters
     ----------
@@ -128,10 +128,10 @@ def learns_as_well(returns: Sequence[float], default: Sequence[float]) -> dict[s
     }
 
 
-def _known(returns: Sequence[float | None]) -> list[float] | None:
+def _keep_complete(returns: Sequence[float | None]) -> list[float] | None:
     """Return the values if none is missing, else None."""
-    known = [value for value in returns if value is not None]
-    return known if len(known) == len(returns) else None
+    present = [value for value in returns if value is not None]
+    return present if len(present) == len(returns) else None
 
 
 def _standard_error(values: Sequence[float]) -> float:

@@ -42,18 +42,18 @@ class ListReplay(TensorReplay):
         return len(self._stored)
 
     def advance(self) -> None:
-        """Go on to the next row, and store what it completes."""
+        """Go on to the next row, and store the windows that it completes."""
         row = self.head
         super().advance()
         for lane, queue in enumerate(self._queues):
             end = int(self.end[row, lane])
-            queue.append(self._decision(row, lane))
-            behind = self._behind(row, lane, cut=end == TRUNCATED)
+            queue.append(self._make_decision(row, lane))
+            behind = self._look_behind(row, lane, cut=end == TRUNCATED)
             while queue and (end != RUNNING or len(queue) == self.n_step):
-                self._stored.append(self._window(queue) | behind)
+                self._stored.append(self._make_window(queue) | behind)
                 queue.popleft()
 
-    def _decision(self, row: int, lane: int) -> dict[str, Any]:
+    def _make_decision(self, row: int, lane: int) -> dict[str, Any]:
         return {
             "obs": self.obs[row, lane].numpy().copy(),
             "action": int(self.action[row, lane]),
@@ -62,15 +62,15 @@ class ListReplay(TensorReplay):
             "end": int(self.end[row, lane]),
         }
 
-    def _behind(self, row: int, lane: int, *, cut: bool) -> dict[str, Any]:
-        """Return what is to be seen behind a decision; the mask of one that was cut is its own."""
+    def _look_behind(self, row: int, lane: int, *, cut: bool) -> dict[str, Any]:
+        """Return observation and mask behind a decision; one that was cut keeps its own mask."""
         obs, mask = self.obs[self.head, lane], self.mask[row if cut else self.head, lane]
         if cut:
             obs = self.final_obs[int(self.final_at[row, lane]) % self.finals]
         legal = np.unpackbits(mask.numpy(), count=self.num_actions, bitorder="little")
         return {"next_obs": obs.numpy().copy(), "next_mask": legal.view(np.bool_)}
 
-    def _window(self, queue: deque[dict[str, Any]]) -> dict[str, Any]:
+    def _make_window(self, queue: deque[dict[str, Any]]) -> dict[str, Any]:
         total, reach = 0.0, 1.0
         for decision in queue:
             total += reach * decision["reward"]

@@ -1,4 +1,4 @@
-"""What ``training benchmark matrix`` runs: cells, each in fresh processes, and what comes of them.
+"""Run ``training benchmark matrix``: cells, each in fresh processes, and their summary.
 
 ``args`` are the options of that command throughout.
 """
@@ -67,7 +67,7 @@ def chosen_factors(args: argparse.Namespace) -> dict[str, list[Any]]:
 
 
 def gap_of(cell: Cell, env: str, options: dict[str, Any]) -> str | None:
-    """Return why a cell cannot be measured here, None if it can."""
+    """Give the reason why a cell cannot be measured here, None if it can."""
     if cell.precision not in (None, "fp32"):
         from training.nets import precision  # brings torch
 
@@ -137,16 +137,16 @@ def command(args: argparse.Namespace, cell: Cell, seed: int) -> list[str]:
         "seconds": args.seconds,
         "seed": seed,
     }
-    given = list(args.set)
+    assignments = list(args.set)
     if cell.mode == "env_only":
         flags["workload"] = args.workload
     else:
         flags |= {"rollout-steps": cell.rollout_steps, "minibatches": cell.minibatches}
-        given += [f"ppo.n_epochs={cell.epochs}", f"ppo.precision={cell.precision}"]
+        assignments += [f"ppo.n_epochs={cell.epochs}", f"ppo.precision={cell.precision}"]
         if args.torch_threads is not None:
             flags["torch-threads"] = args.torch_threads
     words = [word for name, value in flags.items() for word in (f"--{name}", str(value))]
-    words += [word for text in given for word in ("--set", text)]
+    words += [word for text in assignments for word in ("--set", text)]
     return [sys.executable, "-m", "training", "benchmark", "profile", *words]
 
 
@@ -220,7 +220,7 @@ def cell_record(
     gap: str | None = None,
     error: str | None = None,
 ) -> dict[str, Any]:
-    """Return what is known of a cell: ``status`` is ok, skipped (a gap) or error.
+    """Make the record of a cell: ``status`` is ok, skipped (a gap) or error.
 
     Parameters
     ----------
@@ -232,18 +232,18 @@ def cell_record(
     gap, error : str, optional
         Why it could not be measured; why it failed.
     """
-    found = {"id": cell.id, "mode": cell.mode, **cell.knobs()}
+    cell_fields = {"id": cell.id, "mode": cell.mode, **cell.knobs()}
     if error is not None:
-        return {**found, "status": "error", "reason": error}
+        return {**cell_fields, "status": "error", "reason": error}
     if gap is None and not entries:
         gap = "the budget was used up before its turn"
     if gap is not None:
-        return {**found, "status": "skipped", "reason": gap}
+        return {**cell_fields, "status": "skipped", "reason": gap}
     speeds = [entry["stats"]["steps_per_s"]["median"] for entry in entries]
     per_cpu = [entry["stats"]["steps_per_cpu_s"]["median"] for entry in entries]
     short = len(speeds) < repeats
     return {
-        **found,
+        **cell_fields,
         "status": "ok",
         "reason": f"{len(speeds)} of {repeats} repeats: the budget was used up" if short else "",
         "ran": entries[0]["ran"],
@@ -292,7 +292,7 @@ def summarise(
     }
     counts = {s: sum(c["status"] == s for c in cells) for s in ("ok", "skipped", "error")}
     gaps = [{"id": c["id"], "reason": c["reason"]} for c in cells if c["reason"]]
-    missed = [mode for mode, found in per_mode.items() if not found["target_attained"]]
+    missed = [mode for mode, summary in per_mode.items() if not summary["target_attained"]]
     passed = not counts["error"] and not (args.enforce_target and missed)
     return {
         "summary": {
@@ -309,12 +309,12 @@ def summarise(
     }
 
 
-def show(found: dict[str, Any], console: Console) -> None:
+def show(matrix: dict[str, Any], console: Console) -> None:
     """Print a matrix."""
-    title = f"matrix {found['run_id']}: {found['design']}"
-    modes = found["mode_summaries"]
-    console.print(matrix_table(title, [ranked(found["cells"], mode) for mode in modes]))
-    for mode, best in found["mode_summaries"].items():
+    title = f"matrix {matrix['run_id']}: {matrix['design']}"
+    modes = matrix["mode_summaries"]
+    console.print(matrix_table(title, [ranked(matrix["cells"], mode) for mode in modes]))
+    for mode, best in matrix["mode_summaries"].items():
         if best["best_candidate_id"] is None:
             console.print(f"{mode}: nothing was measured")
             continue
@@ -325,17 +325,17 @@ def show(found: dict[str, Any], console: Console) -> None:
             f"{best['best_mean_steps_per_sec'] / best['target_steps_per_sec']:.0%} of "
             f"{best['target_steps_per_sec']:,.0f}"
         )
-    for gap in found["gaps"]:
+    for gap in matrix["gaps"]:
         console.print(f"gap: {gap['id']}: {gap['reason']}")
-    learning = found["learning"]
+    learning = matrix["learning"]
     if learning is not None:
         console.print(f"recommended for training: {learning['recommended'] or 'none of the best'}")
-    elif "trainer" in found["mode_summaries"]:
+    elif "trainer" in matrix["mode_summaries"]:
         console.print("recommended for training: none, learning was not checked")
 
 
 def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Run a matrix; return what is written to ``matrix.json``.
+    """Run a matrix; return the content of ``matrix.json``.
 
     Raises
     ------
@@ -357,7 +357,7 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     (folder / "cells").mkdir(parents=True, exist_ok=True)
     console.print(f"{len(cells)} cells ({kind}), {args.repeats} repeats, in {folder}")
     cells_found = run_all(args, cells, folder / "cells", console)
-    found = {
+    matrix = {
         **artefact.head(run_id, {k: str(v) for k, v in vars(args).items()}),
         "kind": "matrix",
         "design": kind,
@@ -369,8 +369,8 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
         ),
     }
     files.write_text(folder / "matrix.csv", as_csv(cells_found, COLUMNS))
-    files.write_json(folder / "matrix.json", found)
-    return found
+    files.write_json(folder / "matrix.json", matrix)
+    return matrix
 
 
 def learned(
@@ -393,11 +393,11 @@ def learned(
         args.set,
         range(args.seed, args.seed + args.check_seeds),
     )
-    found = compare(trainings, best, {"id": default.id, **default.knobs()})
-    for name, verdict in found["cells"].items():
-        said = "learns as well as the default" if verdict["pass"] else "does not learn as well"
-        console.print(f"{name}: {said}")
-    return {"steps": args.check_steps, **found}
+    verdicts = compare(trainings, best, {"id": default.id, **default.knobs()})
+    for name, verdict in verdicts["cells"].items():
+        judgement = "learns as well as the default" if verdict["pass"] else "does not learn as well"
+        console.print(f"{name}: {judgement}")
+    return {"steps": args.check_steps, **verdicts}
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -409,13 +409,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     """
     if args.gate is not None:
         return gate(args, console)
-    found = measure(args, console)
-    show(found, console)
-    console.print(f"written to {args.out / found['run_id']}")
+    matrix = measure(args, console)
+    show(matrix, console)
+    console.print(f"written to {args.out / matrix['run_id']}")
     if args.record:
-        kept = records.keep("matrix.json", found, found, rows_of(found["cells"]))
+        kept = records.keep("matrix.json", matrix, matrix, rows_of(matrix["cells"]))
         console.print(f"it is the record {kept}, and in the history")
-    return 0 if found["summary"]["pass"] else 1
+    return 0 if matrix["summary"]["pass"] else 1
 
 
 def gate(args: argparse.Namespace, console: Console) -> int:
@@ -427,8 +427,8 @@ def gate(args: argparse.Namespace, console: Console) -> int:
         If the file is no matrix, or has no best cell for one of the modes.
     """
     try:
-        found = json.loads(args.gate.read_text(encoding="utf-8"))
-        summaries, cells = found["mode_summaries"], {c["id"]: c for c in found["cells"]}
+        matrix = json.loads(args.gate.read_text(encoding="utf-8"))
+        summaries, cells = matrix["mode_summaries"], {c["id"]: c for c in matrix["cells"]}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ConfigError(f"--gate {args.gate}: is no matrix that was measured.") from error
     status = 0

@@ -104,13 +104,13 @@ def train(
         If it fails; with its last line.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    config, said = folder / f"{name}.json", folder / f"{name}.log"
+    config, log = folder / f"{name}.json", folder / f"{name}.log"
     files.write_json(config, options)
-    given = ["--config", str(config), "--runs", str(folder), "--name", name, "--no-evaluation"]
-    with said.open("wb") as out:
-        meter = Meter([*command, *given], out)
+    arguments = ["--config", str(config), "--runs", str(folder), "--name", name, "--no-evaluation"]
+    with log.open("wb") as out:
+        meter = Meter([*command, *arguments], out)
         code = meter.follow(limit_s)
     if code != 0:
-        last = (said.read_text("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        last = (log.read_text("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
         raise ConfigError(f"{shlex.join(command)} failed: {last}")
     return RunFolder.open(folder / name), meter

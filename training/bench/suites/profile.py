@@ -1,4 +1,4 @@
-"""What ``training benchmark profile`` measures: modes of a run, their ratios, and their floors.
+"""Run ``training benchmark profile``: modes of a run, their ratios, and their floors.
 
 ``args`` are the options of that command throughout.
 """
@@ -71,10 +71,10 @@ def run_config(args: argparse.Namespace) -> RunConfig:
     """
     names = ("env", "num_envs", "env_threads", "torch_threads", "seed")
     flags = {name: getattr(args, name) for name in names}
-    given = {name: value for name, value in flags.items() if value is not None}
-    values = merge(parse_assignments(args.set), given)
-    known = get_game(str(values.get("env", RunConfig.get_default("env")))).opponent_sets
-    small = SMALL_EVALUATION | ({"opponents": [OPPONENTS]} if OPPONENTS in known else {})
+    chosen = {name: value for name, value in flags.items() if value is not None}
+    values = merge(parse_assignments(args.set), chosen)
+    opponent_sets = get_game(str(values.get("env", RunConfig.get_default("env")))).opponent_sets
+    small = SMALL_EVALUATION | ({"opponents": [OPPONENTS]} if OPPONENTS in opponent_sets else {})
     values = merge({"evaluation": small}, values)
     if args.force_resets:
         env = values.get("env", RunConfig.get_default("env"))
@@ -108,7 +108,7 @@ def batch_size(rollout: int, minibatches: int) -> int:
 
 
 def env_plans(args: argparse.Namespace, config: RunConfig) -> dict[str, EnvPlan]:
-    """Return what ``env_only`` measures, the main thing first.
+    """Make the plans of ``env_only``, the main one first.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def threads_name(n: int) -> str:
 
 
 def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> None:
-    """Refuse what cannot be measured, before anything is.
+    """Refuse options that cannot be measured, before anything is measured.
 
     Raises
     ------
@@ -205,9 +205,9 @@ def measure(
     for mode in modes:
         if mode == "env_only":
             more = games.of(short_id(config.env)).more
-            found = env_only(env_plans(args, config), args.repeats, args.seconds, more=more)
-            entries += found.values()
-            ratios += env_ratios(found)
+            by_name = env_only(env_plans(args, config), args.repeats, args.seconds, more=more)
+            entries += by_name.values()
+            ratios += env_ratios(by_name)
             continue
         from training.bench import trainer_modes  # torch
 
@@ -219,9 +219,9 @@ def measure(
     return entries, ratios
 
 
-def env_ratios(found: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return how many times as fast things timed in turns are: threads by wall, others by CPU."""
-    (first, base), *others = found.items()
+def env_ratios(entries: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+    """Compute the speed-ups of plans timed in turns: threads by wall time, others by CPU time."""
+    (first, base), *others = entries.items()
     ratios = []
     for name, entry in others:
         threads = " thread" in name
@@ -252,71 +252,71 @@ def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
     if args.pin is not None:
         pin(args.pin)
     entries, ratios = measure(args, modes, config)
-    asked = {k: v for k, v in vars(args).items() if k != "out"}  # a path of somebody's machine
-    found = artefact.head(run_id, {"run": config.to_dict(), "profile": asked})
+    arguments = {k: v for k, v in vars(args).items() if k != "out"}  # a path of somebody's machine
+    result = artefact.head(run_id, {"run": config.to_dict(), "profile": arguments})
     target_mode = args.target_mode or ("env_only" if "env_only" in modes else modes[0])
     target = artefact.judge_target(
         entries, args.target_steps_per_sec, target_mode, args.enforce_target
     )
     rows = map(artefact.row_of, entries)
-    found |= {
+    result |= {
         "modes": entries,
         "ratios": ratios,
         "target": target,
         "floors": floors.judge(rows, args.floor_share) if args.enforce_floor else [],
         "notes": notes(entries),
     }
-    records.write(path, found)
-    return found, path
+    records.write(path, result)
+    return result, path
 
 
 def notes(entries: Sequence[dict[str, Any]]) -> list[str]:
-    """Return what a reader of the figures should know."""
-    found = artefact.not_as_requested(entries)
+    """List the notes for readers of the figures."""
+    notes = artefact.not_as_requested(entries)
     if any(entry["noisy"] for entry in entries):
-        found.append("noisy: something else ran on the machine; compare ratios only")
+        notes.append("noisy: something else ran on the machine; compare ratios only")
     if any(len(entry["repeats"]) < 3 for entry in entries):
-        found.append("fewer than 3 repeats: no spread to speak of")
-    return found
+        notes.append("fewer than 3 repeats: no spread to speak of")
+    return notes
 
 
-def failures(args: argparse.Namespace, found: dict[str, Any]) -> list[str]:
+def failures(args: argparse.Namespace, result: dict[str, Any]) -> list[str]:
     """Return a sentence for everything that was enforced and missed."""
-    said = []
-    if found["target"]["enforced"] and not found["target"]["pass"]:
-        said.append(artefact.target_sentence(found["target"]))
-    said += [floors.sentence(verdict) for verdict in found["floors"] if not verdict["pass"]]
+    sentences = []
+    if result["target"]["enforced"] and not result["target"]["pass"]:
+        sentences.append(artefact.target_sentence(result["target"]))
+    sentences += [floors.sentence(verdict) for verdict in result["floors"] if not verdict["pass"]]
     limit = args.max_mem_delta
-    for entry in found["modes"] if limit is not None else ():
+    for entry in result["modes"] if limit is not None else ():
         grown = entry["alloc"].get("rss_growth_mb", 0.0)
         if grown > limit:
-            said.append(
+            sentences.append(
                 f"{entry['mode']}: memory grew by {grown:.1f} MB after warm-up, "
                 f"{limit:g} MB are allowed"
             )
-    return said
+    return sentences
 
 
 # -- the command -----------------------------------------------------------------------------------
 
 
-def show(found: dict[str, Any], console: Console) -> None:
+def show(result: dict[str, Any], console: Console) -> None:
     """Print an artefact."""
-    console.print(tables.mode_table(found))
-    for entry in found["modes"]:
+    console.print(tables.mode_table(result))
+    for entry in result["modes"]:
         if entry["phases_us_per_step"]:
             console.print(tables.phase_table(entry))
         if "frames" in entry:
             console.print(frames_sentence(entry["frames"]))
-    for ratio in found["ratios"]:
+    for ratio in result["ratios"]:
         each = ratio["all"]
         console.print(
             f"{ratio['what']}, in turns: {ratio['value']:,.2f} times "
             f"({min(each):,.2f}..{max(each):,.2f})"
         )
-    if found["target"]["steps_per_s"] is not None:
-        console.print(artefact.target_sentence(found["target"]))
-    for floor in found["floors"]:
+    if result["target"]["steps_per_s"] is not None:
+        console.print(artefact.target_sentence(result["target"]))
+    for floor in result["floors"]:
         elsewhere = "" if floor["same_machine"] else "; it was taken on another processor"
         share = floor["floor_steps_per_cpu_s"] / floor["recorded"]
         console.print(
@@ -326,7 +326,7 @@ def show(found: dict[str, Any], console: Console) -> None:
 
 
 def frames_sentence(frames: dict[str, Any]) -> str:
-    """Return what an entry says of frames, where its game has such, as a line."""
+    """Describe the frames of an entry, of a game that has such, in a line."""
     return (
         f"{frames['frames_per_s']['median']:,.0f} frames/s "
         f"({frames['realtime_factor']:,.0f} times the console), "
@@ -346,7 +346,7 @@ def show_trend(folder: Path, console: Console) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    """Do what the options of a command line ask for; return the exit status.
+    """Run the profiler by the options of a command line; return the exit status.
 
     Raises
     ------
@@ -355,13 +355,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if args.trend:
         show_trend(args.out, console)
         return 0
-    found, path = report(args)
-    show(found, console)
+    result, path = report(args)
+    show(result, console)
     console.print(f"written to {path}")
     if args.record:
-        console.print(f"it is the record {artefact.keep(found)}, and in the history")
-    wrong = artefact.not_as_requested(found["modes"])
-    missed = failures(args, found)
+        console.print(f"it is the record {artefact.keep(result)}, and in the history")
+    wrong = artefact.not_as_requested(result["modes"])
+    missed = failures(args, result)
     for sentence in (*wrong, *missed):
         print(f"error: {sentence}", file=sys.stderr)
     return 2 if wrong else 1 if missed else 0

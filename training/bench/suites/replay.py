@@ -47,12 +47,12 @@ def all_rows(repeats: int, seconds: float) -> list[Row]:
     return rows + share_rows(repeats, seconds)
 
 
-def _row(name: str, described: Callable[[], ran.Ran]) -> Row:
+def _make_row(name: str, described: Callable[[], ran.Ran]) -> Row:
     return {"kind": "replay", "name": name, "ran": described()}
 
 
 def store_works(capacity: int = CAPACITY, lanes: int = LANES) -> dict[str, Work]:
-    """Return writing rows of decisions, and drawing from a full replay by chance and by priority.
+    """Prepare writing rows of decisions, and sampling a full replay uniformly and by priority.
 
     Writing includes that of the observation, which an engine would write into the replay itself.
     """
@@ -94,7 +94,7 @@ def store_works(capacity: int = CAPACITY, lanes: int = LANES) -> dict[str, Work]
         how: dict[str, Any] = {"adapter": "TensorReplay", "config": sizes}
         about = partial(ran.describe_engine, engine, timed, torch_threads=1, minibatch=BATCH, **how)
         choose = partial(setattr, replay, "priorities", order)
-        return Work(run, steps, choose, partial(_row, name, about))
+        return Work(run, steps, choose, partial(_make_row, name, about))
 
     return {
         "write": work("write", write, DRAWS * lanes, None, "decisions stored"),
@@ -106,7 +106,7 @@ def store_works(capacity: int = CAPACITY, lanes: int = LANES) -> dict[str, Work]
 
 
 def dqn_config(lanes: int) -> Any:
-    """Return ours with network and batches of SB3's DQN, in the precision it chooses."""
+    """Make the run of our DQN with network and batches of SB3's, in the precision it chooses."""
     return RunConfig.from_mapping(
         {
             **{"env": ENV, "trainer": "dqn", "num_envs": lanes, "torch_threads": 1},
@@ -122,7 +122,7 @@ def dqn_config(lanes: int) -> Any:
 
 
 def end_to_end_works() -> dict[str, Work]:
-    """Return SB3's DQN on one env, and ours on one lane and on 64, with the same updates a step."""
+    """Prepare SB3's DQN on one env, and ours on one lane and on 64, with equal updates a step."""
     from stable_baselines3 import DQN
 
     import fastenv
@@ -148,15 +148,15 @@ def end_to_end_works() -> dict[str, Work]:
     engine: Any = env.unwrapped
     about = partial(ran.describe_run, config, engine.engine, "iterations", "fp32", **theirs)
     name = "SB3's DQN, one env"
-    works = {name: Work(learn, SB3_STEPS, row=partial(_row, name, about))}
+    works = {name: Work(learn, SB3_STEPS, row=partial(_make_row, name, about))}
     for lanes in (1, 64):
         name, timed = f"ours, lanes {lanes}", Timed(dqn_config(lanes))
-        works[name] = replace(timed.work(), row=partial(_row, name, timed.ran))
+        works[name] = replace(timed.work(), row=partial(_make_row, name, timed.ran))
     return works
 
 
 def acting_works() -> dict[str, Work]:
-    """Return choosing actions alone, in fp32 and, where the processor has it, bf16."""
+    """Prepare choosing actions alone, in fp32 and, where the processor has it, bf16."""
     works = {}
     for precision in ("fp32", "bf16") if cpu_has_bf16() else ("fp32",):
         config = dqn_config(LANES)
@@ -170,12 +170,12 @@ def acting_works() -> dict[str, Work]:
                 trainer.choose(0.05)
 
         about = partial(ran.describe_run, config, timed.engine, "actions chosen", precision)
-        works[name] = Work(act, DRAWS * LANES, row=partial(_row, name, about))
+        works[name] = Work(act, DRAWS * LANES, row=partial(_make_row, name, about))
     return works
 
 
 def share_rows(repeats: int, seconds: float) -> list[Row]:
-    """Return PPO and DQN on frames of 84 x 84 x 4, with the environment's share of wall time."""
+    """Measure PPO and DQN on frames of 84 x 84 x 4, with the environment's share of wall time."""
     ppo = {"n_steps": 16, "batch_size": 256, "n_epochs": 4, "net_arch": [512]}
     native = {"trunk": "shared", "encoder": "conv"}
     dqn = {"capacity": 4096, "learning_starts": 1024, "iteration_steps": 16, "net_arch": [512]}
@@ -187,14 +187,14 @@ def share_rows(repeats: int, seconds: float) -> list[Row]:
     learners["DQN"].trainer.iterate()  # up to where it learns
     samples = in_turns(learners, repeats, seconds)
     return [
-        _row(f"pixels {name}", each.ran) | each.share() | summary(samples[name])
+        _make_row(f"pixels {name}", each.ran) | each.share() | summary(samples[name])
         for name, each in learners.items()
     ]
 
 
-def judge(found: list[Row]) -> list[Row]:
+def judge(rows: list[Row]) -> list[Row]:
     """Return the targets of :func:`all_rows`."""
-    row = {one["name"]: one for one in found}
+    row = {one["name"]: one for one in rows}
     fewer, more = (
         [1e6 / x for x in row[name]["steps_per_cpu_s_all"]] for name in ("uniform", "prioritised")
     )

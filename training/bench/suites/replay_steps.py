@@ -1,4 +1,4 @@
-"""What each step is worth from one environment and lists to all lanes and tensors.
+"""Benchmark of each step from one environment and lists to all lanes and tensors.
 
 A step has everything that the ones before it have, and one thing more; all of them train in turns,
 on as many lanes, with the same network, batches and updates a decision, and as many decisions
@@ -40,7 +40,7 @@ STORES: dict[type[TensorReplay], str] = {ListReplay: "lists", TensorReplay: "ten
 
 @dataclass(frozen=True)
 class Step:
-    """What a step has.
+    """The parts of a step.
 
     Parameters
     ----------
@@ -64,13 +64,13 @@ STEPS = {
 
 
 def setting(game: str, step: Step, changes: Mapping[str, Any] | None = None) -> Any:
-    """Return what is trained: a game by the options of a step, with other ones over those here."""
-    given = merge({**COMMON, "total_steps": 10**9}, merge(SETTINGS[game], changes or {}))
-    stored = given["dqn"].get("capacity", STORED)
+    """Make the run of a game by the options of a step, with ``changes`` over those here."""
+    values = merge({**COMMON, "total_steps": 10**9}, merge(SETTINGS[game], changes or {}))
+    stored = values["dqn"].get("capacity", STORED)
     # Learning begins with as much as a full ring has ready; behind that come the unfinished rows.
-    ready = stored - given["num_envs"] * given["dqn"]["n_step"]
+    ready = stored - values["num_envs"] * values["dqn"]["n_step"]
     own = {"capacity": stored, "learning_starts": ready, "runner": step.runner}
-    return RunConfig.from_mapping(merge(given, {"dqn": {**own, "compile": step.compile}}))
+    return RunConfig.from_mapping(merge(values, {"dqn": {**own, "compile": step.compile}}))
 
 
 class Trainer(DQNTrainer):
@@ -98,18 +98,18 @@ class Trainer(DQNTrainer):
         super()._make_replay()
         if self._store is not None:
             dqn, seed = self.dqn, stream_seed(self.seed, "minibatch")
-            given = self.num_envs, dqn.capacity, dqn.n_step, dqn.gamma, seed
-            self.replay = self._store(self.engines[0], *given)
+            sizes = self.num_envs, dqn.capacity, dqn.n_step, dqn.gamma, seed
+            self.replay = self._store(self.engines[0], *sizes)
             parts = self._lanes
             self._lanes = [ReplayLanes(self.replay, p.slice.start, p.engine) for p in parts]
 
     def fill(self) -> None:
-        """Take decisions until there is as much to learn from as will ever be."""
+        """Take decisions until the replay has as many windows as it can hold."""
         while self.replay.available < self.dqn.learning_starts:
             self.iterate()
 
     def names(self) -> dict[str, str]:
-        """Return how it steps, computes and stores, by what it is made of."""
+        """Describe how the trainer steps, computes and stores, by its objects."""
         single = len(self.engines) > 1
         parts = (self.net._features, self.net.head.forward)
         built = all(isinstance(part, Compiled) and part.is_compiled for part in parts)
@@ -157,18 +157,18 @@ def _game_rows(
         decisions = trainer.dqn.iteration_steps * trainer.num_envs
         works[name] = Work(partial(iterate, name), decisions)
     samples = interleaved(works, repeats, seconds)
-    found: list[Row] = []
+    rows: list[Row] = []
     for name, trainer in trainers.items():
-        row = _row(game, name, configs[name], trainer) | summary(samples[name])
-        row["us_per_step"] = _split(phases[name][1:], row["steps_per_cpu_s"])
-        if found:
-            speeds = row["steps_per_cpu_s_all"], found[-1]["steps_per_cpu_s_all"]
+        row = _make_row(game, name, configs[name], trainer) | summary(samples[name])
+        row["us_per_step"] = _split_time(phases[name][1:], row["steps_per_cpu_s"])
+        if rows:
+            speeds = row["steps_per_cpu_s_all"], rows[-1]["steps_per_cpu_s_all"]
             row["over_step_before_all"] = [a / b for a, b in zip(*speeds, strict=True)]
-        found.append(row)
-    return found
+        rows.append(row)
+    return rows
 
 
-def _row(game: str, name: str, config: Any, trainer: Trainer) -> Row:
+def _make_row(game: str, name: str, config: Any, trainer: Trainer) -> Row:
     names = trainer.names()
     return {
         "kind": "trainer",
@@ -195,7 +195,7 @@ def _row(game: str, name: str, config: Any, trainer: Trainer) -> Row:
     }
 
 
-def _split(phases: Sequence[Mapping[str, float]], per_cpu_s: float) -> dict[str, float]:
+def _split_time(phases: Sequence[Mapping[str, float]], per_cpu_s: float) -> dict[str, float]:
     """Return the microseconds of a decision by phase: shares of wall time of those of the CPU."""
     sums = {name: sum(each[name] for each in phases) for name in phases[0]}
     whole = sum(sums.values())

@@ -76,7 +76,7 @@ class Way:
         return self.options.get("trainer") == "rllib"
 
     def command(self) -> list[str]:
-        """Return what starts ``training.train`` in its processes."""
+        """Make the command that starts ``training.train`` in its processes."""
         if self.rllib:
             return [str(RLLIB_PYTHON), "-m", "training.train"]
         if self.ranks == 1:
@@ -85,7 +85,7 @@ class Way:
         return [sys.executable, *torchrun, "-m", "training.train"]
 
 
-def _rllib(iterations: int, runners: int, **options: Any) -> Way:
+def _make_rllib(iterations: int, runners: int, **options: Any) -> Way:
     return Way(iterations, {"trainer": "rllib", "rllib": {"env_runners": runners}, **options})
 
 
@@ -99,15 +99,15 @@ WAYS = {
     "torchrun": Way(32, ranks=2),
     "native, more lanes": Way(32, MORE_LANES),
     "torchrun, more lanes": Way(32, MORE_LANES, ranks=2),
-    "rllib": _rllib(10, 1),
-    "rllib, 2 runners": _rllib(10, 2, **TWICE_LANES),
-    "rllib, reference": _rllib(8, 1, backend="reference"),
+    "rllib": _make_rllib(10, 1),
+    "rllib, 2 runners": _make_rllib(10, 2, **TWICE_LANES),
+    "rllib, reference": _make_rllib(8, 1, backend="reference"),
 }
 
 
 @dataclass(frozen=True)
 class Turn:
-    """A run that was timed: its folder, how fast it was, and where its time went.
+    """A run that was timed: its folder, speed and phases.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def all_rows(
     for _ in range(repeats):
         for key, way in here.items():
             turns[key].append(take_turn(way, common, iterations or way.iterations))
-    return [row(key, here[key], found) for key, found in turns.items()]
+    return [row(key, here[key], runs) for key, runs in turns.items()]
 
 
 def take_turn(way: Way, common: Mapping[str, Any], iterations: int) -> Turn:
@@ -181,7 +181,7 @@ def take_turn(way: Way, common: Mapping[str, Any], iterations: int) -> Turn:
 
 
 def turn_of(run: RunFolder, meter: Meter, load: float) -> Turn:
-    """Return what a run came to, behind its first iterations."""
+    """Read the speed and phases of a run behind its first iterations."""
     records = read_lines(run.metrics)
     before, timed = records[WARMUP - 1], records[WARMUP:]
     if not timed:
@@ -202,7 +202,7 @@ def turn_of(run: RunFolder, meter: Meter, load: float) -> Turn:
 
 
 def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
-    """Return the row of a way.
+    """Make the row of a way.
 
     Parameters
     ----------
@@ -221,12 +221,12 @@ def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
         "learners": rllib.learners if way.rllib else None,
     }
     samples = [turn.sample for turn in turns]
-    made = trainer_row(config, engine, summary["precision"], samples, MODE, **spread)
+    timed = trainer_row(config, engine, summary["precision"], samples, MODE, **spread)
     split = [
         {name: 1e6 * s / turn.sample.steps for name, s in turn.phases.items()} for turn in turns
     ]
-    found = {
-        **made,
+    fields = {
+        **timed,
         "backend": summary["backend"],
         "name": name_of(config, summary),
         "way": key,
@@ -242,13 +242,15 @@ def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
         "noisy": any(turn.others > OTHERS for turn in turns),
     }
     if way.rllib:
-        found["sampled_per_s_all"] = every = [1e6 / us for us in found["us_per_step_all"]["sample"]]
-        found["sampled_per_s"] = statistics.median(every)
-    return found
+        fields["sampled_per_s_all"] = every = [
+            1e6 / us for us in fields["us_per_step_all"]["sample"]
+        ]
+        fields["sampled_per_s"] = statistics.median(every)
+    return fields
 
 
 def name_of(config: Any, summary: Mapping[str, Any]) -> str:
-    """Return over what a run was spread, by what its folder says."""
+    """Name what a run was spread over, by its config and summary."""
     if isinstance(config, RLlibRun):
         runners, learners = config.rllib.env_runners, config.rllib.learners
         several = f"{learners} learner{'s' * (learners != 1)}"
@@ -262,7 +264,7 @@ def name_of(config: Any, summary: Mapping[str, Any]) -> str:
 
 
 def setting_of(row: Mapping[str, Any]) -> str:
-    """Return what was trained, as the targets name it."""
+    """Describe the setting of a row, as the targets name it."""
     widths = "x".join(map(str, row["net_arch"]))
     return (
         f"{row['env']}, {row['num_envs']} lanes, {row['rollout_steps']} steps, minibatches of "
@@ -271,31 +273,35 @@ def setting_of(row: Mapping[str, Any]) -> str:
     )
 
 
-def judge(found: Sequence[Row]) -> list[Row]:
+def judge(rows: Sequence[Row]) -> list[Row]:
     """Return the targets of the rows of :func:`all_rows`."""
-    by = {row["way"]: row for row in found if row.get("mode") == MODE}
+    by = {row["way"]: row for row in rows if row.get("mode") == MODE}
     cores = f"{machine.physical_cores()} cores"
     return [
-        _over(by, "rllib, 2 runners", "rllib", RUNNERS, f"sampling, {cores}", "sampled_per_s"),
-        _over(by, "rllib", "rllib, reference", OVER_REFERENCE, f"end to end, {cores}"),
-        _over(by, "torchrun", "native", RANKS, f"end to end, {cores}"),
-        _over(by, "torchrun, more lanes", "native, more lanes", RANKS, f"end to end, {cores}"),
+        _judge_ratio(
+            by, "rllib, 2 runners", "rllib", RUNNERS, f"sampling, {cores}", "sampled_per_s"
+        ),
+        _judge_ratio(by, "rllib", "rllib, reference", OVER_REFERENCE, f"end to end, {cores}"),
+        _judge_ratio(by, "torchrun", "native", RANKS, f"end to end, {cores}"),
+        _judge_ratio(
+            by, "torchrun, more lanes", "native, more lanes", RANKS, f"end to end, {cores}"
+        ),
     ]
 
 
-def _over(
+def _judge_ratio(
     by: Mapping[str, dict[str, Any]],
     over: str,
     under: str,
-    asked: float,
+    least: float,
     how: str,
     figure: str = "steps_per_s",
 ) -> Row:
     if over not in by or under not in by:
-        return unmeasured(f"{over} over {under}, {how}", asked, NO_RLLIB)
+        return unmeasured(f"{over} over {under}, {how}", least, NO_RLLIB)
     a, b = by[over], by[under]
     what = f"{a['name']}, {a['backend']} over {b['name']}, {b['backend']}"
-    return ratio(f"{what}; {how}; {setting_of(a)}", asked, a, b, figure)
+    return ratio(f"{what}; {how}; {setting_of(a)}", least, a, b, figure)
 
 
 class Scale(Suite):

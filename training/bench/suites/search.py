@@ -1,4 +1,4 @@
-"""What search costs on one core, of every game that says how it is measured; ``--only search``."""
+"""Benchmark of search on one core, for every game that has one; ``--only search``."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from training.bench.targets import Row
 
 
 def measured() -> dict[str, Searching]:
-    """Return how search is measured, by the titles of the games."""
+    """Return the benchmarks of search by the titles of the games."""
     return {game.title: game.search for game in games.registered() if game.search is not None}
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
-    """Return the rows of every game; each says whose it is."""
+    """Measure the rows of every game; each names its game."""
     return [
         row | {"game": title}
         for title, search in measured().items()
@@ -22,12 +22,12 @@ def rows(repeats: int, seconds: float) -> list[Row]:
     ]
 
 
-def judge(found: list[Row]) -> list[Row]:
+def judge(rows: list[Row]) -> list[Row]:
     """Return the targets of every game."""
     return [
         judged
         for title, search in measured().items()
-        for judged in search.targets([row for row in found if row["game"] == title])
+        for judged in search.targets([row for row in rows if row["game"] == title])
     ]
 
 

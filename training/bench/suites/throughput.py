@@ -1,4 +1,4 @@
-"""Speed of the environments of all games, and what was asked of it; ``--only bars``."""
+"""Speed of the environments of all games, and its targets; ``--only bars``."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def chosen(options: Options) -> dict[str, Throughput]:
 
 
 def title(options: Options) -> str:
-    """Return what the targets are of."""
+    """Make the title of the targets."""
     about = (f"{name} {throughput.about}" for name, throughput in chosen(options).items())
     return f"Bars: {'; '.join(about)}; medians of {options.repeats}"
 
 
-def stock_row(given: Mapping[str, Any], repeats: int) -> Row:
-    """Return stock MaskablePPO as flags say, with the environment's share of its wall time."""
-    flags = Flags(**given)
+def stock_row(values: Mapping[str, Any], repeats: int) -> Row:
+    """Measure stock MaskablePPO by flags, with the environment's share of its wall time."""
+    flags = Flags(**values)
     runs = []
     for repeat in range(1, repeats + 1):
         runs.append(measure(flags, STOCK_STEPS, 0))
@@ -61,16 +61,16 @@ class Games(Suite):
     """The suite, whose rows and targets are those of games."""
 
     def measure(self, options: Options) -> list[Row]:
-        """Return the rows of the chosen games; each says whose it is."""
-        found = []
+        """Measure the rows of the chosen games; each names its game."""
+        measured = []
         for title, throughput in chosen(options).items():
-            given = options.repeats, options.seconds_of(self), options.args.lanes
-            rows = throughput.rows(*given)
+            settings = options.repeats, options.seconds_of(self), options.args.lanes
+            rows = throughput.rows(*settings)
             if throughput.stock is not None:
                 rows.append(stock_row(throughput.stock, options.repeats))
                 progress.keep(rows[-1])
-            found += [row | {"game": title} for row in rows]
-        return found
+            measured += [row | {"game": title} for row in rows]
+        return measured
 
     def judge_for(self, rows: list[Row], options: Options) -> list[Row]:
         """Return the targets of the chosen games."""

@@ -27,7 +27,7 @@ NO_BF16 = "this processor does not multiply bfloat16 itself"
 
 
 def setting(lanes: int = 512) -> Any:
-    """Return what all of them train: the Worker, a 256-256 net of its own for policy and value."""
+    """Make the run of all trainers: the Worker, a 256-256 net of its own for policy and value."""
     return RunConfig.from_mapping(
         {
             "num_envs": lanes,
@@ -60,27 +60,27 @@ def rows(config: Any, repeats: int, seconds: float) -> list[Row]:
             own = own.replace(native=config.native.replace(trunk=trunk))
         learners[name] = Timed(own)
     samples = in_turns(learners, repeats, seconds)
-    found = []
+    measured = []
     for name, each in learners.items():
         pairs = zip(samples[name], samples[BASE], strict=True)
         every = [a.per_cpu_s / b.per_cpu_s for a, b in pairs]
         over = {"ratio_per_cpu_s": statistics.median(every), "ratio_per_cpu_s_all": every}
-        found.append(each.row(samples[name]) | {"name": name} | over)
+        measured.append(each.row(samples[name]) | {"name": name} | over)
         each.trainer.close()
-    return found
+    return measured
 
 
 def judge(rows: Sequence[Row]) -> list[Row]:
     """Return the targets of :func:`rows`."""
     beside = {r["name"]: r for r in rows}
-    found = []
-    for name, asked in {"native fp32": OVER_STOCK, **OVER_STOCK_BF16}.items():
+    judged = []
+    for name, least in {"native fp32": OVER_STOCK, **OVER_STOCK_BF16}.items():
         what = f"{name} over stock MaskablePPO, {beside[name]['num_envs']} lanes, per CPU second"
         if name in OVER_STOCK_BF16 and not cpu_has_bf16():
-            found.append(unmeasured(what, asked, NO_BF16))
+            judged.append(unmeasured(what, least, NO_BF16))
         else:
-            found.append(ratio(what, asked, beside[name], beside[BASE]))
-    return found
+            judged.append(ratio(what, least, beside[name], beside[BASE]))
+    return judged
 
 
 class Trainers(Suite):

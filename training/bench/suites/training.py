@@ -1,4 +1,4 @@
-"""What was asked of training: our trainer beside what a user has today, and where its time goes."""
+"""Targets of training: our trainer beside stock trainers, and its shares of time."""
 
 from __future__ import annotations
 
@@ -51,14 +51,12 @@ def all_rows(repeats: int, seconds: float, config: Any = None) -> list[Row]:
     """
     config = config or trainers.setting()
     parts = (trainers.rows, reference_rows, rollout_rows, share_rows, thread_rows)
-    found = [row for rows in parts for row in rows(config, repeats, seconds)]
-    return found + (cuda.rows(repeats, seconds) if torch.cuda.is_available() else [])
+    measured = [row for rows in parts for row in rows(config, repeats, seconds)]
+    return measured + (cuda.rows(repeats, seconds) if torch.cuda.is_available() else [])
 
 
-def reference_rows(
-    config: Any, repeats: int, seconds: float, lanes: int = REFERENCE_LANES
-) -> list[Row]:
-    """Return stock MaskablePPO on Python environments one by one, and ours, in turns.
+def reference_rows(config: Any, repeats: int, seconds: float) -> list[Row]:
+    """Measure stock MaskablePPO on Python environments one by one, and ours, in turns.
 
     The environment of the configurations, with the same network, epochs and minibatches; ours as a
     user gets it: compiled environment, precision as it chooses. Both with one thread of torch and
@@ -69,8 +67,8 @@ def reference_rows(
     config : RunConfig
     repeats : int
     seconds : float
-    lanes : int
     """
+    lanes = REFERENCE_LANES
     steps = config.rollout // (2 * lanes)
     batch = min(config.ppo.batch_size, steps * lanes)
     ppo = config.ppo.replace(n_steps=steps, batch_size=batch, activation="relu", precision="auto")
@@ -96,17 +94,17 @@ def reference_rows(
         works[f"native {threads}"] = ours[threads].work()
     samples = interleaved(works, repeats, seconds)
     torch.set_num_threads(1)
-    found = []
+    rows = []
     for threads, each in ours.items():
         stock = with_stock(each.config), engines[threads], "fp32"
         timed = samples[f"sb3 {threads}"]
-        found.append(trainer_row(*stock, timed, REFERENCE, adapter="DummyVecEnv"))
-        found.append(each.row(samples[f"native {threads}"], REFERENCE))
-    return found
+        rows.append(trainer_row(*stock, timed, REFERENCE, adapter="DummyVecEnv"))
+        rows.append(each.row(samples[f"native {threads}"], REFERENCE))
+    return rows
 
 
 def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
-    """Return the collection of rollouts alone, in fp32 and, where the processor has it, bf16."""
+    """Measure the collection of rollouts alone, in fp32 and, where the processor has it, bf16."""
     learners = {}
     for precision in ("fp32", "bf16") if cpu_has_bf16() else ("fp32",):
         learners[precision] = Timed(with_ppo(config, precision=precision))
@@ -120,7 +118,7 @@ def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
 
 
 def share_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
-    """Return the native trainer on every tier, with the environment's share of its wall time."""
+    """Measure the native trainer on every tier, with the environment's share of its wall time."""
     learners = {}
     for game in games.registered():
         options = dict(config.env_options) if game.opponents else {}
@@ -134,7 +132,7 @@ def share_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
 
 
 def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
-    """Return the native trainer with one and with two threads of torch, in turns.
+    """Measure the native trainer with one and with two threads of torch, in turns.
 
     OpenMP decides once how a thread waits for the other, so each way has a process of its own: as
     the training does it by default, and awake, as befits cores that nobody else wants.
@@ -144,16 +142,16 @@ def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
     rows = []
     for way, variables in WAITING.items():
         with (
-            _environment(variables),
+            _set_environment(variables),
             ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process,
         ):
-            found = process.submit(_thread_rows, config, repeats, seconds).result()
-        rows += [row | {"waiting": way, "ran": row["ran"] | {"waiting": way}} for row in found]
+            timed = process.submit(_measure_threads, config, repeats, seconds).result()
+        rows += [row | {"waiting": way, "ran": row["ran"] | {"waiting": way}} for row in timed]
     return rows
 
 
 @contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
+def _set_environment(variables: dict[str, str]) -> Iterator[None]:
     """Set variables of the environment for the processes that start inside."""
     before = dict(os.environ)
     os.environ.update(variables)
@@ -164,7 +162,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
         os.environ.update(before)
 
 
-def _thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
+def _measure_threads(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
     learners = {str(n): Timed(config.replace(torch_threads=n)) for n in (1, 2)}
     samples = in_turns(learners, repeats, seconds)
     # A thread that waits awake takes CPU time even when nobody has work for it.
@@ -191,32 +189,32 @@ def judge(rows: Sequence[Row]) -> list[Row]:
     return [
         *trainers.judge(those("train")),
         ratio(over, OVER_REFERENCE, ours, today, "steps_per_s"),
-        _rollout_target({r["precision"]: r for r in those(ROLLING)}),
-        *map(_share_target, those(SHARE)),
-        *_thread_targets(those(THREADS)),
+        _judge_rollout({r["precision"]: r for r in those(ROLLING)}),
+        *map(_judge_share, those(SHARE)),
+        *_judge_threads(those(THREADS)),
         *cuda.judge(rows),
     ]
 
 
-def _share_target(row: Row) -> Row:
-    asked = games.of(row["env"]).share_at_most.get(row["tier"], ENV_SHARE)
+def _judge_share(row: Row) -> Row:
+    most = games.of(row["env"]).share_at_most.get(row["tier"], ENV_SHARE)
     what = f"{row['tier']}, {row['num_envs']} lanes: env share of training time"
-    return env_share(what, asked, row)
+    return env_share(what, most, row)
 
 
-def _rollout_target(found: dict[str, Row]) -> Row:
+def _judge_rollout(by_precision: dict[str, Row]) -> Row:
     what = "rollout alone, native bf16: steps a CPU second"
-    if "bf16" in found:
-        return speed(what, ROLLOUT, found["bf16"])
-    reason = f"{NO_BF16}; fp32: {found['fp32']['steps_per_cpu_s']:,.0f}"
+    if "bf16" in by_precision:
+        return speed(what, ROLLOUT, by_precision["bf16"])
+    reason = f"{NO_BF16}; fp32: {by_precision['fp32']['steps_per_cpu_s']:,.0f}"
     return unmeasured(what, ROLLOUT, reason)
 
 
-def _thread_targets(found: list[Row]) -> list[Row]:
+def _judge_threads(rows: list[Row]) -> list[Row]:
     what = "two torch threads over one, wall"
-    if not found:
+    if not rows:
         return [unmeasured(what, OVER_ONE_THREAD, "this machine has one core")]
-    pairs = zip(found[::2], found[1::2], strict=True)
+    pairs = zip(rows[::2], rows[1::2], strict=True)
     return [
         ratio(f"{what}, waiting {one['waiting']}", OVER_ONE_THREAD, two, one, "steps_per_s")
         for one, two in pairs

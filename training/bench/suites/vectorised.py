@@ -47,7 +47,7 @@ REPEATED = (
 
 @dataclass(frozen=True)
 class Plan:
-    """What all cells have in common.
+    """The options that all cells have in common.
 
     Parameters
     ----------
@@ -69,18 +69,18 @@ class Plan:
 
 
 def rows(plan: Plan, ways: Sequence[str], sizes: Sequence[int]) -> list[Row]:
-    """Return a row for each way and number of environments.
+    """Measure a row for each way and number of environments.
 
     Speed-ups are those over one environment of the same way, NaN-free: None where 1 is not among
     the sizes.
     """
-    found = [cell(plan, way, n) for way in ways for n in sizes]
-    alone = {row["vectorisation"]: row["fps_total"] for row in found if row["num_envs"] == 1}
-    for row in found:
+    measured = [cell(plan, way, n) for way in ways for n in sizes]
+    alone = {row["vectorisation"]: row["fps_total"] for row in measured if row["num_envs"] == 1}
+    for row in measured:
         base = alone.get(row["vectorisation"])
         row["speedup"] = None if base is None else row["fps_total"] / base
         row["efficiency"] = None if base is None else row["speedup"] / row["num_envs"]
-    return found
+    return measured
 
 
 def make(plan: Plan, way: str, n: int) -> Any:
@@ -98,15 +98,15 @@ def make(plan: Plan, way: str, n: int) -> Any:
 def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
     """Measure one way with ``n`` environments."""
     before = len(psutil.Process().children())
-    vec, create_s = _timed(lambda: make(plan, way, n))
+    vec, create_s = _time(lambda: make(plan, way, n))
     try:
         stepper = VectorStepper(vec, plan)
         described = ran_of(vec, plan, way)
-        _, reset_s = _timed(stepper.reset)
-        _, warmup_s = _timed(lambda: stepper.step(WARMUP))
-        blocks, memory = _held()
+        _, reset_s = _time(stepper.reset)
+        _, warmup_s = _time(lambda: stepper.step(WARMUP))
+        blocks, memory = _measure_memory()
         repeats = [stepper.step(plan.steps) for _ in range(plan.repeats)]
-        after_blocks, after_memory = _held()
+        after_blocks, after_memory = _measure_memory()
     finally:
         vec.close()
     row: Row = {
@@ -137,7 +137,7 @@ def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
 
 
 def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
-    """Return what runs in a cell; the environments of ``async`` are in processes of their own."""
+    """Describe the environments of a cell; those of ``async`` are in processes of their own."""
     engine = vec.engine if way == "engine" else fastenv.make(plan.env, **plan.options).engine
     adapter = {"engine": "make_vec", "sync": "SyncVectorEnv", "async": "AsyncVectorEnv"}[way]
     how: dict[str, Any] = {"workload": f"{plan.actions} feasible", "batch_steps": plan.steps}
@@ -146,7 +146,7 @@ def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
     }
 
 
-def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+def _time(call: Callable[[], Any]) -> tuple[Any, float]:
     begin = time.perf_counter()
     return call(), time.perf_counter() - begin
 
@@ -161,8 +161,8 @@ def others_cpu_seconds() -> float:
     return used
 
 
-def _held() -> tuple[int, float]:
-    """Return the memory that Python and the process hold: blocks, and MiB."""
+def _measure_memory() -> tuple[int, float]:
+    """Measure the memory that Python and the process hold: blocks, and MiB."""
     gc.collect()
     return sys.getallocatedblocks(), rss_mb()
 
@@ -187,7 +187,7 @@ class VectorStepper:
         self._mask = np.asarray(infos["action_mask"])
 
     def step(self, steps: int) -> dict[str, float]:
-        """Take batch steps and return what they took; see ``REPEATED``."""
+        """Take batch steps and return their figures; see ``REPEATED``."""
         clocks = np.zeros((steps, 4))
         others = others_cpu_seconds()  # outside of the time: to look for them takes milliseconds
         frames, cpu = 0, time.process_time()
@@ -202,19 +202,19 @@ class VectorStepper:
             clocks[i, 3] = time.perf_counter()
         cpu = time.process_time() - cpu
         cpu = max(cpu + others_cpu_seconds() - others, 1e-9)
-        return self._figures(clocks, frames, cpu)
+        return self._compute_figures(clocks, frames, cpu)
 
     def _choose(self) -> np.ndarray:
         if self._plan.actions == "first":
             return self._mask.argmax(axis=1)
         return fastenv.sample_legal(self._mask, self._rng).astype(np.int64)
 
-    def _figures(self, clocks: np.ndarray, frames: int, cpu: float) -> dict[str, float]:
+    def _compute_figures(self, clocks: np.ndarray, frames: int, cpu: float) -> dict[str, float]:
         n, steps = self._vec.num_envs, len(clocks)
         select, step, extract = np.diff(clocks, axis=1).T * 1e3
         batch = (clocks[:, 3] - clocks[:, 0]) * 1e3
         wall, decisions = batch.sum() / 1e3, steps * n
-        found = {
+        figures = {
             "fps_total": frames / wall,
             "fps_per_env": frames / wall / n,
             "dps_total": decisions / wall,
@@ -227,8 +227,8 @@ class VectorStepper:
         }
         for name, values in (("env_step_ms", step), ("batch_wall_ms", batch)):
             shown = spread(values.tolist())
-            found |= {f"{name}_{key}": shown[of] for key, of in _SHOWN}
-        return found
+            figures |= {f"{name}_{key}": shown[of] for key, of in _SHOWN}
+        return figures
 
 
 _SHOWN = (("mean", "mean"), ("p50", "median"), ("p95", "p95"))
@@ -255,17 +255,17 @@ def run(args: argparse.Namespace, console: Console) -> int:
     options = parse_assignments(args.set)
     plan = Plan(args.env, options, args.actions, args.steps, args.repeats, args.seed)
     begin = records.head()
-    found = rows(plan, args.ways, args.num_envs)
+    measured = rows(plan, args.ways, args.num_envs)
     begin["load_after"] = machine.load()
-    console.print(vectorised_table(found))
-    best = max(found, key=lambda row: float(row["dps_total"]))
+    console.print(vectorised_table(measured))
+    best = max(measured, key=lambda row: float(row["dps_total"]))
     kept = ("vectorisation", "num_envs", "dps_total")
     summary = {"best": {name: best[name] for name in kept}}
     arguments = {**vars(args), "out": None if args.out is None else str(args.out)}
-    record = {**begin, "arguments": arguments, "summary": summary, "rows": found}
+    record = {**begin, "arguments": arguments, "summary": summary, "rows": measured}
     if args.record:
-        records.keep(f"vectorised-{found[0]['env']}.json", record, begin, found)
+        records.keep(f"vectorised-{measured[0]['env']}.json", record, begin, measured)
     if args.out is not None:
         files.write_json(args.out, record)
-        files.write_text(args.out.with_suffix(".csv"), as_csv(found, [*found[0]]))
+        files.write_text(args.out.with_suffix(".csv"), as_csv(measured, [*measured[0]]))
     return 0

@@ -1,4 +1,4 @@
-"""What views cost: torch tensors beside the engine alone, and a loop on them beside one by hand.
+"""Cost of views: torch tensors beside the engine alone, and a loop on them beside one by hand.
 
 The loop is that of docs/examples/ppo.py, unchanged: once over ``TorchVecEnv``, and once over an
 environment that does by hand what a user does with Gymnasium's vector interface in NumPy. Both are
@@ -36,7 +36,7 @@ TURNS = 30  # so short that a slow moment of the machine meets both
 
 
 class ByHand:
-    """``FastVectorEnv`` with what a loop in NumPy does around it; shows what ``TorchVecEnv`` does.
+    """``FastVectorEnv`` with the code of a loop in NumPy around it; acts as ``TorchVecEnv`` does.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class ByHand:
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
-    """Return a row for the engine's step and the same as tensors, and for each of the two loops.
+    """Measure a row for the engine's step and the same as tensors, and for each of the two loops.
 
     Parameters
     ----------
@@ -76,11 +76,11 @@ def rows(repeats: int, seconds: float) -> list[Row]:
         Timed work of a repeat of a loop.
     """
     turns = max(repeats, TURNS)
-    steps = timing.rows(_steps(), turns, seconds * repeats / turns)
-    return [*steps, *timing.rows(_loops(), repeats, seconds)]
+    steps = timing.rows(_prepare_steps(), turns, seconds * repeats / turns)
+    return [*steps, *timing.rows(_prepare_loops(), repeats, seconds)]
 
 
-def _steps() -> dict[str, Work]:
+def _prepare_steps() -> dict[str, Work]:
     play = Playback(ENV, LANES, STEPS)
     env = TorchVecEnv(fastenv.make_vec(ENV, LANES, autoreset_mode="same_step", num_threads=1))
     env.reset(seed=0)
@@ -103,20 +103,20 @@ def _steps() -> dict[str, Work]:
     return {
         name: Work(
             *(run, LANES * STEPS, rewind),
-            partial(_row, name, engine, "step", adapter=adapter, **how),
+            partial(_make_row, name, engine, "step", adapter=adapter, **how),
         )
         for name, (run, adapter) in runs.items()
     }
 
 
-def _row(name: str, engine: fastenv.BatchEngine, timed: str, **how: Any) -> Row:
+def _make_row(name: str, engine: fastenv.BatchEngine, timed: str, **how: Any) -> Row:
     described = describe_engine(engine, timed, **how)
     row = {"kind": "view", "name": name, "num_envs": engine.num_envs, "num_threads": 1}
     return row | {"ran": described}
 
 
-def _loops() -> dict[str, Work]:
-    """Return an iteration of PPO, rollout and update, over both environments."""
+def _prepare_loops() -> dict[str, Work]:
+    """Prepare an iteration of PPO, rollout and update, over both environments."""
     ppo, works = runpy.run_path(str(PPO)), {}
     settings = ppo["Settings"]()
     for name, view in (("PPO by hand", ByHand), ("PPO on tensors", TorchVecEnv)):
@@ -130,14 +130,14 @@ def _loops() -> dict[str, Work]:
         )
         iterations = ppo["train"](view(vec), 10**12, settings)
         how = {"adapter": view.__name__, "trainer": PPO.name, "config": vars(settings)}
-        about = partial(_row, name, vec.engine, "iterations", **how)
+        about = partial(_make_row, name, vec.engine, "iterations", **how)
         works[name] = Work(iterations.__next__, settings.steps * PPO_LANES, row=about)
     return works
 
 
-def judge(found: list[Row]) -> list[Row]:
-    """Return what tensors leave of the engine's speed, and the loop over that by hand."""
-    named = {row["name"]: row for row in found}
+def judge(rows: list[Row]) -> list[Row]:
+    """Return the targets: tensors over the engine alone, and the loop over that by hand."""
+    named = {row["name"]: row for row in rows}
     engine, tensors = named["engine's step"], named["step as tensors"]
     by_hand, loop = named["PPO by hand"], named["PPO on tensors"]
     what = f"TorchVecEnv over the engine alone, Worker, {LANES:,} lanes"

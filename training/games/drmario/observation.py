@@ -1,4 +1,4 @@
-"""What fields of an observation of Dr. Mario are, and where placements lie."""
+"""The meaning of the fields of an observation of Dr. Mario, and the cells of placements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How positions of Dr. Mario are searched."""
+"""The rules of search in Dr. Mario."""
 
 from __future__ import annotations
 

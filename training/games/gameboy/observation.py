@@ -1,4 +1,4 @@
-"""What fields of an observation of the Game Boy are."""
+"""The meaning of the fields of an observation of the Game Boy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Asteroid Prospector for the searcher: who plays on, and what is judged."""
+"""Asteroid Prospector for the searcher: the player of rollouts, and outcomes."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ LOST = 5.0  # what a lost ship costs: more than any trip earns
 def profit(outcomes: np.ndarray, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
     """Return credits less what was spent, in thousands; a lost ship costs ``LOST`` more."""
     lost = (rows["ev_destroyed"] != 0) | (rows["ev_stranded"] != 0)
-    found: np.ndarray = (rows["credits"] - rows["total_spend"]) / UNIT - LOST * lost
-    return found
+    thousands: np.ndarray = (rows["credits"] - rows["total_spend"]) / UNIT - LOST * lost
+    return thousands
 
 
 SEARCH = SearchRules(

@@ -261,7 +261,7 @@ def test_every_part_learns(rows):
     reader, rng = Reader(seed=2), np.random.default_rng(0)
     for part in (reader.locate[-1], reader.classify[-1]):
         torch.nn.init.normal_(part.weight, std=0.01)
-    location, entropy, wrong = fitting._losses(reader, rows[:4], 96, rng)
+    location, entropy, wrong = fitting._compute_losses(reader, rows[:4], 96, rng)
     assert 0 <= wrong <= 1
     (location + entropy).backward()
     for name, weight in reader.named_parameters():

@@ -42,7 +42,7 @@ def test_an_eighth_of_few_games_only_judges(monkeypatch):
     players = load_players([args.agent])
     table = table_of(players, "SkullKingFlat-v0")
     view = RoundView(table.make(1).game)
-    seen, _, _, held = fit_values._samples(args, players[0].who, table, view)
+    seen, _, _, held = fit_values._collect_samples(args, players[0].who, table, view)
     assert played == [2] * 8
     assert len(held) == len(seen)
     assert 0.05 < np.mean(held) < 0.25

@@ -1,1 +1,1 @@
-"""How long a bottle still takes: a network, what it is trained on, and who plays by it."""
+"""The evaluator: a network of the frames to the clear, its training, and players that use it."""

@@ -1,4 +1,4 @@
-"""What ``python -m training evaluator`` does: train, calibrate, compare; each prints."""
+"""The parts of ``python -m training evaluator``: train, calibrate, compare; each prints."""
 
 from __future__ import annotations
 
@@ -45,40 +45,42 @@ def run_calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     player = player_of(args.player or ended)
     seed = HELD_BACK + args.seed
     games = Games(args.games, head.levels, head.speeds, odd=True, seed=seed, explore=0.0)
-    found = calibration(evaluator, samples.play(player, games))
-    shown = Table(title=f"{args.file}: {found.games} games, {found.decisions:,} decisions")
+    result = calibration(evaluator, samples.play(player, games))
+    shown = Table(title=f"{args.file}: {result.games} games, {result.decisions:,} decisions")
     for heading in ("quantile", "outcomes at or below", "95 %"):
         shown.add_column(heading, justify="right")
-    for decile, share, (low, high) in zip(DECILES, found.shares, found.intervals, strict=True):
+    for decile, share, (low, high) in zip(DECILES, result.shares, result.intervals, strict=True):
         shown.add_row(f"{decile:.1f}", f"{share:.3f}", f"{low:.3f} to {high:.3f}")
     console.print(shown)
-    console.print(f"frames {found.mean:,.0f}, said {found.said:,.0f}; farthest {found.worst:.3f}")
-    return found.record()
+    console.print(
+        f"frames {result.mean:,.0f}, said {result.said:,.0f}; farthest {result.worst:.3f}"
+    )
+    return result.record()
 
 
 def run_compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
-    """Let players play; print and return how they did."""
+    """Let players play; print and return their results."""
     for flag, values in (("WHO", args.who), ("--levels", args.levels)):
         require(len(values) == len(set(values)), flag, values, "different from each other")
     require(args.games >= 1, "--games", args.games, "at least 1")
     require(0 <= args.seed < 2**31, "--seed", args.seed, "from 0 to 2,147,483,647")
     seed = HELD_BACK + args.seed
-    found = comparison.compare(args.who, args.runs, args.levels, args.speed, args.games, seed)
+    results = comparison.compare(args.who, args.runs, args.levels, args.speed, args.games, seed)
     shown = Table(title=f"{args.games} games a level, {args.speed} speed")
     for heading in ("level", "who", "cleared %", "frames to clear", "CVaR 25"):
         shown.add_column(heading)
-    for level, played in found["levels"].items():
+    for level, played in results["levels"].items():
         for name, record in played.items():
             clear = [100 * x for x in record["clear"]]
             cells = (clear, record["frames_to_clear"], record[f"cvar_{comparison.TAIL:g}"])
-            shown.add_row(level, name, *map(_interval, cells))
+            shown.add_row(level, name, *map(_format_interval, cells))
     console.print(shown)
-    for name, decisions in found["decisions_per_cpu_s"].items():
+    for name, decisions in results["decisions_per_cpu_s"].items():
         console.print(f"{name}: {decisions:,.0f} decisions a CPU second")
-    return found
+    return results
 
 
-def _interval(found: Sequence[float | None]) -> str:
-    """Return value, low and high as text; nothing where nothing was cleared."""
-    value, *ends = (None if x is None else f"{x:,.1f}" for x in found)
+def _format_interval(numbers: Sequence[float | None]) -> str:
+    """Format value, low and high as text; nothing where nothing was cleared."""
+    value, *ends = (None if x is None else f"{x:,.1f}" for x in numbers)
     return "" if value is None else f"{value} [{', '.join(end or '' for end in ends)}]"

@@ -1,4 +1,4 @@
-"""How far outcomes of games keep to the quantiles of an evaluator: the share below each decile."""
+"""The calibration of an evaluator: the share of outcomes of games below each decile."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Calibration:
         return float(np.abs(self.shares - DECILES).max())
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the result as JSON values."""
         return {
             "deciles": list(DECILES),
             "shares": self.shares.tolist(),
@@ -61,7 +61,7 @@ class Calibration:
         }
 
 
-def calibration(evaluator: Evaluator, samples: Samples, seed: int = 0) -> Calibration:
+def calibration(evaluator: Evaluator, samples: Samples) -> Calibration:
     """Compare predictions of an evaluator with the outcomes.
 
     Parameters
@@ -69,26 +69,24 @@ def calibration(evaluator: Evaluator, samples: Samples, seed: int = 0) -> Calibr
     evaluator : Evaluator
     samples : Samples
         Of games that it was not trained on; those that were given up are left out.
-    seed : int
-        Of the bootstrap.
 
     Raises
     ------
     ConfigError
         If no game came to an end.
     """
-    known = samples.outcome != CENSORED
-    require(bool(known.any()), "games", 0, "at least one that comes to an end")
-    outcomes = samples.capped(evaluator.head.t_max)[known]
-    quantiles = evaluator.quantiles(samples.seen[known])
+    ended = samples.outcome != CENSORED
+    require(bool(ended.any()), "games", 0, "at least one that comes to an end")
+    outcomes = samples.capped(evaluator.head.t_max)[ended]
+    quantiles = evaluator.quantiles(samples.seen[ended])
     weights = [Measure("quantile", decile).weights(quantiles.shape[1]) for decile in DECILES]
     below = outcomes[:, None] <= quantiles @ np.stack(weights, 1)
     means = quantiles.mean(1)
-    game = np.concatenate([[0], np.cumsum(samples.left[known] == 0)[:-1]])
+    game = np.concatenate([[0], np.cumsum(samples.left[ended] == 0)[:-1]])
     count = int(game[-1]) + 1
     sums = np.stack([np.bincount(game, b, count) for b in below.T.astype(float)], 1)
     sizes = np.bincount(game, minlength=count)
-    drawn = np.random.default_rng(seed).integers(count, size=(RESAMPLES, count))
+    drawn = np.random.default_rng(0).integers(count, size=(RESAMPLES, count))
     again = sums[drawn].sum(1) / sizes[drawn].sum(1)[:, None]
     left = np.square(outcomes - means).mean() / max(float(outcomes.var()), 1e-9)
     return Calibration(

@@ -29,7 +29,7 @@ def parser() -> argparse.ArgumentParser:
     trained.add_argument("--out", type=Path, required=True, metavar="FILE", help=out)
     about = "option, such as rounds=2 or fit.NAME=VALUE; repeatable"
     trained.add_argument(
-        "--set", action="append", type=_setting, default=[], metavar="X=Y", help=about
+        "--set", action="append", type=_parse_setting, default=[], metavar="X=Y", help=about
     )
     about = "Measure the calibration of the predicted quantiles on games outside the training set."
     add = described("evaluator calibrate", about, "judge.safetensors", "FILE [options]")
@@ -55,7 +55,7 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _parse_setting(text: str) -> tuple[str, Any]:
     """Return name and value of an option; ``fit_`` stands for its section."""
     return option(text.replace("fit.", "fit_", 1))
 
@@ -76,11 +76,11 @@ def main(argv: list[str] | None = None) -> int:
         if args.out is not None:
             files.prepare("--out", args.out)
         act = actions.run_calibrate if args.part == "calibrate" else actions.run_compare
-        found = act(args, console)
+        record = act(args, console)
         if args.out is not None:
             head = {"command": machine.command(), "created": machine.now(), **machine.revision()}
             about = {"host": machine.host(), "versions": machine.versions()}
-            files.write_json(args.out, {**head, **about, args.part: found})
+            files.write_json(args.out, {**head, **about, args.part: record})
     except (FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

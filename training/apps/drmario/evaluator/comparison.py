@@ -1,4 +1,4 @@
-"""Players compared on the same fresh games: how often they clear, how fast, and how bad it gets."""
+"""Compare players on the same fresh games: share of clears, their frames, and worst outcomes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MOST = 2000  # decisions after which a game counts as not cleared
 
 @dataclass(frozen=True)
 class Outcomes:
-    """How a player's games went, shape (games,) each.
+    """Outcomes of a player's games, shape (games,) each.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ class Outcomes:
     @property
     def costs(self) -> np.ndarray:
         """Frames; those of a game without a clear count ``LOST``."""
-        found: np.ndarray = np.where(self.cleared, np.minimum(self.frames, LOST), LOST)
-        return found
+        costs: np.ndarray = np.where(self.cleared, np.minimum(self.frames, LOST), LOST)
+        return costs
 
     def record(self) -> dict[str, Any]:
         """Return shares and means with 95 % intervals over games, as JSON values."""
@@ -70,19 +70,19 @@ def tail(costs: np.ndarray) -> list[float]:
 
 
 def difference(ours: Outcomes, theirs: Outcomes) -> dict[str, list[float]]:
-    """Return how much less ours cost, games paired: means and tails with their intervals."""
+    """Estimate how much less ours cost, games paired: means and tails with their intervals."""
     rng, count = np.random.default_rng(0), len(ours.costs)
     drawn = rng.integers(count, size=(RESAMPLES, count))
-    found = {}
+    intervals = {}
     for name, of in (("mean", np.mean), ("tail", lambda x: cvar(x, TAIL))):
         gap = of(ours.costs) - of(theirs.costs)
         again = [of(ours.costs[k]) - of(theirs.costs[k]) for k in drawn]
-        found[name] = [float(gap), *np.quantile(again, (0.025, 0.975)).tolist()]
-    return found
+        intervals[name] = [float(gap), *np.quantile(again, (0.025, 0.975)).tolist()]
+    return intervals
 
 
 def find_player(name: str, runs: Path) -> tuple[MakePlayer, Mapping[str, Any]]:
-    """Return what makes a player, and the options of the environment it needs.
+    """Find the factory of a player, and the options of the environment it needs.
 
     Parameters
     ----------
@@ -114,13 +114,13 @@ def play(
     games = Games(
         count, (level, level), (speed,), odd=True, seed=seed, explore=0.0, most=MOST, lanes=256
     )
-    found = samples.play(who[0], games, options=who[1])
-    first = np.concatenate([[True], found.left[:-1] == 0])
-    return Outcomes(found.outcome[first] == CLEARED, found.frames[first])
+    decisions = samples.play(who[0], games, options=who[1])
+    first = np.concatenate([[True], decisions.left[:-1] == 0])
+    return Outcomes(decisions.outcome[first] == CLEARED, decisions.frames[first])
 
 
-def decisions_a_second(make: MakePlayer, level: int, batch: int, seconds: float = SECONDS) -> float:
-    """Return how many decisions a player makes in a CPU second, the engine's steps included."""
+def decisions_a_second(make: MakePlayer, level: int, batch: int) -> float:
+    """Measure the decisions of a player in a CPU second, the engine's steps included."""
     engine = make_engine(ENV, batch, {**BARE, "level": level})
     engine.reset_many(seeds=0)
     player, lanes, count = make(engine), every_lane(engine), 0
@@ -130,7 +130,7 @@ def decisions_a_second(make: MakePlayer, level: int, batch: int, seconds: float 
             begin, count = time.process_time(), 0
         engine.step_many(player.act(engine, lanes))
         count += batch
-        if step > 2 and time.process_time() - begin > seconds:
+        if step > 2 and time.process_time() - begin > SECONDS:
             break
     return count / (time.process_time() - begin)
 
@@ -138,20 +138,20 @@ def decisions_a_second(make: MakePlayer, level: int, batch: int, seconds: float 
 def compare(
     who: Sequence[str], runs: Path, levels: Sequence[int], speed: str, count: int, seed: int
 ) -> dict[str, Any]:
-    """Return a record of players on the same games, and of how each differs from the first.
+    """Compare players on the same games; return their outcomes, and differences from the first.
 
     Of look-aheads also the decisions of a CPU second at the highest level.
     """
     players = {name: find_player(name, runs) for name in who}
-    found: dict[str, Any] = {}
+    records: dict[str, Any] = {}
     for level in levels:
         played = {name: play(player, level, speed, count, seed) for name, player in players.items()}
         base = played[who[0]]
-        found[str(level)] = {
+        records[str(level)] = {
             name: each.record() | ({} if each is base else {"less_first": difference(each, base)})
             for name, each in played.items()
         }
     looking = filter(is_lookahead, who)
     speeds = {name: decisions_a_second(players[name][0], max(levels), BATCH) for name in looking}
     about = {"speed": speed, "games": count, "seed": seed, "lost_counts": LOST, "batch": BATCH}
-    return {**about, "levels": found, "decisions_per_cpu_s": speeds}
+    return {**about, "levels": records, "decisions_per_cpu_s": speeds}

@@ -1,4 +1,4 @@
-"""What of a bottle tells how long it still takes, counted: a vector of numbers a situation.
+"""Features of a bottle that predict the frames to the clear: a vector of counts a situation.
 
 They are what ``greedy`` weighs (docs/drmario.md, 17.2), by kind instead of in one sum; open lines
 are counted once more if one of the pill's halves has their colour. A network of these few numbers
@@ -47,26 +47,26 @@ _LEFT, _RIGHT, _NECK = t.NECK_LEFT, t.NECK_RIGHT, t.NECK_HEIGHT
 
 
 def count_features(seen: np.ndarray) -> np.ndarray:
-    """Return the numbers of situations, float32 (n, len(NUMBERS)).
+    """Count the features of situations, float32 (n, len(NUMBERS)).
 
     Parameters
     ----------
     seen : ndarray of SITUATION, shape (n,)
     """
-    found = np.zeros((len(seen), _LENGTH), np.float32)
-    _count(np.ascontiguousarray(seen["board"]), _RAW[seen["pill"]], found)
-    found[:, -3] = seen["pill"][:, 0] != UNKNOWN
-    found[:, -2], found[:, -1] = seen["gravity"], seen["low"]
-    found /= _SCALE
-    return found
+    features = np.zeros((len(seen), _LENGTH), np.float32)
+    _count(np.ascontiguousarray(seen["board"]), _RAW[seen["pill"]], features)
+    features[:, -3] = seen["pill"][:, 0] != UNKNOWN
+    features[:, -2], features[:, -1] = seen["gravity"], seen["low"]
+    features /= _SCALE
+    return features
 
 
 def mirror_features(numbers: np.ndarray) -> np.ndarray:
-    """Return the numbers of bottles with left and right swapped."""
-    found = numbers.copy()
+    """Swap left and right in the features of bottles."""
+    mirrored = numbers.copy()
     last = FIRST_HEIGHT + _COLUMNS
-    found[:, FIRST_HEIGHT:last] = numbers[:, FIRST_HEIGHT:last][:, ::-1]
-    return found
+    mirrored[:, FIRST_HEIGHT:last] = numbers[:, FIRST_HEIGHT:last][:, ::-1]
+    return mirrored
 
 
 @cached_njit(nogil=True)

@@ -1,4 +1,4 @@
-"""Trains an evaluator: quantile regression of frames, censored, and bootstrapped where asked.
+"""Train an evaluator: quantile regression of frames, censored and, on demand, bootstrapped.
 
 What is known of a sample decides what it is trained toward:
 
@@ -99,7 +99,7 @@ def censored_loss(theta: Tensor, target: Tensor, at_least: Tensor, kappa: float)
 
 
 class Targets:
-    """What samples are trained toward.
+    """The targets of samples.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ def fit(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -> fl
         part = rng.integers(len(parts), size=config.batch_size)
         chosen = rng.integers(begin[part], begin[part + 1])
         target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
-        theta = net(_varied(samples.seen[chosen], config.unknown, rng))
+        theta = net(_augment(samples.seen[chosen], config.unknown, rng))
         lost = censored_loss(theta, target, at_least, config.kappa / UNIT)
         loss = lost.mean() / head.quantiles
         optimizer.zero_grad(set_to_none=True)
@@ -199,12 +199,12 @@ class _Judge:
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
         with torch.inference_mode():
-            found: np.ndarray = self._net(torch.from_numpy(count_features(seen))).numpy()
-        return found
+            quantiles: np.ndarray = self._net(torch.from_numpy(count_features(seen))).numpy()
+        return quantiles
 
 
-def _varied(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tensor:
-    """Return the numbers of situations, of which some pills are hidden and half are mirrored.
+def _augment(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tensor:
+    """Augment situations: hide some pills, mirror half of the bottles, and return the features.
 
     Which way a bottle stands hardly changes how long it takes: only a kick goes to the left alone.
     """

@@ -1,4 +1,4 @@
-"""Plays by an evaluator: looks one placement ahead, or two, and takes what costs least.
+"""A player with an evaluator: it searches one or two placements ahead for the least cost.
 
 What is known behind a placement is exact, frames and bottle; what is unknown is what the evaluator
 is asked for. Nothing is used that a player does not see: of a bottle two placements ahead the
@@ -24,7 +24,7 @@ BEAM = 4  # placements behind which a second one is looked for
 
 
 class Bottles:
-    """What an evaluator says of bottles behind placements; a :class:`training.search.beam.Judge`.
+    """Judges bottles behind placements by an evaluator; a :class:`training.search.beam.Judge`.
 
     Parameters
     ----------
@@ -45,16 +45,16 @@ class Bottles:
         left = np.full(len(tried.rows), self._evaluator.head.t_max, np.float32)
         left[self.reached(tried)] = 0.0
         same = bottles(tried)
-        asked = np.flatnonzero(tried.running & (same == np.arange(len(left))))
-        seen = situations(tried.rows[asked], pill=level == 1)
-        left[asked] = self._evaluator.costs(seen, self._measure)
+        chosen = np.flatnonzero(tried.running & (same == np.arange(len(left))))
+        seen = situations(tried.rows[chosen], pill=level == 1)
+        left[chosen] = self._evaluator.costs(seen, self._measure)
         judged: np.ndarray = left[same]
         return judged
 
     def reached(self, tried: Expansion) -> np.ndarray:
-        """Return where the bottle is cleared."""
-        found: np.ndarray = tried.rows["reason"] == Reason.CLEAR
-        return found
+        """Tell for each placement whether it clears the bottle."""
+        cleared: np.ndarray = tried.rows["reason"] == Reason.CLEAR
+        return cleared
 
     def keys(self, tried: Expansion) -> None:
         """Return None: of two ways to the same bottle both are judged, by their frames."""
@@ -114,7 +114,7 @@ class LookAhead:
         return actions
 
     def costs(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return what each placement in lanes costs, in frames to the clear, float32 (k, 512).
+        """Estimate the frames to the clear of each placement in lanes, float32 (k, 512).
 
         Infinity stands for those that cannot be reached or, with depth 2, were not looked at.
 

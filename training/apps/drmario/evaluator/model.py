@@ -24,7 +24,7 @@ FILE = NetworkFile(FORMAT, "evaluator", "evaluator", "python -m training evaluat
 
 
 class Head(network_file.Head):
-    """What an evaluator is for.
+    """The head of an evaluator's file: its games, its network and its training.
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class Head(network_file.Head):
         pair = len(self.levels) == 2 and lowest <= self.levels[0] <= self.levels[1] <= highest
         allowed = f"the lowest and the highest level, from {lowest} to {highest}"
         require(pair, "levels", self.levels, allowed)
-        known = bool(self.speeds) and all(speed in SPEEDS for speed in self.speeds)
-        require(known, "speeds", self.speeds, f"some of {', '.join(SPEEDS)}")
+        possible = bool(self.speeds) and all(speed in SPEEDS for speed in self.speeds)
+        require(possible, "speeds", self.speeds, f"some of {', '.join(SPEEDS)}")
         require(1 <= self.t_max <= 10**6, "t_max", self.t_max, "from 1 to 1,000,000")
         require(1 <= self.quantiles <= 1001, "quantiles", self.quantiles, "from 1 to 1001")
         require(1 <= self.hidden <= 4096, "hidden", self.hidden, "from 1 to 4096")
@@ -71,7 +71,7 @@ class Head(network_file.Head):
 
 
 class Evaluator:
-    """A network that says how many frames a bottle still takes.
+    """A network that estimates the frames to the clear of a bottle.
 
     Parameters
     ----------
@@ -93,16 +93,16 @@ class Evaluator:
         seen : ndarray of SITUATION, shape (n,)
         """
         with torch.inference_mode():
-            said = self.net(torch.from_numpy(count_features(seen))).sort(1).values
-        found: np.ndarray = said.mul(UNIT).clamp(0.0, self.head.t_max).numpy()
-        return found
+            outputs = self.net(torch.from_numpy(count_features(seen))).sort(1).values
+        frames: np.ndarray = outputs.mul(UNIT).clamp(0.0, self.head.t_max).numpy()
+        return frames
 
     def costs(self, seen: np.ndarray, measure: Measure) -> np.ndarray:
         """Return a measure of the frames to the clear, float32 (n,)."""
         # numpy has warned of an invalid value here although all numbers are finite.
         with np.errstate(invalid="ignore"):
-            found: np.ndarray = self.quantiles(seen) @ measure.weights(self.head.quantiles)
-        return found
+            costs: np.ndarray = self.quantiles(seen) @ measure.weights(self.head.quantiles)
+        return costs
 
     def check(self, levels: np.ndarray, speeds: np.ndarray) -> None:
         """Refuse games that it was not trained for.
@@ -123,8 +123,8 @@ class Evaluator:
                 f"level={outside[0]} is not possible with {self.name}: it was trained for levels "
                 f"{low} to {high}."
             )
-        known = [SPEEDS.index(speed) for speed in self.head.speeds]
-        strange = speeds[~np.isin(speeds, known)]
+        trained = [SPEEDS.index(speed) for speed in self.head.speeds]
+        strange = speeds[~np.isin(speeds, trained)]
         if strange.size:
             raise ConfigError(
                 f"speed={SPEEDS[strange[0]]!r} is not possible with {self.name}: it was trained "
@@ -132,7 +132,7 @@ class Evaluator:
             )
 
     def save(self, path: Path) -> None:
-        """Write it to a file."""
+        """Write the evaluator to a file."""
         FILE.save(path, self.head, self.net)
 
 
@@ -151,6 +151,6 @@ def load(path: Path) -> Evaluator:
 
 
 def new_evaluator(head: Head, seed: int) -> Evaluator:
-    """Return an evaluator that knows nothing yet."""
+    """Make an untrained evaluator."""
     torch.manual_seed(seed)
     return Evaluator(head, head.net())

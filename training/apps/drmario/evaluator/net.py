@@ -36,5 +36,5 @@ class EvaluatorNet(nn.Module):
         ----------
         numbers : Tensor of float32, shape (n, numbers)
         """
-        found: Tensor = self.out(self.layers(numbers)) + self.straight(numbers)
-        return found
+        quantiles: Tensor = self.out(self.layers(numbers)) + self.straight(numbers)
+        return quantiles

@@ -27,7 +27,7 @@ ALLOWED = "lookahead:FILE, and behind it :RISK such as :cvar0.25, :depth2, or bo
 
 
 def is_lookahead(name: str) -> bool:
-    """Tell whether a name asks for the look-ahead."""
+    """Tell whether a name is that of a look-ahead."""
     return name.startswith(LOOKAHEAD)
 
 
@@ -48,7 +48,7 @@ def is_scripted(name: str, bots: Collection[str], runs: Path) -> bool:
 
 
 def find_lookahead(name: str) -> MakePlayer | None:
-    """Find what makes the look-ahead of a name; None for a name of somebody else.
+    """Find the factory of the look-ahead of a name; None for the name of another player.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def find_lookahead(name: str) -> MakePlayer | None:
 
 
 def lookahead(name: str) -> MakePlayer:
-    """Return what makes the look-ahead that a name asks for.
+    """Make the factory of the look-ahead of a name.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def lookahead(name: str) -> MakePlayer:
 
 
 def player_of(name: str) -> MakePlayer:
-    """Return what makes the player of a name.
+    """Make the factory of the player of a name.
 
     Raises
     ------

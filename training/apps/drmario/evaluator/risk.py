@@ -1,4 +1,4 @@
-"""What a placement is judged by: a mean, a quantile or a CVaR of the frames to the clear.
+"""Risk measures that judge a placement: mean, quantile or CVaR of the frames to the clear.
 
 All of them are weighted sums of the quantiles in rising order, so that a measure is its weights.
 Frames are a cost: a CVaR is the mean of the largest share (docs/howto/drmario_lookahead.md).
@@ -46,30 +46,30 @@ class Measure:
         """
         if text == "mean":
             return cls()
-        found = re.fullmatch(r"(quantile|cvar)(0?\.\d{1,6})", text)
-        require(found is not None, "risk", text, ALLOWED)
-        assert found is not None
-        return cls(found[1], float(found[2]))
+        match = re.fullmatch(r"(quantile|cvar)(0?\.\d{1,6})", text)
+        require(match is not None, "risk", text, ALLOWED)
+        assert match is not None
+        return cls(match[1], float(match[2]))
 
     def __str__(self) -> str:
         """Return the text that :meth:`parse` takes."""
         return self.kind if self.kind == "mean" else f"{self.kind}{self.share:g}"
 
     def weights(self, count: int) -> np.ndarray:
-        """Return what each of ``count`` quantiles in rising order weighs, float32, in all 1.
+        """Return the weights of ``count`` quantiles in rising order, float32, of sum 1.
 
         Between two quantiles a line is drawn, and behind the outermost ones nothing changes.
         """
-        found = np.zeros(count)
+        weights = np.zeros(count)
         if self.kind == "mean":
-            found[:] = 1.0 / count
+            weights[:] = 1.0 / count
         elif self.kind == "cvar":
             worst = self.share * count  # of the outcomes, each quantile stands for one
-            found[:] = np.clip(worst - np.arange(count)[::-1], 0.0, 1.0) / worst
+            weights[:] = np.clip(worst - np.arange(count)[::-1], 0.0, 1.0) / worst
         else:
             at = min(max(self.share * count - 0.5, 0.0), count - 1.0)
             below = int(at)
-            found[below] = 1.0 - (at - below)
+            weights[below] = 1.0 - (at - below)
             if below + 1 < count:
-                found[below + 1] = at - below
-        return found.astype(np.float32)
+                weights[below + 1] = at - below
+        return weights.astype(np.float32)

@@ -1,4 +1,4 @@
-"""Games that players play, and how many frames each of their bottles still took.
+"""Samples for an evaluator: bottles of played games, and the frames that each still took.
 
 A game may begin with decisions of somebody else, or by chance, so that bottles are seen that its
 player would avoid; what is kept of it begins behind the last of them, from where on the player
@@ -106,11 +106,11 @@ class Samples:
     def capped(self, t_max: int) -> np.ndarray:
         """Return the frames to the clear, float32; a lost game counts ``t_max``, and none more."""
         frames = np.minimum(self.frames, t_max).astype(np.float32)
-        found: np.ndarray = np.where(self.outcome == LOST, np.float32(t_max), frames)
-        return found
+        capped: np.ndarray = np.where(self.outcome == LOST, np.float32(t_max), frames)
+        return capped
 
     def summary(self) -> str:
-        """Return in a line how many there are, and how the games went."""
+        """Describe the number of decisions and the outcomes of the games in a line."""
         last = self.left == 0
         cleared, lost, censored = (int((self.outcome[last] == k).sum()) for k in range(3))
         return (
@@ -135,8 +135,8 @@ def game_seeds(count: int, rng: np.random.Generator, *, odd: bool) -> np.ndarray
     every = np.array([256 * high + low for high, low in states])
     fit = every[every % 2 == odd]
     rounds = [rng.permutation(fit) for _ in range(-(-count // len(fit)))]
-    found: np.ndarray = np.concatenate(rounds)[:count]
-    return found
+    seeds: np.ndarray = np.concatenate(rounds)[:count]
+    return seeds
 
 
 def play(
@@ -145,7 +145,7 @@ def play(
     begins: MakePlayer | None = None,
     options: Mapping[str, Any] = BARE,
 ) -> Samples:
-    """Let a player play, and return what came of it.
+    """Let a player play, and return the samples of its games.
 
     Parameters
     ----------
@@ -229,10 +229,10 @@ def _play_block(
         [reason == Reason.CLEAR, reason == Reason.TOPOUT], [CLEARED, LOST], CENSORED
     )
     table, clock, playing = (np.stack(part, 1)[:n] for part in (seen, at, alive))
-    return _samples(table, clock, playing, elapsed[:n], begin[:n], outcome[:n], levels)
+    return _collect_samples(table, clock, playing, elapsed[:n], begin[:n], outcome[:n], levels)
 
 
-def _samples(
+def _collect_samples(
     seen: np.ndarray,  # (n, steps)
     at: np.ndarray,  # (n, steps), frames from the beginning
     alive: np.ndarray,  # (n, steps)

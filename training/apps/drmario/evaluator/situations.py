@@ -1,4 +1,4 @@
-"""What the evaluator sees of a decision: the bottle, the pill that falls, and how fast it falls.
+"""Inputs of the evaluator at a decision: the bottle, the pill that falls, and how fast it falls.
 
 Nothing else of a row is read. The preview is left out, because the bottle behind a placement shows
 one that a player does not know before; so the pill behind a known one is a mean over all pills.
@@ -24,7 +24,7 @@ SITUATION = np.dtype(
 
 
 def situations(rows: np.ndarray, *, pill: bool = True) -> np.ndarray:
-    """Return what the first player of each row sees, records of :data:`SITUATION`.
+    """Encode the situation of the first player of each row, records of :data:`SITUATION`.
 
     Parameters
     ----------
@@ -34,15 +34,15 @@ def situations(rows: np.ndarray, *, pill: bool = True) -> np.ndarray:
         Whether it is known which pill falls.
     """
     players = rows["players"][:, 0]
-    found = np.empty(len(rows), SITUATION)
-    found["board"] = players["board"]
-    found["pill"] = UNKNOWN
+    seen = np.empty(len(rows), SITUATION)
+    seen["board"] = players["board"]
+    seen["pill"] = UNKNOWN
     if pill:
         canonical = np.array(t.CANONICAL, np.uint8)
-        found["pill"][:, 0] = canonical[players["color_first"]]
-        found["pill"][:, 1] = canonical[players["color_second"]]
+        seen["pill"][:, 0] = canonical[players["color_first"]]
+        seen["pill"][:, 1] = canonical[players["color_second"]]
     bases, gravity = np.array(t.SPEED_BASES), np.array(t.GRAVITY, np.uint8)
     index = bases[players["speed_setting"]] + players["speed_ups"]
-    found["gravity"] = gravity[np.minimum(index, len(gravity) - 1)]
-    found["low"] = players["speed_setting"] == 0
-    return found
+    seen["gravity"] = gravity[np.minimum(index, len(gravity) - 1)]
+    seen["low"] = players["speed_setting"] == 0
+    return seen

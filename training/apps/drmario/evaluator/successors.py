@@ -1,4 +1,4 @@
-"""Every placement that can be reached, tried in a copy of the row by the engine itself."""
+"""Try every placement that can be reached, in copies of rows, with the engine itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LANES = 1024  # rows whose placements are planned at once
 
 
 def branches(config: DrMarioConfig, lanes: int = LANES) -> Branches:
-    """Return what tries placements in copies of rows of a game."""
+    """Make branches of a game, which try placements in copies of rows."""
     bare = replace(config, obs="none", extras=(), mode="warp")
     return Branches(BatchEngine(DrMarioGame(bare), lanes, info_columns=()))
 
@@ -31,11 +31,11 @@ def bottles(tried: Expansion) -> np.ndarray:
     actions = np.where(equal[tried.parents], TWINS[tried.actions], tried.actions)
     keys = tried.parents * NUM_PLACEMENTS + actions
     _, first, which = np.unique(keys, return_index=True, return_inverse=True)
-    found: np.ndarray = first[which]
-    return found
+    firsts: np.ndarray = first[which]
+    return firsts
 
 
-def _twins() -> np.ndarray:
+def _find_twins() -> np.ndarray:
     """Return for each placement the lower number of those that fill the same two cells."""
     by_cells: dict[frozenset[int], int] = {}
     pairs = [frozenset(pair) for pair in cells_of_placements()]
@@ -44,4 +44,4 @@ def _twins() -> np.ndarray:
     return np.array([by_cells[pair] for pair in pairs])
 
 
-TWINS = _twins()
+TWINS = _find_twins()

@@ -1,4 +1,4 @@
-"""Trains an evaluator: games of a bot first, then of the look-ahead.
+"""Train an evaluator on games of a bot first, then of the look-ahead.
 
 A bot's own games show few of the bottles that a player by the evaluator would leave, and of what an
 evaluator has not seen it takes the best by mistake. So in each round the look-ahead begins games
@@ -27,7 +27,7 @@ from training.run.options import Options, Text, Whole, require
 
 
 class TrainConfig(Options):
-    """How an evaluator comes to be.
+    """How an evaluator is made: the games of its rounds, its network and its training.
 
     Parameters
     ----------
@@ -78,29 +78,29 @@ class TrainConfig(Options):
         return self
 
     def head(self) -> Head:
-        """Return what the evaluator is for."""
+        """Make the head of the evaluator's file."""
         names = ("levels", "speeds", "t_max", "quantiles", "hidden")
         return Head(**{name: getattr(self, name) for name in names}, about=self.to_dict())
 
     def played(self, number: int) -> Games:
         """Return the games of a round; round 0 is begun by chance."""
         return Games(
-            self._of(number, self.bot_games, self.games, self.own_games),
+            self._select(number, self.bot_games, self.games, self.own_games),
             levels=self.levels,
             speeds=self.speeds,
             seed=self.seed + 1_000_003 * number,
-            explore=self._of(number, 0.7, 0.9, 0.5),
-            by_chance=self._of(number, 1.0, 0.3, 0.3),
+            explore=self._select(number, 0.7, 0.9, 0.5),
+            by_chance=self._select(number, 1.0, 0.3, 0.3),
             most=self.most,
         )
 
     def trained(self, number: int) -> FitConfig:
-        """Return how a round is trained on."""
-        steps = self._of(number, self.bot_steps, self.fit.steps, self.own_steps)
+        """Return the options with which a round is trained."""
+        steps = self._select(number, self.bot_steps, self.fit.steps, self.own_steps)
         return self.fit.replace(steps=steps, seed=self.fit.seed + number)
 
-    def _of(self, number: int, first: Any, begun: Any, own: Any) -> Any:
-        """Return what holds in a round: of the bot, begun by the look-ahead, or its own."""
+    def _select(self, number: int, first: Any, begun: Any, own: Any) -> Any:
+        """Select the value of a round: of the bot, begun by the look-ahead, or its own."""
         if number == 0:
             return first
         return begun if number <= self.rounds else own
@@ -122,7 +122,7 @@ def train(
         Gets the evaluator after each round.
     """
     evaluator = model.new_evaluator(config.head(), config.seed)
-    found: list[Samples] = []
+    parts: list[Samples] = []
     last = config.rounds + config.own_rounds
     for number in range(last + 1):
         own = number > config.rounds
@@ -130,9 +130,9 @@ def train(
         player: MakePlayer = look if own else partial(Bot, config.bot)
         beginner = look if number > 0 and not own else None
         played = samples.play(player, config.played(number), beginner)
-        found = [played] if own else [*found, played]
+        parts = [played] if own else [*parts, played]
         log(f"round {number} of {last}: {played.summary()}")
-        loss = fit.fit(evaluator, found, config.trained(number))
+        loss = fit.fit(evaluator, parts, config.trained(number))
         log(f"round {number} of {last}: loss {loss:.4f}")
         save(evaluator)
     return evaluator

@@ -1,4 +1,4 @@
-"""What ``python -m training reader`` does: train, evaluate, play; each prints."""
+"""The parts of ``python -m training reader``: train, evaluate, play; each prints."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from training.run.options import require
 AGENT = Path("pretrained/drmario")
 
 
-def _agent(args: argparse.Namespace) -> Path | None:
+def _find_agent(args: argparse.Namespace) -> Path | None:
     require(args.seed >= 0, "--seed", args.seed, "at least 0")
     if args.agent is None:
         return AGENT if AGENT.is_dir() else None
@@ -29,8 +29,8 @@ def _agent(args: argparse.Namespace) -> Path | None:
 
 
 def train(args: argparse.Namespace, console: Console) -> None:
-    """Make a network, and write it."""
-    agent = _agent(args)
+    """Train a network, and write it."""
+    agent = _find_agent(args)
     files.prepare("--out", args.out)
     plan = fitting.Plan(frames=args.frames, seed=args.seed)
 
@@ -40,7 +40,7 @@ def train(args: argparse.Namespace, console: Console) -> None:
             f"location {now['location']:.4f}  cells {now['cells']:.5f}  wrong {now['wrong']:.3%}"
         )
 
-    head, begin = _head(), time.process_time()
+    head, begin = _make_head(), time.process_time()
     reader = fitting.train(plan, agent, tell)
     trained = {**asdict(plan), **head, "cpu_s": round(time.process_time() - begin, 1)}
     save_reader(reader, args.out, json.dumps(trained))
@@ -49,38 +49,38 @@ def train(args: argparse.Namespace, console: Console) -> None:
 
 def evaluate(args: argparse.Namespace, console: Console) -> None:
     """Measure a network on frames that no training has seen."""
-    agent = _agent(args)
+    agent = _find_agent(args)
     reader, trained = load_reader(args.file)
     if args.record is not None:
         files.prepare("--record", args.record)
-    found = measure.measure(reader, args.frames, args.seed, agent)
+    shares = measure.measure(reader, args.frames, args.seed, agent)
     shown = Table("read", "right", "of", title=str(args.file), title_justify="left")
-    for name, part in found.items():
+    for name, part in shares.items():
         value, low, high = part["share"]
         shown.add_row(name, f"{value:.3%} [{low:.3%}, {high:.3%}]", f"{part['of']:,}")
     console.print(shown)
-    _write(args, trained, {"seed": args.seed, "read": found})
+    _write(args, trained, {"seed": args.seed, "read": shares})
 
 
 def play(args: argparse.Namespace, console: Console) -> None:
-    """Let somebody play through a network, and the same on rows."""
-    _agent(args)
+    """Let a player play through a network, and the same on rows."""
+    _find_agent(args)
     reader, trained = load_reader(args.file)
     if args.record is not None:
         files.prepare("--record", args.record)
     plan = playing.Plan(args.episodes, args.max_steps, args.level, args.seed)
-    found = playing.compare(args.who, reader, plan)
+    results = playing.compare(args.who, reader, plan)
     shown = Table("sees", "cleared", "viruses left", "refused", title=args.who)
-    for name, part in found["players"].items():
+    for name, part in results["players"].items():
         value, low, high = part["clear"]
         cells = f"{value:.1%} [{low:.1%}, {high:.1%}]", f"{part['viruses'][0]:.2f}"
         shown.add_row(name, *cells, f"{part['refused']:.3%}")
     console.print(shown)
-    console.print("pixels less rows: {:+.1%} [{:+.1%}, {:+.1%}]".format(*found["difference"]))
-    _write(args, trained, {"who": args.who, "seed": args.seed, **found})
+    console.print("pixels less rows: {:+.1%} [{:+.1%}, {:+.1%}]".format(*results["difference"]))
+    _write(args, trained, {"who": args.who, "seed": args.seed, **results})
 
 
-def _head() -> dict[str, Any]:
+def _make_head() -> dict[str, Any]:
     return {
         "command": machine.command(),
         "created": machine.now(),
@@ -90,8 +90,8 @@ def _head() -> dict[str, Any]:
     }
 
 
-def _write(args: argparse.Namespace, trained: str, found: dict[str, Any]) -> None:
+def _write(args: argparse.Namespace, trained: str, results: dict[str, Any]) -> None:
     if args.record is not None:
         cameras = asdict(camera.Ranges())
-        head = {**_head(), "trained": json.loads(trained), "cameras": cameras}
-        files.write_json(args.record, {**head, **found})
+        head = {**_make_head(), "trained": json.loads(trained), "cameras": cameras}
+        files.write_json(args.record, {**head, **results})

@@ -26,7 +26,7 @@ LUMA = (0.299, 0.587, 0.114)
 
 @dataclass(frozen=True)
 class Ranges:
-    """What differs from camera to camera; drawn evenly between the two ends, or up to each side.
+    """The ranges of a camera's parameters; drawn evenly between the two ends, or up to each side.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class Cameras:
 
 
 def draw(n: int, rng: np.random.Generator, ranges: Ranges | None = None) -> Cameras:
-    """Return cameras.
+    """Draw random cameras.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def draw(n: int, rng: np.random.Generator, ranges: Ranges | None = None) -> Came
     sides = np.stack([scale * wider, scale / wider], 1).clip(*r.scale)
     angle = np.deg2rad(up_to(r.rotation))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
-    made = (
+    parameters = (
         np.moveaxis(turn, 2, 0) * sides[:, None],
         up_to(r.shift, 2),
         rng.uniform(0, 1, (n, 3)) * rng.uniform(0, 1, (n, 1)),
@@ -131,13 +131,15 @@ def draw(n: int, rng: np.random.Generator, ranges: Ranges | None = None) -> Came
         up_to(r.brightness),
         rng.uniform(*r.contrast, n),
         rng.uniform(*r.gamma, n),
-        _colours(np.deg2rad(up_to(r.hue)), rng.uniform(*r.saturation, n), 1 + up_to(r.gain, 3)),
+        _make_colours(
+            np.deg2rad(up_to(r.hue)), rng.uniform(*r.saturation, n), 1 + up_to(r.gain, 3)
+        ),
         up_to(r.light, 2),
     )
-    return Cameras(*(torch.from_numpy(part.astype(np.float32)) for part in made))
+    return Cameras(*(torch.from_numpy(part.astype(np.float32)) for part in parameters))
 
 
-def _colours(hue: np.ndarray, saturation: np.ndarray, gains: np.ndarray) -> np.ndarray:
+def _make_colours(hue: np.ndarray, saturation: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Return matrices (n, 3, 3) that turn hues, around the axis of greys, and scale."""
     grey = np.full((3, 3), 1 / 3)
     root = 1 / math.sqrt(3)
@@ -146,12 +148,12 @@ def _colours(hue: np.ndarray, saturation: np.ndarray, gains: np.ndarray) -> np.n
     turn = cos * np.eye(3) + (1 - cos) * grey + sin * cross
     luma = np.tile(LUMA, (3, 1))
     richer = luma + saturation[:, None, None] * (np.eye(3) - luma)
-    found: np.ndarray = gains[:, :, None] * (richer @ turn)
-    return found
+    matrices: np.ndarray = gains[:, :, None] * (richer @ turn)
+    return matrices
 
 
 def shoot(pictures: np.ndarray, cameras: Cameras, rng: np.random.Generator) -> np.ndarray:
-    """Return frames of pictures.
+    """Film pictures with cameras.
 
     Parameters
     ----------
@@ -169,11 +171,11 @@ def shoot(pictures: np.ndarray, cameras: Cameras, rng: np.random.Generator) -> n
     rows, columns = FRAME
     back = torch.linalg.inv(cameras.matrix).numpy()
     m = {field.name: getattr(cameras, field.name).numpy() for field in fields(cameras)}
-    weights = _weights(m["blur"])
+    weights = _make_blurs(m["blur"])
     tone = np.stack([m["contrast"], m["brightness"] + np.float32(0.5)], 1)
     steps = np.arange(STEPS + 2, dtype=np.float32) / STEPS
     curves = np.minimum(steps, 1) ** m["gamma"][:, None]
-    noise = _noise()
+    noise = _make_noise()
     begins = rng.integers(len(noise) - 3 * columns, size=(len(pictures), rows))
     placed = np.empty((rows, 3 * columns), np.float32)
     frames = np.empty((len(pictures), rows, columns, 3), np.uint8)
@@ -186,16 +188,16 @@ def shoot(pictures: np.ndarray, cameras: Cameras, rng: np.random.Generator) -> n
 
 
 @lru_cache(maxsize=1)
-def _noise() -> np.ndarray:
+def _make_noise() -> np.ndarray:
     """Return normal numbers, of which each row of a frame takes a stretch of its own."""
     return np.random.default_rng(0).standard_normal(NOISE, np.float32)
 
 
-def _weights(deviations: np.ndarray) -> np.ndarray:
-    """Return weights of blurs, (n, BLUR_SIDE)."""
+def _make_blurs(deviations: np.ndarray) -> np.ndarray:
+    """Compute the kernels of blurs, (n, BLUR_SIDE)."""
     at = np.arange(BLUR_SIDE) - BLUR_SIDE // 2
-    found = np.exp(-0.5 * (at / np.maximum(deviations, 1e-3)[:, None]) ** 2)
-    return (found / found.sum(1, keepdims=True)).astype(np.float32)
+    weights = np.exp(-0.5 * (at / np.maximum(deviations, 1e-3)[:, None]) ** 2)
+    return (weights / weights.sum(1, keepdims=True)).astype(np.float32)
 
 
 def points_of(rows: int, columns: int) -> Tensor:
@@ -206,7 +208,7 @@ def points_of(rows: int, columns: int) -> Tensor:
 
 
 def sampled(images: np.ndarray, points: Tensor, matrix: Tensor, shift: Tensor) -> Tensor:
-    """Return what is at points of images, between their pixels; 0 outside. Has no gradient.
+    """Interpolate images at points between their pixels; 0 outside. Has no gradient.
 
     Parameters
     ----------
@@ -220,7 +222,7 @@ def sampled(images: np.ndarray, points: Tensor, matrix: Tensor, shift: Tensor) -
     -------
     Tensor, shape (n, k, 3)
     """
-    found = np.empty((len(images), points.shape[1], 3), np.float32)
-    at, m, s = (given.detach().numpy() for given in (points, matrix, shift))
-    kernels.sample(images, at, m, s, found)
-    return torch.from_numpy(found)
+    samples = np.empty((len(images), points.shape[1], 3), np.float32)
+    at, m, s = (tensor.detach().numpy() for tensor in (points, matrix, shift))
+    kernels.sample(images, at, m, s, samples)
+    return torch.from_numpy(samples)

@@ -1,4 +1,4 @@
-"""What a frame of Dr. Mario shows, as numbers: a tile for each cell that the picture draws.
+"""Classes of the cells that a frame of Dr. Mario shows: a tile for each cell of the picture.
 
 Seventeen rows of eight cells, of which the first is above the bottle, where the upper half of a
 standing pill may be, then the two halves of the preview. A falling half looks as one that lies, so
@@ -45,7 +45,7 @@ MIDDLES = np.array(
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of frames.
+    """Bottles, falling pills and previews that were read of frames.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def classes_of(view: BottleView) -> np.ndarray:
     tiles[BOARD:] = [
         tile | c for tile, c in zip((Tile.LEFT, Tile.RIGHT), view.preview, strict=True)
     ]
-    found: np.ndarray = CLASS_OF[tiles]
-    return found
+    classes: np.ndarray = CLASS_OF[tiles]
+    return classes
 
 
 def draw_pictures(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -99,7 +99,7 @@ def draw_pictures(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def read_cells(classes: np.ndarray) -> Reading:
-    """Return what classes of cells, shape (n, 138), say of games."""
+    """Decode classes of cells, shape (n, 138), into bottles, falling pills and previews."""
     tiles = CLASSES[classes]
     pills = np.array([read_falling_pill(each) for each in tiles], np.int8)
     board = tiles[:, t.COLUMNS : BOARD].copy()
@@ -133,12 +133,12 @@ def read_falling_pill(tiles: np.ndarray) -> tuple[int, ...]:
     lies[1, t.SPAWN_COLUMN] = lying[1, t.SPAWN_COLUMN]
     stands = standing & free[1:]
     stands[0] = standing[0]
-    found = [(int(r), int(c), 0) for r, c in np.argwhere(lies)]
-    found += [(int(r) + 1, int(c), 1) for r, c in np.argwhere(stands)]
-    if not found:
+    pills = [(int(r), int(c), 0) for r, c in np.argwhere(lies)]
+    pills += [(int(r) + 1, int(c), 1) for r, c in np.argwhere(stands)]
+    if not pills:
         return NO_PILL
     spawn = (1, t.SPAWN_COLUMN, 0)
-    row, col, upright = spawn if spawn in found else min(found)
+    row, col, upright = spawn if spawn in pills else min(pills)
     first = grid[row - 1, col] if upright else grid[row, col]
     second = grid[row, col] if upright else grid[row, col + 1]
     return row - 1, col, upright, int(first & 0x0F), int(second & 0x0F)
@@ -146,10 +146,10 @@ def read_falling_pill(tiles: np.ndarray) -> tuple[int, ...]:
 
 def has_falling_pill(rows: Any) -> np.ndarray:
     """Tell where a pill falls and does not rest yet, or where one appears, bool, shape (n,)."""
-    return np.array([_falls(game_views(row)[0]) for row in rows], np.bool_)
+    return np.array([_is_falling(game_views(row)[0]) for row in rows], np.bool_)
 
 
-def _falls(view: BottleView) -> bool:
+def _is_falling(view: BottleView) -> bool:
     if not view.pill:
         return False
     if {(half.row, half.col) for half in view.pill} == {(0, col) for col in t.SPAWN_CELLS}:

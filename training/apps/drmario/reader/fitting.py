@@ -24,7 +24,7 @@ WANDERING = 0.5  # share of the patches that lie as the network places them, not
 
 @dataclass(frozen=True)
 class Plan:
-    """How it is trained.
+    """How a reader is trained.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def train(
     )
     start, sums = time.process_time(), np.zeros(3)
     for step, batch in enumerate(batches, 1):
-        losses = _losses(reader, batch, plan.cells, rng)
+        losses = _compute_losses(reader, batch, plan.cells, rng)
         optimizer.zero_grad()
         (losses[0] + losses[1]).backward()
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
@@ -91,47 +91,47 @@ def train(
     return reader.eval()
 
 
-def _losses(
+def _compute_losses(
     reader: Reader, rows: np.ndarray, cells: int, rng: np.random.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return how far pictures are from where they are found, cross-entropy, and share of errors."""
+    """Compute the loss of the places, and cross-entropy and share of errors of the classes."""
     pictures, classes = cell_classes.draw_pictures(rows)
     cameras = camera.draw(len(rows), rng)
     frames = as_input(camera.shoot(pictures, cameras, rng))
-    location, matrix, shift = _location(reader, frames, cameras)
+    location, matrix, shift = _compute_location_loss(reader, frames, cameras)
     truth = torch.from_numpy(rng.random(len(rows)) >= WANDERING)
     matrix = torch.where(truth[:, None, None], cameras.matrix, matrix)
     shift = torch.where(truth[:, None], cameras.shift, shift)
     noise = torch.from_numpy(rng.normal(0, 0.5, shift.shape).astype(np.float32))
-    which = _some(classes, cells, rng)
+    which = _draw_cells(classes, cells, rng)
     logits = reader.classes(frames, matrix, shift + noise, which).flatten(0, 1)
     wanted = torch.from_numpy(classes).long().gather(1, which).flatten()
     entropy = F.cross_entropy(logits, wanted)
     return location, entropy, (logits.argmax(1) != wanted).float().mean()
 
 
-def _location(
+def _compute_location_loss(
     reader: Reader, frames: np.ndarray, cameras: camera.Cameras
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return how far corners are from where they are found, in units, and the last place."""
+    """Compute the loss of the located corners, in units, and return the last place with it."""
     halved = halve_images(frames)
     matrix = torch.eye(2).repeat(len(frames), 1, 1)
     shift = torch.zeros(len(frames), 2)
-    wanted = _corners(reader, cameras.matrix, cameras.shift)
+    wanted = _locate_corners(reader, cameras.matrix, cameras.shift)
     loss = torch.zeros(())
     for _ in range(2):
         matrix, shift = move_places(matrix, shift, reader.off(halved, matrix, shift))
-        found = _corners(reader, matrix, shift)
-        loss = loss + F.smooth_l1_loss(found / UNITS, wanted / UNITS, beta=0.1)
+        corners = _locate_corners(reader, matrix, shift)
+        loss = loss + F.smooth_l1_loss(corners / UNITS, wanted / UNITS, beta=0.1)
         matrix, shift = matrix.detach(), shift.detach()
     return loss, matrix, shift
 
 
-def _corners(reader: Reader, matrix: Tensor, shift: Tensor) -> Tensor:
+def _locate_corners(reader: Reader, matrix: Tensor, shift: Tensor) -> Tensor:
     return reader.corners @ matrix.mT + shift[:, None]
 
 
-def _some(classes: np.ndarray, cells: int, rng: np.random.Generator) -> Tensor:
-    """Return cells (n, k) to learn from: those that are empty are four times as rare."""
+def _draw_cells(classes: np.ndarray, cells: int, rng: np.random.Generator) -> Tensor:
+    """Draw cells (n, k) to learn from: those that are empty are four times as rare."""
     keys = rng.random(classes.shape) * np.where(classes == EMPTY, 1.0, 4.0)
     return torch.from_numpy(np.argsort(-keys, axis=1)[:, :cells].copy())

@@ -1,4 +1,4 @@
-"""Loops over pixels: what a camera films, and what is between the pixels of an image."""
+"""Kernels over pixels: the frames of a camera, and interpolation between pixels of an image."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from fastenv.numba_cache import cached_njit
 
 
 @cached_njit(nogil=True, inline="always")
-def _between(
+def _interpolate(
     image,  # IN float32 or uint8 (H, W, 3)
     x,  # IN float32, in pixels from the middle of the first
     y,
 ):
-    """Return the three numbers at a point, 0 outside, and how much of it is inside."""
+    """Interpolate the three numbers at a point, 0 outside, and how much of it is inside."""
     rows, columns = image.shape[0], image.shape[1]
     left, top = np.int32(np.floor(x)), np.int32(np.floor(y))
     right_share, down_share = x - np.float32(left), y - np.float32(top)
@@ -52,7 +52,7 @@ def sample(
     shift,  # IN float32 (n, 2)
     out,  # OUT float32 (n, k, 3)
 ):
-    """Write what is at points of images, between their pixels; 0 outside."""
+    """Interpolate images at points between their pixels, into ``out``; 0 outside."""
     middle_x = np.float32((images.shape[2] - 1) / 2)
     middle_y = np.float32((images.shape[1] - 1) / 2)
     for n in range(len(images)):
@@ -62,7 +62,7 @@ def sample(
         for k in range(len(own)):
             p, q = own[k, 0], own[k, 1]
             x, y = m[0, 0] * p + m[0, 1] * q + right, m[1, 0] * p + m[1, 1] * q + down
-            red, green, blue, _ = _between(image, x, y)
+            red, green, blue, _ = _interpolate(image, x, y)
             out[n, k, 0], out[n, k, 1], out[n, k, 2] = red, green, blue
 
 
@@ -102,7 +102,7 @@ def place(
             p = np.float32(column - (columns - 1) / 2) - shift[0]
             x = back[0, 0] * p + back[0, 1] * q + middle_x
             y = back[1, 0] * p + back[1, 1] * q + middle_y
-            red, green, blue, inside = _between(picture, x, y)
+            red, green, blue, inside = _interpolate(picture, x, y)
             for i in range(3):
                 value = c[i, 0] * red + c[i, 1] * green + c[i, 2] * blue
                 out[row, 3 * column + i] = value + (np.float32(1) - inside) * ground[i]

@@ -1,4 +1,4 @@
-"""How well frames are read that no training has seen."""
+"""Measure a reader on frames that no training has seen."""
 
 from __future__ import annotations
 
@@ -51,29 +51,27 @@ def measure(
     rows = positions.mix_positions(count, first, agent, play_only=True)
     rng = np.random.default_rng(first)
     cameras = camera.draw(len(rows), rng, ranges)
-    found, wanted = [], []
+    read, wanted = [], []
     for k in range(0, len(rows), BATCH):
         pictures, classes = cell_classes.draw_pictures(rows[k : k + BATCH])
-        found.append(reader.read_classes(camera.shoot(pictures, cameras[k : k + BATCH], rng)))
+        read.append(reader.read_classes(camera.shoot(pictures, cameras[k : k + BATCH], rng)))
         wanted.append(classes)
-    return scores(
-        np.concatenate(found), np.concatenate(wanted), cell_classes.has_falling_pill(rows)
-    )
+    return scores(np.concatenate(read), np.concatenate(wanted), cell_classes.has_falling_pill(rows))
 
 
-def scores(found: np.ndarray, wanted: np.ndarray, falls: np.ndarray) -> dict[str, Any]:
+def scores(classes: np.ndarray, wanted: np.ndarray, falls: np.ndarray) -> dict[str, Any]:
     """Return shares of what was read right.
 
     Parameters
     ----------
-    found, wanted : ndarray of uint8, shape (n, 138)
+    classes, wanted : ndarray of uint8, shape (n, 138)
         Classes of cells.
     falls : ndarray of bool, shape (n,)
         Where a pill falls and does not rest.
     """
-    read, true = cell_classes.read_cells(found), cell_classes.read_cells(wanted)
+    read, true = cell_classes.read_cells(classes), cell_classes.read_cells(wanted)
     boards = (read.board == true.board).all(1)
-    previews = (found[:, BOARD:] == wanted[:, BOARD:]).all(1)
+    previews = (classes[:, BOARD:] == wanted[:, BOARD:]).all(1)
     pills = (read.pill == true.pill).all(1)
     cells = (read.board == true.board).sum(1, keepdims=True)
     of_cells = Resamples(cells, np.full(cells.shape, t.CELLS), RESAMPLES, 0).intervals()[0]

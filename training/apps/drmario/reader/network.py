@@ -88,7 +88,7 @@ class Reader(nn.Module):
         self.register_buffer("coarse", camera.points_of(rows, columns) * COARSE, False)
 
     def off(self, halved: np.ndarray, matrix: Tensor, shift: Tensor) -> Tensor:
-        """Return what is off where the picture is thought to lie, shape (n, 6).
+        """Estimate the error of an assumed place of the picture, shape (n, 6).
 
         Parameters
         ----------
@@ -99,11 +99,11 @@ class Reader(nn.Module):
         """
         seen_so = camera.sampled(halved, self.coarse[None] / 2, matrix, shift / 2)
         of = seen_so.unflatten(1, [side // COARSE for side in camera.FRAME])
-        found: Tensor = self.locate(of.permute(0, 3, 1, 2))
-        return found
+        offsets: Tensor = self.locate(of.permute(0, 3, 1, 2))
+        return offsets
 
     def place(self, frames: np.ndarray) -> tuple[Tensor, Tensor]:
-        """Return where the pictures lie in frames, as :meth:`classes` takes them."""
+        """Locate the pictures in frames, as :meth:`classes` takes them."""
         halved = halve_images(frames)
         matrix = torch.eye(2).repeat(len(frames), 1, 1)
         shift = torch.zeros(len(frames), 2)
@@ -125,20 +125,20 @@ class Reader(nn.Module):
             Which; default all 138.
         """
         points = self.points[None] if cells is None else self.points[cells]
-        found = camera.sampled(frames, points.flatten(1, 2), matrix, shift)
-        patches = found.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2)
+        samples = camera.sampled(frames, points.flatten(1, 2), matrix, shift)
+        patches = samples.view(-1, SIDE, SIDE, 3).permute(0, 3, 1, 2)
         logits: Tensor = self.classify(patches)
         return logits.unflatten(0, (len(frames), -1))
 
     @torch.inference_mode()
     def read_classes(self, frames: np.ndarray) -> np.ndarray:
         """Return the class of every cell, uint8, shape (n, 138); see :meth:`read`."""
-        given = fit_to_input(frames)
-        found = []
-        for k in range(0, len(given), CHUNK):
-            x = as_input(given[k : k + CHUNK])
-            found.append(self.classes(x, *self.place(x)).argmax(2).byte().numpy())
-        return np.concatenate(found) if found else np.zeros((0, CELLS), np.uint8)
+        images = fit_to_input(frames)
+        classes = []
+        for k in range(0, len(images), CHUNK):
+            x = as_input(images[k : k + CHUNK])
+            classes.append(self.classes(x, *self.place(x)).argmax(2).byte().numpy())
+        return np.concatenate(classes) if classes else np.zeros((0, CELLS), np.uint8)
 
     def read(self, frames: np.ndarray) -> Reading:
         """Read frames.
@@ -157,7 +157,7 @@ class Reader(nn.Module):
 
 
 def move_places(matrix: Tensor, shift: Tensor, off: Tensor) -> tuple[Tensor, Tensor]:
-    """Return where pictures lie, if that is how far they are off."""
+    """Correct the places of pictures by their estimated errors."""
     turn = off[:, :4].unflatten(1, (2, 2)) / UNITS + torch.eye(2)
     along = (matrix @ off[:, 4:, None]).squeeze(2) * UNITS / 4
     return matrix @ turn, shift + along
@@ -191,19 +191,19 @@ def as_input(frames: np.ndarray) -> np.ndarray:
     """Return frames (n, 400, 300, 3) as float32 of mean 0 and deviation 1, each by itself."""
     coarse = frames[:, ::COARSE, ::COARSE].reshape(len(frames), -1)
     mean, deviation = coarse.mean(1), coarse.std(1, ddof=1)
-    found = np.empty(frames.shape, np.float32)
-    for frame, own, its_mean, its in zip(found, frames, mean, deviation, strict=True):
+    scaled = np.empty(frames.shape, np.float32)
+    for frame, own, its_mean, its in zip(scaled, frames, mean, deviation, strict=True):
         np.subtract(own, np.float32(its_mean), out=frame)
         frame *= np.float32(1 / (its + 1))
-    return found
+    return scaled
 
 
 def halve_images(frames: np.ndarray) -> np.ndarray:
     """Return frames at half their size."""
     n, rows, columns, _ = frames.shape
-    found = np.empty((n, rows // 2, columns // 2, 3), np.float32)
-    kernels.halve(frames, found)
-    return found
+    halved = np.empty((n, rows // 2, columns // 2, 3), np.float32)
+    kernels.halve(frames, halved)
+    return halved
 
 
 def save_reader(reader: Reader, path: Path, trained: str = "{}") -> None:
@@ -221,7 +221,7 @@ def save_reader(reader: Reader, path: Path, trained: str = "{}") -> None:
 
 
 def load_reader(path: str | Path) -> tuple[Reader, str]:
-    """Return the network of a file, and what it says of how it was made.
+    """Load the network of a file, and the file's text about its training.
 
     Raises
     ------

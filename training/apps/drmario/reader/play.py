@@ -1,4 +1,4 @@
-"""Who plays Dr. Mario through a camera, beside the same player on rows."""
+"""Compare a player of Dr. Mario that sees through a camera with the same player on rows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Plan:
 
 
 def player_of(who: str) -> tuple[MakePlayer, dict[str, Any]]:
-    """Return what makes a bot or a trained agent, and the options of its environment."""
+    """Make the factory of a bot or a trained agent, and the options of its environment."""
     if who in fastenv.make_game(ENV).bot_names:
         return partial(Bot, who), with_defaults(ENV, {"level": LEVEL})
     from training.players.load import find
@@ -87,7 +87,7 @@ def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
     for name, make in makes.items():
         played = play(games.by({name: make}))
         cleared.append(played["reason"] == Reason.CLEAR)
-        outcomes[name] = _outcome(played, cleared[-1])
+        outcomes[name] = _summarise(played, cleared[-1])
     values = np.stack(cleared, 1).astype(float)
     gap = Resamples(values, np.ones(values.shape), RESAMPLES, plan.seed).difference(1, 0)
     return {
@@ -100,7 +100,7 @@ def compare(who: str, reader: Reader, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _outcome(played: Results, cleared: np.ndarray) -> dict[str, Any]:
+def _summarise(played: Results, cleared: np.ndarray) -> dict[str, Any]:
     viruses, frames = played["viruses"][:, None], played["ticks"][cleared][:, None]
     means = [
         Resamples(x, np.ones(x.shape), RESAMPLES, 0).intervals()[0].to_list() if len(x) else None

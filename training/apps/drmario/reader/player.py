@@ -1,4 +1,4 @@
-"""Let whoever plays Dr. Mario by placements see frames of a camera, and nothing else of the board.
+"""A player of Dr. Mario's placements that sees the board only in frames of a camera.
 
 What was read is written into a game of its own, whose observation the player is shown, planned
 and encoded as any other. Told, not read, is what whoever plays knows: level and speed, which are
@@ -27,7 +27,7 @@ SPAWN = [t.COLUMNS + column for column in t.SPAWN_CELLS]  # cells where pills ap
 
 
 class CameraPlayer:
-    """A player who sees what a camera shows; every episode is filmed by another one.
+    """A player that sees frames of a camera; every episode is filmed by another one.
 
     See :class:`training.players.player.Player`.
 
@@ -97,40 +97,40 @@ class CameraPlayer:
         self._player.begin(self.engine, lanes, seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return what is played by what was read."""
+        """Return the player's actions in the games as they were read."""
         rows = engine.get_states(lanes)
-        states = self._state(CLASSES[self._read(rows, lanes)], rows, lanes)
+        states = self._build_state(CLASSES[self._read(rows, lanes)], rows, lanes)
         self.engine.set_states(states, lanes)
         return self._player.act(self.engine, lanes)
 
     def _read(self, rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
         """Return the classes of the cells of games (k,) in lanes, as their cameras show them."""
-        found = np.zeros((len(lanes), cell_classes.CELLS), np.uint8)
+        classes = np.zeros((len(lanes), cell_classes.CELLS), np.uint8)
         for k in range(0, len(lanes), BATCH):
             pictures = cell_classes.draw_pictures(rows[k : k + BATCH])[0]
             frames = [
                 camera.shoot(picture[None], self._cameras[lane], self._rngs[lane])
                 for picture, lane in zip(pictures, lanes[k : k + BATCH].tolist(), strict=True)
             ]
-            found[k : k + BATCH] = self._reader.read_classes(np.concatenate(frames))
-        return found
+            classes[k : k + BATCH] = self._reader.read_classes(np.concatenate(frames))
+        return classes
 
-    def _state(self, tiles: np.ndarray, rows: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return rows of what was read, shape (k,).
+    def _build_state(self, tiles: np.ndarray, rows: Any, lanes: np.ndarray) -> np.ndarray:
+        """Build rows from the tiles that were read, shape (k,).
 
         Parameters
         ----------
         tiles : ndarray of uint8, shape (k, 138)
         rows : ndarray, shape (k,)
-            Of the games, for what is given.
+            Of the games, for clock and number of pills.
         lanes : ndarray of int, shape (k,)
         """
-        found = self._begun[lanes]
-        given, of = rows["players"][:, 0], found["players"][:, 0]
-        # given: the clock and the number of pills
-        elapsed, pills = rows["ep_frames"], given["locks"]
-        found["frame"] += elapsed.astype(np.uint32)
-        found["ep_frames"], found["ep_length"] = elapsed, rows["ep_length"]
+        states = self._begun[lanes]
+        players, of = rows["players"][:, 0], states["players"][:, 0]
+        # of the games: the clock and the number of pills
+        elapsed, pills = rows["ep_frames"], players["locks"]
+        states["frame"] += elapsed.astype(np.uint32)
+        states["ep_frames"], states["ep_length"] = elapsed, rows["ep_length"]
         of["locks"] = pills
         of["speed_ups"] = np.minimum(of["speed_ups"] + (1 + pills) // 10, t.MAX_SPEED_UPS)
         # read: the bottle and both pills
@@ -142,5 +142,5 @@ class CameraPlayer:
         of["preview_first"], of["preview_second"] = colours[:, BOARD:].T
         viruses = (of["board"] & 0xF0 == Tile.VIRUS).sum(1)
         of["virus_bcd"] = [t.to_bcd(min(int(count), 99)) for count in viruses]
-        found["players"][:, 0] = of
-        return found
+        states["players"][:, 0] = of
+        return states

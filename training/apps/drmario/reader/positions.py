@@ -27,20 +27,20 @@ HELD = 12  # frames that a button is held at most
 
 
 def players(agent: Path | None) -> list[MakePlayer]:
-    """Return what makes who plays: bots, and an agent that draws if there is one."""
-    found: list[MakePlayer] = [partial(Bot, name) for name in BOTS]
+    """Make the factories of the players: bots, and an agent that samples if there is one."""
+    makers: list[MakePlayer] = [partial(Bot, name) for name in BOTS]
     if agent is not None:
         from training.players.load import find
         from training.players.trained import load
 
         trained = load(*find(agent))
         require(trained.config.env == ENV, "--agent", str(agent), f"an agent of {ENV}")
-        found.append(partial(Network, trained.logits, sample=True))
-    return found
+        makers.append(partial(Network, trained.logits, sample=True))
+    return makers
 
 
 def decisions(count: int, seed: int, agent: Path | None = None) -> np.ndarray:
-    """Return rows in which a decision is due, evenly by who plays.
+    """Return rows in which a decision is due, equally many of each player.
 
     Parameters
     ----------
@@ -55,15 +55,15 @@ def decisions(count: int, seed: int, agent: Path | None = None) -> np.ndarray:
         State rows of ``DrMarioPlacement-v0``.
     """
     who = players(agent)
-    found = []
+    parts = []
     for k, make in enumerate(who):
         wanted = count // len(who) + (k < count % len(who))
-        found.append(_played(make, wanted, seed + k * LANES, seed))
-    return np.concatenate(found)
+        parts.append(_play(make, wanted, seed + k * LANES, seed))
+    return np.concatenate(parts)
 
 
-def _played(make: MakePlayer, wanted: int, seed: int, draws: int) -> np.ndarray:
-    """Return rows from games of one player, each after as many decisions as chance has it.
+def _play(make: MakePlayer, wanted: int, seed: int, draws: int) -> np.ndarray:
+    """Return rows from games of one player, each after a random number of decisions.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ def _played(make: MakePlayer, wanted: int, seed: int, draws: int) -> np.ndarray:
     engine.reset_many(seeds=seed)
     player, every = make(engine), every_lane(engine)
     begin_all(player, engine, draws)
-    found: list[np.ndarray] = []
-    while sum(map(len, found)) < wanted:
+    parts: list[np.ndarray] = []
+    while sum(map(len, parts)) < wanted:
         for _ in range(int(rng.integers(2, 10))):
             engine.step_many(player.act(engine, every))
             player.begin(engine, np.flatnonzero(engine.terminated | engine.truncated))
         lanes = rng.permutation(LANES)[: LANES // 8]
-        found.append(engine.get_states(lanes[~engine.ended[lanes]]))
-    return np.concatenate(found)[:wanted]
+        parts.append(engine.get_states(lanes[~engine.ended[lanes]]))
+    return np.concatenate(parts)[:wanted]
 
 
 def play_random_buttons(rows: np.ndarray, seed: int) -> np.ndarray:
-    """Return where games are after some frames of buttons at random.
+    """Play some frames of random buttons from rows; return the rows behind them.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def play_random_buttons(rows: np.ndarray, seed: int) -> np.ndarray:
     """
     rng = np.random.default_rng(seed)
     engine = fastenv.make_engine(FRAMES, len(rows), obs="none", stack=1, actions="buttons")
-    given: Any = rows.copy()
-    of = given["players"]
+    starts: Any = rows.copy()
+    of = starts["players"]
     of["decided"], of["decided_frame"] = t.NO_SPAWN, 0
     of["plan_left"], of["plan_action"] = 0, t.NO_ACTION
     engine.reset_many(seeds=0)
-    engine.set_states(given)
+    engine.set_states(starts)
     left = rng.integers(1, MOST_FRAMES, len(rows))
     buttons = np.zeros(len(rows), np.int32)
     changes = np.zeros(len(rows), np.int64)
@@ -127,8 +127,8 @@ def play_random_buttons(rows: np.ndarray, seed: int) -> np.ndarray:
         changes -= 1
         left -= 1
         running &= (left > 0) & ~engine.ended
-    found = engine.get_states()
-    kept: np.ndarray = found[found["done"] == 0]
+    ends = engine.get_states()
+    kept: np.ndarray = ends[ends["done"] == 0]
     return kept
 
 
@@ -143,8 +143,8 @@ def make_random_boards(rows: np.ndarray, seed: int) -> np.ndarray:
     seed : int
     """
     rng = np.random.default_rng(seed)
-    found: Any = rows.copy()
-    players = found["players"][:, 0]
+    positions: Any = rows.copy()
+    players = positions["players"][:, 0]
     n = len(rows)
     board = rng.choice(CLASSES[1:], (n, t.CELLS))
     empty = rng.random((n, t.CELLS)) < rng.uniform(0, 0.9, (n, 1))
@@ -155,8 +155,8 @@ def make_random_boards(rows: np.ndarray, seed: int) -> np.ndarray:
     players["next_action"] = np.where(rng.random(n) < 0.8, Next.FALLING, Next.PLACED)
     for name in ("color_first", "color_second", "preview_first", "preview_second"):
         players[name] = rng.integers(0, t.NUM_COLORS, n)
-    found["players"][:, 0] = players
-    return found
+    positions["players"][:, 0] = players
+    return positions
 
 
 def mix_positions(
@@ -181,8 +181,8 @@ def mix_positions(
     if not play_only:
         parts.append(make_random_boards(due[:thirds], seed + 3))
     rows = np.concatenate(parts)
-    found: np.ndarray = rows[np.random.default_rng(seed + 4).permutation(len(rows))]
-    return found
+    mixed: np.ndarray = rows[np.random.default_rng(seed + 4).permutation(len(rows))]
+    return mixed
 
 
 def split(rows: np.ndarray, size: int) -> list[np.ndarray]:

@@ -1,4 +1,4 @@
-"""The viewer as a Textual application: keys, views, and what they show."""
+"""The viewer as a Textual application: its keys and views."""
 
 from __future__ import annotations
 
@@ -194,9 +194,9 @@ class Viewer(App[None]):
         playback, grid = self.playback, self.shown == 0
         two = playback.engine.spec.state_dtype["players"].shape[0] == 2
         self.screen_stack[0].set_class(grid, "-grid").set_class(two, "-two")
-        self._write("title", self._title())
-        self._write("board", self._grid() if grid else self._board())
-        self._write("status", self._status())
+        self._write("title", self._draw_title())
+        self._write("board", self._draw_grid() if grid else self._draw_board())
+        self._write("status", self._draw_status())
         if grid:
             rows = panels.summary(playback)
             narrow = self.size.width < WIDE
@@ -214,7 +214,7 @@ class Viewer(App[None]):
     def _write(self, name: str, content: Any) -> None:
         self.screen_stack[0].query_one(f"#{name}", Static).update(content)
 
-    def _title(self) -> Text:
+    def _draw_title(self) -> Text:
         source, n = self.playback.source, self.playback.num_envs
         view = f"summary of {n}" if self.shown == 0 else f"environment {self.shown} of {n}"
         name = source.name  # of a long path the end says more
@@ -222,7 +222,7 @@ class Viewer(App[None]):
         text = f" {name}   {view}   {source.env}"
         return Text(text, no_wrap=True, overflow="ellipsis")
 
-    def _status(self) -> Text:
+    def _draw_status(self) -> Text:
         playback = self.playback
         if self.wanted is not None:
             text = f"{self.wanted} environments soon: Enter does it now, Esc leaves it"
@@ -233,19 +233,19 @@ class Viewer(App[None]):
             text = f"{state}, {speed}{seeds}   space pause   Tab view   h help   q quit"
         return Text(f" {text}", no_wrap=True)
 
-    def _ghosts(self, lane: int) -> dict[int, int]:
+    def _find_ghosts(self, lane: int) -> dict[int, int]:
         """Return the placement that comes next, to show where the pill is to lie."""
         playback = self.playback
         config: Any = getattr(playback.engine.game, "config", None)
         waits = playback.engine.ended[lane] or playback.over
         return {} if waits or not config.placement else {0: int(playback.actions[lane])}
 
-    def _board(self) -> Text:
+    def _draw_board(self) -> Text:
         lane = self.shown - 1
         row = self.playback.engine.get_states([lane])[0]
-        return Text.from_ansi(render_ansi(row, ghosts=self._ghosts(lane)))
+        return Text.from_ansi(render_ansi(row, ghosts=self._find_ghosts(lane)))
 
-    def _grid(self) -> Table:
+    def _draw_grid(self) -> Table:
         rows = self.playback.engine.get_states()
         players = rows["players"].shape[1]
         columns = max(1, min(COLUMNS, (self.size.width - 2) // (BOARD * players)))
@@ -254,7 +254,7 @@ class Viewer(App[None]):
             Text.assemble(
                 (panels.caption(self.playback, lane, row), "bold"),
                 "\n",
-                Text.from_ansi(render_bottles(row, ghosts=self._ghosts(lane))),
+                Text.from_ansi(render_bottles(row, ghosts=self._find_ghosts(lane))),
             )
             for lane, row in enumerate(rows)
         ]
@@ -309,7 +309,7 @@ class Viewer(App[None]):
         self.action_show(0 if self.shown else min(self._focus, self.playback.num_envs))
 
     def action_resize(self, more: int) -> None:
-        """Ask for more or fewer environments; further keys change the number."""
+        """Choose more or fewer environments; further keys change the number."""
         self._want((self.wanted or self.playback.num_envs) + more)
 
     def _want(self, count: int) -> None:
@@ -359,7 +359,7 @@ class Viewer(App[None]):
         self.show()
 
     def action_planes(self) -> None:
-        """List the planes of an observation, or do not."""
+        """List the planes of an observation, or hide them."""
         self._names = not self._names
         self.show()
 

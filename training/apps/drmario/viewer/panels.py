@@ -1,4 +1,4 @@
-"""What the viewer says beside the boards; every panel is a list of names and values."""
+"""The panels beside the boards of the viewer, each a list of names and values."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Rows = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Training:
-    """What the folder of a trained agent says of its training.
+    """The training of an agent, as read from its run folder.
 
     Parameters
     ----------
@@ -47,18 +47,18 @@ class Training:
 
     def rows(self) -> Rows:
         """Return stage, losses, entropy and KL as the training left them."""
-        found: Rows = []
+        rows: Rows = []
         if self.gates:
             last = self.gates[-1]
             played = last["successes"] + last["failures"]
             rate = f"{rounded(last['successes'] / max(played, 1), 0, 100)}% of {played}"
-            found += [
+            rows += [
                 ("stage", str(last["stage"])),
                 ("stage rate", f"{rate}, low {rounded(last['interval'][0], 0, 100)}%"),
             ]
         for name in ("loss", "policy_loss", "value_loss", "entropy", "kl"):
-            found.append((name.replace("_", " "), number(self.run.last(f"train/{name}"), 4)))
-        return found
+            rows.append((name.replace("_", " "), number(self.run.last(f"train/{name}"), 4)))
+        return rows
 
 
 def _is_test(gate: Mapping[str, Any]) -> bool:
@@ -71,7 +71,7 @@ def _is_test(gate: Mapping[str, Any]) -> bool:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a number for people; what is not known is said to be so."""
+    """Format a number; an unknown one is ``n/a``."""
     if value is None or not np.isfinite(value):
         return NOTHING
     return f"{value:,.{digits}f}"
@@ -96,7 +96,7 @@ def line(rows: Sequence[tuple[str, str]]) -> Text:
 
 
 def performance(playback: Playback, lane: int | None, names: bool) -> Rows:
-    """Return how fast it is played, and what an environment shows.
+    """List the speed of play, and what an environment shows.
 
     Parameters
     ----------
@@ -112,13 +112,13 @@ def performance(playback: Playback, lane: int | None, names: bool) -> Rows:
         ("paused", "yes" if playback.paused else "no"),
         ("speed", speed),
         ("target", target),
-        *_rates(playback),
-        *_microseconds(playback),
+        *_list_rates(playback),
+        *_break_down_time(playback),
     ]
-    return [*rows, *_shown(playback, lane or 0, names)]
+    return [*rows, *_list_shown(playback, lane or 0, names)]
 
 
-def _rates(playback: Playback) -> Rows:
+def _list_rates(playback: Playback) -> Rows:
     rates, taken = playback.rates, playback.taken
     total = None if rates is None else rates.frames / rates.at
     step = None if rates is None or rates.env <= 0 else rates.longest / rates.env
@@ -135,8 +135,8 @@ def _rates(playback: Playback) -> Rows:
     ]
 
 
-def _microseconds(playback: Playback) -> Rows:
-    """Return where the time of a frame goes; the planner is timed apart, once a window."""
+def _break_down_time(playback: Playback) -> Rows:
+    """Break down the time of a frame; the planner is timed apart, once a window."""
     rates = playback.rates
     if rates is None or rates.frames == 0:
         return [("us a frame", NOTHING)]
@@ -158,7 +158,7 @@ def _microseconds(playback: Playback) -> Rows:
     return [("us a frame", number(rates.at * scale, 0)), *shown]
 
 
-def _shown(playback: Playback, lane: int, names: bool) -> Rows:
+def _list_shown(playback: Playback, lane: int, names: bool) -> Rows:
     config: Any = getattr(playback.engine.game, "config", None)
     player = playback.engine.get_states([lane])[0]["players"][0]
     pills = ("color_first", "color_second"), ("preview_first", "preview_second")
@@ -180,15 +180,15 @@ def _shown(playback: Playback, lane: int, names: bool) -> Rows:
 
 
 def learning(playback: Playback, lane: int, training: Training | None) -> Rows:
-    """Return how an environment's episodes go, and what is known of the agent's training."""
+    """List the course of an environment's episodes, and the agent's training as far as known."""
     tally, last = playback.tally, playback.tally.last[lane]
     past = list(playback.tally.past[lane])
     row = playback.engine.get_states([lane])[0]
     player = row["players"][0]
     level = int(player["level"])
     task = "clear" if level >= t.FEWEST_VIRUSES_LEVEL else f"{t.match_goal(level)} matches"
-    given = {**playback.source.options}
-    options = ", ".join(f"{k}={v}" for k, v in given.items()) or "defaults"
+    changes = {**playback.source.options}
+    options = ", ".join(f"{k}={v}" for k, v in changes.items()) or "defaults"
     rows = [
         ("steps", f"{playback.totals.decisions:,}"),
         ("episodes", f"{tally.episodes:,}; here {len(past)}"),
@@ -196,25 +196,25 @@ def learning(playback: Playback, lane: int, training: Training | None) -> Rows:
         ("  last", number(past[-1], 3) if past else NOTHING),
         ("  median of 16", number(float(np.median(past[-16:])), 3) if past else NOTHING),
         ("  mean of 100", number(float(np.mean(past)), 3) if past else NOTHING),
-        *((name, _with_last(getattr(tally, name)[lane], last, name)) for name in LENGTHS),
+        *((name, _format_with_last(getattr(tally, name)[lane], last, name)) for name in LENGTHS),
         ("ended by", last["reason"] if last else NOTHING),
         ("task", task),
         ("level", f"{level}, {t.SPEEDS[player['speed_setting']]}"),
         ("viruses", f"{t.from_bcd(int(player['virus_bcd']))} of {player['initial_viruses']}"),
-        ("budget", _budget(row)),
+        ("budget", _describe_budget(row)),
     ]
     if training is None:
         return [*rows, ("training", "none: no run folder"), ("options", options)]
     return [*rows, *training.rows(), ("options", options)]
 
 
-def _with_last(now: int, last: Mapping[str, Any] | None, name: str) -> str:
+def _format_with_last(now: int, last: Mapping[str, Any] | None, name: str) -> str:
     """Return a number of the current episode, and of the last one if there was one."""
     return f"{now:,}" if last is None else f"{now:,}, last {last[name]:,}"
 
 
-def _budget(row: np.void) -> str:
-    """Return the budgets of the episode and what of them is used."""
+def _describe_budget(row: np.void) -> str:
+    """Describe the budgets of the episode and how much of them is used."""
     parts = []
     if row["task_max_frames"]:
         parts.append(f"{row['ep_frames']:,} of {row['task_max_frames']:,} frames")
@@ -233,10 +233,10 @@ def best_times(playback: Playback, lane: int, store: BestTimes | None) -> Rows:
     level, speed = int(player["level"]), t.SPEEDS[player["speed_setting"]]
     rows = [("of", f"level {level}, {speed}")]
     if store is None:
-        return [*rows, ("store", "none: --best-times FILE"), ("budget", _budget(row))]
+        return [*rows, ("store", "none: --best-times FILE"), ("budget", _describe_budget(row))]
     fractions = (0.1, 0.25, 0.5, 0.75, 0.9)
-    known: Sequence[float | None] = store.quantiles(level, speed, fractions)
-    quantiles = known or [None] * len(fractions)
+    stored: Sequence[float | None] = store.quantiles(level, speed, fractions)
+    quantiles = stored or [None] * len(fractions)
     seed = int(row["seed"].astype(int) @ [256, 1])
     best = store.best(level, speed, seed)
     rows += [
@@ -244,7 +244,7 @@ def best_times(playback: Playback, lane: int, store: BestTimes | None) -> Rows:
         *((f"{f:.0%}", number(q, 0)) for f, q in zip(fractions, quantiles, strict=True)),
         ("this game", number(None if best is None else best.frames, 0)),
     ]
-    return [*rows, ("now", f"{row['ep_frames']:,}"), ("budget", _budget(row))]
+    return [*rows, ("now", f"{row['ep_frames']:,}"), ("budget", _describe_budget(row))]
 
 
 # -- reward ----------------------------------------------------------------------------------------

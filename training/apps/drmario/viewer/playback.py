@@ -1,4 +1,4 @@
-"""Playing environments at a speed, and counting what happens in them."""
+"""Play environments at a speed, and count what happens in them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Array = np.ndarray
 
 @dataclass
 class Tally:
-    """What has happened in each environment; all arrays have one row an environment.
+    """Counts of what happened in each environment; all arrays have one row an environment.
 
     Parameters
     ----------
@@ -106,7 +106,7 @@ class Tally:
 
 @dataclass
 class Totals:
-    """What playing has cost so far; rates are differences of two of these.
+    """Time and counts of playing so far; rates are differences of two of these.
 
     Parameters
     ----------
@@ -264,13 +264,13 @@ class Playback:
 
     def _measure(self, now: float) -> None:
         self.totals.at = now
-        found = self.totals.less(self._window)
-        if found.at < (WINDOW if found.frames else LONGEST_WINDOW):
+        spent = self.totals.less(self._window)
+        if spent.at < (WINDOW if spent.frames else LONGEST_WINDOW):
             return
-        self.rates, self._window = found, replace(self.totals)
+        self.rates, self._window = spent, replace(self.totals)
         self.planner = self._time_planner()
-        if self.num_envs == 1 and found.env > 0:
-            self.baseline = found.frames / found.env
+        if self.num_envs == 1 and spent.env > 0:
+            self.baseline = spent.frames / spent.env
 
     def _time_planner(self) -> float | None:
         """Return the seconds that planning for one environment takes, None without a planner."""
@@ -284,10 +284,10 @@ class Playback:
         rows = self.engine.get_states(np.arange(min(self.num_envs, SAMPLE)))
         players = rows["players"][:, 0]
         gravities = [t.gravity(int(p["speed_setting"]), int(p["speed_ups"])) for p in players]
-        asked = players["board"], rows["frame"] & 1, gravities, config.extended_inputs
-        plan(*asked)  # a warm cache, as in play
+        arguments = players["board"], rows["frame"] & 1, gravities, config.extended_inputs
+        plan(*arguments)  # a warm cache, as in play
         start = time.perf_counter()
-        plan(*asked)
+        plan(*arguments)
         return (time.perf_counter() - start) / len(rows)
 
     def computing_rate(self) -> float | None:

@@ -1,4 +1,4 @@
-"""What a viewer shows: environments played by a bot, a trained agent, a recording or the demo."""
+"""Sources of a viewer: environments played by a bot, a trained agent, a recording or the demo."""
 
 from __future__ import annotations
 

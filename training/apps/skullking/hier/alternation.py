@@ -1,4 +1,4 @@
-"""Who trains next, and for how many epochs."""
+"""The policy that trains next, and its number of epochs."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class AdaptiveEpochs:
         return min(max(round(10 + 20 * share), LOW), HIGH)
 
     def state_dict(self) -> dict[str, Any]:
-        """Return what decides, as JSON values."""
+        """Return the sums that decide, as JSON values."""
         return {"sum": self._sum, "count": self._count, "last": self._last}
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:

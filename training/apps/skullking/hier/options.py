@@ -153,7 +153,7 @@ class HierRun(ActorCriticRun):
         return f"Worker: {policy_run(self, 'worker').sizes(obs_bytes, num_actions)}"
 
     def facts(self, device: str) -> dict[str, Any]:
-        """Return what the summary says of the Worker's network and rollout."""
+        """Describe the Worker's network and rollout for the summary."""
         return policy_run(self, "worker").facts(device)
 
     def shortened(self, ranks: int = 1) -> Self:
@@ -163,18 +163,18 @@ class HierRun(ActorCriticRun):
         sizes = own.get("n_steps", ppo.n_steps), own.get("batch_size", ppo.batch_size)
         if not all(type(size) is int and size >= 1 for size in sizes):
             return self  # refused by name elsewhere
-        given = Rollout(self.num_envs, *sizes)
-        found = given.fitted(self.total_steps)
-        if found == given:
+        chosen = Rollout(self.num_envs, *sizes)
+        fitted = chosen.fitted(self.total_steps)
+        if fitted == chosen:
             return self
 
         def fit(options: dict[str, Any]) -> dict[str, Any]:
-            fewer = {n: getattr(found, size) for n, size in _SIZES.items() if n in options}
+            fewer = {n: getattr(fitted, size) for n, size in _SIZES.items() if n in options}
             return {**options, **fewer}
 
         return self.replace(
-            num_envs=found.lanes,
-            ppo=ppo.replace(n_steps=found.steps, batch_size=found.batch),
+            num_envs=fitted.lanes,
+            ppo=ppo.replace(n_steps=fitted.steps, batch_size=fitted.batch),
             hier=hier.replace(worker=fit(hier.worker), manager=fit(hier.manager)),
         )
 
@@ -205,9 +205,9 @@ def policy_run(run: HierRun, policy: str) -> NativeRun:
         elif name == "num_envs" and policy == "manager":
             values[name] = value
         else:
-            known = [*sections["ppo"], *sections["native"]]
-            known += ["num_envs"] if policy == "manager" else []
-            raise unknown_option(f"hier.{policy}.{name}", known)
+            allowed = [*sections["ppo"], *sections["native"]]
+            allowed += ["num_envs"] if policy == "manager" else []
+            raise unknown_option(f"hier.{policy}.{name}", allowed)
     after = max(run.total_steps - hier.warm_start, 1)
     managers = max(round(after / (1 + hier.ratio)), 1)
     workers = max(run.total_steps - managers, 1)
@@ -238,14 +238,14 @@ def check(run: HierRun) -> None:
         elsewhere["round_weights"] = "hier.balance='steps'"
     for section in ("env_options", "schedules"):
         for name, decides in elsewhere.items():
-            given = getattr(run, section).get(name)
+            value = getattr(run, section).get(name)
             allowed = f"left out with trainer='hier', where {decides} decides it"
-            require(given is None, f"{section}.{name}", given, allowed)
+            require(value is None, f"{section}.{name}", value, allowed)
     gate_config(run.hier.gate)
 
 
 def _check_others(run: HierRun) -> None:
-    """Refuse what cannot be where others than bots play, who see the bids."""
+    """Refuse options that do not work against others than bots, who see the bids."""
     if run.selfplay is None and not has_agents(run.env_options):
         return
     allowed = (
@@ -280,7 +280,7 @@ def gate_config(gate: GateOptions) -> GateConfig | None:
 
 @contextmanager
 def names_of(policy: str) -> Iterator[None]:
-    """Say in errors whose options they are about."""
+    """Name in errors the policy whose options they are about."""
     try:
         yield
     except ConfigError as error:

@@ -36,7 +36,7 @@ def make_trainer(config: HierRun, lanes: Lanes, folder: Path | None = None) -> H
 
 
 def check(config: HierRun, engine: Engine) -> None:
-    """Refuse what cannot be trained here.
+    """Refuse an environment or options that this trainer cannot train.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def check(config: HierRun, engine: Engine) -> None:
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
-    """Return what a checkpoint must share with this run."""
+    """Return the values that a checkpoint must share with this run."""
     config = run.config
     runs = {name: options.policy_run(config, name) for name in options.POLICIES}
     return {

@@ -82,7 +82,7 @@ def make_league(
         }
         return PairNet(options, nets["manager"], nets["worker"])
 
-    games = WholeGames(options, _nobody, _nobody)
+    games = WholeGames(options, _refuse_to_act, _refuse_to_act)
 
     def see(engine: BatchEngine, lanes: np.ndarray) -> np.ndarray:
         return games.encode_asked(engine.get_states(lanes))
@@ -90,5 +90,5 @@ def make_league(
     return League(config, folder, make_pair, see)
 
 
-def _nobody(obs: np.ndarray) -> np.ndarray:
+def _refuse_to_act(obs: np.ndarray) -> np.ndarray:
     raise AssertionError("these games are only looked at")

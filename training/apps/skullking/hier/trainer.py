@@ -128,10 +128,10 @@ class HierTrainer(Trainer):
         return self.trainers["worker"].chosen_precision
 
     def _make_engines(self, folder: Path | None) -> tuple[Rounds, Rounds]:
-        """Return what the Worker is trained on, and what the Manager's rounds are played in."""
-        lanes = self._worker_lanes()
+        """Make the engines of the Worker's training and of the Manager's rounds."""
+        lanes = self._make_worker_lanes()
         (worker,) = lanes.engines
-        manager = self._manager_engine()
+        manager = self._make_manager_engine()
         assert isinstance(worker, Rounds)
         if self.config.selfplay is not None and folder is not None:
             assert isinstance(worker, BatchEngine)  # with self-play the others are bots
@@ -146,7 +146,7 @@ class HierTrainer(Trainer):
             return rounds, league.seat(manager, seeds["manager"])
         return worker, manager
 
-    def _worker_lanes(self) -> Lanes:
+    def _make_worker_lanes(self) -> Lanes:
         run = self.runs["worker"]
         if self._hier.balance == "steps":
             rules = rules_of(fastenv.make_game(run.env, **without_agents(run.env_options)))
@@ -155,8 +155,8 @@ class HierTrainer(Trainer):
             run = run.replace(env_options={**run.env_options, "round_weights": weights})
         return envs.make_lanes(run)
 
-    def _manager_engine(self) -> Rounds:
-        """Return what the Manager's rounds are played in."""
+    def _make_manager_engine(self) -> Rounds:
+        """Make the engine of the Manager's rounds."""
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
         env = FLAT if whole else run.env
@@ -173,12 +173,12 @@ class HierTrainer(Trainer):
 
     @property
     def next_policy(self) -> str:
-        """Who learns in the next iteration."""
+        """The policy that learns in the next iteration."""
         return next_policy(self._hier, self.decisions["worker"], self.decisions["manager"])
 
     @property
     def manager_bids(self) -> bool:
-        """There is a Manager that has learnt something."""
+        """Whether the Manager has learnt something."""
         return self.trainers["manager"].iteration > 0
 
     def iterate(self) -> Metrics:
@@ -219,7 +219,7 @@ class HierTrainer(Trainer):
             **metrics,
             "policy": name,
             "stage": self.stage,
-            "partner": self._partner_of(name),
+            "partner": self._describe_partner(name),
             "decisions": self.decisions,
             "epochs": trainer.ppo.n_epochs,
             "by_epoch": trainer.by_epoch,
@@ -247,8 +247,8 @@ class HierTrainer(Trainer):
             observer = make_engine(self.config.env, 1, options) if whole else None
             self.manager_env.cards = WorkerCards(self.partners["worker"], observer)
 
-    def _partner_of(self, name: str) -> dict[str, Any]:
-        """Return who the other policy is in the data of this iteration, and its version."""
+    def _describe_partner(self, name: str) -> dict[str, Any]:
+        """Describe the other policy in the data of this iteration: its name and version."""
         if name == "manager":
             if not self.worker_plays:
                 return {"name": "rule_hard", "version": 0}

@@ -1,1 +1,1 @@
-"""Hindsight: learning from what a round would have been worth with another goal or bid."""
+"""Hindsight: learning from the value of a round with another goal or bid."""

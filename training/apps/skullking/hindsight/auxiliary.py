@@ -93,10 +93,10 @@ class Hindsight:
 
     def metrics(self) -> dict[str, float]:
         """Return the mean loss before its weight, and how many samples there were."""
-        found = {"hindsight_samples": float(len(self._samples[0]))}
+        metrics = {"hindsight_samples": float(len(self._samples[0]))}
         if self._count:
-            found["hindsight_loss"] = float(self._sum) / self._count
-        return found
+            metrics["hindsight_loss"] = float(self._sum) / self._count
+        return metrics
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the generator."""

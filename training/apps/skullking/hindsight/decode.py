@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 _RANGE = range(MAX_CARDS + 1)
 
 
-def _points(scoring: Scoring) -> npt.NDArray[np.float64]:
+def _make_points(scoring: Scoring) -> npt.NDArray[np.float64]:
     """Return the points without bonuses, shape (cards, bid, tricks)."""
 
     def points(cards: int, bid: int, won: int) -> int:
@@ -32,7 +32,7 @@ def _points(scoring: Scoring) -> npt.NDArray[np.float64]:
 
 
 # With a cannonball there is more to decide than a bid.
-_POINTS = {s.name.lower(): _points(s) for s in (Scoring.SKULL_KING, Scoring.RASCAL)}
+_POINTS = {s.name.lower(): _make_points(s) for s in (Scoring.SKULL_KING, Scoring.RASCAL)}
 
 
 def expected_points(log_probs: Array, cards: Array, scoring: str = "skull_king") -> Array:
@@ -59,15 +59,6 @@ def expected_points(log_probs: Array, cards: Array, scoring: str = "skull_king")
     require(scoring in _POINTS, "scoring", scoring, "one of " + ", ".join(map(repr, _POINTS)))
     points = (np.exp(log_probs.astype(np.float64)) * _POINTS[scoring][cards]).sum(-1)
     return np.where(np.arange(MAX_CARDS + 1) <= cards[:, None], points, -np.inf)
-
-
-def decode_bid(log_probs: Array, cards: Array, scoring: str = "skull_king") -> Array:
-    """Return the bid of the most expected points, int64, shape (k,); see :func:`expected_points`.
-
-    Of equal ones it is the lowest.
-    """
-    bids: Array = expected_points(log_probs, cards, scoring).argmax(-1)
-    return bids
 
 
 def decoding(net: ActorCritic, scoring: str = "skull_king") -> Logits:

@@ -52,7 +52,7 @@ class Tables(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What a rollout needs beside observations and rewards; int32, shape (T, N).
+    """Info columns that are relabelled beside observations and rewards; int32, shape (T, N).
 
     The info columns of these names behind each decision, those of the ended round where it ended
     one.
@@ -91,7 +91,7 @@ class Relabeller:
         starts = {b.name: b.offset for b in layout(Tier.WORKER, game.num_players)}
         self._offsets = Offsets(*(starts[name] for name in Offsets._fields))
         self._progress, self._pending = starts["progress"], starts["tigress_pending"]
-        self._tables = _tables(game)
+        self._tables = _make_tables(game)
         self._bonus, self._gamma = float(game.goal_bonus), gamma
 
     def __call__(self, obs: Array, reward: Array, done: Array, columns: Columns) -> Relabelled:
@@ -123,7 +123,7 @@ class Relabeller:
         return out
 
 
-def _tables(game: SkullKingConfig) -> Tables:
+def _make_tables(game: SkullKingConfig) -> Tables:
     def trick(won: bool, wanted: int, left: int) -> float:
         return trick_reward(won, wanted, left, game.needed_after)
 
@@ -186,12 +186,15 @@ def _relabel_rounds(
             place_out[row] = t * lanes + lane
             obs_out[row] = before
             good = allies_on_track[t - 1, lane] if t > first else 0
-            won, left = _tenths(before[at.status + 1]), _tenths(before[at.status + 3])
+            won, left = _round_tenths(before[at.status + 1]), _round_tenths(before[at.status + 3])
             _write_goal(goal, won, left, good, at, tables.ability, obs_out[row])
             won_after, left_after = goal, 0
             if t < last:
                 after = obs[t + 1, lane]
-                won_after, left_after = _tenths(after[at.status + 1]), _tenths(after[at.status + 3])
+                won_after, left_after = (
+                    _round_tenths(after[at.status + 1]),
+                    _round_tenths(after[at.status + 3]),
+                )
             if left_after == left:  # the trick goes on
                 reward_out[row] = reward[t, lane]
             else:
@@ -208,7 +211,7 @@ def _relabel_rounds(
 
 
 @cached_njit(nogil=True, inline="always")
-def _tenths(x):
+def _round_tenths(x):
     return int(10.0 * x + 0.5)
 
 

@@ -1,4 +1,4 @@
-"""What the modes of hindsight learn from, gathered from a finished rollout."""
+"""Samples of the modes of hindsight, gathered from a finished rollout."""
 
 from __future__ import annotations
 
@@ -83,9 +83,10 @@ class WorkerSource:
     def __call__(self, rollout: Rollout, columns: dict[str, Array]) -> WorkerSamples:
         """Return the decisions of the finished rounds; see :class:`Source`."""
         obs, reward, done = (x.cpu().numpy() for x in (rollout.obs, rollout.reward, rollout.done))
-        found = self._relabel(obs, reward, done, Columns(**columns))
+        relabelled = self._relabel(obs, reward, done, Columns(**columns))
         place, new_obs, ret = (
-            torch.from_numpy(x).to(rollout.device) for x in (found.place, found.obs, found.ret)
+            torch.from_numpy(x).to(rollout.device)
+            for x in (relabelled.place, relabelled.obs, relabelled.ret)
         )
         mask, action, logp = (
             x.flatten(0, 1).index_select(0, place)

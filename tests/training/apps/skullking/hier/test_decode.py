@@ -7,7 +7,7 @@ import torch
 from fastenv.errors import ConfigError
 from fastenv.skullking.rules import score_round
 from fastenv.skullking.tables import Scoring
-from training.apps.skullking.hindsight.decode import decode_bid, decoding, expected_points
+from training.apps.skullking.hindsight.decode import decoding, expected_points
 from training.apps.skullking.hindsight.losses import tricks_log_probs
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
@@ -25,7 +25,8 @@ def some(rng, k):
 @pytest.mark.parametrize("scoring", ["skull_king", "rascal"])
 def test_the_best_bid_is_that_of_a_loop(scoring):
     log_probs, cards = some(np.random.default_rng(5), 300)
-    points, bids = (f(log_probs, cards, scoring) for f in (expected_points, decode_bid))
+    points = expected_points(log_probs, cards, scoring)
+    bids = points.argmax(-1)
     kind = Scoring[scoring.upper()]
     for i, n in enumerate(cards):
         worth = [
@@ -43,21 +44,21 @@ def test_the_best_bid_is_that_of_a_loop(scoring):
 def test_what_is_certain_is_bid():
     with np.errstate(divide="ignore"):
         log_probs = np.log(np.eye(11)[[[3] * 11, [0] * 11]])
-    assert decode_bid(log_probs, np.array([5, 8])).tolist() == [3, 0]
+    assert expected_points(log_probs, np.array([5, 8])).argmax(-1).tolist() == [3, 0]
 
 
 def test_of_equal_bids_the_lowest_is_taken():
     log_probs = np.full((1, 11, 11), -np.inf)
     log_probs[0, :, 0] = 0.0  # never a trick: in Rascal scoring 0 is alone, 1 is half
-    assert decode_bid(log_probs, np.array([4]), "rascal").tolist() == [0]
+    assert expected_points(log_probs, np.array([4]), "rascal").argmax(-1).tolist() == [0]
     log_probs[0, :, 0], log_probs[0, :, 1] = np.log(0.5), np.log(0.5)
     assert expected_points(log_probs, np.array([4]), "rascal")[0, :2].tolist() == [30.0, 30.0]
-    assert decode_bid(log_probs, np.array([4]), "rascal").tolist() == [0]
+    assert expected_points(log_probs, np.array([4]), "rascal").argmax(-1).tolist() == [0]
 
 
 def test_another_scoring_is_refused():
     with pytest.raises(ConfigError, match="scoring='rascal_cannon' is not possible"):
-        decode_bid(np.zeros((1, 11, 11)), np.array([4]), "rascal_cannon")
+        expected_points(np.zeros((1, 11, 11)), np.array([4]), "rascal_cannon")
 
 
 def test_a_network_bids_by_its_head():
@@ -70,6 +71,6 @@ def test_a_network_bids_by_its_head():
         cards = torch.from_numpy(engine.info["cards"].astype(np.int64))
         log_probs = tricks_log_probs(net, torch.from_numpy(engine.obs), cards).numpy()
     bids = decoding(net)(engine.obs).argmax(1)
-    assert (bids == decode_bid(log_probs, cards.numpy())).all()
+    assert (bids == expected_points(log_probs, cards.numpy()).argmax(-1)).all()
     assert len(set(bids.tolist())) > 3
     assert engine.mask[np.arange(200), bids].all()
