@@ -36,8 +36,8 @@ def _format_commands(title: str, commands: Mapping[str, Command]) -> str:
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command name, whose help lists all commands."""
     listed = (
-        _listed("commands", main_commands(COMMANDS)),
-        _listed("applications", main_commands(PROGRAMS)),
+        _format_commands("commands", main_commands(COMMANDS)),
+        _format_commands("applications", main_commands(PROGRAMS)),
         "Each command has --help. docs/howto/training.md shows how to use them together.",
         f"example: {PROG} train --env {DEFAULT_ENVS['train']} --name first",
     )

@@ -242,7 +242,10 @@ def _make_measure_table(players: Players, measures: Mapping[str, tuple[str, int,
     rows = [
         [
             player,
-            *(_format_interval(by_measure.get(n), *how) for n, (_, *how) in measures.items()),
+            *(
+                _format_interval(by_measure.get(name), decimals, factor)
+                for name, (_, decimals, factor) in measures.items()
+            ),
         ]
         for player, by_measure in players.items()
     ]
