@@ -1,6 +1,8 @@
 """Train an agent: ``python -m training train --config training/configs/skullking.yaml``.
 
 Options come in layers, each over the one before: defaults, ``--preset``, ``--config``, flags.
+:func:`training.callbacks.start.train` starts the run, and :func:`training.run.loop.run_training`
+drives its trainer.
 """
 
 from __future__ import annotations

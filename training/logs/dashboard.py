@@ -83,11 +83,6 @@ class Dashboard:
         for evaluation in evaluations:
             self._try(self.status.event, "evaluation", evaluation)
 
-    def progress(self, steps: int) -> None:
-        """Show how far the run is within an iteration."""
-        self._try(self.status.at, steps)
-        self._line_if_due()
-
     def say(self, text: str) -> None:
         """Print one line, above the picture if there is one."""
         self._ticks.close()

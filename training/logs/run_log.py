@@ -100,10 +100,6 @@ class RunLog(Log):
         self.event("warning", text=text, **details)
         self.say(f"warning: {text}")
 
-    def progress(self, steps: int) -> None:
-        """Show where the run is within an iteration; :meth:`metrics` shows it at the end of one."""
-        self._shown.progress(steps)
-
     def say(self, text: str) -> None:
         """Print one line."""
         self._shown.say(text)

@@ -313,7 +313,6 @@ def test_log_shows_evaluations_and_warnings(tmp_path):
     log.metrics(iteration(1))
     log.evaluation(1000, {"win rate": [0.3, float("nan"), 0.4]}, checkpoint="ckpt")
     log.warn("the evaluator has crashed")
-    log.progress(1500)
     log.close()
     events = read_lines(tmp_path / "events.jsonl")
     assert [e["event"] for e in events] == ["warning"]
