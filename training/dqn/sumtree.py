@@ -94,7 +94,7 @@ def find_many(
 
 @cached_njit(nogil=True)
 def _find(tree, left):
-    """Return the last leaf with a priority up to a sum; rounding can point behind it."""
+    """Find the last leaf with a priority up to a sum; rounding can point behind it."""
     node = ONE
     while node < len(tree) // 2:
         node <<= ONE
