@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from training.evaluation.intervals import Resamples, _weights
+from training.evaluation.intervals import Resamples, _draw_counts
 
 
 def ones(values):
@@ -9,7 +9,7 @@ def ones(values):
 
 
 def test_weights_are_counts_of_draws_with_replacement():
-    weights = _weights(np.random.default_rng(0), n=50, rows=2000)
+    weights = _draw_counts(np.random.default_rng(0), n=50, rows=2000)
     assert (weights.sum(1) == 50).all()
     assert weights.mean() == 1
     assert weights.var() == pytest.approx(1 - 1 / 50, rel=0.05)
@@ -19,7 +19,7 @@ def test_equals_a_loop_over_resamples():
     rng = np.random.default_rng(1)
     numerators, denominators = rng.normal(size=(30, 2)), rng.integers(1, 5, size=(30, 2))
     found = Resamples(numerators, denominators, 100, seed=7)
-    weights = _weights(np.random.default_rng(7), 30, 100)
+    weights = _draw_counts(np.random.default_rng(7), 30, 100)
     for b in range(100):
         chosen = np.repeat(np.arange(30), weights[b].astype(int))
         ratio = numerators[chosen].sum(0) / denominators[chosen].sum(0)

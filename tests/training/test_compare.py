@@ -163,7 +163,7 @@ def test_variants_of_equal_time_have_the_decisions_their_speed_makes(
     compare, tmp_path, monkeypatch
 ):
     speeds = {"base": 1000.0, "slow": 410.0}
-    monkeypatch.setattr(trainings, "_speed", lambda each, _: speeds[each.variant])
+    monkeypatch.setattr(trainings, "_measure_speed", lambda each, _: speeds[each.variant])
     assert compare(tmp_path, "--core-seconds", 0.5) == 0
     report = json.loads((tmp_path / "t.json").read_text())
     assert report["decisions"] == {"base": [512, 512], "slow": [256, 256]}  # rollouts of 128
@@ -307,7 +307,7 @@ def test_records_of_the_repository_can_be_compared_with(name):
     report, variants = earlier.report, list(earlier.configs)
     about = get_judging(earlier.configs[variants[0]].env).about
     shares = [name for name, column in about.items() if column.is_part]
-    found = comparison._found(report["runs"], variants, shares, 100)
+    found = comparison._summarise(report["runs"], variants, shares, 100)
     json.dumps(found, allow_nan=False)
     for opponents, rows in report["compared"].items():
         for row, measures in rows.items():

@@ -140,13 +140,13 @@ def test_a_stored_run_with_another_value_is_refused_by_name(tmp_path):
 
 def test_a_sweep_that_was_begun_with_them_goes_on():
     pytest.importorskip("optuna")
-    from training.evaluation.trials import _without_removed
+    from training.evaluation.trials import _drop_removed_options
 
     lines = Path("tests/data/runs/sweep.journal").read_text(encoding="utf-8").splitlines()
     asked = json.loads(lines[1])["user_attr"]["asked"]
     assert "env_groups" in asked["base"]
-    today = _without_removed(asked)
+    today = _drop_removed_options(asked)
     known = {**RunConfig.from_mapping(json.loads(asked["base"])).to_dict()}
     del known["name"]
     assert today == {**asked, "base": canonical_json(known)}
-    assert _without_removed({"base": 3}) == {"base": 3}
+    assert _drop_removed_options({"base": 3}) == {"base": 3}

@@ -52,7 +52,7 @@ class ClippedAdam(torch.optim.Adam):
         self._stored = []
 
     def descend(self) -> Tensor:
-        """Take a step and let the gradients go; return their norm before it was clipped."""
+        """Take a step and drop the gradients; return their norm before it was clipped."""
         (group,) = self.param_groups
         beta1, beta2 = group["betas"]
         states = [self.state[parameter] for parameter in self._every]
@@ -60,8 +60,8 @@ class ClippedAdam(torch.optim.Adam):
             names = ("exp_avg", "exp_avg_sq")
             moments = ((state[name] for name in names) for state in states)
             both = zip(self._every, moments, strict=True)
-            self._stored = [[_flat(x) for x in (parameter, *more)] for parameter, more in both]
-        grads = [_flat(parameter.grad) for parameter in self._every]
+            self._stored = [[_flatten(x) for x in (parameter, *more)] for parameter, more in both]
+        grads = [_flatten(parameter.grad) for parameter in self._every]
         norm = math.sqrt(sum(_sum_of_squares(grad) for grad in grads))
         torch._foreach_add_([state["step"] for state in states], 1)
         taken = float(states[0]["step"])
@@ -77,7 +77,7 @@ class ClippedAdam(torch.optim.Adam):
         return torch.tensor(norm)
 
 
-def _flat(tensor: Tensor | None) -> Array:
+def _flatten(tensor: Tensor | None) -> Array:
     assert tensor is not None
     return tensor.detach().view(-1).numpy()
 

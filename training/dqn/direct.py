@@ -46,7 +46,7 @@ def is_supported(net: QNetwork, device: torch.device) -> bool:
 
 
 class Products:
-    """The products of matrices of a network, in one precision.
+    """The matrix products of a network, in one precision.
 
     Parameters
     ----------
@@ -69,9 +69,9 @@ class Products:
         self._places: list[Tensor] = []  # of the parameters, in those matrices
         for parts in self._parts:
             size_in, size_out = parts[0].in_features, sum(part.out_features for part in parts)
-            shape = self._side(size_out), self._side(size_in)
+            shape = self._pad(size_out), self._pad(size_in)
             weight, bias = torch.zeros(shape, dtype=dtype), torch.zeros(shape[0], dtype=dtype)
-            for part, rows in _rows(parts):
+            for part, rows in _pair_with_rows(parts):
                 self._parameters += [part.weight, part.bias]
                 self._places += [weight[rows, :size_in], bias[rows]]
             self._weights.append(weight)
@@ -79,7 +79,7 @@ class Products:
         self._versions: list[int] = []
         self._mean: tuple[Tensor, Tensor] | None = None
 
-    def _side(self, size: int) -> int:
+    def _pad(self, size: int) -> int:
         return size if self._dtype == torch.float32 else -(-size // _SIDE) * _SIDE
 
     def refresh(self) -> None:
@@ -91,7 +91,7 @@ class Products:
         self._versions, self._mean = versions, None
 
     def features(self, *obs: Tensor) -> Tensor:
-        """Return observations, one batch below the other, as the first product takes them."""
+        """Encode observations, one batch below the other, as the first product takes them."""
         if len(obs) == 1 and self._dtype == torch.float32:
             return self._encoder(obs[0])
         x = torch.zeros(sum(map(len, obs)), self._weights[0].shape[1], dtype=self._dtype)
@@ -102,32 +102,32 @@ class Products:
         return x
 
     def hidden(self, x: Tensor) -> list[Tensor]:
-        """Return what each hidden layer makes of features; the features come first."""
-        found = [x]
+        """Return the features and the output of each hidden layer, in order."""
+        layers = [x]
         matrices = zip(self._weights[:-1], self._biases[:-1], self._activations, strict=True)
         for weight, bias, activation in matrices:
-            found.append(self._product(found[-1], weight, bias, activation))
-        return found
+            layers.append(self._multiply(layers[-1], weight, bias, activation))
+        return layers
 
     def outputs(self, last: Tensor) -> Tensor:
         """Return the outputs of the head's parts side by side, float32, shape (n, outputs).
 
         Behind those of :meth:`QuantileHead.children` there may be columns without a meaning.
         """
-        return self._product(last, self._weights[-1], self._biases[-1]).float()
+        return self._multiply(last, self._weights[-1], self._biases[-1]).float()
 
     def means(self, last: Tensor) -> Tensor:
         """Return the values of actions, float32, shape (n, A)."""
         if self._mean is None:
             weight, bias = self._head.mean_layer()
-            side = self._side(len(bias))
+            side = self._pad(len(bias))
             both = weight.new_zeros(side, self._weights[-1].shape[1]), bias.new_zeros(side)
             both[0][: len(bias), : weight.shape[1]] = weight
             both[1][: len(bias)] = bias
             self._mean = both[0].to(self._dtype), both[1].to(self._dtype)
-        return self._product(last, *self._mean)[:, : self._head.num_actions].float()
+        return self._multiply(last, *self._mean)[:, : self._head.num_actions].float()
 
-    def _product(
+    def _multiply(
         self, x: Tensor, weight: Tensor, bias: Tensor, activation: nn.Module | None = None
     ) -> Tensor:
         if self._dtype == torch.float32 and len(x) <= _FEW:
@@ -135,28 +135,28 @@ class Products:
             return y if activation is None else activation(y)
         return layer(x, weight, bias, fused_name(activation) if activation else "none")
 
-    def backward(self, found: list[Tensor], grad: Tensor) -> None:
+    def backward(self, layers: list[Tensor], grad: Tensor) -> None:
         """Set the gradients of the parameters.
 
         Parameters
         ----------
-        found : list of Tensor
+        layers : list of Tensor
             Of :meth:`hidden`.
         grad : Tensor of float32, shape (n, outputs)
             By :meth:`outputs`.
         """
         grad = grad.to(self._dtype)
-        for k in reversed(range(len(found))):
-            by_weight, by_bias = grad.t() @ found[k], grad.sum(0)
-            for part, rows in _rows(self._parts[k]):
+        for k in reversed(range(len(layers))):
+            by_weight, by_bias = grad.t() @ layers[k], grad.sum(0)
+            for part, rows in _pair_with_rows(self._parts[k]):
                 part.weight.grad = by_weight[rows, : part.in_features].float()
                 part.bias.grad = by_bias[rows].float()
             if k:
                 by_output, name = grad @ self._weights[k], fused_name(self._activations[k - 1])
-                grad = before_activation(by_output, found[k], name)
+                grad = before_activation(by_output, layers[k], name)
 
 
-def _rows(parts: list[nn.Linear]) -> Iterator[tuple[nn.Linear, slice]]:
+def _pair_with_rows(parts: list[nn.Linear]) -> Iterator[tuple[nn.Linear, slice]]:
     """Yield each layer with its rows in the matrix of all of them."""
     first = 0
     for part in parts:
@@ -165,7 +165,7 @@ def _rows(parts: list[nn.Linear]) -> Iterator[tuple[nn.Linear, slice]]:
 
 
 class Direct:
-    """What a trainer asks of its networks, by their products.
+    """Values and gradients of the networks of a trainer, by their matrix products.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ class Direct:
 
     @torch.no_grad()
     def values(self, obs: Tensor, precision: str) -> Tensor:
-        """Return the values of actions, float32, shape (n, A), in a precision by its name."""
+        """Compute the values of actions, float32, shape (n, A), in a precision by its name."""
         net = self._nets[precision]
         net.refresh()
         return net.means(net.hidden(net.features(obs))[-1])
@@ -194,8 +194,8 @@ class Direct:
         """Go forward and backward once; the gradients are of no use."""
         net = self._nets[precision]
         net.refresh()
-        found = net.hidden(net.features(obs))
-        net.backward(found, net.outputs(found[-1]))
+        layers = net.hidden(net.features(obs))
+        net.backward(layers, net.outputs(layers[-1]))
 
     @torch.no_grad()
     def gradients(self, batch: Batch, precision: str) -> tuple[Tensor, Tensor]:
@@ -215,8 +215,8 @@ class Direct:
         behind = target.hidden(both[k:])[-1]
         every = net.hidden(both if self._double else both[:k])
         chooser = net.means(every[-1][k:]) if self._double else target.means(behind)
-        found = [x[:k] for x in every]
-        outputs = net.outputs(found[-1])
+        layers = [x[:k] for x in every]
+        outputs = net.outputs(layers[-1])
         grad, error, sums = torch.zeros_like(outputs), torch.empty(k), np.zeros(3)
         head = self._head
         shape = (head.num_actions, head.num_quantiles, head.state is not None)
@@ -226,6 +226,6 @@ class Direct:
             *(*shape, head.bonus is not None, self._level, self._kappa),
             *(grad.numpy(), error.numpy(), sums),
         )
-        net.backward(found, grad)
+        net.backward(layers, grad)
         loss, off, value = sums / k
         return torch.tensor((loss, 0.0, off, value), dtype=torch.float64), error

@@ -15,23 +15,23 @@ from training.dqn.loss import loss_and_slope
 
 
 @cached_njit(nogil=True)
-def _quantiles(row, action, actions, dueling, bonus, found_out):
-    count = len(found_out)
+def _compute_quantiles(row, action, actions, dueling, bonus, quantiles_out):
+    count = len(quantiles_out)
     further = actions * count + (count if dueling else 0)
     for i in range(count):
-        found = row[action * count + i]
+        quantile = row[action * count + i]
         if bonus:
-            found += row[further + action]
+            quantile += row[further + action]
         if dueling:
             total = np.float32(0.0)
             for a in range(actions):
                 total += row[a * count + i] + (row[further + a] if bonus else np.float32(0.0))
-            found += row[actions * count + i] - total / np.float32(actions)
-        found_out[i] = found
+            quantile += row[actions * count + i] - total / np.float32(actions)
+        quantiles_out[i] = quantile
 
 
 @cached_njit(nogil=True)
-def _by_outputs(slope, action, actions, dueling, bonus, grad_out):
+def _write_gradient(slope, action, actions, dueling, bonus, grad_out):
     """Write the gradient by the outputs of a row from that by the quantiles of its action."""
     count = len(slope)
     further = actions * count + (count if dueling else 0)
@@ -74,15 +74,15 @@ def loss_rows(
         for a in range(actions):
             if legal[k, a] and chooser[k, a] > most:
                 best, most = a, chooser[k, a]
-        _quantiles(outputs[k], action[k], actions, dueling, bonus, theta[k])
-        _quantiles(behind[k], best, actions, dueling, bonus, target[k])
+        _compute_quantiles(outputs[k], action[k], actions, dueling, bonus, theta[k])
+        _compute_quantiles(behind[k], best, actions, dueling, bonus, target[k])
         for i in range(count):
             target[k, i] = reward[k] + discount[k] * target[k, i]
     loss, slope = np.empty(rows, np.float32), np.empty((rows, count), np.float32)
     loss_and_slope(theta, target, level, kappa, loss, slope)
     for k in range(rows):
         slope[k] *= weight[k] / np.float32(rows)
-        _by_outputs(slope[k], action[k], actions, dueling, bonus, grad_out[k])
+        _write_gradient(slope[k], action[k], actions, dueling, bonus, grad_out[k])
         value = theta[k].mean()
         error_out[k] = (target[k].mean() - value) if weight[k] > 0.0 else np.float32(0.0)
         sums[0] += weight[k] * loss[k]

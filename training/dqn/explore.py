@@ -48,7 +48,7 @@ def choose_rows(
 
 
 def choose_torch(values: Tensor, mask: Tensor, drawn: Tensor, epsilon: float) -> Tensor:
-    """Return actions (n,), int64, from numbers that were drawn; see :class:`EpsilonGreedy`.
+    """Choose actions (n,), int64, by numbers that were drawn; see :class:`EpsilonGreedy`.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class EpsilonGreedy:
         self._rng = np.random.default_rng(seed)
 
     def choose(self, values: Tensor, mask: Tensor, epsilon: float) -> Tensor:
-        """Return an action for each row, int64, shape (n,).
+        """Choose an action for each row, int64, shape (n,).
 
         Parameters
         ----------
@@ -91,8 +91,8 @@ class EpsilonGreedy:
         drawn = self._rng.random((len(values), 2))
         if values.device.type == "cpu":
             action = torch.empty(len(values), dtype=torch.int64)
-            given = values.float().numpy(), mask.numpy(), drawn, epsilon
-            choose_rows(*given, action.numpy())
+            inputs = values.float().numpy(), mask.numpy(), drawn, epsilon
+            choose_rows(*inputs, action.numpy())
             return action
         return choose_torch(values, mask, torch.from_numpy(drawn).to(values.device), epsilon)
 

@@ -20,7 +20,7 @@ from fastenv.numba_cache import cached_njit
 
 
 def quantile_huber(theta: Tensor, target: Tensor, kappa: float) -> Tensor:
-    """Return the loss of each decision, shape (k,).
+    """Compute the loss of each decision, shape (k,).
 
     A single quantile is the median, and its loss half of the usual Huber loss.
 
@@ -40,7 +40,7 @@ def quantile_huber(theta: Tensor, target: Tensor, kappa: float) -> Tensor:
 
 
 def quantile_huber_torch(theta: Tensor, target: Tensor, kappa: float) -> Tensor:
-    """Return the same on any device."""
+    """Compute the same on any device."""
     error = target.detach().unsqueeze(1) - theta.unsqueeze(2)
     size = error.abs()
     inner = size.clamp(max=kappa)

@@ -222,11 +222,12 @@ class DQNRun(RunConfig):
 
     def shortened(self, ranks: int = 1) -> Self:
         """Return options whose iteration is no longer than the run, as far as lanes divide."""
-        given = Rollout(self.num_envs, self.iteration_steps, 1, lane_unit=ranks)
-        found = given.fitted(self.total_steps)
-        if found == given:
+        full = Rollout(self.num_envs, self.iteration_steps, 1, lane_unit=ranks)
+        fitted = full.fitted(self.total_steps)
+        if fitted == full:
             return self
-        return self.replace(num_envs=found.lanes, dqn=self.dqn.replace(iteration_steps=found.steps))
+        dqn = self.dqn.replace(iteration_steps=fitted.steps)
+        return self.replace(num_envs=fitted.lanes, dqn=dqn)
 
     def replay_bytes(self, obs_bytes: int, num_actions: int) -> int:
         """Return the bytes of a replay; parameters as of :meth:`check_memory`."""
@@ -263,16 +264,16 @@ class DQNRun(RunConfig):
             A checkpoint takes a copy there.
         where : str
         """
-        asked = self.replay_bytes(obs_bytes, num_actions)
+        needed = self.replay_bytes(obs_bytes, num_actions)
         twice = ", twice that while it is saved (not with dqn.save_replay=false)" if copied else ""
         allowed = (
             f"less: a replay of {self.dqn.capacity:,} decisions would take "
-            f"{asked / 2**30:,.1f} GiB{twice}, and {where} has {there / 2**30:,.1f}"
+            f"{needed / 2**30:,.1f} GiB{twice}, and {where} has {there / 2**30:,.1f}"
         )
-        require(asked * (1 + copied) < there, "dqn.capacity", self.dqn.capacity, allowed)
+        require(needed * (1 + copied) < there, "dqn.capacity", self.dqn.capacity, allowed)
 
     def sizes(self, obs_bytes: int, num_actions: int) -> str:
-        """Return one line on what the options amount to."""
+        """Describe replay, updates and iterations in one line."""
         dqn = self.dqn
         kept = dqn.rows(self.num_envs) * self.num_envs
         updates = dqn.replay_ratio * self.num_envs / dqn.batch_size

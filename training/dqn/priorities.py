@@ -1,4 +1,4 @@
-"""Prioritised replay: which stored decisions are drawn how often, and what that is weighed with.
+"""Prioritised replay: probabilities of stored decisions, and the weights of their losses.
 
 A decision with temporal-difference error ``d`` has priority ``(|d| + 1e-6)**alpha`` and is drawn in
 proportion to it; its loss is weighed by ``(n P)**-beta``, divided by the largest of the minibatch.
@@ -115,14 +115,14 @@ class Priorities:
         self._largest = max(self._largest, largest)
 
     def draw(self, count: int, generator: torch.Generator) -> Array:
-        """Return rows, int64 (count,), one from each of ``count`` equal parts of the sum."""
+        """Draw rows, int64 (count,), one from each of ``count`` equal parts of the sum."""
         unit = torch.rand(count, dtype=torch.float64, generator=generator).numpy()
         rows = np.empty(count, np.int64)
         _draw_many(self._tree.nodes, unit, rows)
         return rows
 
     def weights(self, rows: Array, size: int, beta: float) -> Tensor:
-        """Return what the losses of rows are weighed with, float32, shape (k,).
+        """Return the importance weights of the losses of rows, float32, shape (k,).
 
         Parameters
         ----------

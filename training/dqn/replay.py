@@ -218,7 +218,7 @@ class TensorReplay:
     # -- sampling --------------------------------------------------------------------------------
 
     def sample(self, count: int, beta: float = 0.0) -> Batch:
-        """Return ``count`` decisions, drawn with replacement; some must be available.
+        """Draw ``count`` decisions with replacement; some must be available.
 
         Parameters
         ----------
@@ -240,23 +240,23 @@ class TensorReplay:
         return self._gather(index, windows, beta)
 
     def _draw(self, count: int) -> Tensor:
-        """Return where ``count`` of what can be drawn begin: row * lanes + lane, int64 (count,)."""
+        """Draw the first decisions of ``count`` samples: row * lanes + lane, int64 (count,)."""
         if self.priorities is not None:
             unit = torch.from_numpy(self.priorities.draw(count, self.generator)).to(self.device)
-            return unit if self.learnt == 1 else self._begin(unit)
+            return unit if self.learnt == 1 else self._find_first(unit)
         drawable, learnt = self.available // self.learnt, self.learnt
         oldest = self.head - self._youngest - learnt * (drawable // self.lanes - 1)
         unit = torch.randint(drawable, (count,), generator=self.generator, device=self.device)
         unit += oldest // learnt * self.lanes
         unit %= self.rows // learnt * self.lanes
-        return unit if learnt == 1 else self._begin(unit)
+        return unit if learnt == 1 else self._find_first(unit)
 
-    def _begin(self, unit: Tensor) -> Tensor:
-        """Return the first decisions of sequences, numbered as their priorities are."""
+    def _find_first(self, unit: Tensor) -> Tensor:
+        """Return the first decisions of sequences that are numbered as their priorities are."""
         return unit // self.lanes * self.learnt * self.lanes + unit % self.lanes
 
     def weights(self, unit: Array, beta: float) -> Tensor:
-        """Return what losses are weighed with; see :meth:`Priorities.weights`."""
+        """Return the importance weights of losses; see :meth:`Priorities.weights`."""
         assert self.priorities is not None
         drawable = self.available // self.learnt
         return self.priorities.weights(unit, drawable, beta).to(self.device)
@@ -287,7 +287,7 @@ class TensorReplay:
         stored = self.obs.flatten(0, 1)
         if self.stack is None:
             return stored.index_select(0, index)
-        frames = self._frames(index)
+        frames = self._find_frames(index)
         return self.stack(stored.index_select(0, frames.view(-1)).unflatten(0, frames.shape))
 
     def final_observations(self, slots: Tensor, last: Tensor) -> Tensor:
@@ -295,25 +295,25 @@ class TensorReplay:
         newest = self.final_obs.index_select(0, slots)
         if self.stack is None:
             return newest
-        frames = self._frames(last)[:, 1:]
+        frames = self._find_frames(last)[:, 1:]
         before = self.obs.flatten(0, 1).index_select(0, frames.reshape(-1))
         return self.stack(torch.cat((before.unflatten(0, frames.shape), newest.unsqueeze(1)), 1))
 
-    def _frames(self, index: Tensor) -> Tensor:
-        """Return which rows the stacks of decisions are made of, shape (k, count), newest last.
+    def _find_frames(self, index: Tensor) -> Tensor:
+        """Find the decisions whose frames are stacked for each of some, (k, count), newest last.
 
         Before the first frame of an episode is that frame.
         """
         assert self.stack is not None
         end, place = self.end.view(-1), index
-        found = [index]
+        places = [index]
         for _ in range(self.stack.count - 1):
             before = (place - self.lanes) % len(end)
             kept = (self.head - place // self.lanes) % self.rows < self.size
             same = kept & (end.index_select(0, before) == RUNNING)
             place = torch.where(same, before, place)
-            found.append(place)
-        return torch.stack(found[::-1], 1)
+            places.append(place)
+        return torch.stack(places[::-1], 1)
 
     def update_priorities(self, index: Tensor, error: Tensor) -> None:
         """Set the priorities of what was drawn, ``index`` of a batch, by the errors (k,) of it."""
@@ -335,7 +335,7 @@ class TensorReplay:
         return {name: getattr(self, name) for name in names}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return a copy, in host memory, of what decides how it goes on.
+        """Return a copy of the state in host memory.
 
         Returns
         -------
@@ -418,7 +418,7 @@ class ReplayLanes:
         return torch.from_numpy(self.legal.view(np.bool_))
 
     def destination(self, *, behind: bool) -> Array:
-        """Return where the engine writes its observations.
+        """Return the array into which the engine writes its observations.
 
         Parameters
         ----------
@@ -432,7 +432,7 @@ class ReplayLanes:
         return as_array(replay.obs[row, self.slice], self.engine)
 
     def store_observation(self, *, behind: bool) -> None:
-        """Take over observations and masks, which the engine has written; see above."""
+        """Store the observations and masks that the engine has written; see :meth:`destination`."""
         replay = self._replay
         row = (replay.head + behind) % replay.rows
         packed = np.packbits(self.legal, axis=1, bitorder="little")
@@ -441,14 +441,14 @@ class ReplayLanes:
             replay.obs[row, self.slice] = self._slot.to(replay.device)
 
     def restore(self, obs: Array, legal: Array) -> None:
-        """Put the present back: observations as they are stored, (n, ...), and masks (n, A)."""
+        """Restore the present row: observations as they are stored, (n, ...), and masks (n, A)."""
         self.legal[:] = legal
         place = self.obs if self._slot is None else self._slot
         place.copy_(torch.from_numpy(obs))
         self.store_observation(behind=False)
 
     def store(self, action: Tensor) -> None:
-        """Take over the step that the engine has taken with actions (n,), and what follows it."""
+        """Store the step that the engine has taken with actions (n,), and what follows it."""
         engine, replay, here = self.engine, self._replay, self.slice
         row, device = replay.head, replay.device
         replay.action[row, here] = action

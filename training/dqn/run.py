@@ -31,14 +31,14 @@ _READ = ("side_weight", "goal_weight")
 
 
 def make_lanes(config: DQNRun) -> Lanes:
-    """Return the engines of a run."""
+    """Make the engines of a run."""
     return envs.make_lanes(config, config.num_envs if config.dqn.runner == "legacy" else 1)
 
 
 def make_trainer(
     config: DQNRun, lanes: Lanes | None = None, folder: Path | None = None
 ) -> DQNTrainer:
-    """Return the trainer of a run, with all generators seeded.
+    """Make the trainer of a run, with all generators seeded.
 
     Raises
     ------
@@ -84,9 +84,9 @@ def check(config: DQNRun, engine: Engine) -> None:
     obs_layout(engine).check_encoder(config.dqn.encoder, "dqn.encoder")
     device = choose_device(config.device)
     if device.type == "cuda" and config.dqn.replay_device == "auto":
-        there = torch.cuda.get_device_properties(device).total_memory
-        given = engine.obs[0].nbytes, engine.num_actions, there
-        config.check_replay(*given, copied=False, where="the GPU (dqn.replay_device=auto)")
+        memory = torch.cuda.get_device_properties(device).total_memory
+        replay = engine.obs[0].nbytes, engine.num_actions, memory
+        config.check_replay(*replay, copied=False, where="the GPU (dqn.replay_device=auto)")
     if config.precision != "auto":
         check_precision(config.precision, device, "dqn.precision")
     if config.dqn.warm_start is not None:
@@ -94,7 +94,7 @@ def check(config: DQNRun, engine: Engine) -> None:
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
-    """Return what a checkpoint must share with this run to be played."""
+    """Return the values that a checkpoint must share with this run to be played."""
     return {**checkpoint.identity_of(run.config.env, engine), **network_of(run.config)}
 
 
@@ -110,7 +110,7 @@ def network_of(config: DQNRun) -> dict[str, Any]:
 
 
 def load_net(config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]) -> QNetwork:
-    """Return the trained network of a run."""
+    """Load the trained network of a run."""
     net = QNetwork(obs_layout(engine), config.dqn)
     net.load_state_dict(state_dict)
     return net
@@ -119,7 +119,7 @@ def load_net(config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]) ->
 def load_logits(
     config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> Logits | RecurrentLogits:
-    """Return the trained network of a run as a function from observations to values of actions."""
+    """Load the trained network of a run as a function from observations to values of actions."""
     net = load_net(config, engine, state_dict)
     if net.stack is None and not net.is_recurrent:
         return make_logits(net)
@@ -136,5 +136,5 @@ def player_of(net: QNetwork, engine: Engine) -> QNetwork | Stacking:
 def load_nets(
     config: DQNRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[QNetwork | Stacking, BatchEngine]]:
-    """Return the trained network of a run, and an engine that shows what it sees."""
+    """Load the trained network of a run, with an engine that shows what it sees."""
     return {"policy": (player_of(load_net(config, engine, state_dict), engine), engine)}

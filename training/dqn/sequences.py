@@ -115,7 +115,7 @@ class SequenceReplay(TensorReplay):
             self.state[self.head // self.learnt] = state
 
     def sample(self, count: int, beta: float = 0.0) -> SequenceBatch:  # type: ignore[override]
-        """Return sequences with ``count`` decisions to learn from, drawn with replacement.
+        """Draw sequences with ``count`` decisions to learn from, with replacement.
 
         Parameters
         ----------
@@ -126,7 +126,7 @@ class SequenceReplay(TensorReplay):
         """
         first = self._draw(count // self.learnt)
         unit = first // self.lanes // self.learnt * self.lanes + first % self.lanes
-        index = self._along(first)
+        index = self._expand(first)
         learnt = index[self.burn_in : self.seq_len].reshape(-1)
         windows = self._windows(learnt)
         number = torch.arange(len(learnt), device=self.device) % len(first)
@@ -148,10 +148,10 @@ class SequenceReplay(TensorReplay):
             action=self.action.view(-1).index_select(0, learnt).long(),
             reward=windows.reward,
             discount=windows.discount,
-            following=self._places(windows.following, first, number),
+            following=self._find_places(windows.following, first, number),
             next_mask=unpack(self.mask.flatten(0, 1), legal, self.num_actions),
             cut=cut,
-            last=self._places(windows.last, first, number)[cut],
+            last=self._find_places(windows.last, first, number)[cut],
             final_obs=self.final_observations(slots, windows.last[cut]),
             weight=weight.masked_fill(lost, 0.0),
         )
@@ -162,13 +162,13 @@ class SequenceReplay(TensorReplay):
         mixed = LARGEST_SHARE * size.amax(0) + (1.0 - LARGEST_SHARE) * size.mean(0)
         super().update_priorities(index, mixed)
 
-    def _along(self, first: Tensor) -> Tensor:
-        """Return the decisions of sequences, shape (T, S)."""
+    def _expand(self, first: Tensor) -> Tensor:
+        """Return all decisions of sequences by their first ones, shape (T, S)."""
         steps = torch.arange(self.reach + 1, device=self.device).unsqueeze(1)
         row = (first // self.lanes + steps) % self.rows
         return row * self.lanes + first % self.lanes
 
-    def _places(self, index: Tensor, first: Tensor, number: Tensor) -> Tensor:
+    def _find_places(self, index: Tensor, first: Tensor, number: Tensor) -> Tensor:
         """Return the places of decisions in sequences ``number`` (k,)."""
         time = (index // self.lanes - first[number] // self.lanes) % self.rows
         return time * len(first) + number

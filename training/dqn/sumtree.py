@@ -75,7 +75,7 @@ def find_many(
     point,  # IN float64 (k,), in [0, 1)
     leaf_out,  # OUT int64 (k,)
 ):
-    """Write the leaves at points of the cumulative distribution."""
+    """Write the leaves at points of the cumulative distribution, whose sum must be above 0."""
     first, width = len(tree) // 2, 1
     left, nodes = point * tree[1], np.full(len(point), ONE)
     while width < first:  # level by level, so that the loads of a level wait side by side
@@ -94,7 +94,7 @@ def find_many(
 
 @cached_njit(nogil=True)
 def _find(tree, left):
-    """Return the last leaf with a priority up to a sum; rounding can point behind it."""
+    """Find the last leaf with a priority up to a sum; rounding can point behind it."""
     node = ONE
     while node < len(tree) // 2:
         node <<= ONE
@@ -125,11 +125,6 @@ class SumTree:
         return self._tree
 
     @property
-    def total(self) -> float:
-        """Sum of all priorities."""
-        return float(self._tree[1])
-
-    @property
     def priorities(self) -> Array:
         """Priority of each row, float64, shape (capacity,); not to be written."""
         return self._tree[self._leaves : self._leaves + self._capacity]
@@ -146,15 +141,3 @@ class SumTree:
         """Give every row its priority, shape (capacity,)."""
         self.priorities[:] = priorities
         _set_all(self._tree)
-
-    def draw(self, points: Array) -> Array:
-        """Return the rows, int64 (k,), at points of the cumulative distribution.
-
-        Parameters
-        ----------
-        points : ndarray of float64, shape (k,)
-            In [0, 1); the sum of all priorities must be above 0.
-        """
-        rows = np.empty(len(points), np.int64)
-        find_many(self._tree, points, rows)
-        return rows

@@ -1,4 +1,4 @@
-"""What the quantiles of drawn decisions are, and what they are to become."""
+"""Quantiles of drawn decisions, and their targets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from training.nets.q_network import QNetwork
 def compute_targets(
     net: QNetwork, target: QNetwork, batch: Batch, double: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return quantiles of decisions, and their targets without a gradient.
+    """Compute quantiles of decisions, and their targets without a gradient.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def compute_targets(
         behind = _select_action(of_target, best_legal(chooser, batch.next_mask))
     latent, _ = net.latent(batch.obs)
     theta = _select_action(net.head(latent), batch.action)
-    return theta, _discount(batch, behind), net.auxiliary(latent, batch.obs)
+    return theta, _apply_bellman(batch, behind), net.auxiliary(latent, batch.obs)
 
 
 def compute_sequence_targets(
     net: QNetwork, target: QNetwork, batch: SequenceBatch, double: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Return the same of the decisions of sequences that are learnt from, in their order.
+    """Compute the same of the decisions of sequences that are learnt from, in their order.
 
     Both networks are unrolled from the stored states, which the parameters of neither have made.
     """
@@ -54,21 +54,23 @@ def compute_sequence_targets(
     )
     with torch.no_grad():
         theirs, their_states = target.unroll(batch.obs, state=batch.state, done=batch.done)
-        of_target = target.head(_next_quantiles(target, batch, theirs, their_states))
+        of_target = target.head(_select_next_latents(target, batch, theirs, their_states))
         chooser = of_target.mean(2)
         if double:
-            ours = _next_quantiles(net, batch, latent.detach(), states.detach())
+            ours = _select_next_latents(net, batch, latent.detach(), states.detach())
             chooser = net.head.means(ours)
         behind = _select_action(of_target, best_legal(chooser, batch.next_mask))
     here = slice(batch.burn_in, batch.burn_in + learnt)
-    known = latent[here].flatten(0, 1)
-    theta = _select_action(net.head(known), batch.action)
-    further = net.auxiliary(known, batch.obs[here].flatten(0, 1))
-    return theta, _discount(batch, behind), further
+    learnt_latent = latent[here].flatten(0, 1)
+    theta = _select_action(net.head(learnt_latent), batch.action)
+    further = net.auxiliary(learnt_latent, batch.obs[here].flatten(0, 1))
+    return theta, _apply_bellman(batch, behind), further
 
 
-def _next_quantiles(net: QNetwork, batch: SequenceBatch, latent: Tensor, states: Tensor) -> Tensor:
-    """Return what a network makes of what follows the windows, shape (k, F).
+def _select_next_latents(
+    net: QNetwork, batch: SequenceBatch, latent: Tensor, states: Tensor
+) -> Tensor:
+    """Select the latents of the observations that follow the windows, shape (k, F).
 
     Parameters
     ----------
@@ -78,15 +80,15 @@ def _next_quantiles(net: QNetwork, batch: SequenceBatch, latent: Tensor, states:
     states : Tensor, shape (T, S, size)
         Behind each decision, before it is forgotten.
     """
-    found = latent.flatten(0, 1).index_select(0, batch.following)
+    latents = latent.flatten(0, 1).index_select(0, batch.following)
     if len(batch.cut):
         state = states.flatten(0, 1).index_select(0, batch.last)
         last, _ = net.latent(batch.final_obs, state=state)
-        found = found.index_copy(0, batch.cut, last.to(found.dtype))
-    return found
+        latents = latents.index_copy(0, batch.cut, last.to(latents.dtype))
+    return latents
 
 
-def _discount(batch: Batch | SequenceBatch, behind: Tensor) -> Tensor:
+def _apply_bellman(batch: Batch | SequenceBatch, behind: Tensor) -> Tensor:
     return batch.reward.unsqueeze(1) + batch.discount.unsqueeze(1) * behind
 
 

@@ -120,7 +120,7 @@ class DQNTrainer(Trainer):
             self._precision = self._acting = Precision(self._asked, self.device)
 
     def _make_network(self) -> None:
-        """Make the networks, what changes their parameters, and what chooses actions."""
+        """Make the networks, their optimizer, and the explorer that chooses actions."""
         dqn, device = self.dqn, self.device
         layout = obs_layout(self.engines[0])
         self.net = QNetwork(layout, dqn, stream_seed(self.seed, "init")).to(device)
@@ -150,13 +150,13 @@ class DQNTrainer(Trainer):
             "alpha": dqn.priority_alpha if dqn.prioritized else None,
             "stack": self.net.stack,
         }
-        given = engines[0], self.num_envs, dqn.capacity
+        sizes = engines[0], self.num_envs, dqn.capacity
         self.replay: TensorReplay
         if self.net.is_recurrent:
             options |= {"seq_len": dqn.seq_len, "burn_in": dqn.burn_in}
-            self.replay = SequenceReplay(*given, state_size=self.net.state_size, **options)
+            self.replay = SequenceReplay(*sizes, state_size=self.net.state_size, **options)
         else:
-            self.replay = TensorReplay(*given, **options)
+            self.replay = TensorReplay(*sizes, **options)
         self._state = torch.zeros(self.num_envs, self.net.state_size, device=self.device)
         firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
         parts = zip(firsts, engines, strict=False)
@@ -228,7 +228,7 @@ class DQNTrainer(Trainer):
 
     @property
     def _decisions(self) -> int:
-        """Of an iteration."""
+        """Decisions of an iteration in all lanes."""
         return self.dqn.iteration_steps * self.num_envs
 
     def _means(self, sums: Tensor, updates: int) -> dict[str, float]:
@@ -243,11 +243,11 @@ class DQNTrainer(Trainer):
             self._started = True
         if self._precision is None:
             self._precision = Precision(
-                choose(self._asked, self.device, self._seconds), self.device
+                choose(self._asked, self.device, self._measure_seconds), self.device
             )
             # Of few lanes it is the weights that a lower precision would cast at every decision.
             self._acting = Precision(
-                choose(self._asked, self.device, self._acting_seconds), self.device
+                choose(self._asked, self.device, self._measure_acting_seconds), self.device
             )
 
     def reset_lanes(self) -> None:
@@ -297,11 +297,11 @@ class DQNTrainer(Trainer):
         self.steps += self.num_envs
 
     def choose(self, epsilon: float) -> list[Tensor]:
-        """Return the actions (n,) of each engine's lanes; their states go on."""
+        """Choose the actions (n,) of each engine's lanes; their states go on."""
         return [self._choose(lanes, epsilon) for lanes in self._lanes]
 
     def _choose(self, lanes: ReplayLanes, epsilon: float) -> Tensor:
-        """Return the actions (n,) of an engine's lanes; their state goes on."""
+        """Choose the actions (n,) of an engine's lanes; their state goes on."""
         obs, mask = lanes.seen.to(self.device), lanes.mask.to(self.device)
         self.net.draw_noise(min(self.dqn.noise_groups, len(obs)), self._noise)
         assert self._acting is not None
@@ -312,7 +312,7 @@ class DQNTrainer(Trainer):
 
     @torch.no_grad()
     def _values(self, obs: Tensor, here: slice, precision: Precision) -> tuple[Tensor, Tensor]:
-        """Return the values of actions (n, A) in some lanes, and their states behind them."""
+        """Compute the values of actions (n, A) in some lanes, and their states behind them."""
         state = self._state[here]
         if self._direct is not None:
             return self._direct.values(obs, precision.name), state
@@ -345,7 +345,7 @@ class DQNTrainer(Trainer):
             terms, error = self._gradients(batch)
         norm = self._descend()
         self.updates += 1
-        self._follow()
+        self._update_target()
         self.replay.update_priorities(batch.index, error)
         return torch.cat((terms, norm.view(1)))
 
@@ -374,19 +374,20 @@ class DQNTrainer(Trainer):
         return torch.stack([term.detach() for term in terms]), error
 
     def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Return quantiles, targets and a further loss; see :mod:`training.dqn.targets`."""
-        of = targets.compute_sequence_targets if self.net.is_recurrent else targets.compute_targets
-        return of(self.net, self.target, batch, self.dqn.double)
+        """Compute quantiles, targets and a further loss; see :mod:`training.dqn.targets`."""
+        recurrent = self.net.is_recurrent
+        compute = targets.compute_sequence_targets if recurrent else targets.compute_targets
+        return compute(self.net, self.target, batch, self.dqn.double)
 
     @torch.no_grad()
-    def _follow(self) -> None:
-        """Let the target network follow the other."""
+    def _update_target(self) -> None:
+        """Move the target network towards the other, or copy it when that is due."""
         if self.dqn.polyak is not None:
             torch._foreach_lerp_(self._theirs, self._ours, self.dqn.polyak)
         elif self.updates % self.dqn.target_sync == 0:
             torch._foreach_copy_(self._theirs, self._ours)
 
-    def _seconds(self, precision: str) -> float:
+    def _measure_seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
         head = self.replay.head * self.num_envs
         lanes = torch.arange(self.dqn.batch_size, device=self.replay.device) % self.num_envs
@@ -406,7 +407,7 @@ class DQNTrainer(Trainer):
         self.optimizer.zero_grad(set_to_none=True)
         return seconds
 
-    def _acting_seconds(self, precision: str) -> float:
+    def _measure_acting_seconds(self, precision: str) -> float:
         """Measure the values of a decision in the lanes of the first engine."""
         obs, here = self._lanes[0].seen.to(self.device), self._lanes[0].slice
         context = Precision(precision, self.device)
@@ -488,8 +489,8 @@ class DQNTrainer(Trainer):
 
 
 def on_device(batch: Any, device: torch.device) -> Any:
-    """Return a batch with its tensors on a device."""
+    """Move the tensors of a batch to a device."""
     if batch.obs.device == device:
         return batch
-    there = {k: x.to(device) for k, x in vars(batch).items() if isinstance(x, Tensor)}
-    return replace(batch, **there)
+    tensors = {k: x.to(device) for k, x in vars(batch).items() if isinstance(x, Tensor)}
+    return replace(batch, **tensors)

@@ -1,4 +1,4 @@
-"""Where the windows of stored decisions lead: in Numba in host memory, in torch elsewhere.
+"""N-step windows of stored decisions: in Numba in host memory, in torch elsewhere.
 
 A window begins with a decision and has ``n_step`` of them, or fewer if the episode ends; decision
 ``row * lanes + lane`` is followed by ``(row + 1) % rows * lanes + lane``. Both ways compute the
@@ -20,7 +20,7 @@ RUNNING, TERMINATED, TRUNCATED = 0, 1, 2  # how a decision left its episode
 
 @dataclass(frozen=True)
 class Windows:
-    """What there is to know of windows, all of shape (k,).
+    """Rewards, discounts and ends of windows, all of shape (k,).
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class Windows:
 def windows_of(
     index: Tensor, n_step: int, reward: Tensor, discount: Tensor, end: Tensor
 ) -> Windows:
-    """Return the windows that begin with decisions.
+    """Compute the windows that begin with decisions.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def windows_of(
     """
     if index.device.type != "cpu":
         return windows_torch(index, n_step, reward, discount, end)
-    found = Windows(
+    windows = Windows(
         torch.empty(len(index)),
         torch.empty(len(index)),
         torch.empty_like(index),
@@ -68,10 +68,10 @@ def windows_of(
     )
     _windows_many(
         *(index.numpy(), reward.numpy(), discount.numpy(), end.numpy(), n_step),
-        *(found.reward.numpy(), found.discount.numpy()),
-        *(found.following.numpy(), found.last.numpy(), found.truncated.numpy()),
+        *(windows.reward.numpy(), windows.discount.numpy()),
+        *(windows.following.numpy(), windows.last.numpy(), windows.truncated.numpy()),
     )
-    return found
+    return windows
 
 
 @cached_njit(nogil=True)
@@ -108,7 +108,7 @@ def _windows_many(
 def windows_torch(
     index: Tensor, n_step: int, reward: Tensor, discount: Tensor, end: Tensor
 ) -> Windows:
-    """Return the same as :func:`windows_of` on any device."""
+    """Compute the same as :func:`windows_of` on any device."""
     rows, lanes = reward.shape
     steps = torch.arange(n_step, device=index.device)
     row, lane = (index // lanes).unsqueeze(1), (index % lanes).unsqueeze(1)
@@ -134,7 +134,7 @@ def windows_torch(
 
 
 def unpack(packed: Tensor, index: Tensor, num_actions: int) -> Tensor:
-    """Return the masks of decisions, bool, shape (k, num_actions).
+    """Unpack the masks of decisions, bool, shape (k, num_actions).
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def _unpack_many(
 
 
 def unpack_torch(packed: Tensor, index: Tensor, num_actions: int) -> Tensor:
-    """Return the same as :func:`unpack` on any device."""
+    """Unpack as :func:`unpack` does, on any device."""
     bits = torch.arange(8, dtype=torch.uint8, device=index.device)
-    found = packed.index_select(0, index).unsqueeze(2) >> bits & 1
-    return found.flatten(1)[:, :num_actions].bool()
+    masks = packed.index_select(0, index).unsqueeze(2) >> bits & 1
+    return masks.flatten(1)[:, :num_actions].bool()

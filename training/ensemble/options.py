@@ -61,7 +61,7 @@ class EnsembleConfig(Options):
         return self
 
     def members(self, ppo: PPOConfig) -> tuple[Member, ...]:
-        """Return the members, with what ``ppo`` says where they have nothing of their own."""
+        """Make the members, with the values of ``ppo`` where they have none of their own."""
         size = len(self.seeds)
         rates = self.learning_rates or (ppo.learning_rate,) * size
         entropies = self.ent_coefs or (ppo.ent_coef,) * size

@@ -19,7 +19,7 @@ make_lanes, load_logits, load_nets = native.make_lanes, native.load_logits, nati
 def make_trainer(
     config: EnsembleRun, lanes: Lanes | None = None, folder: Path | None = None
 ) -> EnsembleTrainer:
-    """Return the trainer of all members, with all generators seeded."""
+    """Make the trainer of all members, with all generators seeded."""
     return EnsembleTrainer(
         (lanes or make_lanes(config)).engines[0],
         config.ppo,
@@ -44,5 +44,5 @@ def check(config: EnsembleRun, engine: Engine) -> None:
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
-    """Return what a checkpoint must share with this run."""
+    """Return the values that a checkpoint must share with this run."""
     return {**native.identity(run, engine), "members": list(run.config.ensemble.seeds)}

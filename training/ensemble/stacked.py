@@ -1,4 +1,4 @@
-"""What a trainer works with, for M equal networks at once: parameters stacked, the rest in lists.
+"""The parts of a trainer for M equal networks at once: parameters stacked, the rest in lists.
 
 Lanes and samples of the members lie side by side in blocks of equal size. Each class has the
 methods of what it stacks, and a state that is a mapping from the number of a member, from 1 on, to
@@ -45,11 +45,11 @@ class StackedNet:
     def __init__(self, members: Sequence[ActorCritic]) -> None:
         self._params, _ = stack_module_state(list(members))
         self._buffers = {name: b.clone() for name, b in members[0].named_buffers()}  # of all
-        self._one = _plain(deepcopy(members[0]).to("meta"))
+        self._one = _prepare_for_vmap(deepcopy(members[0]).to("meta"))
         self.size = len(members)
 
     def __call__(self, obs: Tensor, members: Sequence[int] | None = None) -> tuple[Tensor, Tensor]:
-        """Return logits (M, k, A) and values (M, k) of observations (M, k, ...).
+        """Compute logits (M, k, A) and values (M, k) of observations (M, k, ...).
 
         Parameters
         ----------
@@ -60,8 +60,8 @@ class StackedNet:
         params = self._params
         if members is not None and len(members) < self.size:
             params = {name: p[list(members)] for name, p in params.items()}
-        found: tuple[Tensor, Tensor] = vmap(self._forward)(params, obs)
-        return found
+        outputs: tuple[Tensor, Tensor] = vmap(self._forward)(params, obs)
+        return outputs
 
     def _forward(self, params: dict[str, Tensor], obs: Tensor) -> Any:
         return functional_call(self._one, (params, self._buffers), (obs,))
@@ -91,7 +91,7 @@ class StackedNet:
         return net
 
     def initial_state(self, lanes: int) -> Tensor:
-        """Return the state of fresh episodes: nothing, for every lane."""
+        """Return the state of fresh episodes: empty, shape (lanes, 0)."""
         return torch.zeros(lanes, 0, device=next(self.parameters()).device)
 
     def parameters(self) -> Iterator[Tensor]:
@@ -124,8 +124,8 @@ class StackedNet:
             p.copy_(torch.stack([saved[number][name] for number in numbered(range(self.size))]))
 
 
-def _plain(net: ActorCritic) -> ActorCritic:
-    """Return the network as vmap can take it: nothing fused or reordered, all scored, torch's tanh.
+def _prepare_for_vmap(net: ActorCritic) -> ActorCritic:
+    """Switch off what vmap cannot run: fused or reordered layers, chosen scores, our tanh.
 
     Ours overwrites its argument, and vmap has none to overwrite.
     """
@@ -182,12 +182,12 @@ class StackedAdam:
         return norm
 
     def watch(self, member: int) -> StepWatch:
-        """Return what looks at a step of a member."""
+        """Make the watch of a step of a member."""
         names = (name for name, _ in self._net.named_parameters())
         return StepWatch(zip(names, self._views[member], strict=True))
 
     def zero_grad(self) -> None:
-        """Forget the gradients of all members."""
+        """Drop the gradients of all members."""
         for p in (*self._net.parameters(), *(view for views in self._views for view in views)):
             p.grad = None
 

@@ -116,7 +116,7 @@ class EnsembleTrainer(PPOTrainer):
         self.members = tuple(members)
         self._each = engine.num_envs // len(members)
         self._windows = [Window(engine, frames=None) for _ in members]
-        self._parts = [_part(engine, self._block(k)) for k in range(len(members))]
+        self._parts = [_view_lanes(engine, self._block(k)) for k in range(len(members))]
         super().__init__(
             engine,
             ppo,
@@ -132,7 +132,7 @@ class EnsembleTrainer(PPOTrainer):
         """Return the lanes of a member."""
         return slice(member * self._each, (member + 1) * self._each)
 
-    # -- what every member has of its own --------------------------------------------------------
+    # -- the parts of every member ---------------------------------------------------------------
 
     def _make_network(self) -> None:
         layout, seeds = obs_layout(self.engine), [member.seed for member in self.members]
@@ -145,13 +145,13 @@ class EnsembleTrainer(PPOTrainer):
         self._sampler = StackedSampler(samplers, self.device)  # type: ignore[assignment]
 
     def _make_minibatches(self) -> None:
-        made = []
+        minibatches = []
         for k, member in enumerate(self.members):
             lanes = self._block(k)
             own = range(lanes.start, lanes.stop)
-            made.append(Minibatches(self.rollout, self.ppo, self.native, own))
-            made[-1].generator.manual_seed(stream_seed(member.seed, "minibatch"))
-        self.minibatches = StackedMinibatches(made)
+            minibatches.append(Minibatches(self.rollout, self.ppo, self.native, own))
+            minibatches[-1].generator.manual_seed(stream_seed(member.seed, "minibatch"))
+        self.minibatches = StackedMinibatches(minibatches)
 
     def _lane_seeds(self) -> Any:
         own = np.arange(self._each, dtype=np.int64)
@@ -181,8 +181,8 @@ class EnsembleTrainer(PPOTrainer):
             rows = torch.nonzero(owners == k).squeeze(1)
             for part in rows.split(8192):
                 if len(part):
-                    found = self.net.value_of(k, obs[part].to(self.device))
-                    values[part.to(self.device)] = found.float()
+                    own = self.net.value_of(k, obs[part].to(self.device))
+                    values[part.to(self.device)] = own.float()
         return values
 
     # -- an iteration ----------------------------------------------------------------------------
@@ -242,14 +242,15 @@ class EnsembleTrainer(PPOTrainer):
                     break
             if not active:
                 break
-        found = self._terms(sums, done, steps)
-        self._check_finite(found)
-        return self._summary(found, [self._member_diagnosis(k, w) for k, w in enumerate(watches)])
+        means = self._average(sums, done, steps)
+        self._check_finite(means)
+        layers = [self._diagnose_member(k, watch) for k, watch in enumerate(watches)]
+        return self._summarise(means, layers)
 
-    def _terms(
+    def _average(
         self, sums: Tensor, minibatches: Sequence[int], steps: Sequence[int]
     ) -> list[dict[str, Any]]:
-        """Return what each member's update came to, from sums (M, TERMS + 1).
+        """Average the terms of each member's update from sums (M, TERMS + 1).
 
         Terms were added up over minibatches, norms of gradients over steps.
         """
@@ -268,13 +269,13 @@ class EnsembleTrainer(PPOTrainer):
             for mean, block, count in zip(means, blocks, done, strict=True)
         ]
 
-    def _member_diagnosis(self, member: int, watch: StepWatch) -> Layers:
-        """Return what is known of each layer of a member; see :meth:`PPOTrainer._diagnosis`."""
+    def _diagnose_member(self, member: int, watch: StepWatch) -> Layers:
+        """Diagnose each layer of a member; see :meth:`PPOTrainer._diagnose`."""
         obs = sample(self.rollout.obs[:-1, self._block(member)]).to(self.device)
         return merged(watch.record(), dead_units(self.net.member(member), obs))
 
     def _within_kl(self, active: list[int], terms: Tensor) -> list[int]:
-        """Return those that go on after a minibatch with these terms, (members, TERMS)."""
+        """Return the members that go on after a minibatch with these terms, (members, TERMS)."""
         limit = self.ppo.target_kl
         if limit is None:
             return active
@@ -302,17 +303,17 @@ class EnsembleTrainer(PPOTrainer):
             losses, terms = vmap(loss)(logits, value, samples, ranges)
             self._backward_from((losses.sum() * share,))
             sums = sums + terms.to(get_sum_dtype(self.device)) * share
-        found: Tensor = sums
-        return found
+        total: Tensor = sums
+        return total
 
     def _evaluate_members(self, obs: Tensor, active: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """Return logits (m, k, A) and values (m, k) of the members of a minibatch."""
+        """Compute logits (m, k, A) and values (m, k) of the members of a minibatch."""
         with self.precision.autocast():
             outputs: tuple[Tensor, Tensor] = self.net(obs, active)
         return outputs
 
-    def _check_finite(self, found: Sequence[Mapping[str, Any]]) -> None:
-        for number, terms in numbered(found).items():
+    def _check_finite(self, means: Sequence[Mapping[str, Any]]) -> None:
+        for number, terms in numbered(means).items():
             if not all(math.isfinite(terms[name]) for name in TERMS):
                 raise TrainingError(
                     f"the loss of member {number} became {terms['loss']} in iteration "
@@ -321,18 +322,20 @@ class EnsembleTrainer(PPOTrainer):
                     "checkpoint."
                 )
 
-    def _summary(self, found: Sequence[dict[str, Any]], layers: Sequence[Layers]) -> dict[str, Any]:
-        """Return the means over the members, and the terms, layers and episodes of each."""
-        means = {name: sum(terms[name] for terms in found) / len(found) for name in found[0]}
-        each = zip(found, self.members, self._windows, strict=True)
-        every = [terms | {"seed": m.seed} | window.record() for terms, m, window in each]
+    def _summarise(
+        self, each: Sequence[dict[str, Any]], layers: Sequence[Layers]
+    ) -> dict[str, Any]:
+        """Average the terms over the members, and add terms, layers and episodes of each."""
+        means = {name: sum(terms[name] for terms in each) / len(each) for name in each[0]}
+        members = zip(each, self.members, self._windows, strict=True)
+        every = [terms | {"seed": m.seed} | window.record() for terms, m, window in members]
         for record, its in zip(every, layers, strict=False):
             record["layers"] = its
         return {**means, "skipped_steps": 0, "members": numbered(every)}
 
 
-def _part(engine: Engine, lanes: slice) -> Any:
-    """Return what :class:`training.run.stats.Window` reads of an engine, of some of its lanes.
+def _view_lanes(engine: Engine, lanes: slice) -> Any:
+    """View the arrays that :class:`training.run.stats.Window` reads, for some lanes of an engine.
 
     The arrays of an engine are overwritten, never replaced, so views of them stay.
     """

@@ -79,7 +79,7 @@ class Response:
     gain: Interval
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the response as JSON values."""
         return {
             "wins": self.wins.to_list(),
             "points": self.points.to_list(),
@@ -109,7 +109,7 @@ class Measured:
 
     @property
     def deals(self) -> int:
-        """Each is played once in every rotation of the seats."""
+        """Deals; each is played once in every rotation of the seats."""
         return -(-self.games // self.table.seats.count)
 
     def record(self) -> dict[str, Any]:
@@ -127,7 +127,7 @@ class Measured:
         }
 
     def play(self, response: Entrant | None) -> tuple[np.ndarray, float | None]:
-        """Return the points of all seats (deals, rotations, seats) and the response's cost.
+        """Play all deals; return points (deals, rotations, seats) and the response's cost.
 
         Parameters
         ----------
@@ -152,22 +152,22 @@ class Measured:
         return points, None if isinstance(players[0].who, str) else spent
 
     def measure(self, response: Entrant) -> tuple[Response, float | None]:
-        """Let a response play; see :meth:`play`."""
+        """Play with a response and estimate its results; see :meth:`play`."""
         if self._own is None:
             self._own = self.play(None)[0][:, :, 0].mean(1)
         points, cost = self.play(response)
         wins = share_wins(points)[:, :, 0].mean(1)
         reached = points[:, :, 0].mean(1)
         columns = np.stack([wins, reached, reached - self._own], axis=1)
-        found = Resamples(columns, np.ones_like(columns), RESAMPLES, self.seed).intervals()
-        return Response(*found), cost
+        intervals = Resamples(columns, np.ones_like(columns), RESAMPLES, self.seed).intervals()
+        return Response(*intervals), cost
 
 
 # -- what is trained -------------------------------------------------------------------------------
 
 
 def train_config(base: RunConfig, table: Table, agent: str, way: str, seed: int) -> RunConfig:
-    """Return the training of a response.
+    """Make the options of the training of a response.
 
     Parameters
     ----------
@@ -194,8 +194,8 @@ def train_config(base: RunConfig, table: Table, agent: str, way: str, seed: int)
         return base.replace(**changed)
     values = {**base.to_dict(), **changed, "trainer": "expert"}
     values["expert"] = {"teacher": agent, "share": SHARE, "until": UNTIL}
-    found: RunConfig = RunConfig.from_mapping(values)
-    return found
+    config: RunConfig = RunConfig.from_mapping(values)
+    return config
 
 
 def plan(
@@ -208,21 +208,21 @@ def plan(
     name: str,
     runs: Path,
 ) -> list[Training]:
-    """Return the trainings, each with its length.
+    """Plan the trainings, each with its length.
 
     The speed is that of a training from scratch; one that imitates first is as many decisions long.
     """
     trained = [way for way in ways if way != SEARCH]
-    found = [
+    trainings = [
         Training(way, train_config(base, table, agent, way, seed), "")
         for seed in seeds
         for way in trained
     ]
     steps = budget.steps
-    if budget.core_seconds is not None and found:
+    if budget.core_seconds is not None and trainings:
         config = train_config(base, table, agent, SCRATCH, seeds[0])
-        asked = Training(SCRATCH, config.replace(name=f"{name}-{SCRATCH}-{seeds[0]}"), "")
-        (timed,) = fit_to_time([asked], budget.core_seconds, runs)
+        measured = Training(SCRATCH, config.replace(name=f"{name}-{SCRATCH}-{seeds[0]}"), "")
+        (timed,) = fit_to_time([measured], budget.core_seconds, runs)
         steps = timed.config.total_steps
     changed = {} if steps is None else {"total_steps": steps}
     return [
@@ -233,7 +233,7 @@ def plan(
             ).shortened(),
             "",
         )
-        for each in found
+        for each in trainings
     ]
 
 
@@ -260,18 +260,18 @@ def search_name(agent: str, policy: Policy | None, env: str, given: str | None) 
 
 
 def left_to(table: Table, ways: Sequence[str]) -> dict[str, str]:
-    """Return the options that a response does not take from anybody, and what says them.
+    """Return the options that cannot be set for a response, and what decides each instead.
 
     Parameters
     ----------
     table : Table
     ways : sequence of str
     """
-    said = {"env": "--env", "seed": "--seeds", "name": "--name"}
-    said["total_steps"] = "--total-steps or --core-minutes"
-    said[f"env_options.{table.seats.opponents}"] = "AGENT"
-    said |= {f"env_options.{name}": "the table of AGENT" for name in table.options}
-    return said | ({"expert": "--ways agent"} if AGENT in ways else {})
+    deciders = {"env": "--env", "seed": "--seeds", "name": "--name"}
+    deciders["total_steps"] = "--total-steps or --core-minutes"
+    deciders[f"env_options.{table.seats.opponents}"] = "AGENT"
+    deciders |= {f"env_options.{name}": "the table of AGENT" for name in table.options}
+    return deciders | ({"expert": "--ways agent"} if AGENT in ways else {})
 
 
 # -- all of it -------------------------------------------------------------------------------------
@@ -327,18 +327,18 @@ def keep_ways(
 
 
 def _read_record(path: Path, measured: Measured) -> dict[str, Any]:
-    """Return a record of responses to the same agent; ConfigError if there is something else."""
-    found, ours = files.read_object(path), measured.record()
-    rows = found.get("ways")
-    known = isinstance(rows, dict) and all(
+    """Read a record of responses to the same agent; ConfigError for any other file."""
+    earlier, ours = files.read_object(path), measured.record()
+    rows = earlier.get("ways")
+    valid = isinstance(rows, dict) and all(
         isinstance(row, dict) and way in WAYS and _ROWS.get(way, _TRAINED) <= row.keys()
         for way, row in rows.items()
     )
     table = ("agent", "env", "options")
-    same = all(canonical_json(found.get(name)) == canonical_json(ours[name]) for name in table)
+    same = all(canonical_json(earlier.get(name)) == canonical_json(ours[name]) for name in table)
     allowed = f"another one: {path} is no record of responses to {measured.agent} at this table"
-    require(known and same, "--name", path.stem, allowed)
-    return found
+    require(valid and same, "--name", path.stem, allowed)
+    return earlier
 
 
 def respond(
@@ -348,7 +348,7 @@ def respond(
     runs: Path,
     say: Any = lambda _: None,
 ) -> dict[str, Any]:
-    """Train what is to be trained, let all responses play, and return the record of these ways.
+    """Run the trainings, let all responses play, and return the record of these ways.
 
     A run that has begun goes on where it was.
 
@@ -360,7 +360,7 @@ def respond(
         Name of an agent that searches.
     runs : Path
     say : callable
-        Is told of each response.
+        Takes a line on each response.
     """
     ways: dict[str, list[dict[str, Any]]] = {}
     for each in trainings:
@@ -370,26 +370,26 @@ def respond(
         (player,) = load_players([str(run.path)])
         response, _ = measured.measure(player)
         ways.setdefault(each.variant, []).append({**trained, **response.record()})
-        say(f"{run.name}: {_in_words(response, measured.table.judged_by)}")
-    found: dict[str, Any] = {
-        way: {**_over(runs_of), "runs": runs_of} for way, runs_of in ways.items()
+        say(f"{run.name}: {_describe(response, measured.table.judged_by)}")
+    rows: dict[str, Any] = {
+        way: {**_average(runs_of), "runs": runs_of} for way, runs_of in ways.items()
     }
     if search is not None:
         (player,) = load_players([search])
         response, cost = measured.measure(player)
-        found[SEARCH] = {**response.record(), "name": search, "cpu_ms_per_decision": cost}
-    return {**measured.record(), "ways": found}
+        rows[SEARCH] = {**response.record(), "name": search, "cpu_ms_per_decision": cost}
+    return {**measured.record(), "ways": rows}
 
 
-def _in_words(response: Response, judged_by: str) -> str:
-    """Return what a response came to, by what ranks players of its game."""
+def _describe(response: Response, judged_by: str) -> str:
+    """Describe the result of a response by the measure that ranks players of its game."""
     if judged_by == POINTS:
         return f"{format_interval(response.gain, 1)} points gained"
     return f"wins {format_interval(response.wins, 1, 100)} %"
 
 
 def joined(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with the rows of other ways, and which of the trained ones is strongest.
+    """Add the rows of other ways to a record, and the name of the strongest trained one.
 
     Parameters
     ----------
@@ -405,8 +405,8 @@ def joined(record: Mapping[str, Any], kept: Mapping[str, Any]) -> dict[str, Any]
     return {**record, "strongest": strongest, "ways": ways}
 
 
-def _over(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return means over seeds with intervals that hold their spread and that of the deals."""
+def _average(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Average runs over seeds; intervals hold the spread of the seeds and that of the deals."""
 
     def mean(which: str, least: float, most: float) -> list[float | None]:
         shared = [half_width(run[which]) for run in runs]

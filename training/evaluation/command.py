@@ -1,4 +1,4 @@
-"""What commands share that train runs over seeds and evaluate them: flags, and how they end."""
+"""Shared by commands that train runs over seeds and evaluate them: flags and exit status."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # the help of a command need not wait for it
 
 @dataclass(frozen=True)
 class Variant:
-    """What a variant has otherwise than the others.
+    """The options of a variant that differ from those of the others.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Variant:
 
 
 def add_flags(parse: argparse.ArgumentParser, name: str) -> None:
-    """Add the flags; what runs and report are called is ``name`` unless they say otherwise."""
+    """Add the flags; ``name`` is the default name of runs and report."""
     parse.add_argument("--env", help="environment id of all runs")
     parse.add_argument("--config", help="YAML or JSON file of training options")
     parse.add_argument(
@@ -66,17 +66,17 @@ def train_flags(args: argparse.Namespace, file: str | None, options: Sequence[st
     options : sequence of str
         ``OPTION=VALUE``.
     """
-    given = {"config": file, "env": args.env, "total-steps": args.total_steps}
-    flags = [f"--{name}={value}" for name, value in given.items() if value is not None]
+    values = {"config": file, "env": args.env, "total-steps": args.total_steps}
+    flags = [f"--{name}={value}" for name, value in values.items() if value is not None]
     return [*flags, *(f"--set={text}" for text in options)]
 
 
-def refuse_options(given: Sequence[str], left: Mapping[str, str]) -> None:
-    """Refuse options that a command decides itself, and would write over without a word.
+def refuse_options(assignments: Sequence[str], left: Mapping[str, str]) -> None:
+    """Refuse options that a command decides itself and would overwrite silently.
 
     Parameters
     ----------
-    given : sequence of str
+    assignments : sequence of str
         ``OPTION=VALUE``.
     left : mapping of str to str
         What each option, or a section of them, is left to, such as ``--seeds``.
@@ -90,16 +90,16 @@ def refuse_options(given: Sequence[str], left: Mapping[str, str]) -> None:
     from training.run.folder import flatten
     from training.run.options import require
 
-    for option, value in flatten(parse_assignments(given)).items():
+    for option, value in flatten(parse_assignments(assignments)).items():
         for name, flag in left.items():
             require(not f"{option}.".startswith(f"{name}."), option, value, f"left to {flag}")
 
 
 def left_to_flags(args: argparse.Namespace) -> dict[str, str]:
-    """Return the options that flags of a command over seeds decide, and these flags."""
-    given = {"env": "--env"} if args.env is not None else {}
-    given |= {"total_steps": "--total-steps"} if args.total_steps is not None else {}
-    return {"seed": "--seeds", "name": "--name", **given}
+    """Return the options that flags of a command over seeds decide, with these flags."""
+    flags = {"env": "--env"} if args.env is not None else {}
+    flags |= {"total_steps": "--total-steps"} if args.total_steps is not None else {}
+    return {"seed": "--seeds", "name": "--name", **flags}
 
 
 def prepare_report(path: Path, is_ours: Callable[[Mapping[str, Any]], bool], what: str) -> None:
@@ -127,7 +127,7 @@ def prepare_report(path: Path, is_ours: Callable[[Mapping[str, Any]], bool], wha
 
 
 def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConfig:
-    """Return what the trained agents play."""
+    """Return the options of the evaluation of the trained agents."""
     from training.evaluation.judging import get_judging
 
     judging = get_judging(config.env)
@@ -140,7 +140,7 @@ def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConf
 
 
 def exit_status(work: Callable[[], None]) -> int:
-    """Do the work of a command; return its exit status, and say on stderr why it is not 0."""
+    """Run a command; return its exit status, and print to stderr why it is not 0."""
     try:
         work()
     except (FastEnvError, ImportError) as error:

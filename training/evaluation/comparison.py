@@ -64,8 +64,8 @@ class EarlierComparison:
         """
         report = files.read_object(path)
         needed = {"baseline", "configs", "evaluation", "runs", "seeds"}
-        known = needed <= set(report)
-        require(known, "--onto", str(path), "the report of an earlier comparison")
+        complete = needed <= set(report)
+        require(complete, "--onto", str(path), "the report of an earlier comparison")
         return cls(path, report)
 
     @property
@@ -96,11 +96,11 @@ class EarlierComparison:
             require(ours == value, f"evaluation.{name}", ours, f"{value!r}, as in {self.path}")
 
     def runs_of(self, seeds: Collection[int]) -> list[dict[str, Any]]:
-        """Return what its runs came to, of some seeds."""
+        """Return the records of its runs with some seeds."""
         return [run for run in self.report["runs"] if run["seed"] in seeds]
 
     def head(self) -> dict[str, Any]:
-        """Return how it came about."""
+        """Return the origin of the report: command, revision, machine and versions."""
         kept = ("command", "created", "git_rev", "dirty", "host", "versions", "onto")
         return {name: self.report[name] for name in kept if name in self.report}
 
@@ -120,10 +120,12 @@ def is_earlier(report: Mapping[str, Any], configs: Mapping[str, RunConfig]) -> b
         return False
     shared = configs.keys() & before.keys()
     pairs = ((configs[name].to_dict(), before[name]) for name in shared)
-    return bool(shared) and all(_fixed(ours) == _fixed(theirs) for ours, theirs in pairs)
+    return bool(shared) and all(
+        _get_fixed_options(ours) == _get_fixed_options(theirs) for ours, theirs in pairs
+    )
 
 
-def _fixed(values: Any) -> str:
+def _get_fixed_options(values: Any) -> str:
     """Return the options of a run that may not change when it goes on, to compare them."""
     kept = values.items() if isinstance(values, dict) else ()
     return canonical_json({k: v for k, v in kept if k not in (*MAY_CHANGE, "seed")})
@@ -137,7 +139,7 @@ def plan(
     check: Callable[[RunConfig], None],
     onto: EarlierComparison | None = None,
 ) -> list[Training]:
-    """Return all trainings of a command line, seed by seed, and refuse what cannot be compared.
+    """Plan all trainings of a command line, seed by seed, and refuse what cannot be compared.
 
     Parameters
     ----------
@@ -145,7 +147,7 @@ def plan(
         Of ``python -m training compare``.
     check : callable
         Refuses a run that could not be trained.
-    onto : Earlier, optional
+    onto : EarlierComparison, optional
         What their variants are compared with.
 
     Raises
@@ -167,7 +169,7 @@ def plan(
     alone = args.total_steps is None or not equal_time
     require(alone, "--total-steps", args.total_steps, "left out with --core-seconds")
     seeds = parse_seeds(args.seeds, at_least=2)
-    trainings = [_training(args, variant, seed) for seed in seeds for variant in args.variants]
+    trainings = [_make_training(args, variant, seed) for seed in seeds for variant in args.variants]
     if onto is not None:
         onto.check(seeds, evaluation_of(args, trainings[0].config))
     configs |= {each.variant: each.config for each in trainings[: len(names)]}
@@ -187,12 +189,12 @@ def plan(
     return trainings
 
 
-def _training(args: argparse.Namespace, variant: Variant, seed: int) -> Training:
+def _make_training(args: argparse.Namespace, variant: Variant, seed: int) -> Training:
     file = variant.file or args.config
-    given = (*args.set, *variant.options)
+    assignments = (*args.set, *variant.options)
     timed = {} if args.core_seconds is None else {"total_steps": "--core-seconds"}
-    refuse_options(given, {**left_to_flags(args), **timed})
-    flags = train_flags(args, file, given)
+    refuse_options(assignments, {**left_to_flags(args), **timed})
+    flags = train_flags(args, file, assignments)
     flags += [f"--name={args.name}-{variant.name}-{seed}", f"--seed={seed}", f"--runs={args.runs}"]
     flags.append("--no-evaluation")
     config = merge_layers(train_parser().parse_args(flags), {})
@@ -224,7 +226,7 @@ def run_comparison(
         JSON file of the report.
     about : mapping
         What the report begins with.
-    onto : Earlier, optional
+    onto : EarlierComparison, optional
         A comparison with the same seeds, whose variants stand in the report too; its baseline is
         that of all.
 
@@ -245,7 +247,7 @@ def run_comparison(
     baseline = next(iter(configs.values()))
     about_columns = get_judging(baseline.env).about
     shares = [name for name, column in about_columns.items() if column.is_part]
-    about = {**about, **_head(configs, options, onto)}
+    about = {**about, **_describe(configs, options, onto)}
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}
     for each, there in zip(trainings, before, strict=True):
@@ -255,17 +257,17 @@ def run_comparison(
         names = {"variant": each.variant, "command": each.command, "trained": provenance(run)}
         runs.append({**names, **record, "results": results})
         if each.variant == variants[-1]:
-            known = [] if onto is None else onto.runs_of({run["seed"] for run in runs})
-            results = _found([*known, *runs], list(configs), shares, options.bootstrap)
+            earlier = [] if onto is None else onto.runs_of({run["seed"] for run in runs})
+            results = _summarise([*earlier, *runs], list(configs), shares, options.bootstrap)
             report = {**about, **results}
             files.write_json(target, report)
     return report
 
 
-def _head(
+def _describe(
     configs: Mapping[str, RunConfig], options: EvaluationConfig, onto: EarlierComparison | None
 ) -> dict[str, Any]:
-    """Return what is compared, and how, for the report; the first variant is the baseline."""
+    """Describe the comparison for the report; the first variant is the baseline."""
     return {
         **({} if onto is None else {"onto": onto.head()}),
         "baseline": next(iter(configs)),
@@ -279,22 +281,22 @@ def _head(
     }
 
 
-def _found(
+def _summarise(
     runs: Sequence[Mapping[str, Any]],
     variants: Sequence[str],
     shares: Collection[str],
     resamples: int,
 ) -> dict[str, Any]:
-    """Return what the trainings so far came to, for the report."""
+    """Summarise the results of the trainings so far, for the report."""
     compared = compare_over_seeds(runs, variants[0], shares, resamples)
     of = {name: [run for run in runs if run["variant"] == name] for name in variants}
     return {
         "created": machine.now(),
         "seeds": list(dict.fromkeys(run["seed"] for run in runs)),
         "decisions": {name: [run["steps"] for run in of[name]] for name in variants},
-        "training_s": {name: _seconds(of[name], "wall_s") for name in variants},
+        "training_s": {name: _average_seconds(of[name], "wall_s") for name in variants},
         "core_s": {
-            name: _seconds(of[name], "core_s")
+            name: _average_seconds(of[name], "core_s")
             for name in variants
             if all("core_s" in run for run in of[name])  # older reports are without
         },
@@ -307,5 +309,5 @@ def _found(
     }
 
 
-def _seconds(runs: Sequence[Mapping[str, Any]], which: str) -> list[float | None]:
+def _average_seconds(runs: Sequence[Mapping[str, Any]], which: str) -> list[float | None]:
     return over_seeds([run[which] for run in runs], least=0.0).to_list()

@@ -1,4 +1,4 @@
-"""What a training says at its end: what it is, beside whom, better or not; a short table."""
+"""The conclusion of a training: its policy beside scripted players, better or not, in a table."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class MeasureComparison(NamedTuple):
 
 
 def conclude(run: RunFolder, outcome: Outcome, console: Console) -> None:
-    """Evaluate a run that has been trained, and print what came out.
+    """Evaluate a run that has been trained, and print the results.
 
     All tables of the evaluation are in ``evaluation.txt`` of the run folder.
 
@@ -106,7 +106,7 @@ def _say(console: Console, line: str) -> None:
 
 
 def compare(record: Mapping[str, Any], judging: Judging) -> list[MeasureComparison]:
-    """Return how the trained policy compares with scripted players, in all that they have played.
+    """Compare the trained policy with scripted players, in all that they have played.
 
     Parameters
     ----------
@@ -142,24 +142,24 @@ def compare(record: Mapping[str, Any], judging: Judging) -> list[MeasureComparis
 
 
 def verdict(compared: list[MeasureComparison]) -> list[str]:
-    """Return with whom the trained policy is compared, and whether it is better, in two lines."""
+    """Say in two lines with whom the trained policy is compared, and whether it is better."""
     if not compared:
         return ["compared with: nobody", "better or not: unknown, as no scripted player has played"]
     best = ", ".join(dict.fromkeys(each.best for each in compared))
     if len(compared) == 1:
-        times, said = "", _WORDS[compared[0].verdict]
+        times, result = "", _WORDS[compared[0].verdict]
     else:
         times = f" in each of {len(compared)} comparisons"
         counts = [(word, sum(x.verdict == sign for x in compared)) for sign, word in _WORDS.items()]
-        said = ", ".join(f"{word} in {count}" for word, count in counts if count)
+        result = ", ".join(f"{word} in {count}" for word, count in counts if count)
     return [
         f"compared with: the best scripted player{times}: {best}",
-        f"better or not: {said} (by 95 % intervals)",
+        f"better or not: {result} (by 95 % intervals)",
     ]
 
 
 def blocks(compared: Sequence[MeasureComparison]) -> list[Table]:
-    """Return a row for each player and a column for each comparison, in as many tables as it takes.
+    """Make tables of a row for each player and a column for each comparison, as many as it takes.
 
     Scripted players are in the order of the first comparison, the best first.
     """
@@ -169,20 +169,20 @@ def blocks(compared: Sequence[MeasureComparison]) -> list[Table]:
     rows += [f"{len(names) - ROWS} more"] * (len(names) > ROWS)
     rows += [_EVEN] * any(each.even for each in compared)
     rows.append(_VERDICT)
-    made: list[list[list[str]]] = []
+    parts: list[list[list[str]]] = []
     room = 0
     for each in compared:
-        column = _column(each, rows)
-        if room < _width(column) + _GAP:
-            made.append([rows])
-            room = WIDTH - _width(rows)
-        made[-1].append(column)
-        room -= _width(column) + _GAP
-    return [_table(block) for block in made]
+        column = _make_column(each, rows)
+        if room < _measure_width(column) + _GAP:
+            parts.append([rows])
+            room = WIDTH - _measure_width(rows)
+        parts[-1].append(column)
+        room -= _measure_width(column) + _GAP
+    return [_make_table(part) for part in parts]
 
 
-def _column(each: MeasureComparison, rows: Sequence[str]) -> list[str]:
-    """Return heading and cells of a comparison; values stand below each other."""
+def _make_column(each: MeasureComparison, rows: Sequence[str]) -> list[str]:
+    """Make heading and cells of a comparison; values stand below each other."""
     cells = {**each.scripted, AGENT: each.ours, _EVEN: each.even}
     parts = [cells.get(row, "").split(" [") for row in rows[1:-1]]
     width = max(len(value) for value, *_ in parts)
@@ -193,18 +193,20 @@ def _column(each: MeasureComparison, rows: Sequence[str]) -> list[str]:
     return [heading, *shown, _WORDS[each.verdict]]
 
 
-def _width(column: Sequence[str]) -> int:
-    """Return how wide a column is; a long name is broken between words."""
+def _measure_width(column: Sequence[str]) -> int:
+    """Measure the width of a column; a long name is broken between words."""
     heading, *cells = column
     return max(map(len, [*heading.split(), *cells]))
 
 
-def _table(columns: Sequence[Sequence[str]]) -> Table:
-    """Return columns, the first one names of players, as a table."""
+def _make_table(columns: Sequence[Sequence[str]]) -> Table:
+    """Make a table of columns, the first one names of players."""
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
-    wide = max(0, *(_width(column) for column in columns[1:]))
+    wide = max(0, *(_measure_width(column) for column in columns[1:]))
     for k, column in enumerate(columns):
-        width = min(_width(column), WIDTH - wide - _GAP) if k == 0 else _width(column)
+        width = (
+            min(_measure_width(column), WIDTH - wide - _GAP) if k == 0 else _measure_width(column)
+        )
         table.add_column(Text(column[0]), overflow="fold", width=width, vertical="bottom")
     for k, row in enumerate(list(zip(*columns, strict=True))[1:]):
         table.add_row(*map(Text, row), style="bold" if k == 0 else None)

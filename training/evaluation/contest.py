@@ -120,12 +120,12 @@ class Contest:
         """Games that were played."""
         return self.deals * self.num_players * self.groups
 
-    def _cost(self, name: str) -> dict[str, float]:
-        known = name in self.cpu_ms
-        return {"cpu_ms_per_decision": round(self.cpu_ms[name], 4)} if known else {}
+    def _record_cost(self, name: str) -> dict[str, float]:
+        measured = name in self.cpu_ms
+        return {"cpu_ms_per_decision": round(self.cpu_ms[name], 4)} if measured else {}
 
     def record(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return the contest as JSON values."""
         return {
             "protocol": "one table, duplicate deals, every rotation of the seats",
             "env": self.env,
@@ -148,7 +148,7 @@ class Contest:
                     "openskill": None if one.skill is None else one.skill.to_list(),
                     **{n: x.to_list() for n, x in self.measures.get(one.name, {}).items()},
                     **self.statistics.get(one.name, {}),
-                    **self._cost(one.name),
+                    **self._record_cost(one.name),
                 }
                 for one in self.standings
             ],
@@ -156,7 +156,7 @@ class Contest:
 
 
 def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Entrant]:
-    """Return players by name: trained policies by a path or the name of a run, or else bots.
+    """Load players by name: trained policies by a path or the name of a run, or else bots.
 
     Both search if ``search:`` stands before their names (``training/search/agent.py``).
 
@@ -167,13 +167,13 @@ def load_players(names: Sequence[str], runs: Path = Path("runs")) -> list[Entran
     """
     players: list[Entrant] = []
     for name in names:
-        shown = name if is_search(name) else _short_name(name)
+        shown = name if is_search(name) else _shorten_name(name)
         taken = sum(player.name.partition("#")[0] == shown for player in players)
         players.append(Entrant(f"{shown}#{taken + 1}" if taken else shown, load_who(name, runs)))
     return players
 
 
-def _short_name(name: str) -> str:
+def _shorten_name(name: str) -> str:
     parts = [p for p in Path(name).parts if p not in ("checkpoints", "runs", "..", "/")]
     return "/".join(parts[-2:]) if parts else name
 
@@ -181,7 +181,7 @@ def _short_name(name: str) -> str:
 def table_of(
     players: Sequence[Entrant], env: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Table:
-    """Return the table of a contest; see :func:`training.players.table.find_table`.
+    """Find the table of a contest; see :func:`training.players.table.find_table`.
 
     Raises
     ------
@@ -190,8 +190,8 @@ def table_of(
     """
     policies = [base for player in players if isinstance(base := player.base, Policy)]
     allowed = "one trained agent at least, or bots of a named environment (--env)"
-    known = bool(policies) or env is not None
-    require(known, "players", [player.name for player in players], allowed)
+    has_env = bool(policies) or env is not None
+    require(has_env, "players", [player.name for player in players], allowed)
     return find_table(policies, env, options)
 
 
@@ -258,17 +258,17 @@ def contest(
         given_up=int(every.of(seat=0)["given_up"].sum()),
         statistics=table_statistics(per_deal, resamples, seed).record(names),
         judged_by=table.judged_by,
-        drawn=_drawn(players, sample),
+        drawn=_name_drawn(players, sample),
         measures=every.estimate(own, resamples=resamples, seed=seed).means if own else {},
         about={name: every.about[name] for name in own},
-        cpu_ms=_cpu_ms(players, costs),
+        cpu_ms=_measure_cpu_ms(players, costs),
     )
 
 
 def plan(
     table: Table, players: Sequence[Entrant], deals: int, seed: int
 ) -> dict[tuple[int, ...], Evaluation]:
-    """Return the evaluation of each group of players, by their numbers.
+    """Plan the evaluation of each group of players, by their numbers.
 
     Few players take several seats in turns, and of many all groups meet.
 
@@ -299,7 +299,7 @@ def plan(
 
 
 def by_member(values: np.ndarray, results: Results) -> np.ndarray:
-    """Return a column of results of a table by the members of the group.
+    """Order a column of results of a table by the members of the group.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def by_member(values: np.ndarray, results: Results) -> np.ndarray:
 
 
 def share_wins(points: np.ndarray) -> np.ndarray:
-    """Return the part of each member in the wins, 1/k for the k best; games count as they stand.
+    """Return the share of each member in the wins, 1/k for the k best; games count as they stand.
 
     Parameters
     ----------
@@ -329,17 +329,17 @@ def share_wins(points: np.ndarray) -> np.ndarray:
     return wins
 
 
-def _drawn(players: Sequence[Entrant], sample: bool) -> tuple[str, ...]:
-    """Return the names of those whose actions are drawn."""
+def _name_drawn(players: Sequence[Entrant], sample: bool) -> tuple[str, ...]:
+    """Return the names of the players whose actions are drawn."""
     return tuple(p.name for p in players if isinstance(p.who, Policy) and draws(p.who, sample))
 
 
-def _cpu_ms(players: Sequence[Entrant], costs: Mapping[str, Cost]) -> dict[str, float]:
+def _measure_cpu_ms(players: Sequence[Entrant], costs: Mapping[str, Cost]) -> dict[str, float]:
     """Return milliseconds of CPU time a decision, of all but bots and only where one searches."""
     if not any(is_search(player.name) for player in players):
         return {}
-    known = ((p.name, costs[p.name]) for p in players if not isinstance(p.who, str))
-    return {name: 1000 * cost.cpu_s / max(cost.decisions, 1) for name, cost in known}
+    spent = ((p.name, costs[p.name]) for p in players if not isinstance(p.who, str))
+    return {name: 1000 * cost.cpu_s / max(cost.decisions, 1) for name, cost in spent}
 
 
 def standings(
@@ -349,7 +349,7 @@ def standings(
     seed: int,
     judged_by: str = "win",
 ) -> tuple[tuple[Standing, ...], np.ndarray]:
-    """Return the standings, best first, and the mean points of each player on each deal.
+    """Rank the players, best first; return that and the mean points of each on each deal.
 
     Parameters
     ----------
@@ -381,10 +381,10 @@ def standings(
         score += member.T @ beats.sum(1) @ member
     drawn = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed)
     means = drawn.intervals()
-    ratings = _elo(score, resamples, seed)
+    ratings = _fit_elo(score, resamples, seed)
     skills: Sequence[Interval | None] = [None] * k
     if met[0][1].shape[2] > 2:
-        skills = _skills(met, seed)
+        skills = _rate_skills(met, seed)
     ranks = means[:k] if judged_by == POINTS else ratings
     ranked = np.argsort([-one.value for one in ranks], kind="stable")
     seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
@@ -399,8 +399,8 @@ def standings(
     return rows, totals[0] / games
 
 
-def _skills(met: Sequence[tuple[Sequence[int], np.ndarray]], seed: int) -> list[Interval]:
-    """Return the ratings by openskill: of one group by seat, of several by player."""
+def _rate_skills(met: Sequence[tuple[Sequence[int], np.ndarray]], seed: int) -> list[Interval]:
+    """Rate players by openskill: of one group by seat, of several by player."""
     if len(met) == 1:
         who, points = met[0]
         return skill.rate(points, who, seed)
@@ -409,8 +409,8 @@ def _skills(met: Sequence[tuple[Sequence[int], np.ndarray]], seed: int) -> list[
     return skill.rate(points, range(seated.max() + 1), seed, seated)
 
 
-def _elo(score: np.ndarray, resamples: int, seed: int) -> list[Interval]:
-    """Return the Elo ratings by what players (k, k) won of each other, with intervals over deals.
+def _fit_elo(score: np.ndarray, resamples: int, seed: int) -> list[Interval]:
+    """Fit Elo ratings to the games that players won of each other, with intervals over deals.
 
     Parameters
     ----------

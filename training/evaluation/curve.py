@@ -1,6 +1,6 @@
-"""What a policy is worth in the middle of its training: one point of a curve, and the best so far.
+"""Evaluations of a policy during its training: one point of a curve each, and the best so far.
 
-Whoever asks, the training itself or a process beside it: nothing here draws from a generator of the
+The training itself evaluates, or a process beside it: nothing here draws from a generator of the
 training, and no seed is one that it, or the evaluation at its end, plays.
 """
 
@@ -31,7 +31,7 @@ class Evaluator:
     run : RunFolder
         ``checkpoints/best/`` is written into it.
     wanted : callable, optional
-        Asked before a policy is kept, since nobody may want it any more.
+        Called before a policy is kept; False if nobody wants it any more.
     """
 
     def __init__(self, run: RunFolder, wanted: Callable[[], bool] = lambda: True) -> None:
@@ -45,10 +45,10 @@ class Evaluator:
         self._decides = _name(plan[0].headline, plan[0])
         self._count = sum(each.episodes for each in plan)
         self._seed = plan[0].seeds.start
-        self._lowest = self._best_so_far()
+        self._lowest = self._read_best()
 
     def evaluate(self, version: int, steps: int, parameters: dict[str, Any]) -> dict[str, Any]:
-        """Play with a policy; write it down as a checkpoint if it is the best so far.
+        """Evaluate a policy, and save it as a checkpoint if it is the best so far.
 
         Parameters
         ----------
@@ -84,7 +84,7 @@ class Evaluator:
         return {**record, "duration_s": round(time.perf_counter() - begin, 3)}
 
     def _play(self, steps: int, parameters: dict[str, Any]) -> Mapping[str, Interval]:
-        """Return the means of a policy in all that is played, by measure and opponents."""
+        """Play with a policy; return its means by measure and opponents."""
         agent = make_trained(self._run.config, self._run.checkpoints, steps, parameters)
         players = self._judging.players_of(agent, self._options, CURVE)
         results: dict[str, Interval] = {}
@@ -104,23 +104,23 @@ class Evaluator:
             trainer={"evaluation": record, "config": self._run.config.to_dict()},
             states=np.zeros(0, self._view.spec.state_dtype),  # there is no going on from here
             arrays={},
-            keep=1 + self._may_return(folder),
+            keep=1 + self._count_returnable(folder),
         )
 
-    def _may_return(self, folder: Path) -> int:
-        """Return how many of the newest kept policies a run that is killed may go back to.
+    def _count_returnable(self, folder: Path) -> int:
+        """Count the newest kept policies that a killed run may return to.
 
         It goes on from its newest checkpoint at the earliest, with the policy that was best then.
         """
         saved = checkpoint.newest(self._run.checkpoints)
         until = -1 if saved is None else checkpoint.steps_of(saved)
-        known = {line.get("step") for line in read_lines(self._run.evaluations) if line.get("best")}
+        best = {line.get("step") for line in read_lines(self._run.evaluations) if line.get("best")}
         kept = [checkpoint.steps_of(path) for path in checkpoint.list_whole(folder)]
-        then = max((steps for steps in kept if steps <= until and steps in known), default=0)
+        then = max((steps for steps in kept if steps <= until and steps in best), default=0)
         return sum(steps >= then for steps in kept)
 
-    def _best_so_far(self) -> float:
-        """Return the lower end of the policy that is kept, if it was measured in the same way."""
+    def _read_best(self) -> float:
+        """Read the lower end of the kept policy's interval, if it was measured in the same way."""
         path = checkpoint.newest(self._run.checkpoints / BEST)
         try:
             kept = None if path is None else checkpoint.load(path, self._identity)

@@ -1,6 +1,6 @@
-"""An evaluation as data: who plays what against whom, and the loop that makes results of it.
+"""An evaluation as data: players, opponents and episodes; and the loop that plays it.
 
-An :class:`Evaluation` says it all, and :func:`play` plays it. A table of ``training evaluate``, a
+An :class:`Evaluation` describes it, and :func:`play` plays it. A table of ``training evaluate``, a
 contest, a point of the curve of a training, a comparison over seeds and a best response are such
 data (:mod:`training.evaluation.judging` makes them of what a game says), and their
 :class:`training.evaluation.results.Results` is what tables and records are made of.
@@ -36,7 +36,7 @@ DEFAULT_EPISODES, MAX_STEPS = 300, 30_000
 
 @dataclass(frozen=True)
 class Entrant:
-    """Somebody who takes part, and what tables call him.
+    """A participant of an evaluation and its name in tables.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Entrant:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What is played, by whom, and what it is judged by.
+    """The episodes, players, opponents and measures of an evaluation.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class Evaluation:
     @property
     def players(self) -> list[str]:
         """The names of ``who``."""
-        return [_entrant(each).name for each in self.who]
+        return [_make_entrant(each).name for each in self.who]
 
     @property
     def episodes(self) -> int:
@@ -134,16 +134,16 @@ class Evaluation:
         return len(self.seeds) * self.rotations
 
     def by(self, players: Mapping[str, Who | MakePlayer]) -> Evaluation:
-        """Return the same, played by others."""
+        """Copy the evaluation with other players."""
         return replace(self, who=[Entrant(name, who) for name, who in players.items()])
 
     def estimate(self, played: Results) -> Estimates:
-        """Return the means of its measures with their intervals."""
+        """Estimate the means of its measures with their intervals."""
         names = [name for name in self.measures or played.measured if name in played]
         return played.estimate(names, resamples=self.resamples, seed=self.resample_seed)
 
     def make_engine(self) -> BatchEngine:
-        """Return an engine to play on."""
+        """Make an engine to play on."""
         if self.at_table:
             return fastenv.make_engine(self.env, self.episodes, seats="all", **self.options)
         options = dict(self.options)
@@ -194,11 +194,11 @@ def play(
         A row for each episode; at a table for each episode and seat.
     """
     engine = evaluation.make_engine() if engine is None else engine
-    who = [_entrant(each) for each in evaluation.who]
+    who = [_make_entrant(each) for each in evaluation.who]
     if evaluation.at_table:
         against = evaluation.against or ()
         others = [against] if isinstance(against, str | Entrant) else against
-        groups, seats = [[*who, *map(_entrant, others)]], len(who) + len(others)
+        groups, seats = [[*who, *map(_make_entrant, others)]], len(who) + len(others)
     else:
         groups, seats = [[each] for each in who], 0
     number = np.arange(evaluation.episodes)
@@ -216,13 +216,13 @@ def play(
             *(give_up, prepare, recorder.begun),
         )
         looks = (watch or {}).get(names[0])
-        _run(loop, recorder, looks, "games" if evaluation.rotations > 1 else "episodes")
+        _play_all(loop, recorder, looks, "games" if evaluation.rotations > 1 else "episodes")
         _add_costs({} if costs is None else costs, names, loop.costs)
         played.append(recorder.results())
     return join(played)
 
 
-def _run(loop: Loop, recorder: Recorder, watch: Watch | None, unit: str) -> None:
+def _play_all(loop: Loop, recorder: Recorder, watch: Watch | None, unit: str) -> None:
     """Play all episodes of a loop."""
     done = 0
     for step in loop:
@@ -235,14 +235,14 @@ def _run(loop: Loop, recorder: Recorder, watch: Watch | None, unit: str) -> None
 
 
 def _add_costs(costs: dict[str, Cost], names: Sequence[str], spent: Sequence[Cost]) -> None:
-    """Add what the players of a loop have spent, by name."""
+    """Add the costs of the players of a loop, by name."""
     for name, cost in zip(names, spent, strict=True):
-        known = costs.setdefault(name, Cost())
-        known.decisions += cost.decisions
-        known.cpu_s += cost.cpu_s
+        total = costs.setdefault(name, Cost())
+        total.decisions += cost.decisions
+        total.cpu_s += cost.cpu_s
 
 
-def _entrant(who: Entrant | str) -> Entrant:
+def _make_entrant(who: Entrant | str) -> Entrant:
     return Entrant(who, who) if isinstance(who, str) else who
 
 
@@ -250,13 +250,13 @@ def _entrant(who: Entrant | str) -> Entrant:
 
 
 def count_players(env: str, options: Mapping[str, Any]) -> int:
-    """Return how many players meet in an environment with these options."""
+    """Count the players that meet in an environment with these options."""
     rules = without_seating(with_defaults(env, options))
     return int(fastenv.make_game(env, **rules).spec.num_agents)
 
 
 def name_sets(opponents: Sequence[Opponent]) -> dict[str, Opponent]:
-    """Return opponent sets by what tables and records call them, each once."""
+    """Return opponent sets by their names in tables and records, each once."""
     return {name_set(each): each for each in opponents}
 
 

@@ -37,7 +37,7 @@ class Interval:
 
     @classmethod
     def from_list(cls, values: Sequence[float | None]) -> Self:
-        """Return the interval that :meth:`to_list` has written."""
+        """Read the interval that :meth:`to_list` has written."""
         return cls(*(np.nan if x is None else x for x in values))
 
 
@@ -62,36 +62,36 @@ class Resamples:
         n = len(sums)
         rows = max(1, _CHUNK // n)
         drawn = [
-            _weights(rng, n, min(rows, resamples - start)) @ sums
+            _draw_counts(rng, n, min(rows, resamples - start)) @ sums
             for start in range(0, resamples, rows)
         ]
-        self.estimate = _ratio(sums.sum(0, keepdims=True))[0]
-        self.replicates = _ratio(np.concatenate(drawn))
+        self.estimate = _divide(sums.sum(0, keepdims=True))[0]
+        self.replicates = _divide(np.concatenate(drawn))
 
     def intervals(self) -> list[Interval]:
         """Return the interval of every ratio."""
-        return [_interval(v, r) for v, r in zip(self.estimate, self.replicates.T, strict=True)]
+        return [_make_interval(v, r) for v, r in zip(self.estimate, self.replicates.T, strict=True)]
 
     def difference(self, a: int, b: int) -> Interval:
         """Return the interval of ratio ``a`` minus ratio ``b``, clusters paired."""
         gap = self.replicates[:, a] - self.replicates[:, b]
-        return _interval(self.estimate[a] - self.estimate[b], gap)
+        return _make_interval(self.estimate[a] - self.estimate[b], gap)
 
 
-def _weights(rng: np.random.Generator, n: int, rows: int) -> np.ndarray:
-    """Return how often each of ``n`` clusters is drawn in each of ``rows`` resamples."""
+def _draw_counts(rng: np.random.Generator, n: int, rows: int) -> np.ndarray:
+    """Draw ``rows`` resamples; count how often each of ``n`` clusters is in each of them."""
     drawn = rng.integers(n, size=(rows, n))
     drawn += np.arange(rows)[:, None] * n
     return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
 
 
-def _ratio(sums: np.ndarray) -> np.ndarray:
+def _divide(sums: np.ndarray) -> np.ndarray:
     k = sums.shape[1] // 2
     observed = np.where(sums[:, k:] > 0, sums[:, k:], np.nan)
     return sums[:, :k] / observed
 
 
-def _interval(value: float, replicates: np.ndarray) -> Interval:
+def _make_interval(value: float, replicates: np.ndarray) -> Interval:
     seen = replicates[~np.isnan(replicates)]
     if np.isnan(value) or not seen.size:
         return Interval(np.nan, np.nan, np.nan)
@@ -118,7 +118,7 @@ def wilson(successes: float, trials: float, deviations: float = DEVIATIONS) -> t
 
 
 def share(ends: np.ndarray) -> Interval:
-    """Return the share of episodes in which something came about, bool (episodes,).
+    """Estimate the share of episodes in which something happened, bool (episodes,).
 
     Numbers from 0 to 1 are parts of a success, such as a win that is shared; their interval is no
     narrower than that of successes that are whole.
@@ -127,7 +127,7 @@ def share(ends: np.ndarray) -> Interval:
 
 
 def share_of(successes: float, trials: float) -> Interval:
-    """Return successes by trials with Wilson's interval; NaN of no trials."""
+    """Estimate a share with Wilson's interval from successes and trials; NaN of no trials."""
     if not trials:
         return Interval(math.nan, math.nan, math.nan)
     low, high = wilson(successes, trials)
@@ -143,13 +143,13 @@ def over_seeds(
     most: float = math.inf,
     shared: Sequence[float] = (),
 ) -> Interval:
-    """Return the mean over training seeds with its 95 % interval; NaN bounds for one seed.
+    """Estimate the mean over training seeds with its 95 % interval; NaN bounds for one seed.
 
     The spread over seeds, by Student's t, does not show what the deals or episodes do to the mean
     that all trainings have been evaluated on: there they err together, so that more seeds do not
     help. With ``shared`` that is added, as one training alone errs: squares of half widths add up.
 
-    NaN, if it is among the values, is what all of them come to.
+    If NaN is among the values, the result is NaN.
 
     Parameters
     ----------
@@ -165,20 +165,20 @@ def over_seeds(
     mean, n = float(x.mean()), len(x)
     if n == 1 or math.isnan(mean):
         return Interval(mean, np.nan, np.nan)
-    half = _student(n - 1) * float(x.std(ddof=1)) / n**0.5
+    half = _student_quantile(n - 1) * float(x.std(ddof=1)) / n**0.5
     if len(shared):
         half = math.hypot(half, math.sqrt(float(np.mean(np.square(shared)))))
     return Interval(mean, max(least, mean - half), min(most, mean + half))
 
 
 def half_width(interval: Sequence[float | None]) -> float:
-    """Return half the width of an interval as value, low and high; NaN if it is not known."""
+    """Return half the width of an interval of value, low and high; NaN if it is not known."""
     _, low, high = interval
     return math.nan if low is None or high is None else (high - low) / 2
 
 
-def _student(freedom: int) -> float:
-    """Return the ``t`` that Student's distribution stays within with probability ``LEVEL``."""
+def _student_quantile(freedom: int) -> float:
+    """Return the two-sided quantile of Student's t distribution for probability ``LEVEL``."""
     from scipy.special import stdtrit  # takes a while to import, and few commands need it
 
     return float(stdtrit(freedom, (1 + LEVEL) / 2))

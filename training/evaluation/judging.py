@@ -60,7 +60,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Judging:
-    """What of how a game is judged is its own; the defaults suit any game.
+    """How a game judges its agents; the defaults suit any game.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Judging:
         return [Shown(name, about[name]) for name in kept if name != INVALID_RATE]
 
     def name_headline(self, players: int) -> tuple[Shown, float | None]:
-        """Return the column that a training prints at its end, and what equals come to.
+        """Return the column that a training prints at its end, and its value for equal players.
 
         Parameters
         ----------
@@ -190,18 +190,18 @@ class Judging:
         return ("episodes", "max_steps", *(("opponents",) if self.meets else ()), *self.options)
 
     def scripted(self, names: Sequence[str] | None = None) -> dict[str, MakePlayer]:
-        """Return scripted players by name; default all, reference lines first."""
+        """Make scripted players by name; default all, reference lines first."""
         names = names or (*self.reference_lines, *self.bots) or (RANDOM_LEGAL,)
         return {name: self.scripted_player(name) for name in names}
 
     def scripted_player(self, name: str) -> MakePlayer:
-        """Return the maker of a scripted player, or of one that searches, by its name."""
+        """Return a function that makes a scripted player, or one that searches, by its name."""
         if is_search(name):
             return maker(registry.FUNCTIONS.load("search")(name))
         if name == RANDOM_LEGAL:
             return RandomLegal
-        made = find_player(self.game, name)  # or it is refused before anybody plays
-        return partial(Bot, name) if made is None else made
+        make = find_player(self.game, name)  # or it is refused before anybody plays
+        return partial(Bot, name) if make is None else make
 
     def kind(self, name: str) -> str:
         """Return the kind of a contender: ``policy``, ``bot``, ``search`` or ``reference_line``."""
@@ -213,7 +213,7 @@ class Judging:
         return "bot" if family or name in self.bots else "policy"
 
     def report_options(self, engine: BatchEngine) -> dict[str, Any]:
-        """Return options of the environment that title and record of episodes tell."""
+        """Return the options of the environment that titles and records of episodes report."""
         game: Any = engine.game
         return {name: getattr(game.config, name) for name in self.reported_options}
 
@@ -222,7 +222,7 @@ class Judging:
         return short_id(config.env) if self.group is None else self.group(config)
 
     def describe_amount(self, what: str, options: Mapping[str, Any]) -> str:
-        """Return in words how much each run plays of a part of a comparison.
+        """Describe in words how much each run plays of a part of a comparison.
 
         Parameters
         ----------
@@ -238,7 +238,7 @@ class Judging:
     def players_of(
         self, trained: Trained, options: EvaluationConfig, purpose: str
     ) -> dict[str, MakePlayer]:
-        """Return who plays by name: the agent, and in an evaluation those it is compared with."""
+        """Make the players by name: the agent, and in an evaluation those it is compared with."""
         if self.players is not None:
             return self.players(trained, options, purpose)
         own = trained.players()
@@ -254,7 +254,7 @@ class Judging:
         asked: Mapping[str, Any] | None = None,
         steps: int | None = None,
     ) -> list[Evaluation]:
-        """Return the evaluations of a run's agent.
+        """Plan the evaluations of a run's agent.
 
         Parameters
         ----------
@@ -294,7 +294,7 @@ class Judging:
         at = config.total_steps if steps is None else steps
         players = count_players(config.env, env_options)
         return [
-            replace(usual, name=_name(name, players, purpose), against=opponent)
+            replace(usual, name=_name_evaluation(name, players, purpose), against=opponent)
             for name, opponent in self.sets(config, option, named, at).items()
         ]
 
@@ -344,7 +344,7 @@ class Judging:
     def unknown(
         self, env: str, options: Mapping[str, Any], names: Sequence[str]
     ) -> ConfigError | None:
-        """Return why one of some names is no player of the game, if one is none."""
+        """Return the error if one of some names is no player of the game, else None."""
         bots = [name for name in names if not is_agent(name)]  # others are trained agents
         try:
             for name in filter(is_search, names):
@@ -391,16 +391,16 @@ def plan_seeds(first: int, count: int) -> range:
     return range(first, first + count)
 
 
-def _name(opponents: str, players: int, purpose: str) -> str:
-    """Return the name of an evaluation against an opponent set in records."""
+def _name_evaluation(opponents: str, players: int, purpose: str) -> str:
+    """Name an evaluation against an opponent set for records."""
     if purpose == EVALUATE:
         return opponents
-    said = describe_opponents(opponents, players)
-    return f"against {said}" if purpose == COMPARE else said
+    shown = describe_opponents(opponents, players)
+    return f"against {shown}" if purpose == COMPARE else shown
 
 
 def get_judging(env: str) -> Judging:
-    """Return how agents of the game of an environment are judged.
+    """Find the judging of the game of an environment, with the defaults filled in.
 
     Parameters
     ----------
@@ -408,12 +408,12 @@ def get_judging(env: str) -> Judging:
         Its id, with or without the namespace.
     """
     game = games.get_game(env)
-    said: Judging | None = games.find(game, "judging")
-    made = make_game(env, dict(game.env_options))
-    meets = made is not None and made.spec.num_agents > 1
-    bots = game.bots or (() if made is None else made.bot_names[::-1])
-    judged_by = "return" if made is None or not meets else made.spec.judged_by
-    judging = Judging() if said is None else said
+    own: Judging | None = games.find(game, "judging")
+    instance = make_game(env, dict(game.env_options))
+    meets = instance is not None and instance.spec.num_agents > 1
+    bots = game.bots or (() if instance is None else instance.bot_names[::-1])
+    judged_by = "return" if instance is None or not meets else instance.spec.judged_by
+    judging = Judging() if own is None else own
     return replace(
         judging,
         env=env,
@@ -426,7 +426,7 @@ def get_judging(env: str) -> Judging:
 
 
 def make_game(env: str, options: dict[str, object]) -> Game | None:
-    """Return a game; None if it cannot be made without further options."""
+    """Make a game; None if it needs further options."""
     try:
         return ids.make_seated(env, options.pop("opponent", None), options)[0]
     except ConfigError:

@@ -1,8 +1,8 @@
-"""The loop that plays: episodes from given seeds, by any players, in the lanes of an engine.
+"""The loop that plays episodes from given seeds, by any players, in the lanes of an engine.
 
 Every episode has its seed before it begins: "the first n to finish" would favour short ones. Each
 step asks who has to decide, groups the lanes by player, asks each once, and steps. Evaluations,
-tables, gates and matches are this loop with something that looks on.
+tables, gates and matches are this loop with an observer.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_DECISIONS = 100_000  # of all seats, after which an episode is given up as i
 
 @dataclass
 class Cost:
-    """What the decisions of a player have taken.
+    """The cost of the decisions of a player.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ def ask(
     places: np.ndarray | None = None,
     costs: Sequence[Cost] = (),
 ) -> np.ndarray:
-    """Return actions int32 (n,), of which those of ``lanes`` are the choices of their players.
+    """Ask each player once for its lanes; return actions int32 (n,), 0 in lanes not asked for.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def ask(
     return actions
 
 
-# Told of lanes (k,) in which episodes begin, with their numbers (k,).
+# Called with an engine, the lanes (k,) in which episodes begin, and their numbers (k,).
 Prepare = Callable[[Any, np.ndarray, np.ndarray], None]
 # Tells, after a step, which lanes (n,) to give up, bool (n,).
 GiveUp = Callable[[Any], np.ndarray]
@@ -154,14 +154,14 @@ class Loop:
     costs: list[Cost] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Begin to count."""
+        """Set all counters to zero."""
         self.seeds = np.asarray(self.seeds, np.int64)
         self.costs = [Cost() for _ in self.players]
         self._episode = np.zeros(self.engine.num_envs, np.int64)
         self._taken = np.zeros(self.engine.num_envs, np.int64)
 
     def __iter__(self) -> Iterator[Step]:
-        """Play; whoever has seen enough stops."""
+        """Play all episodes, a step at a time."""
         n, total = self.engine.num_envs, len(self.seeds)
         if not self.wait:
             yield from self._play(np.arange(n))
@@ -183,7 +183,7 @@ class Loop:
                 continue
             running[done] = False
             if not self.wait:
-                self._episode = self._episode.copy()  # what a step has said stays true
+                self._episode = self._episode.copy()  # the arrays of earlier steps stay as they are
                 self._episode[done] += engine.num_envs
                 new = done[self._episode[done] < len(self.seeds)]
                 running[new] = True

@@ -1,4 +1,4 @@
-"""What trainings that differ in their seed alone came to together, and how sure that is.
+"""Results of trainings that differ in their seed alone: means, intervals and comparisons.
 
 Comparisons of variants pair them by seed; a report compares groups of runs as it finds them.
 """
@@ -34,7 +34,7 @@ def compare_over_seeds(
     shares: Collection[str] = (),
     resamples: int = RESAMPLES,
 ) -> dict[str, Any]:
-    """Return means over seeds, and differences to the baseline that are paired by seed.
+    """Compute means over seeds, and differences to the baseline that are paired by seed.
 
     Parameters
     ----------
@@ -54,19 +54,19 @@ def compare_over_seeds(
         baseline, ``minus_baseline`` and ``probability_of_improvement`` over it; all but the first
         as value, low and high.
     """
-    played = _by_seed(runs)
+    played = _group_by_seed(runs)
     compared: dict[str, Any] = {}
     for opponents, rows in played.items():
         compared[opponents] = {row: {} for row in rows}
         for row, measures in rows.items():
             for measure, intervals in measures.items():
                 least, most = (0.0, 1.0) if measure in shares else (-math.inf, math.inf)
-                each, halves = _values(intervals), [half_width(x) for x in intervals]
+                each, halves = _get_values(intervals), [half_width(x) for x in intervals]
                 mean = over_seeds(each, least, most, halves)
                 entry = {"by_seed": [value for value, *_ in intervals], "mean": mean.to_list()}
                 entry["iqm"] = iqm_interval(each, resamples).to_list()
                 if row != baseline:
-                    theirs = _values(rows[baseline][measure])
+                    theirs = _get_values(rows[baseline][measure])
                     gaps = np.subtract(each, theirs).tolist()
                     entry["minus_baseline"] = over_seeds(gaps, least - most, most - least).to_list()
                     better = improvement_interval(each, theirs, resamples)
@@ -76,7 +76,7 @@ def compare_over_seeds(
 
 
 def profiles(compared: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the performance profiles of what :func:`compare_over_seeds` has compared.
+    """Compute the performance profiles of the results of :func:`compare_over_seeds`.
 
     Parameters
     ----------
@@ -94,18 +94,18 @@ def profiles(compared: Mapping[str, Any]) -> dict[str, Any]:
         profiles_of[opponents] = {}
         for measure in dict.fromkeys(name for row in rows.values() for name in row):
             scores = {row: of[measure]["by_seed"] for row, of in rows.items() if measure in of}
-            known = {row: values for row, values in scores.items() if None not in values}
-            if known:
-                above = np.unique(np.concatenate(list(known.values())))
-                share = {row: performance_profile(x, above).tolist() for row, x in known.items()}
+            complete = {row: values for row, values in scores.items() if None not in values}
+            if complete:
+                above = np.unique(np.concatenate(list(complete.values())))
+                share = {r: performance_profile(x, above).tolist() for r, x in complete.items()}
                 profiles_of[opponents][measure] = {"above": above.tolist(), "share": share}
     return profiles_of
 
 
-def _by_seed(
+def _group_by_seed(
     runs: Sequence[Mapping[str, Any]],
 ) -> dict[str, dict[str, dict[str, list[Sequence[float | None]]]]]:
-    """Return the intervals of each measure seed by seed, by what is played and row of a table."""
+    """Group the intervals of each measure seed by seed, by what is played and row of a table."""
     played: dict[str, dict[str, dict[str, list[Sequence[float | None]]]]] = {}
     for run in runs:
         for opponents, players in run["results"].items():
@@ -117,7 +117,7 @@ def _by_seed(
     return played
 
 
-def _values(intervals: Sequence[Sequence[float | None]]) -> list[float]:
+def _get_values(intervals: Sequence[Sequence[float | None]]) -> list[float]:
     return [math.nan if value is None else value for value, *_ in intervals]
 
 
@@ -130,8 +130,8 @@ def show(console: Console, report: Mapping[str, Any], judging: Judging) -> None:
     for opponents, rows in report["compared"].items():
         columns = [each for each in judging.columns if each.name in rows[baseline]]
         played = judging.describe_amount(opponents, report["evaluation"])
-        console.print(_table(report, played, rows, columns))
-        console.print(_robust_table(report, rows, columns))
+        console.print(_make_table(report, played, rows, columns))
+        console.print(_make_robust_table(report, rows, columns))
         decisive, heading = columns[0].name, name_column(columns[0])
         for row in rows:
             if row != baseline:
@@ -142,7 +142,7 @@ def show(console: Console, report: Mapping[str, Any], judging: Judging) -> None:
         console.print(line)
 
 
-def _table(
+def _make_table(
     report: Mapping[str, Any], played: str, rows: Mapping[str, Any], columns: Sequence[Shown]
 ) -> Table:
     core = {name: f" in {s[0]:.0f} s of a core" for name, s in report.get("core_s", {}).items()}
@@ -176,10 +176,10 @@ def _table(
     return table
 
 
-def _robust_table(
+def _make_robust_table(
     report: Mapping[str, Any], rows: Mapping[str, Any], columns: Sequence[Shown]
 ) -> Table:
-    """Return a line for each measure and row, which fits a narrow terminal as well."""
+    """Make a table of a line for each measure and row, which fits a narrow terminal as well."""
     baseline = report["baseline"]
     table = Table(
         title=f"The same {len(report['seeds'])} seeds: IQM and probability of improvement",
@@ -207,7 +207,7 @@ def _robust_table(
 
 
 def compare_groups(runs: Sequence[RunData], resamples: int = RESAMPLES) -> GroupComparison | None:
-    """Return the results of groups of runs; None if no seeds stand beside each other.
+    """Compare groups of runs; None if no group has several seeds.
 
     All are compared with the first group that has played anything.
 

@@ -44,7 +44,7 @@ MILESTONES = {
 
 
 class ReplayError(FastEnvError, RuntimeError):
-    """A replay or an index of replays cannot be used; the message says which file and why."""
+    """A replay or an index of replays that cannot be used; the message says which file and why."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Replay:
     Parameters
     ----------
     head : dict
-        What the frames follow from, and what is known before the first: env, options, seed, frames
+        What decides the frames, and the state before the first: env, options, seed, frames
         (their number), reset_observation, and the fastenv version that recorded it.
     frames : list of dict
         One a step: schema_version, frame_index, t (ticks so far), dt, action, reward, terminated,
@@ -119,21 +119,21 @@ def record(
         "options": dict(options),
         "seed": int(seed),
         "frames": len(actions),
-        "reset_observation": _listed(engine.obs[0]),
+        "reset_observation": _to_json(engine.obs[0]),
         "fastenv": fastenv.__version__,
     }
     frames: list[dict[str, Any]] = []
-    info, ticks = _info(engine), 0
-    for action in _steps(engine, actions):
-        before, info = info, _info(engine)
+    info, ticks = _get_info(engine), 0
+    for action in _play_actions(engine, actions):
+        before, info = info, _get_info(engine)
         dt = int(info.get("dt", engine.tau[0]))
         ticks += dt
         where = {"frame_index": len(frames), "t": ticks, "dt": dt}
-        frames.append(_frame(engine, action, before, info, where))
+        frames.append(_make_frame(engine, action, before, info, where))
     return Replay(json.loads(json.dumps(head)), frames)
 
 
-def _steps(engine: BatchEngine, actions: Sequence[int] | np.ndarray) -> Iterator[int]:
+def _play_actions(engine: BatchEngine, actions: Sequence[int] | np.ndarray) -> Iterator[int]:
     """Play actions in the only lane of an engine; yield each after its step."""
     for k, action in enumerate(map(int, actions)):
         if engine.ended[0]:
@@ -142,14 +142,14 @@ def _steps(engine: BatchEngine, actions: Sequence[int] | np.ndarray) -> Iterator
         yield action
 
 
-def _frame(
+def _make_frame(
     engine: BatchEngine,
     action: int,
     before: Mapping[str, Any],
     info: dict[str, Any],
     where: Mapping[str, int],
 ) -> dict[str, Any]:
-    """Return what a step has led to, as a line of the file."""
+    """Make the line of the file for a step."""
     return {
         "schema_version": SCHEMA_VERSION,
         **where,
@@ -158,10 +158,10 @@ def _frame(
         "terminated": bool(engine.terminated[0]),
         "truncated": bool(engine.truncated[0]),
         "render_state": {
-            "observation": _listed(engine.obs[0]),
-            **{name: info[name] for name in _rendered(info)},
+            "observation": _to_json(engine.obs[0]),
+            **{name: info[name] for name in _list_rendered(info)},
         },
-        "events": _events(engine, before, info),
+        "events": _list_events(engine, before, info),
         "info": info,
     }
 
@@ -193,9 +193,9 @@ def load(path: Path) -> Replay:
     except (KeyError, TypeError) as error:
         raise ReplayError(f"{path} is damaged or cut off: it is not a whole replay.") from error
     if versions - {SCHEMA_VERSION}:
-        found = ", ".join(sorted(map(show, versions)))
+        shown = ", ".join(sorted(map(show, versions)))
         raise ReplayError(
-            f"{path} is of schema version {found}; this program reads version {SCHEMA_VERSION}."
+            f"{path} is of schema version {shown}; this program reads version {SCHEMA_VERSION}."
         )
     try:
         head = frames[0].pop("replay")
@@ -218,7 +218,7 @@ def load(path: Path) -> Replay:
 
 
 def play_again(replay: Replay, backend: str = "auto") -> Replay:
-    """Return what the same episode looks like now, on some backend."""
+    """Record the same episode again, on some backend."""
     head = replay.head
     return record(head["env"], head["options"], head["seed"], replay.actions, backend)
 
@@ -235,7 +235,7 @@ def render_frames(replay: Replay, mode: str, backend: str = "auto") -> Iterator[
     Yields
     ------
     caption : str
-        Which step it is, what was done and what it brought.
+        Number of the step, its action and reward.
     drawing : str or ndarray of uint8, shape (H, W, 3)
 
     Raises
@@ -252,9 +252,9 @@ def render_frames(replay: Replay, mode: str, backend: str = "auto") -> Iterator[
     row = engine.get_states()[0]
     yield f"{head['env']}, seed {head['seed']}: the beginning", game.render(row, mode)
     total = 0.0
-    for frame, action in zip(replay.frames, _steps(engine, replay.actions), strict=True):
-        known = action in range(game.spec.num_actions)  # it may be one that is always illegal
-        named = game.action_name(action, row) if known else f"action {show(action)}"
+    for frame, action in zip(replay.frames, _play_actions(engine, replay.actions), strict=True):
+        possible = action in range(game.spec.num_actions)  # it may be one that is always illegal
+        named = game.action_name(action, row) if possible else f"action {show(action)}"
         row = engine.get_states()[0]
         total += frame["reward"]
         events = "".join(f", {event}" for event in frame["events"])
@@ -266,19 +266,19 @@ def render_frames(replay: Replay, mode: str, backend: str = "auto") -> Iterator[
 
 
 def first_difference(recorded: Replay, played: Replay) -> str | None:
-    """Return where two recordings of an episode part, in words, or None."""
+    """Describe the first difference of two recordings of an episode, or None."""
     start = "reset_observation"
-    found = _difference(recorded.head[start], played.head[start], start)
-    if found is not None:
-        return found
+    difference = _find_difference(recorded.head[start], played.head[start], start)
+    if difference is not None:
+        return difference
     for index, (old, new) in enumerate(zip(recorded.frames, played.frames, strict=True)):
-        found = _difference(old, new, f"frame {index}")
-        if found is not None:
-            return found
+        difference = _find_difference(old, new, f"frame {index}")
+        if difference is not None:
+            return difference
     return None
 
 
-def _difference(old: Any, new: Any, where: str) -> str | None:
+def _find_difference(old: Any, new: Any, where: str) -> str | None:
     if isinstance(old, dict) and isinstance(new, dict):
         keys: Iterable[Any] = [*new, *(key for key in old if key not in new)]
         pairs = [(old.get(key), new.get(key), f"{where}, {key}") for key in keys]
@@ -286,38 +286,41 @@ def _difference(old: Any, new: Any, where: str) -> str | None:
         pairs = [(a, b, f"{where}[{k}]") for k, (a, b) in enumerate(zip(old, new, strict=True))]
     else:
         return None if old == new else f"{where}: {old!r} in the file, {new!r} now"
-    return next((found for pair in pairs if (found := _difference(*pair)) is not None), None)
+    differences = (_find_difference(*pair) for pair in pairs)
+    return next((each for each in differences if each is not None), None)
 
 
 # -- frames ----------------------------------------------------------------------------------------
 
 
-def _info(engine: BatchEngine) -> dict[str, Any]:
+def _get_info(engine: BatchEngine) -> dict[str, Any]:
     """Return the info of lane 0 as dicts show it."""
     game = engine.game
     return {name: game.shown(name, column[0].tolist()) for name, column in engine.info.items()}
 
 
-def _rendered(info: Mapping[str, Any]) -> Sequence[str]:
+def _list_rendered(info: Mapping[str, Any]) -> Sequence[str]:
     return _RENDERED if all(name in info for name in _RENDERED) else tuple(info)
 
 
-def _own(value: Any) -> Any:
+def _get_own(value: Any) -> Any:
     """Return the value of a column; of one with an entry an agent, that of the first."""
     return value[0] if isinstance(value, list) else value
 
 
-def _events(engine: BatchEngine, before: Mapping[str, Any], info: Mapping[str, Any]) -> list[str]:
-    events = [event for name, event in _SET.items() if _own(info.get(name))]
+def _list_events(
+    engine: BatchEngine, before: Mapping[str, Any], info: Mapping[str, Any]
+) -> list[str]:
+    events = [event for name, event in _SET.items() if _get_own(info.get(name))]
     events += [event for name, event in _GROWN.items() if info.get(name, 0) > before.get(name, 0)]
     flags = {"terminated": engine.terminated[0], "truncated": engine.truncated[0]}
     return events + [name for name, flag in flags.items() if flag]
 
 
-def _listed(values: Any) -> Any:
-    """Return an observation for JSON: fields by name, floats as short as names their float32."""
+def _to_json(values: Any) -> Any:
+    """Convert an observation to JSON values: fields by name, floats as short as their float32."""
     if values.dtype.names is not None:
-        return {name: _listed(values[name]) for name in values.dtype.names}
+        return {name: _to_json(values[name]) for name in values.dtype.names}
     flat = np.ravel(values)
     return [float(text) for text in flat.astype(str)] if flat.dtype.kind == "f" else flat.tolist()
 

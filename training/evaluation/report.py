@@ -1,4 +1,4 @@
-"""What was played, as tables for a terminal and records for a file."""
+"""Results of an evaluation as tables for a terminal and records for a file."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def report(
         **about,
         "backend": engine.backend,
         "baseline": baseline,
-        "policies": _policies(judging, evaluation, played, drawn, baseline),
+        "policies": _record_policies(judging, evaluation, played, drawn, baseline),
     }
 
 
 def find_baseline(judging: Judging, played: Results) -> str:
-    """Return with whom others are compared: the first scripted player, or whoever came first."""
+    """Find the player that others are compared with: the first scripted one, or the first."""
     players = played.players
     return next((name for name in judging.scripted() if name in players), players[0])
 
@@ -79,10 +79,10 @@ def _print(
     console.print(tables.tabulate(drawn.means, judging.columns, heading, caption))
 
 
-def _policies(
+def _record_policies(
     judging: Judging, evaluation: Evaluation, played: Results, drawn: Estimates, baseline: str
 ) -> dict[str, dict[str, Any]]:
-    """Return the entry of each player in the record of a comparison."""
+    """Make the entry of each player in the record of a comparison."""
     gaps = drawn.gaps(baseline, evaluation.headline)
     return {
         name: {
@@ -103,7 +103,7 @@ def play_sets(
     Returns
     -------
     record : dict
-        What came out, for JSON.
+        The results, for JSON.
     rows : list of dict
         The episodes, likewise.
     played : Results
@@ -119,7 +119,7 @@ def play_sets(
         drawn, baseline = each.estimate(played), find_baseline(judging, played)
         against = f"{title} against {describe_opponents(each.name, engine.spec.num_agents)}"
         _print(judging, console, against, each, drawn, {})
-        policies[each.name] = _policies(judging, each, played, drawn, baseline)
+        policies[each.name] = _record_policies(judging, each, played, drawn, baseline)
         results[each.name] = {
             who: entry.pop("intervals") for who, entry in policies[each.name].items()
         }

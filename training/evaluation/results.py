@@ -1,4 +1,4 @@
-"""The table of results: one row for each episode and seat, and what is made of its columns.
+"""The table of results: one row for each episode and seat, its means and its records.
 
 Whoever plays (:mod:`training.evaluation.evaluation`), it comes to such a table, and means,
 differences, records, terminals and curves are made of it. :data:`COMMON` and :data:`MEETING` are
@@ -35,13 +35,13 @@ def _zeros(engine: Any, lanes: np.ndarray) -> np.ndarray:
 
 
 def _ticks(engine: Any, lanes: np.ndarray) -> np.ndarray:
-    """Return how many ticks the decision of each lane has lasted."""
+    """Return the ticks that the decision of each lane has lasted."""
     column: np.ndarray = engine.info.get("dt", engine.tau)
     return column[lanes]
 
 
 def _refused(engine: Any, lanes: np.ndarray) -> np.ndarray:
-    """Return which decisions were none that was possible."""
+    """Tell which decisions were invalid."""
     column = engine.info.get("invalid_action")
     return np.zeros(len(lanes)) if column is None else _first(column)[lanes]
 
@@ -52,7 +52,7 @@ def _points(engine: Any, lanes: np.ndarray) -> np.ndarray:
 
 
 def _wins(engine: Any, lanes: np.ndarray) -> np.ndarray:
-    """Return the part of each seat in the win, (k, P): 1/k for the k best, 0 if given up."""
+    """Return the share of each seat in the win, (k, P): 1/k for the k best, 0 if given up."""
     reached = _points(engine, lanes)
     best = (reached == reached.max(axis=1, keepdims=True)) & engine.ended[lanes][:, None]
     parts: np.ndarray = best / np.maximum(best.sum(axis=1, keepdims=True), 1)
@@ -88,11 +88,11 @@ MEETING: Mapping[str, Column] = {
     "draw": Column("flag", read=_draws),
 }
 _LENGTHS = ("steps", "ticks", INVALID_RATE)
-# Of COMMON, which an engine does not say of each seat where all are played from outside.
+# Columns of COMMON that an engine has not for each seat where all are played from outside.
 _OF_ONE = ("ticks", "return", "invalid_actions", INVALID_RATE)
 _WHOLE = ("steps", "ticks", "invalid_actions", "seat")
 _TRUTHS = ("terminated", "truncated", "given_up", "draw")
-# What records call columns, and have called them before there were these names.
+# Names of columns in records, which are older than the names here.
 RECORDED = {
     "against": "opponent",
     "player": "bot",
@@ -103,13 +103,13 @@ RECORDED = {
 
 
 def _first(column: np.ndarray) -> np.ndarray:
-    """Return a column of the info; of one with an entry an agent that of the one it is shown to."""
+    """Return a column of the info; of one with an entry an agent, that of the first agent."""
     return column if column.ndim == 1 else column[:, 0]
 
 
 @dataclass(frozen=True)
 class Results:
-    """What happened in a number of episodes.
+    """The results of a number of episodes, as columns.
 
     Parameters
     ----------
@@ -140,10 +140,10 @@ class Results:
         """
         if name in self.columns:
             return self.columns[name]
-        made = self.about[name].of
-        if made is None:
+        compute = self.about[name].of
+        if compute is None:
             raise KeyError(name)
-        return np.asarray(made(self))  # type: ignore[arg-type]
+        return np.asarray(compute(self))  # type: ignore[arg-type]
 
     def __contains__(self, name: object) -> bool:
         """Tell whether there is such a column."""
@@ -165,7 +165,7 @@ class Results:
         return sorted(names, key=lambda name: (self.about[name].of is not None, name in _LENGTHS))
 
     def of(self, **equal: Any) -> Self:
-        """Return the rows in which columns have these values, such as ``player="rule_hard"``."""
+        """Select the rows in which columns have these values, such as ``player="rule_hard"``."""
         where = np.ones(len(self), np.bool_)
         for name, value in equal.items():
             where &= self[name] == value
@@ -174,7 +174,7 @@ class Results:
         return replace(self, columns={n: x[chosen] for n, x in self.columns.items()}, actions=kept)
 
     def with_column(self, name: str, value: Any) -> Self:
-        """Return the same with one more recorded column, in front: a value for all, or an array."""
+        """Copy the results with one more recorded column in front: a value for all, or an array."""
         values = np.broadcast_to(np.asarray(value), len(self))
         others = {key: column for key, column in self.columns.items() if key != name}
         return replace(self, columns={name: values, **others})
@@ -189,7 +189,7 @@ class Results:
         resamples: int = RESAMPLES,
         seed: int = 0,
     ) -> Estimates:
-        """Return means of columns of all players, from equal resamples of the clusters.
+        """Estimate means of columns of all players, from equal resamples of the clusters.
 
         Parameters
         ----------
@@ -205,14 +205,14 @@ class Results:
         return Estimates(self, cells, cluster, resamples, seed)
 
     def mean(self, column: str, *, cluster: str = CLUSTER, resamples: int = RESAMPLES) -> Interval:
-        """Return the mean of a column over all rows, with its 95 % interval over clusters."""
+        """Estimate the mean of a column over all rows, with its 95 % interval over clusters."""
         alone = replace(self, columns={**self.columns, "player": np.full(len(self), "")})
         return alone.estimate([column], cluster=cluster, resamples=resamples).means[""][column]
 
     def difference(
         self, a: str, b: str, column: str, *, pair: str = CLUSTER, resamples: int = RESAMPLES
     ) -> Interval:
-        """Return the mean of player ``a`` less that of ``b``, paired by what they both played."""
+        """Estimate the mean of player ``a`` less that of ``b``, paired by what they both played."""
         drawn = self.estimate([column], cluster=pair, resamples=resamples)
         return drawn.difference(a, b, column)
 
@@ -238,8 +238,8 @@ class Results:
 
     def _of_kind(self, *kinds: str) -> Iterator[str]:
         """Yield the recorded columns of some kinds but for the counts of the steps."""
-        known = ((name, self.about[name]) for name in self.columns if name in self.about)
-        return (name for name, each in known if each.kind in kinds and name != INVALID_RATE)
+        columns = ((name, self.about[name]) for name in self.columns if name in self.about)
+        return (name for name, each in columns if each.kind in kinds and name != INVALID_RATE)
 
     # -- records -----------------------------------------------------------------------------------
 
@@ -262,14 +262,14 @@ class Results:
         """
         names = {recorded: name for name, recorded in RECORDED.items()}
         columns = {names.get(name, name): np.array([row[name] for row in rows]) for name in rows[0]}
-        known = {**COMMON, **games.get_game(env).columns}
-        known |= {name: each for name, each in MEETING.items() if name not in known}
-        there = {n: c for n, c in known.items() if n in columns or c.of is not None}
-        return cls(columns, there)
+        about = {**COMMON, **games.get_game(env).columns}
+        about |= {name: each for name, each in MEETING.items() if name not in about}
+        present = {n: c for n, c in about.items() if n in columns or c.of is not None}
+        return cls(columns, present)
 
 
 def join(tables: Sequence[Results]) -> Results:
-    """Return the rows of several tables in one, with the columns that all of them have."""
+    """Join the rows of several tables, with the columns that all of them have."""
     first = tables[0]
     names = [name for name in first.columns if all(name in each.columns for each in tables)]
     columns = {name: np.concatenate([each.columns[name] for each in tables]) for name in names}
@@ -283,7 +283,7 @@ def join(tables: Sequence[Results]) -> Results:
 class Estimates:
     """Means of players in columns with 95 % intervals, all from the same resamples.
 
-    Those of what came about or not are Wilson's where the rows of a player are independent; all
+    Those of flags are Wilson's where the rows of a player are independent; all
     others are percentile bootstrap intervals over clusters.
 
     Parameters
@@ -311,7 +311,7 @@ class Estimates:
     ) -> None:
         groups = np.unique(results[cluster])
         of = {name: results.of(player=name) for name in dict.fromkeys(who for who, _ in cells)}
-        sums = [_sums(of[player], name, cluster, groups) for player, name in cells]
+        sums = [_sum_clusters(of[player], name, cluster, groups) for player, name in cells]
         above, below = (np.stack(each, axis=1) for each in zip(*sums, strict=True))
         self._drawn = Resamples(above, below, resamples, seed)
         self._at = {cell: k for k, cell in enumerate(cells)}
@@ -332,10 +332,10 @@ class Estimates:
         return {player: self.difference(player, baseline, column) for player in others}
 
 
-def _sums(
+def _sum_clusters(
     own: Results, name: str, cluster: str, groups: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of a column in each cluster, and of what it is divided by, (clusters,)."""
+    """Sum a column in each cluster, and its divisors, both (clusters,)."""
     where = np.searchsorted(groups, own[cluster])
     per = None if name not in own.about else own.about[name].per
     counted = np.ones(len(own)) if per is None else own[per]
@@ -376,26 +376,26 @@ class Recorder:
         self._about = columns_of(engine, at_table=seating is not None)
         self._shape = (len(seeds),) if seating is None else seating.shape
         self._columns = {
-            name: np.zeros(self._shape, _dtype(name))
+            name: np.zeros(self._shape, _get_dtype(name))
             for name, column in self._about.items()
             if column.of is None
         }
         self._keeps, self._taken = keep_actions, [(np.zeros(0, np.int64), np.zeros(0, np.int32))]
 
     def begun(self, engine: Any, lanes: np.ndarray, episodes: np.ndarray) -> None:
-        """Take in episodes that begin in lanes."""
-        for name in self._when("begin"):
+        """Record episodes that begin in lanes."""
+        for name in self._list_columns("begin"):
             self._set(name, engine, lanes, episodes)
 
     def note(self, engine: Any, step: Step) -> None:
-        """Take in a step."""
+        """Record a step."""
         lanes, episodes = step.lanes, step.episode[step.lanes]
-        for name in self._when("step"):
+        for name in self._list_columns("step"):
             values = self._read(name, engine, lanes)
             if values is not None and self._seating is not None and values.ndim == 1:
-                self._columns[name][episodes, step.seats] += values.astype(_dtype(name))
+                self._columns[name][episodes, step.seats] += values.astype(_get_dtype(name))
             elif values is not None:
-                self._columns[name][episodes] += values.astype(_dtype(name))
+                self._columns[name][episodes] += values.astype(_get_dtype(name))
         if self._keeps:
             self._taken.append((episodes, step.actions[lanes]))
         over = step.over
@@ -403,10 +403,10 @@ class Recorder:
             self._columns["return"][step.episode[over]] = engine.ep_return[over]  # doubles
         finished = step.finished
         if finished.size:
-            for name in self._when("end"):
+            for name in self._list_columns("end"):
                 self._set(name, engine, finished, step.episode[finished])
 
-    def _when(self, when: str) -> list[str]:
+    def _list_columns(self, when: str) -> list[str]:
         return [n for n, c in self._about.items() if c.when == when and n in self._columns]
 
     def _set(self, name: str, engine: Any, lanes: np.ndarray, episodes: np.ndarray) -> None:
@@ -418,7 +418,7 @@ class Recorder:
         self._columns[name][episodes] = values
 
     def _read(self, name: str, engine: Any, lanes: np.ndarray) -> np.ndarray | None:
-        """Return values of a column; None, once and for all, where seats have none of their own."""
+        """Read values of a column; None, and never again, where seats have none of their own."""
         read = self._about[name].read
         values = engine.info[name][lanes] if read is None else read(engine, lanes)
         if self._seating is None:
@@ -442,10 +442,10 @@ class Recorder:
         if INVALID_RATE in columns:
             rate = columns["invalid_actions"] / np.maximum(columns["steps"], 1)
             columns[INVALID_RATE] = rate
-        return Results(columns, kept, self._actions())
+        return Results(columns, kept, self._split_actions())
 
-    def _actions(self) -> tuple[np.ndarray, ...] | None:
-        """Return the actions of each episode, if they were kept."""
+    def _split_actions(self) -> tuple[np.ndarray, ...] | None:
+        """Split the actions by episode, if they were kept."""
         if not self._keeps:
             return None
         episodes, actions = map(np.concatenate, zip(*self._taken, strict=True))
@@ -476,7 +476,7 @@ def columns_of(engine: Any, at_table: bool = False) -> dict[str, Column]:
     return {**COMMON, **own, **meeting}
 
 
-def _dtype(name: str) -> Any:
+def _get_dtype(name: str) -> Any:
     if name in _TRUTHS:
         return np.bool_
     return np.int64 if name in _WHOLE else np.float64

@@ -1,4 +1,4 @@
-"""The card of a run: what its folder knows of the agent, for a hub of models."""
+"""The card of a run: a description of its agent from its folder, for a hub of models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _GOALS = "goals reached"  # a group of results whose measure is not one of the g
 
 
 def make(run: RunFolder, trained: Trained) -> str:
-    """Return the card of an agent, with what the folder of its run knows and nothing else."""
+    """Write the card of an agent, from the folder of its run alone."""
     results = list(results_of(run, trained))
     tags = [short_id(run.config.env)]
     parts = [
@@ -24,8 +24,8 @@ def make(run: RunFolder, trained: Trained) -> str:
         f"# {run.name}\n",
         f"An agent of `{short_id(run.config.env)}`, an environment of fastenv.\n",
         f"## Use\n\n{_USE}",
-        f"## Results\n\n{_results_in_words(results)}",
-        f"## Training\n\n{_training(run, trained)}",
+        f"## Results\n\n{_describe_results(results)}",
+        f"## Training\n\n{_describe_training(run, trained)}",
         f"## Limits\n\n{_LIMITS}",
         f"## License\n\n{_LICENSE}",
     ]
@@ -42,34 +42,34 @@ def results_of(run: RunFolder, trained: Trained) -> Iterator[Result]:
     revision = record.get("git_rev") if record.get("dirty") is False else None
     for group, players in groups_of(record).items():
         columns = ["overall"] if group == _GOALS else measured
-        for player, found in players.items():
-            metrics = {name: found[name] for name in columns if is_interval(found.get(name))}
+        for player, means in players.items():
+            metrics = {name: means[name] for name in columns if is_interval(means.get(name))}
             if player.startswith(AGENT) and metrics:
                 yield Result(run.config.env, f"{group}, {player}", metrics, revision)
 
 
-def _results_in_words(results: Sequence[Result]) -> str:
+def _describe_results(results: Sequence[Result]) -> str:
     if not results:
         return "This checkpoint has not been evaluated.\n"
     return f"Found by `python -m training evaluate`.\n\n{table(results)}\n"
 
 
-def _training(run: RunFolder, trained: Trained) -> str:
-    known = {
+def _describe_training(run: RunFolder, trained: Trained) -> str:
+    facts = {
         "trainer": run.config.trainer,
         "decisions": f"{trained.steps:,}",
         **provenance(run),
         "config_sha256": run.config.sha256(),
     }
-    host = known.pop("host") or {}
-    known["processor"] = machine.describe(host) or None
-    known["GPU"] = host.get("gpu")
-    known["dirty"] = {True: "yes", False: "no"}.get(known["dirty"])
+    host = facts.pop("host") or {}
+    facts["processor"] = machine.describe(host) or None
+    facts["GPU"] = host.get("gpu")
+    facts["dirty"] = {True: "yes", False: "no"}.get(facts["dirty"])
     names = {"git_rev": "commit", "dirty": "with uncommitted changes"}
     lines = ["| | |", "| --- | --- |"]
     lines += [
         f"| {names.get(name, name)} | {value} |"
-        for name, value in known.items()
+        for name, value in facts.items()
         if value is not None
     ]
     return "\n".join([*lines, "", "`config.json` has every option.", ""])

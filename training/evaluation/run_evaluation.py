@@ -1,4 +1,4 @@
-"""A run, evaluated: its tables on a console, and ``evaluation.json`` in its folder."""
+"""Evaluates a run: prints its tables, and writes ``evaluation.json`` into its folder."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def evaluate(
     Returns
     -------
     dict
-        What was written.
+        The record that was written.
     """
     torch.set_num_threads(1)
     trained = replace(load(run, name, member), sample=sample)
@@ -86,7 +86,7 @@ def evaluate(
 
 @dataclass(frozen=True)
 class RunEvaluation:
-    """What an evaluation came to.
+    """The results of the evaluation of a run.
 
     Parameters
     ----------
@@ -180,7 +180,7 @@ def _evaluate_against(
 def play_for_comparison(
     run: RunFolder, trained: Trained, options: EvaluationConfig, reference: RunConfig
 ) -> dict[str, Any]:
-    """Let a checkpoint play what runs are compared by, and keep it for ``training report``.
+    """Let a checkpoint play the games that runs are compared by; keep that for ``training report``.
 
     It is the section ``compared`` of ``evaluation.json``, unless :func:`evaluate` has written more
     of the same checkpoint there.
@@ -232,7 +232,7 @@ def _play_own_episodes(trained: Trained, options: EvaluationConfig) -> Results:
 
 
 def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
-    """Return the head of a record: who plays, and how."""
+    """Describe the run, checkpoint and machine at the head of a record."""
     return {
         "run": run.name,
         "member": trained.member,
@@ -292,7 +292,7 @@ def write_replays(
 
 
 def count_trained_ticks(trained: Trained) -> int | None:
-    """Return the ticks a checkpoint was trained for; None if the run did not count them."""
+    """Count the ticks a checkpoint was trained for; None if the run did not count them."""
     windows = trained.windows
     return windows["before"][0] + windows["counts"][0] if windows else None
 
@@ -301,7 +301,7 @@ def count_trained_ticks(trained: Trained) -> int | None:
 
 
 class Searches:
-    """Makes players of an agent that searches, and adds up what they have spent.
+    """Makes players of an agent that searches, and adds up their costs.
 
     Parameters
     ----------
@@ -313,20 +313,20 @@ class Searches:
         self._made: list[Any] = []
 
     def player(self, engine: Any) -> Any:
-        """Return a player of an engine."""
+        """Make a player of an engine."""
         self._made.append(self._agent.player(engine))
         return self._made[-1]
 
     def record(self) -> dict[str, Any]:
-        """Return who searched how, and what a decision took, as JSON values."""
-        made = self._made
-        decisions = sum(player.decisions for player in made)
-        spent = 1000 * sum(player.cpu_s for player in made)
+        """Return name and options of the search, and the cost of a decision, as JSON values."""
+        players = self._made
+        decisions = sum(player.decisions for player in players)
+        spent = 1000 * sum(player.cpu_s for player in players)
         return {
             "name": self._agent.name,
-            "options": made[0].searcher.options.to_dict() if made else None,
+            "options": players[0].searcher.options.to_dict() if players else None,
             "decisions": decisions,
-            "searched": sum(player.searched for player in made),
+            "searched": sum(player.searched for player in players),
             "cpu_ms_per_decision": round(spent / decisions, 4) if decisions else None,
         }
 

@@ -39,7 +39,7 @@ from training.run.sections import EvaluationConfig
 def play_bots(
     console: Console, env: str, names: Sequence[str] | None, asked: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Let scripted players alone play; print and return what came out.
+    """Let scripted players alone play; print and return the results.
 
     Where players meet, each is in the learner's seat against each opponent set, and unless
     opponents are named, all play against all.
@@ -85,13 +85,13 @@ def play_bots(
         for name, opponent in name_sets(against).items()
     ]
     record, rows, _ = play_sets(judging, Console(quiet=True), "bots", sets)
-    console.print(_cross_table(judging, record, seeds))
+    console.print(_make_cross_table(judging, record, seeds))
     console.print(f"rows against columns; {IN_TURN[0].lower()}{IN_TURN[1:]}")
     return {**record, "episodes": rows}
 
 
-def _cross_table(judging: Judging, record: Mapping[str, Any], seeds: range) -> Table:
-    """Return a row for each player and a column for each opponent set."""
+def _make_cross_table(judging: Judging, record: Mapping[str, Any], seeds: range) -> Table:
+    """Make a table of a row for each player and a column for each opponent set."""
     decisive = judging.columns[0]
     table = Table(
         title=f"bots: {tables.name_column(decisive)} of {len(seeds):,} episodes, seeds "
@@ -124,7 +124,7 @@ def compare_agents(
     asked: Mapping[str, Any],
     sample: bool = False,
 ) -> dict[str, Any]:
-    """Let a run and others play the same episodes; print and return what came out.
+    """Let a run and others play the same episodes; print and return the results.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ def compare_agents(
     plan = judging.evaluations(config, options, EVALUATE, asked)[0]
     plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[EPISODES]})
     engine = plan.make_engine()
-    named = [(run.name, run), *((name, _folder(name, root)) for name in others)]
-    players, drawn = _players(named, judging, engine, sample)
+    named = [(run.name, run), *((name, _find_folder(name, root)) for name in others)]
+    players, drawn = _make_players(named, judging, engine, sample)
     first = next(iter(players))
     played = play(plan.by(players), engine)
     record = report(judging, console, "beside each other", plan, engine, played, first)
@@ -163,48 +163,48 @@ def compare_agents(
     for name, entry in record["policies"].items():
         if entry[paired] is not None:
             gap = tables.format_interval_short(Interval.from_list(entry[paired]))
-            said = f"{name} less {first}: {plan.headline} {gap}, episodes paired."
-            console.print(said, markup=False)
+            line = f"{name} less {first}: {plan.headline} {gap}, episodes paired."
+            console.print(line, markup=False)
     about = {"env": config.env, "env_options": dict(config.env_options), "drawn": drawn}
     return {**about, **record}
 
 
-def _players(
+def _make_players(
     named: Sequence[tuple[str, RunFolder | None]],
     judging: Judging,
     engine: BatchEngine,
     sample: bool,
 ) -> tuple[dict[str, MakePlayer], list[str]]:
-    """Return who plays by name, and the names of those whose actions are drawn."""
+    """Make the players by name; return them and the names of those whose actions are drawn."""
     players: dict[str, MakePlayer] = {}
     drawn = []
     for name, folder in named:
         shown = name if folder is None or not sample else f"{name}, drawn"
         shown = shown if shown not in players else f"{shown}#{len(players) + 1}"
         if folder is None:
-            players[shown] = _scripted(name, judging, engine)
+            players[shown] = _find_scripted(name, judging, engine)
         else:
-            players[shown] = _player_of(folder, engine, sample)
+            players[shown] = _load_player(folder, engine, sample)
             drawn += [shown] if sample else []
     return players, drawn
 
 
-def _folder(name: str, root: Path) -> RunFolder | None:
-    """Return the run of a name; None for who is no trained agent."""
+def _find_folder(name: str, root: Path) -> RunFolder | None:
+    """Find the run of a name; None if it is no trained agent."""
     there = not is_search(name) and (Path(name).is_dir() or (root / name).is_dir())
     return RunFolder.find(name, root) if there else None
 
 
-def _scripted(name: str, judging: Judging, engine: BatchEngine) -> MakePlayer:
-    """Return who plays under a name that is no run's."""
-    known = is_search(name) or name == RANDOM_LEGAL or find_player(engine, name)
-    if not known:
+def _find_scripted(name: str, judging: Judging, engine: BatchEngine) -> MakePlayer:
+    """Find the player of a name that is no run's."""
+    is_player = is_search(name) or name == RANDOM_LEGAL or find_player(engine, name)
+    if not is_player:
         check_bot(engine.game, name)
     return judging.scripted_player(name)
 
 
-def _player_of(run: RunFolder, engine: BatchEngine, sample: bool) -> MakePlayer:
-    """Return the agent of a run, unless it sees something else than an engine shows."""
+def _load_player(run: RunFolder, engine: BatchEngine, sample: bool) -> MakePlayer:
+    """Load the agent of a run; refuse one that sees something else than an engine shows."""
     env, here = short_id(run.config.env), engine.game.env_id
     require(env == here, f"env of {run.name}", env, f"{here}, where all play")
     trained = replace(load(run), sample=sample)

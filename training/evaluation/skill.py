@@ -26,7 +26,7 @@ _SEATS = 200_000  # rated in all resamples together: plain Python rates about 80
 def rate(
     outcomes: np.ndarray, who: Sequence[int], seed: int, seated: np.ndarray | None = None
 ) -> list[Interval]:
-    """Return the rating of every player, with its interval over deals; see the module.
+    """Rate every player, with an interval over deals; see the module.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def rate(
     value = _rate_in_orders(matches, len(who), rng) @ share
     count = int(np.clip(_SEATS // (ORDERS * deals * games * seats), FEWEST, MOST))
     drawn = rng.integers(deals, size=(count, deals))
-    found = np.array([_rate_in_orders(matches[chosen], len(who), rng) @ share for chosen in drawn])
-    half = t.ppf((1 + LEVEL) / 2, count - 1) * found.std(0, ddof=1)
+    ratings = [_rate_in_orders(matches[chosen], len(who), rng) @ share for chosen in drawn]
+    half = t.ppf((1 + LEVEL) / 2, count - 1) * np.array(ratings).std(0, ddof=1)
     ends = zip(value.tolist(), half.tolist(), strict=True)
     return [Interval(mu, mu - wide, mu + wide) for mu, wide in ends]
 
 
 def _rate_in_orders(matches: np.ndarray, members: int, rng: np.random.Generator) -> np.ndarray:
-    """Return ``mu`` of each member, the mean over random orders of outcomes and who had them."""
+    """Rate each member by ``mu``, the mean over random orders of the matches."""
     from openskill.models import PlackettLuce
 
     model, seats = PlackettLuce(tau=0.0), matches.shape[2] // 2

@@ -30,7 +30,7 @@ def show(console: Console, contest: Contest) -> None:
         for one in contest.standings
     ]
     names = [escape(one.name) + more for one, more in zip(contest.standings, seats, strict=True)]
-    columns = _columns(contest.standings, contest.statistics) | _own_columns(contest)
+    columns = _make_columns(contest.standings, contest.statistics) | _make_own_columns(contest)
     if contest.cpu_ms:
         columns[CPU] = [
             f"{contest.cpu_ms[one.name]:.3g}" if one.name in contest.cpu_ms else ""
@@ -49,12 +49,12 @@ def show(console: Console, contest: Contest) -> None:
         for k, name in enumerate(names):
             table.add_row(name, *(columns[heading][k] for heading in part))
         console.print(table)
-    for line in _remarks(contest, list(columns)):
+    for line in _explain_columns(contest, list(columns)):
         console.print(line, style="dim")
 
 
 def _split(columns: Mapping[str, Sequence[str]], room: int) -> list[list[str]]:
-    """Return the headings of columns that fit side by side, from the left to the right."""
+    """Split columns into parts that fit side by side; return the headings of each part."""
     parts: list[list[str]] = [[]]
     left = room
     for heading, cells in columns.items():
@@ -67,8 +67,10 @@ def _split(columns: Mapping[str, Sequence[str]], room: int) -> list[list[str]]:
     return parts
 
 
-def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Return the cells of each column by its heading."""
+def _make_columns(
+    standings: Sequence[Standing], statistics: Mapping[str, Any]
+) -> dict[str, list[str]]:
+    """Make the cells of each column by its heading."""
     ends = [abs(end) for one in standings for end in (one.points.low, one.points.high)]
     decimals = next((digits for size, digits in _DIGITS if max(ends) <= size), 0)
     columns = {
@@ -92,8 +94,8 @@ def _columns(standings: Sequence[Standing], statistics: Mapping[str, Any]) -> di
     return columns
 
 
-def _own_columns(contest: Contest) -> dict[str, list[str]]:
-    """Return the cells of what the game itself measures, by heading."""
+def _make_own_columns(contest: Contest) -> dict[str, list[str]]:
+    """Make the cells of the game's own measures, by heading."""
     shown = [Shown(name, column) for name, column in contest.about.items()]
     return {
         name_column(each): [
@@ -103,8 +105,8 @@ def _own_columns(contest: Contest) -> dict[str, list[str]]:
     }
 
 
-def _remarks(contest: Contest, columns: Sequence[str]) -> list[str]:
-    """Return what the columns are, a sentence or two a line."""
+def _explain_columns(contest: Contest, columns: Sequence[str]) -> list[str]:
+    """Explain the columns, a sentence or two a line."""
     drawn = ", which are those drawn" if "drawn %" in columns else ""
     ranked = "mean points, which this game is played for" if contest.judged_by == POINTS else "Elo"
     lines = [

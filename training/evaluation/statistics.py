@@ -23,12 +23,12 @@ import numpy as np
 from training.evaluation.intervals import LEVEL, RESAMPLES, Interval, share_of
 
 CUT = 0.25  # of the scores, at either end, that an interquartile mean leaves out
-ENOUGH = 10  # runs, from which on intervals by bootstrap hold about what they say
+ENOUGH = 10  # runs, from which on intervals by bootstrap hold about 95 %
 _CHUNK = 4_000_000  # numbers in a block of resamples
 
 
 def iqm(scores: Any, axis: int | None = None) -> np.ndarray:
-    """Return the interquartile mean: of the middle half of all scores.
+    """Compute the interquartile mean: of the middle half of all scores.
 
     Of n scores ``n // 4`` are left out at either end; of fewer than four none is.
 
@@ -44,25 +44,25 @@ def iqm(scores: Any, axis: int | None = None) -> np.ndarray:
 
 
 def iqm_interval(scores: Any, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
-    """Return the interquartile mean of all runs and tasks with its interval over runs.
+    """Estimate the interquartile mean of all runs and tasks with its interval over runs.
 
-    NaN, if it is among the scores, is what all of them come to.
+    If NaN is among the scores, the result is NaN.
 
     Parameters
     ----------
     scores : array_like of float, shape (runs, tasks) or (runs,)
     resamples, seed : int
     """
-    table = _by_task(scores)
+    table = _make_table(scores)
 
     def draw(rng: np.random.Generator, rows: int) -> np.ndarray:
-        return iqm(_resampled(rng, table, rows).reshape(rows, -1), axis=1)
+        return iqm(_resample(rng, table, rows).reshape(rows, -1), axis=1)
 
     return _bootstrap(float(iqm(table)), draw, [table], table.size, resamples, seed)
 
 
 def probability_of_improvement(ours: Any, theirs: Any) -> float:
-    """Return the probability of improvement: that a run of ours scores above one of theirs.
+    """Compute the probability of improvement: that a run of ours scores above one of theirs.
 
     The share of all pairs in which ours is higher; equal pairs count half. The mean over tasks.
 
@@ -71,33 +71,33 @@ def probability_of_improvement(ours: Any, theirs: Any) -> float:
     ours, theirs : array_like of float, shape (runs, tasks) or (runs,)
         The same tasks; runs may differ in number.
     """
-    return float(_improvement(_by_task(ours)[None], _by_task(theirs)[None])[0])
+    return float(_compute_improvement(_make_table(ours)[None], _make_table(theirs)[None])[0])
 
 
 def improvement_interval(
     ours: Any, theirs: Any, resamples: int = RESAMPLES, seed: int = 0
 ) -> Interval:
-    """Return the probability of improvement with its interval over runs of both.
+    """Estimate the probability of improvement with its interval over runs of both.
 
     An interval without width says that no run of ours and theirs overlap, which of few runs is
-    little. NaN, if it is among the scores, is what all of them come to.
+    little. If NaN is among the scores, the result is NaN.
 
     Parameters
     ----------
     ours, theirs : array_like of float, shape (runs, tasks) or (runs,)
     resamples, seed : int
     """
-    tables = [_by_task(ours), _by_task(theirs)]
+    tables = [_make_table(ours), _make_table(theirs)]
 
     def draw(rng: np.random.Generator, rows: int) -> np.ndarray:
-        return _improvement(*(_resampled(rng, table, rows) for table in tables))
+        return _compute_improvement(*(_resample(rng, table, rows) for table in tables))
 
     value = probability_of_improvement(*tables)
     return _bootstrap(value, draw, tables, tables[0].size * len(tables[1]), resamples, seed)
 
 
 def performance_profile(scores: Any, above: Any) -> np.ndarray:
-    """Return the share of scores above each threshold.
+    """Compute the share of scores above each threshold.
 
     Parameters
     ----------
@@ -113,38 +113,38 @@ def performance_profile(scores: Any, above: Any) -> np.ndarray:
 
 
 def describe_few(runs: int) -> list[str]:
-    """Return caveats about statistics of few seeds, one per line; none if there are enough."""
+    """List caveats about statistics of few seeds, one per line; none if there are enough."""
     if runs == 1:
         return ["One seed has no interval: what others would come to is not known."]
-    said = []
+    caveats = []
     if runs < round(1 / CUT):
-        said.append(f"Of {runs} seeds none is left out: their IQM is their mean.")
+        caveats.append(f"Of {runs} seeds none is left out: their IQM is their mean.")
     if runs < ENOUGH:
-        said.append(
+        caveats.append(
             f"Bootstrap intervals of {runs} seeds are too narrow, and 0 or 100 % says no more than "
             "that no two of them overlap: judge by more seeds, or by t intervals."
         )
-    return said
+    return caveats
 
 
-def _by_task(scores: Any) -> np.ndarray:
+def _make_table(scores: Any) -> np.ndarray:
     table = np.asarray(scores, np.float64)
     return table[:, None] if table.ndim == 1 else table
 
 
-def _resampled(rng: np.random.Generator, table: np.ndarray, rows: int) -> np.ndarray:
-    """Return resamples, shape (rows, runs, tasks); each task has its own draws."""
+def _resample(rng: np.random.Generator, table: np.ndarray, rows: int) -> np.ndarray:
+    """Draw resamples, shape (rows, runs, tasks); each task has its own draws."""
     drawn = rng.integers(len(table), size=(rows, *table.shape))
     return np.take_along_axis(table[None], drawn, axis=1)
 
 
-def _improvement(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Return the probability of improvement of each resample, (resamples, runs, tasks)."""
-    more = _more(ours[:, :, None], theirs[:, None])
+def _compute_improvement(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+    """Compute the probability of improvement of each resample, (resamples, runs, tasks)."""
+    more = _compare(ours[:, :, None], theirs[:, None])
     return more.mean((1, 2, 3))
 
 
-def _more(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _compare(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return 1 where a is more than b, 0.5 where both are equal, else 0."""
     return (a > b) + 0.5 * (a == b)
 
@@ -157,7 +157,7 @@ def _bootstrap(
     resamples: int,
     seed: int,
 ) -> Interval:
-    """Return a value with its interval: NaN bounds for one run, all NaN if a score is.
+    """Estimate the interval of a value: NaN bounds for one run, all NaN if a score is.
 
     Parameters
     ----------
@@ -175,8 +175,8 @@ def _bootstrap(
     if min(map(len, tables)) < 2:
         return Interval(value, math.nan, math.nan)
     rng, rows = np.random.default_rng(seed), max(1, _CHUNK // size)
-    found = [draw(rng, min(rows, resamples - start)) for start in range(0, resamples, rows)]
-    low, high = np.quantile(np.concatenate(found), _ENDS)
+    values = [draw(rng, min(rows, resamples - start)) for start in range(0, resamples, rows)]
+    low, high = np.quantile(np.concatenate(values), _ENDS)
     return Interval(value, float(low), float(high))
 
 
@@ -203,13 +203,13 @@ class TableStatistics:
     improvement: tuple[tuple[Interval, ...], ...]
 
     def record(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return it as JSON values by the names of the players, each beside the others."""
+        """Return the statistics as JSON values, by the names of the players."""
         return {
             name: {
                 "iqm": self.iqm[k].to_list(),
                 "probability_of_improvement": {
-                    other: found.to_list()
-                    for other, found in zip(names, self.improvement[k], strict=True)
+                    other: probability.to_list()
+                    for other, probability in zip(names, self.improvement[k], strict=True)
                     if other != name
                 },
             }
@@ -218,7 +218,7 @@ class TableStatistics:
 
 
 def table_statistics(scores: Any, resamples: int = RESAMPLES, seed: int = 0) -> TableStatistics:
-    """Return interquartile means over deals and who comes to more than whom.
+    """Compute interquartile means over deals and probabilities of improvement.
 
     Two players are compared deal by deal, as luck falls on both alike: to the definition each deal
     is a task of one run. One deal has no interval of the interquartile mean.
@@ -232,7 +232,7 @@ def table_statistics(scores: Any, resamples: int = RESAMPLES, seed: int = 0) -> 
     table = np.asarray(scores, np.float64)
     deals, players = table.shape
     means = tuple(iqm_interval(column, resamples, seed) for column in table.T)
-    sums = _more(table[:, :, None], table[:, None, :]).sum(0)
+    sums = _compare(table[:, :, None], table[:, None, :]).sum(0)
     improvement = tuple(
         tuple(share_of(float(sums[a, b]), deals) if a != b else _EVEN for b in range(players))
         for a in range(players)

@@ -20,12 +20,12 @@ WIDTH = 132  # of a console that is no terminal
 
 
 def console() -> Console:
-    """Return a console on which the tables fit."""
+    """Make a console on which the tables fit."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH)
 
 
 def format_interval(interval: Interval, decimals: int, factor: float = 1) -> str:
-    """Return an interval as ``value [low, high]``, a value whose ends are not known alone."""
+    """Format an interval as ``value [low, high]``; the value alone if its ends are not known."""
     if math.isnan(interval.value):
         return "-"
     if math.isnan(interval.low) or math.isnan(interval.high):
@@ -37,7 +37,7 @@ def format_interval(interval: Interval, decimals: int, factor: float = 1) -> str
 
 
 def format_interval_short(interval: Interval, factor: float = 1) -> str:
-    """Return an interval with about three digits, for means of very different size."""
+    """Format an interval with about three digits, for means of very different size."""
     ends = [x for x in (interval.low, interval.high) if not math.isnan(x)] or [interval.value]
     largest = max(map(abs, ends)) * factor
     decimals = next((d for d, limit in ((0, 0), (3, 1), (2, 10), (1, 50)) if largest <= limit), 0)
@@ -54,7 +54,7 @@ def name_column(shown: Shown) -> str:
 
 
 def show_interval(shown: Shown, interval: Interval) -> str:
-    """Return a mean of a column with its interval, parts in per cent."""
+    """Format a mean of a column with its interval, shares in per cent."""
     factor, decimals = 100 if shown.column.is_part else 1, shown.column.decimals
     if decimals is None:
         return format_interval_short(interval, factor)
@@ -67,7 +67,7 @@ def tabulate(
     title: str,
     caption: str,
 ) -> Table:
-    """Return one row for each policy that played the episodes.
+    """Make a table of one row for each policy that played the episodes.
 
     Parameters
     ----------
@@ -79,9 +79,9 @@ def tabulate(
     """
     table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
     table.add_column("policy", no_wrap=True)
-    there = [each for each in columns if any(each.name in own for own in means.values())]
-    for each in there:
+    present = [each for each in columns if any(each.name in own for own in means.values())]
+    for each in present:
         table.add_column(name_column(each), justify="right")
     for name, own in means.items():
-        table.add_row(name, *(show_interval(each, own[each.name]) for each in there))
+        table.add_row(name, *(show_interval(each, own[each.name]) for each in present))
     return table

@@ -1,4 +1,4 @@
-"""Trainings that differ in their seed or their options: how long they take, and what they come to.
+"""Trainings that differ in their seed or their options: their lengths, costs and checkpoints.
 
 Trainings of equal time have as many decisions for each variant as its speed makes in the seconds.
 One that is cut off when its time is over has not come to the end of its schedules. So the speed of
@@ -37,7 +37,7 @@ class Training:
     config : RunConfig
         Name and seed included.
     command : str
-        What trains it alone.
+        The command that trains it alone.
     """
 
     variant: str
@@ -46,7 +46,7 @@ class Training:
 
 
 def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:
-    """Return the seeds of ``--seeds``, such as ``7,19,31``.
+    """Parse the seeds of ``--seeds``, such as ``7,19,31``.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:
 
 
 def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[str, Any]]:
-    """Train a run to its end and read what it came to.
+    """Train a run to its end and load its newest checkpoint.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[st
 
 
 def seconds_of(run: RunFolder) -> dict[int, dict[str, float]]:
-    """Return the seconds of training at the end of each iteration, by decisions.
+    """Read the seconds of training at the end of each iteration, by decisions.
 
     ``cpu_s`` are those of all cores together, without what lies between two iterations.
     """
@@ -124,7 +124,7 @@ def settings(config: RunConfig) -> dict[str, Any]:
 
 
 def find_begun(root: Path, config: RunConfig) -> RunFolder | None:
-    """Return the folder of a run that has begun, None for one that has not.
+    """Find the folder of a run that has begun; None for one that has not.
 
     Raises
     ------
@@ -149,7 +149,7 @@ def find_begun(root: Path, config: RunConfig) -> RunFolder | None:
 
 
 def fit_to_time(trainings: Sequence[Training], seconds: float, root: Path) -> list[Training]:
-    """Return the trainings with the lengths that take so many seconds of a core.
+    """Set the lengths of trainings so that each takes so many seconds of a core.
 
     Each variant is measured in a run beside its trainings, which is kept: the next call finds the
     same speed, so that an interrupted comparison goes on.
@@ -176,20 +176,20 @@ def fit_to_time(trainings: Sequence[Training], seconds: float, root: Path) -> li
     lengths: dict[str, int] = {}
     for each in trainings:
         if each.variant not in lengths:
-            speed = _speed(each, root)
+            speed = _measure_speed(each, root)
             lengths[each.variant] = count_decisions(each.config, speed, seconds)
             words = f"{each.variant}: {speed:,.0f} decisions a second of a core"
             print(f"{words}, {lengths[each.variant]:,} in {seconds:g} s", file=sys.stderr)
-    return [_with_length(each, lengths[each.variant]) for each in trainings]
+    return [_set_length(each, lengths[each.variant]) for each in trainings]
 
 
 def count_decisions(config: RunConfig, speed: float, seconds: float) -> int:
-    """Return the decisions of whole iterations that come nearest to the time; at least one's."""
+    """Count the decisions of the whole iterations nearest to a time, of one at least."""
     return config.rollout * max(1, round(speed * seconds / config.rollout))
 
 
-def _speed(training: Training, root: Path) -> float:
-    """Return the decisions of a training for each second of a core."""
+def _measure_speed(training: Training, root: Path) -> float:
+    """Measure the decisions of a training for each second of a core."""
     config = training.config.replace(
         name=f"{str(training.config.name).removesuffix(f'-{training.config.seed}')}-speed",
         total_steps=ITERATIONS * training.config.rollout,
@@ -201,7 +201,7 @@ def _speed(training: Training, root: Path) -> float:
     return statistics.median(record["sps_cpu"] for record in read_lines(run.metrics))
 
 
-def _with_length(training: Training, steps: int) -> Training:
-    """Return a training of another length."""
+def _set_length(training: Training, steps: int) -> Training:
+    """Copy a training with another length."""
     config = training.config.replace(total_steps=steps)
     return replace(training, config=config, command=f"{training.command} --total-steps={steps}")

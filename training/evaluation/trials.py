@@ -61,7 +61,7 @@ BEGINS = b'{"op_code":'  # each of its lines
 
 
 def space(assignments: list[str]) -> dict[str, BaseDistribution]:
-    """Return the options that are varied and between what.
+    """Parse the options that are varied, and their ranges or choices.
 
     Parameters
     ----------
@@ -73,26 +73,26 @@ def space(assignments: list[str]) -> dict[str, BaseDistribution]:
     ConfigError
         For a text that is none of these, or an option that is there twice or left to a flag.
     """
-    found: dict[str, BaseDistribution] = {}
+    varied: dict[str, BaseDistribution] = {}
     for text in assignments:
         name, _, values = text.partition("=")
-        require(name not in found, "--vary", name, "an option of its own")
-        found[name] = _between(text, values)
-    require(bool(found), "--vary", None, "given at least once, such as --vary ppo.n_epochs=2..8")
+        require(name not in varied, "--vary", name, "an option of its own")
+        varied[name] = _parse_range(text, values)
+    require(bool(varied), "--vary", None, "given at least once, such as --vary ppo.n_epochs=2..8")
     refuse_options(assignments, LEFT)
-    return found
+    return varied
 
 
-def _between(text: str, values: str) -> BaseDistribution:
+def _parse_range(text: str, values: str) -> BaseDistribution:
     wanted = "OPTION=[A, B], OPTION=LOW..HIGH or OPTION=LOW..HIGH,log"
     if values.startswith("["):
         choices = plain_yaml.parse_yaml(values, f"--vary {text}")
         require(len(choices) >= 2, "--vary", text, "two choices or more")
         return CategoricalDistribution([canonical_json(choice) for choice in choices])
     ends, comma, scale = values.partition(",")
-    low, high = (_number(end) for end in (*ends.split("..", 1), "")[:2])
-    known = low is not None and high is not None and comma + scale in ("", ",log")
-    require(known, "--vary", text, wanted)
+    low, high = (_parse_number(end) for end in (*ends.split("..", 1), "")[:2])
+    valid = low is not None and high is not None and comma + scale in ("", ",log")
+    require(valid, "--vary", text, wanted)
     assert low is not None  # as was required
     assert high is not None
     log = scale == "log"
@@ -102,7 +102,7 @@ def _between(text: str, values: str) -> BaseDistribution:
     return FloatDistribution(low, high, log=log)
 
 
-def _number(text: str) -> int | float | None:
+def _parse_number(text: str) -> int | float | None:
     for kind in (int, float):
         try:
             value = kind(text)
@@ -119,7 +119,7 @@ def config_of(
     seed: int,
     say: Callable[[str], None] | None = None,
 ) -> RunConfig:
-    """Return the run of a trial with one seed; ``say`` as of :func:`merge_layers`.
+    """Make the options of the run of a trial with one seed; ``say`` as of :func:`merge_layers`.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def check_space(
 
 
 def value_of(config: RunConfig, options: EvaluationConfig, root: Path) -> float:
-    """Train a run to its end, or go on with it, and return what it is judged by."""
+    """Train a run to its end, or go on with it, and return the mean of its decisive measure."""
     there = find_begun(root, config)
     run = RunFolder.create(root, config) if there is None else there
     trained, _ = train_to_end(run, resume=there is not None)
@@ -179,7 +179,7 @@ def value_of(config: RunConfig, options: EvaluationConfig, root: Path) -> float:
 def search(
     args: argparse.Namespace, check: Callable[[RunConfig], None], say: Callable[[str], None]
 ) -> optuna.Study:
-    """Make the trials that are still to be made; return the study.
+    """Run the trials that are left; return the study.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def search(
     check(usual)
     options = evaluation_of(args, usual)
     check_space(args, varied, usual, check)
-    asked = {
+    settings = {
         "base": canonical_json({k: v for k, v in usual.to_dict().items() if k != "name"}),
         "vary": sorted(args.vary),
         "seeds": args.seeds,
@@ -216,31 +216,32 @@ def search(
     journal = args.runs / f"{args.name}.journal"
     there = journal.exists()  # and says itself below whether it is of the same options
 
-    def is_ours(found: Mapping[str, Any]) -> bool:
-        return asked.keys() <= found.keys() and (there or asked.items() <= found.items())
+    def is_ours(report: Mapping[str, Any]) -> bool:
+        same = there or settings.items() <= report.items()
+        return settings.keys() <= report.keys() and same
 
     prepare_report(args.runs / f"{args.name}.json", is_ours, "report of this sweep")
     with open_study(journal, args.name) as study:
-        same = _without_removed(study.user_attrs.get("asked", asked)) == asked
+        same = _drop_removed_options(study.user_attrs.get("asked", settings)) == settings
         require(same, "--name", args.name, "of a sweep with the same options, or a new one")
-        study.set_user_attr("asked", asked)
-        while (trial := _next(study, varied, args)) is not None:
-            _make(study, trial, args, options, seeds, say)
+        study.set_user_attr("asked", settings)
+        while (trial := _find_trial(study, varied, args)) is not None:
+            _run_trial(study, trial, args, options, seeds, say)
         return study
 
 
-def _without_removed(asked: Any) -> Any:
-    """Return what a sweep was asked for, without options that were removed since."""
+def _drop_removed_options(settings: Any) -> Any:
+    """Copy the settings of a sweep without options that were removed since."""
     try:
-        base = dict(json.loads(asked["base"]))
+        base = dict(json.loads(settings["base"]))
     except (LookupError, TypeError, ValueError):  # it is that of no sweep
-        return asked
-    return {**asked, "base": canonical_json(drop_removed(base))}
+        return settings
+    return {**settings, "base": canonical_json(drop_removed(base))}
 
 
 @contextmanager
 def open_study(path: Path, name: str) -> Iterator[optuna.Study]:
-    """Be the one process that has the study of a journal, which is made if it is not there.
+    """Lock and open the study of a journal, which is made if it is not there.
 
     A last line that is not whole is removed: its writer was killed, and Optuna would write behind
     it.
@@ -265,10 +266,10 @@ def open_study(path: Path, name: str) -> Iterator[optuna.Study]:
         os.truncate(path, _check_journal(path))
         # Optuna's own lock, of a writer that was killed: it would be waited for half a minute.
         path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
-        yield _load(path, name)
+        yield _load_study(path, name)
 
 
-def _load(path: Path, name: str) -> optuna.Study:
+def _load_study(path: Path, name: str) -> optuna.Study:
     try:
         storage = JournalStorage(JournalFileBackend(str(path)))
     except (AssertionError, LookupError, TypeError, ValueError) as error:
@@ -279,7 +280,7 @@ def _load(path: Path, name: str) -> optuna.Study:
 
 
 def _check_journal(path: Path) -> int:
-    """Return how many bytes the whole lines of a journal have; ConfigError if it is none."""
+    """Count the bytes of the whole lines of a journal; ConfigError if it is none."""
     whole = 0
     with open_regular(path, MOST_BYTES) as file:
         for line in file:
@@ -301,10 +302,10 @@ def _damaged(path: Path) -> ConfigError:
     return ConfigError(f"{path} is no journal of a sweep, or damaged: choose another --name.")
 
 
-def _next(
+def _find_trial(
     study: optuna.Study, varied: dict[str, BaseDistribution], args: argparse.Namespace
 ) -> FrozenTrial | None:
-    """Return the trial to go on with or a new one, None if there are enough."""
+    """Find the trial to go on with, or add a new one; None if there are enough."""
     trials = study.trials
     for trial in trials:
         if trial.state == TrialState.RUNNING:
@@ -322,7 +323,7 @@ def _next(
 def propose(
     trials: Sequence[FrozenTrial], varied: dict[str, BaseDistribution], seed: int
 ) -> dict[str, Any]:
-    """Return the options of the trial after some others.
+    """Propose the options of the trial after some others.
 
     They depend on these trials and the seed alone: a sweep that is resumed makes the trials of one
     that was never interrupted.
@@ -342,7 +343,7 @@ def propose(
     return aside.ask(varied).params
 
 
-def _make(
+def _run_trial(
     study: optuna.Study,
     trial: FrozenTrial,
     args: argparse.Namespace,
@@ -363,18 +364,18 @@ def _make(
 
 
 def report_of(study: optuna.Study, command: str) -> dict[str, Any]:
-    """Return what a sweep has found, the best trial first."""
-    made: list[dict[str, Any]] = [
+    """Make the report of a sweep, the best trial first."""
+    trials: list[dict[str, Any]] = [
         {"trial": t.number, "value": t.value, "options": t.params}
         for t in study.trials
         if t.state == TrialState.COMPLETE
     ]
-    made.sort(key=lambda each: each["value"], reverse=True)
+    trials.sort(key=lambda each: each["value"], reverse=True)
     return {
         "command": command,
         "created": machine.now(),
         **study.user_attrs["asked"],
-        "trials": made,
+        "trials": trials,
         "failed": [t.number for t in study.trials if t.state == TrialState.FAIL],
         **machine.revision(),
         "host": machine.host(),

@@ -13,7 +13,7 @@ from training.run import games
 class Episodes:
     """Draws the seed of each episode from a part of those that the game has.
 
-    What is drawn depends on the decision that is due alone, so a run that goes on draws the same.
+    A draw depends on the decision that is due alone, so a run that goes on draws the same.
 
     Parameters
     ----------
@@ -43,14 +43,14 @@ class Episodes:
         self._seed = seed
 
     def prepare(self, engine: Any, lanes: np.ndarray, when: tuple[int, ...]) -> None:
-        """Set what the next episodes of lanes begin with.
+        """Draw and set the seeds of the next episodes of lanes.
 
         Parameters
         ----------
         engine : BatchEngine
         lanes : ndarray of int, shape (k,)
         when : tuple of int
-            What tells this draw from others of the run.
+            Numbers that tell this draw from others of the run.
         """
         drawn = np.random.default_rng((self._seed, *when)).choice(self._seeds, len(lanes))
         for lane, value in zip(lanes.tolist(), drawn.tolist(), strict=True):

@@ -1,4 +1,4 @@
-"""What a teacher says of a share of the decisions, as a further loss of PPO."""
+"""The loss of learning from a teacher's labels of some decisions, beside that of PPO."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHARPEN = 1e6  # times the logits, which are small at first, the best action is 
 
 
 class Answers(NamedTuple):
-    """What a teacher has said of decisions.
+    """Decisions that a teacher has labelled.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class ExpertLoss:
         self._clear()
 
     def prepare(self, engine: Any) -> None:
-        """Say with what the first episodes of lanes begin that have not been reset."""
+        """Set the seeds of the first episodes of lanes that have not been reset."""
         if self._episodes is not None:
             self._episodes.prepare(engine, np.arange(engine.num_envs), (0, 0))
 
@@ -89,7 +89,7 @@ class ExpertLoss:
 
     @property
     def weight(self) -> float:
-        """Of this loss, in this iteration."""
+        """Weight of this loss in this iteration."""
         return self._options.weight_at(self._iteration / self._rollouts)
 
     def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
@@ -102,10 +102,12 @@ class ExpertLoss:
         rng = np.random.default_rng((self._seed, self._iteration, t))
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
         if lanes.size:
-            self._kept.append((place + lanes, engine.get_states(lanes), _seats(engine, lanes)))
+            self._kept.append((place + lanes, engine.get_states(lanes), _get_seats(engine, lanes)))
         lead = self._options.lead_at(self._iteration / self._rollouts)
         if lead > 0.0:
-            return self._follow(engine, logits, lanes, rng.random(engine.num_envs) < lead, t)
+            return self._follow_teacher(
+                engine, logits, lanes, rng.random(engine.num_envs) < lead, t
+            )
         if self._options.ppo == "all":
             return logits
         if self._options.ppo == "none":
@@ -115,7 +117,7 @@ class ExpertLoss:
         best = torch.from_numpy(covered).to(logits.device).unsqueeze(1)
         return torch.where(best, SHARPEN * logits, logits)
 
-    def _follow(
+    def _follow_teacher(
         self, engine: Any, logits: Tensor, kept: np.ndarray, led: np.ndarray, t: int
     ) -> Tensor:
         """Return logits with which the teacher plays the lanes that are led; keep its answers."""
@@ -123,7 +125,7 @@ class ExpertLoss:
         every = np.arange(engine.num_envs)
         seed = (self._seed << 20) + self._iteration * self._steps + t
         seeds = mix(np.full(len(every), seed, np.uint64), every, DECISION)
-        moves = self._teacher.moves(engine.get_states(), _seats(engine, every), seeds)
+        moves = self._teacher.moves(engine.get_states(), _get_seats(engine, every), seeds)
         if kept.size:
             self._moves.append(moves[kept])
         played = torch.from_numpy(certain(moves, logits.shape[1])).to(logits)
@@ -131,19 +133,19 @@ class ExpertLoss:
         return SHARPEN * torch.where(led_lanes, played, logits)
 
     def rest(self) -> np.ndarray | None:
-        """Return which decisions PPO learns, where that are not all: see ``expert.ppo``."""
+        """Select the decisions that PPO learns, None for all: see ``expert.ppo``."""
         if self._options.ppo == "none":
             return np.zeros_like(self._rest)
         return None if self._options.ppo == "all" or self.weight == 0.0 else self._rest
 
     def observe(self, t: int, engine: Any) -> None:
-        """Say with what the next episodes of lanes begin."""
+        """Set the seeds of the next episodes of lanes."""
         if self._episodes is not None:
             lanes = np.flatnonzero(engine.ended)
             self._episodes.prepare(engine, lanes, (self._iteration + 1, t + 1))
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
-        """Ask the teacher about what was kept, where there is a choice."""
+        """Ask the teacher about the kept decisions in which there is a choice."""
         self._minibatches = minibatches
         if self._kept:
             answers = self._ask(rollout)
@@ -173,7 +175,7 @@ class ExpertLoss:
         return Answers(*(x.index_select(0, answered) for x in fields))
 
     def _join(self, rollout: Rollout) -> Answers | None:
-        """Return the answers of the window where those of a rollout are made; see :meth:`_ask`."""
+        """Join the answers of the window on the device of a rollout."""
         if not self._window:
             return None
         # Those that a checkpoint has brought back are in host memory.
@@ -181,7 +183,7 @@ class ExpertLoss:
         return Answers(*(torch.cat([x.to(rollout.device) for x in parts]) for parts in fields))
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
-        """Return the weighted cross-entropy of a part of the answers; None if there are none."""
+        """Compute the weighted cross-entropy of a part of the answers; None if there are none."""
         samples = self._samples
         if samples is None:
             return None
@@ -201,17 +203,17 @@ class ExpertLoss:
         return self.weight * loss
 
     def metrics(self) -> dict[str, float]:
-        """Return the loss before its weight, agreement with the answers, and how many there are.
+        """Return the loss before its weight, agreement with the answers, and their number.
 
         It ends the iteration.
         """
         samples = self._samples
-        found = {"expert_samples": 0.0 if samples is None else float(len(samples.mask))}
+        metrics = {"expert_samples": 0.0 if samples is None else float(len(samples.mask))}
         if self._count:
-            found |= {"expert_loss": self._sum / self._count, "expert_agreement": self._agreed}
+            metrics |= {"expert_loss": self._sum / self._count, "expert_agreement": self._agreed}
         self._iteration += 1
         self._clear()
-        return found
+        return metrics
 
     def state_dict(self) -> dict[str, Any]:
         """Return iterations, generator and the answers of the window."""
@@ -229,9 +231,9 @@ class ExpertLoss:
         self._window.extend(Answers(**each) for each in saved["window"])
 
 
-def _seats(engine: Any, lanes: np.ndarray) -> np.ndarray:
-    """Return whose decisions are due; 0 where rows show one seat."""
+def _get_seats(engine: Any, lanes: np.ndarray) -> np.ndarray:
+    """Return the seats whose decisions are due; 0 where rows show one seat."""
     if engine.game.spec.num_agents > 1:
-        found: np.ndarray = engine.get_actors(lanes)
-        return found
+        seats: np.ndarray = engine.get_actors(lanes)
+        return seats
     return np.zeros(len(lanes), np.int32)

@@ -24,7 +24,7 @@ load_logits, load_nets = native.load_logits, native.load_nets
 def make_trainer(
     config: ExpertRun, lanes: Lanes | None = None, folder: Path | None = None
 ) -> PPOTrainer:
-    """Return our PPO with the loss of a teacher; see :func:`training.ppo.run.make_trainer`."""
+    """Make our PPO with the loss of a teacher; see :func:`training.ppo.run.make_trainer`."""
     trainer = native.make_trainer(config, lanes, folder)
     loss = make_loss(config, trainer.net, trainer.engine)
     loss.prepare(trainer.engine)
@@ -33,7 +33,7 @@ def make_trainer(
 
 
 def make_loss(config: ExpertRun, net: ActorCritic, engine: Engine) -> ExpertLoss:
-    """Return the loss of the teacher that a run asks for.
+    """Make the loss of the teacher of a run.
 
     Raises
     ------

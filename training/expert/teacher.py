@@ -1,4 +1,4 @@
-"""Who is asked what to do: an agent, a bot, or the network itself with search."""
+"""Teachers that label decisions: an agent, a bot, or the network itself with search."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ class Asked:
     seeds: np.ndarray
 
     def take(self, some: np.ndarray) -> Asked:
-        """Return some of them, by a mask or numbers."""
+        """Select some of the decisions, by a mask or numbers."""
         return Asked(*(getattr(self, field.name)[some] for field in fields(self)))
 
 
 class Teacher(Protocol):
-    """Says what it would do in states."""
+    """Labels decisions with the probabilities of its actions."""
 
     def covers(self, rows: np.ndarray) -> np.ndarray:
-        """Return which decisions are of a kind that it has answers for, bool (k,)."""
+        """Tell which decisions are of a kind that it has answers for, bool (k,)."""
 
     def answers(self, asked: Asked) -> np.ndarray:
-        """Return how probable each action is for it, float32 (k, A).
+        """Return its probability of each action, float32 (k, A).
 
         Rows of zeros where it has no answer.
         """
 
 
 class PlayerTeacher:
-    """An agent or a bot: what it plays is certain. See :class:`Teacher`.
+    """An agent or a bot: its action has probability 1. See :class:`Teacher`.
 
     Parameters
     ----------
@@ -87,11 +87,11 @@ class PlayerTeacher:
         require(not remembers, "expert.teacher", str(getattr(base, "path", base)), allowed)
         self._game, self._lanes = engine.game, engine.num_envs
         agents = engine.game.spec.num_agents
-        self._tables = [self._table(seat if agents > 1 else None) for seat in range(agents)]
+        self._tables = [self._make_table(seat if agents > 1 else None) for seat in range(agents)]
         self._players = [make_player(who, table) for table in self._tables]  # or it is refused
 
-    def _table(self, seat: int | None) -> BatchEngine:
-        """Return an engine whose lanes take any state, and show a seat where rows show all."""
+    def _make_table(self, seat: int | None) -> BatchEngine:
+        """Make an engine whose lanes take any state, and show a seat where rows show all."""
         shown: dict[str, Any] = {}
         if seat is not None:
             shown = {"opponent": EXTERNAL, "agent_seat": seat}
@@ -109,7 +109,7 @@ class PlayerTeacher:
         return certain(actions, asked.legal.shape[1])
 
     def moves(self, rows: np.ndarray, seats: np.ndarray, seeds: np.ndarray) -> np.ndarray:
-        """Return what it plays, int64 (k,); parameters as of :class:`Asked`."""
+        """Return its actions, int64 (k,); parameters as of :class:`Asked`."""
         actions = np.zeros(len(rows), np.int64)
         for seat in range(len(self._tables)):
             own = np.flatnonzero(seats == seat)
@@ -168,9 +168,9 @@ class SearchTeacher:
         spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
         self._logits = make_logits(net)
         policy = Policy(config, Path("the network"), 0, self._logits, spec)
-        _, given = parse(f"search:the network{',' if search else ''}{search}")
+        _, chosen = parse(f"search:the network{',' if search else ''}{search}")
         self._table = BatchEngine(engine.game, 1)
-        self._searcher = Searcher(self._table, policy, given)
+        self._searcher = Searcher(self._table, policy, chosen)
 
     @property
     def covers_all(self) -> bool:
@@ -183,10 +183,10 @@ class SearchTeacher:
 
     def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
-        searcher, found = self._searcher, np.zeros(asked.legal.shape, np.float32)
+        searcher, probabilities = self._searcher, np.zeros(asked.legal.shape, np.float32)
         wanted = searcher.wants(asked.rows, asked.legal)
         if not wanted.any():
-            return found
+            return probabilities
         some = asked.take(wanted)
         seats = some.seats
         if self._table.spec.num_agents == 1:
@@ -197,19 +197,19 @@ class SearchTeacher:
         better = np.where(seen, means - means.max(1, keepdims=True), 0.0)
         scores = np.where(seen, own + better / self._temperature, -np.inf)
         weights = np.exp(scores - scores.max(1, keepdims=True))
-        found[wanted] = weights / weights.sum(1, keepdims=True)
-        return found
+        probabilities[wanted] = weights / weights.sum(1, keepdims=True)
+        return probabilities
 
 
 def certain(actions: np.ndarray, num_actions: int) -> np.ndarray:
     """Return probabilities float32 (k, num_actions) of actions (k,) that are certain."""
-    found = np.zeros((len(actions), num_actions), np.float32)
-    found[np.arange(len(actions)), actions] = 1.0
-    return found
+    probabilities = np.zeros((len(actions), num_actions), np.float32)
+    probabilities[np.arange(len(actions)), actions] = 1.0
+    return probabilities
 
 
 def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
-    """Return the teacher that a run asks for.
+    """Make the teacher of a run.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The network: towers of hidden layers for policy and value, and what may stand around them.
+"""The network of policy and value: encoder, towers of hidden layers, cells and heads.
 
 ::
 
@@ -32,7 +32,7 @@ POLICY_GAIN = 0.01  # of its head: all actions nearly equally likely at first
 
 
 class Tower(nn.Module):
-    """Hidden layers, and behind them a cell if there is one.
+    """Hidden layers, followed by a recurrent cell if there is one.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class ActorCritic(nn.Module):
     # -- forward ---------------------------------------------------------------------------------
 
     def forward(self, obs: Tensor, view: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return logits (n, A) and values (n,) of a network without a state.
+        """Compute logits (n, A) and values (n,), without a state.
 
         Parameters
         ----------
@@ -139,24 +139,24 @@ class ActorCritic(nn.Module):
         view : Tensor of uint8, shape (n, view_size), optional
             What the value network alone sees; left out where values do not matter.
         """
-        x = self._features(obs)
+        x = self._encode(obs)
         latent = self.policy_tower.layers(x)
-        return self._logits(latent, x), self._values(self._value_latent(x, latent, view))
+        return self._logits(latent, x), self._values(self._compute_value_latent(x, latent, view))
 
     def logits(self, obs: Tensor) -> Tensor:
-        """Return the logits (n, A) of a network without a state, without its values."""
-        x = self._features(obs)
+        """Compute the logits (n, A) alone, without a state."""
+        x = self._encode(obs)
         return self._logits(self.policy_tower.layers(x), x)
 
     def value(self, obs: Tensor, *, state: Tensor, view: Tensor | None = None) -> Tensor:
-        """Return the values (n,) of observations alone; see :meth:`step`."""
+        """Compute the values (n,) alone; see :meth:`step`."""
         if self.is_recurrent or self.value_tower is None:
             return self.step(obs, state=state)[1]
-        x = self._features(obs)
-        return self._values(self._value_latent(x, x, view))
+        x = self._encode(obs)
+        return self._values(self._compute_value_latent(x, x, view))
 
     def auxiliary(self, obs: Tensor) -> Tensor:
-        """Return what the auxiliary head, of a network without a state, reads off the policy tower.
+        """Compute the outputs of the auxiliary head on the policy tower, without a state.
 
         Parameters
         ----------
@@ -167,12 +167,12 @@ class ActorCritic(nn.Module):
         Tensor, shape (n, aux_head)
         """
         assert self.aux_head is not None
-        return self.aux_head(self.policy_tower.layers(self._features(obs)))
+        return self.aux_head(self.policy_tower.layers(self._encode(obs)))
 
     def step(
         self, obs: Tensor, *, state: Tensor, view: Tensor | None = None
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits (n, A), values (n,) and the next state of one decision of n lanes.
+        """Compute logits (n, A), values (n,) and the next state for one decision of n lanes.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class ActorCritic(nn.Module):
     def unroll(
         self, obs: Tensor, state: Tensor, done: Tensor, burn_in: int = 0
     ) -> tuple[Tensor, Tensor, Tensor]:
-        """Return logits (L, S, A), values (L, S) and last states of S chunks of L decisions.
+        """Compute logits (L, S, A), values (L, S) and last states of S chunks of L decisions.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class ActorCritic(nn.Module):
             First decisions through which no gradient flows back.
         """
         length, lanes = done.shape
-        x = self._features(obs.flatten(0, 1))
+        x = self._encode(obs.flatten(0, 1))
         towers = [self.policy_tower, *([self.value_tower] if self.value_tower else [])]
         latents, states = [], []
         for tower, start in zip(towers, state.chunk(len(towers), -1), strict=True):
@@ -217,12 +217,12 @@ class ActorCritic(nn.Module):
         values = self._values(latents[-1]).unflatten(0, (length, lanes))
         return logits, values, torch.cat(states, -1)
 
-    def _features(self, obs: Tensor) -> Tensor:
+    def _encode(self, obs: Tensor) -> Tensor:
         x: Tensor = self.encoder(obs)
         return x if self.attention is None else self.attention(x)
 
-    def _value_latent(self, x: Tensor, shared: Tensor, view: Tensor | None) -> Tensor:
-        """Return what the value head reads: its own hidden layers, or the shared ones."""
+    def _compute_value_latent(self, x: Tensor, shared: Tensor, view: Tensor | None) -> Tensor:
+        """Compute the input of the value head, by its own hidden layers or the shared ones."""
         if self.value_tower is None:
             return shared
         if self.view_size:
@@ -236,8 +236,8 @@ class ActorCritic(nn.Module):
 
     def _logits(self, latent: Tensor, features: Tensor) -> Tensor:
         if not isinstance(self.policy_head, nn.Linear):
-            placed: Tensor = self.policy_head(latent, features)
-            return placed
+            scores: Tensor = self.policy_head(latent, features)
+            return scores
         logits: Tensor = self.policy_head(latent)
         if self.num_heads == 1:
             return logits
@@ -253,7 +253,7 @@ class ActorCritic(nn.Module):
 def load_net(
     ppo: HiddenConfig, native: ActorCriticConfig, layout: ObsLayout, state_dict: dict[str, Any]
 ) -> ActorCritic:
-    """Return a trained network.
+    """Load a trained network.
 
     Parameters
     ----------
@@ -278,7 +278,7 @@ def load_net(
 
 
 def make_player(net: ActorCritic) -> Logits | RecurrentLogits:
-    """Return a network as a function from observations (k, D) to logits (k, A).
+    """Wrap a network as a function from observations (k, D) to logits (k, A).
 
     One with a cell takes and returns its states too: see :class:`RecurrentLogits`.
     """
@@ -291,7 +291,7 @@ class RecurrentNet(Protocol):
     state_size: int
 
     def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return scores of actions (n, A), values (n,) and the next state."""
+        """Compute scores of actions (n, A), values (n,) and the next state."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """Return its parameters."""
@@ -301,14 +301,14 @@ class FeedForwardNet(Protocol):
     """A network without a state that scores actions, the best one highest."""
 
     def logits(self, obs: Tensor) -> Tensor:
-        """Return a number for each action, shape (n, A)."""
+        """Compute a score for each action, shape (n, A)."""
 
     def parameters(self) -> Iterator[nn.Parameter]:
         """Return its parameters."""
 
 
 def make_logits(net: FeedForwardNet) -> Logits:
-    """Return a network without a state as a function from observations to logits."""
+    """Wrap a network without a state as a function from observations to logits."""
     device = next(net.parameters()).device
 
     def logits(obs: np.ndarray) -> np.ndarray:
@@ -335,7 +335,7 @@ class RecurrentLogits:
         self._net, self.state_size = net, net.state_size
 
     def __call__(self, obs: np.ndarray, *, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return logits and the states behind the decisions.
+        """Compute logits and the states behind the decisions.
 
         Parameters
         ----------

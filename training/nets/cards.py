@@ -35,7 +35,7 @@ class CardAttention(nn.Module):
         self.register_buffer("row", row, persistent=False)
 
     def forward(self, obs: Tensor) -> Tensor:
-        """Return the observation with a summary of each row of slots behind it."""
+        """Append a summary of each row of slots to the observation."""
         rows = [obs[:, o : o + k * w].unflatten(1, (k, w)) for o, k, w in self.slots]
         counts = [k for _, k, _ in self.slots]
         cards = torch.cat(rows, 1)
@@ -52,11 +52,11 @@ class CardAttention(nn.Module):
 
 
 class CardHead(nn.Module):
-    """Scores of actions, of which those that play a card look at the card.
+    """Scores of actions; those of actions that play a card depend on the card.
 
     To the logit of action k, where there is a card in slot k of the hand, is added::
 
-        Linear(relu(Linear(what the hidden layers make of the observation) + Linear(card)))
+        Linear(relu(Linear(output of the hidden layers) + Linear(card)))
 
     So what is learnt of a card in one slot is known of it in every other.
 

@@ -1,4 +1,4 @@
-"""``torch.compile`` with a way back: what cannot be compiled runs as it is."""
+"""``torch.compile`` with a fallback: a function that cannot be compiled runs eagerly."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ class Compiled:
         return self._function(*args, **kwargs)
 
     def backward(self, loss: Tensor, again: Callable[[], Tensor]) -> None:
-        """Go back through a loss of this function; the way back is compiled when first gone.
+        """Run the backward pass of a loss of this function; its first run compiles it.
 
         Parameters
         ----------
         loss : Tensor
         again : callable
-            Computes it anew, where the compiler has failed before any gradient was added.
+            Computes the loss again if the compiler failed before any gradient was added.
         """
         try:
             loss.backward()

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from training.nets.draw_kernel import draw_rows
 
-# What an illegal action's logit becomes: sb3-contrib's constant. Only in float32: in half precision
+# The logit of an illegal action: sb3-contrib's constant. Only in float32: in half precision
 # it would be minus infinity, and 0 * -inf poisons the entropy.
 ILLEGAL = -1e8
 
@@ -43,7 +43,7 @@ def mode(log_probs: Tensor) -> Tensor:
 
 
 class Sampler:
-    """Draws actions from its own generator, so that nothing else in the process moves it.
+    """Draws actions from its own generator, which nothing else in the process advances.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Sampler:
         self._on_host = device.type == "cpu"
 
     def draw(self, logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
-        """Return one legal action a row, int64, and its log-probability, float32, shapes (n,).
+        """Draw one legal action a row, int64, and its log-probability, float32, shapes (n,).
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Sampler:
         return action, log_prob(log_probs, action)
 
     def __call__(self, log_probs: Tensor, mask: Tensor) -> Tensor:
-        """Return one legal action a row, int64, shape (n,)."""
+        """Draw one legal action a row, int64, shape (n,)."""
         probs = log_probs.exp()
         if not self._on_host:
             noise = torch.empty_like(probs).exponential_(generator=self.generator)

@@ -1,4 +1,4 @@
-"""From observations to the numbers that hidden layers take: images and boards by convolutions.
+"""Encoders of observations as inputs of hidden layers; images and boards by convolutions.
 
 ::
 
@@ -34,7 +34,7 @@ SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is sm
 
 
 class Encoder(nn.Module):
-    """All fields of an observation side by side: flattened ones first, then what convolutions find.
+    """All fields of an observation side by side: flattened ones first, then convolved ones.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class Encoder(nn.Module):
     places : dict of str to slice
         Where each field is among them.
     cells : dict of str to int
-        Cells of what convolutions find in a field, channel by channel.
+        Cells of the output of the convolutions over a field, channel by channel.
     sides : dict of str to tuple of int
         Height and width of such a field.
     """
@@ -85,17 +85,17 @@ class Encoder(nn.Module):
         self._fields = self._recolouring.fields if self._recolouring else shown
         self._images = [f for f in self._fields if kind != "flat" and f.is_image]
         self._flat = [f for f in self._fields if f not in self._images]
-        made = [Convolutions(field, convs, option, board) for field in self._images]
-        self.convs = nn.ModuleList(made)
+        convs_of = [Convolutions(field, convs, option, board) for field in self._images]
+        self.convs = nn.ModuleList(convs_of)
         numbers = self._fields[0].dtype == "float32" and not self._images
         self._as_is = numbers and not self._is_record
-        sizes = [part.width for part in self._flat] + [conv.size_out for conv in made]
+        sizes = [part.width for part in self._flat] + [conv.size_out for conv in convs_of]
         ends = list(accumulate(sizes))
         names = [part.name for part in (*self._flat, *self._images)]
         self.size_out = ends[-1]
         self.places = {n: slice(end - k, end) for n, k, end in zip(names, sizes, ends, strict=True)}
-        self.cells = {conv.field.name: conv.num_cells for conv in made}
-        self.sides = {conv.field.name: conv.field.sides for conv in made}
+        self.cells = {conv.field.name: conv.num_cells for conv in convs_of}
+        self.sides = {conv.field.name: conv.field.sides for conv in convs_of}
 
     def forward(self, obs: Tensor) -> Tensor:
         """Return the features, float32, shape (n, size_out).
@@ -110,26 +110,26 @@ class Encoder(nn.Module):
         return self.encode(self.split(obs))
 
     def split(self, obs: Tensor) -> dict[str, Tensor]:
-        """Return the fields of observations by name, each (n, ...), in its own type.
+        """Split observations into fields by name, each (n, ...), in its own type.
 
         Colours whose names do not matter are shown as :class:`Recolouring` does.
         """
         if not self._is_record:
-            found = {self._given[0].name: obs}
+            parts = {self._given[0].name: obs}
         else:
-            found = {field.name: _of_record(obs, field) for field in self._given}
+            parts = {field.name: _view_field(obs, field) for field in self._given}
         packed = [field.name for field in self._given if field.kind == PACKED]
-        found |= {name: unpack(found[name]) for name in packed}
-        return found if self._recolouring is None else self._recolouring(found)
+        parts |= {name: unpack(parts[name]) for name in packed}
+        return parts if self._recolouring is None else self._recolouring(parts)
 
     def numbers(self, fields: dict[str, Tensor], name: str) -> Tensor:
-        """Return a field, (n, ...), as networks see it; integers from -1 to 1."""
+        """Scale a field, (n, ...), for networks; integers become numbers from -1 to 1."""
         (field,) = (f for f in self._fields if f.name == name)
-        return _numbers(fields[name], field)
+        return _to_floats(fields[name], field)
 
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
         """Return the features of fields, see :meth:`split`."""
-        parts = [to_bins(_numbers(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
+        parts = [to_bins(_to_floats(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
         parts += [
             conv(fields[field.name]) for field, conv in zip(self._images, self.convs, strict=True)
         ]
@@ -137,7 +137,7 @@ class Encoder(nn.Module):
 
 
 class Recolouring:
-    """Shows colours by what they are equal to.
+    """Replaces colours by which of the given colours they are equal to.
 
     ::
 
@@ -176,9 +176,9 @@ class Recolouring:
         )
 
     def __call__(self, fields: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Return the fields of observations, each (n, ...), as networks see them."""
-        board = _numbers(fields[self._board.name], self._board)
-        given = _numbers(fields[self._given.name], self._given)
+        """Convert the fields of observations, each (n, ...), for networks."""
+        board = _to_floats(fields[self._board.name], self._board)
+        given = _to_floats(fields[self._given.name], self._given)
         colours = board[:, self._colours]
         equal = (given @ colours.flatten(2)).unflatten(2, board.shape[2:])
         planes = (equal, colours.sum(1, keepdim=True), board[:, self._others])
@@ -197,15 +197,15 @@ class Patches(nn.Conv2d):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what is found in planes (n, C, H, W), shape (n, width, H // side, W // side)."""
+        """Convolve planes (n, C, H, W), to shape (n, width, H // side, W // side)."""
         if not computes_in_bfloat16(x):
             return super().forward(x)
         (n, channels, *sides), side = x.shape, self.kernel_size[0]
         high, wide = (length // side for length in sides)
         x = x[:, :, : high * side, : wide * side]
         cells = x.reshape(n, channels, high, side, wide, side).permute(0, 2, 4, 1, 3, 5)
-        found = F.linear(cells.reshape(-1, channels * side**2), self.weight.flatten(1), self.bias)
-        return found.view(n, high, wide, -1).permute(0, 3, 1, 2)
+        outputs = F.linear(cells.reshape(-1, channels * side**2), self.weight.flatten(1), self.bias)
+        return outputs.view(n, high, wide, -1).permute(0, 3, 1, 2)
 
 
 class Convolutions(nn.Module):
@@ -223,7 +223,7 @@ class Convolutions(nn.Module):
     Attributes
     ----------
     num_cells : int
-        Cells of what is found.
+        Cells of the output.
     size_out : int
     may_reorder : bool
         ``vmap`` knows one order of the axes of planes; whoever needs it sets this to False.
@@ -261,8 +261,8 @@ class Convolutions(nn.Module):
                 channels = width
         else:
             for width, kernel, stride in images:
-                made = Patches if stride == kernel else nn.Conv2d
-                layers += [made(channels, width, kernel, stride), nn.ReLU()]
+                kind = Patches if stride == kernel else nn.Conv2d
+                layers += [kind(channels, width, kernel, stride), nn.ReLU()]
                 sides = tuple((side - kernel) // stride + 1 for side in sides)
                 channels = width
         shown = tuple(map(tuple, images))
@@ -272,22 +272,22 @@ class Convolutions(nn.Module):
         self.size_out = channels * self.num_cells
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what is found in arrays (n, ...), shape (n, size_out)."""
+        """Convolve arrays (n, ...), to shape (n, size_out)."""
         if self._cells:
             planes = (x.unsqueeze(1) == self.values).float()
         else:
-            numbers = _numbers(x, self.field, low=computes_in_bfloat16(x))
+            numbers = _to_floats(x, self.field, low=computes_in_bfloat16(x))
             planes = numbers.unsqueeze(1) if numbers.ndim == 3 else numbers
             if self._last:
                 planes = planes.movedim(3, 1)
         if self._is_board and planes.is_cpu and self.may_reorder:  # which oneDNN prefers
             planes = planes.contiguous(memory_format=torch.channels_last)
-        found: Tensor = self.layers(planes)
-        return found.flatten(1)
+        outputs: Tensor = self.layers(planes)
+        return outputs.flatten(1)
 
 
 def to_bins(x: Tensor, bins: int) -> Tensor:
-    """Return numbers from 0 to 1, shape (n, k), as ``bins`` each, shape (n, k * bins).
+    """Encode numbers from 0 to 1, shape (n, k), by ``bins`` each, shape (n, k * bins).
 
     One bin is 1 where a number lies on it, and both its neighbours share one that lies between
     them: a layer tells places apart, and what it learns of one it need not unlearn for the next.
@@ -299,14 +299,14 @@ def to_bins(x: Tensor, bins: int) -> Tensor:
     return (1 - (x.unsqueeze(2) * (bins - 1) - at).abs()).clamp_(min=0).flatten(1)
 
 
-def _of_record(obs: Tensor, field: Field) -> Tensor:
-    """Return a field of records, shape (n, *shape), over the same memory."""
+def _view_field(obs: Tensor, field: Field) -> Tensor:
+    """View a field of records, shape (n, *shape), over the same memory."""
     part = obs[:, field.offset : field.offset + field.nbytes]
     return part.view(torch_dtype(field.dtype)).reshape(-1, *(field.shape or (1,)))
 
 
-def _numbers(x: Tensor, field: Field, *, low: bool = False) -> Tensor:
-    """Return a field as float32, or of bytes as bfloat16 (``low``); integers from -1 to 1."""
+def _to_floats(x: Tensor, field: Field, *, low: bool = False) -> Tensor:
+    """Convert a field to float32, bytes to bfloat16 if ``low``; integers from -1 to 1."""
     if x.dtype == torch.float32:
         return x
     numbers = x.to(torch.bfloat16 if low and x.dtype == torch.uint8 else torch.float32)

@@ -21,12 +21,12 @@ DARKEST = 3
 
 
 def unpack(x: Tensor) -> Tensor:
-    """Return the pixels of packed bytes (..., W), uint8, shape (..., 4 * W)."""
+    """Unpack the pixels of bytes (..., W), uint8, shape (..., 4 * W)."""
     return torch.stack([x >> 2 * i & 3 for i in range(4)], -1).flatten(-2)
 
 
 def unpack_field(field: Field) -> Field:
-    """Return what a field is to a network: itself unless it is packed."""
+    """Return the field that a network sees: itself unless it is packed."""
     if field.kind != PACKED:
         return field
     *outer, width = field.shape
@@ -35,7 +35,7 @@ def unpack_field(field: Field) -> Field:
 
 
 class FrameStack:
-    """Puts single frames together.
+    """Stacks single frames.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class FrameStack:
         )
 
     def __call__(self, frames: Tensor) -> Tensor:
-        """Return stacks (n, ...) of observations (n, count, ...), the newest last."""
+        """Stack observations (n, count, ...), the newest last, to shape (n, ...)."""
         if not self._record:
             return frames.flatten(1, 2)
         newest, here = frames[:, -1], self._slice
@@ -111,7 +111,7 @@ class Stacking(nn.Module):
         self.state_size = self._own + net.state_size
 
     def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return scores of actions (n, A), values (n,) and the next state."""
+        """Compute scores of actions (n, A), values (n,) and the next state."""
         count, held = self._stack.count, state[:, :1]
         shape = (len(obs), count - 1, *obs.shape[1:])
         before = state[:, 1 : self._own].view(shape).to(obs.dtype)

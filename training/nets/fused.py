@@ -17,12 +17,12 @@ from torch import Tensor, nn
 
 from training.nets.activations import ACTIVATIONS, Tanh
 
-# What oneDNN calls an activation, by its module; the gradient of each follows from its output.
+# oneDNN's name of an activation, by its module; the gradient of each follows from its output.
 _FUSED: dict[type[nn.Module], str] = {Tanh: "tanh", nn.ReLU: "relu"}
 
 
 def layer(x: Tensor, weight: Tensor, bias: Tensor, activation: str) -> Tensor:
-    """Return a layer's output (n, size_out), of features (n, size_in); see :func:`available`.
+    """Compute a layer's output (n, size_out) from features (n, size_in); see :func:`available`.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def layer(x: Tensor, weight: Tensor, bias: Tensor, activation: str) -> Tensor:
 
 
 def before_activation(grad: Tensor, y: Tensor, activation: str) -> Tensor:
-    """Return the gradient by what an activation was given, from that by its output ``y``."""
+    """Compute the gradient by the input of an activation, from that by its output ``y``."""
     if activation == "tanh":
         return torch.ops.aten.tanh_backward(grad, y)
     return torch.ops.aten.threshold_backward(grad, y, 0)
 
 
 def fused_name(activation: nn.Module) -> str:
-    """Return what oneDNN calls an activation; empty if it has none such."""
+    """Return oneDNN's name of an activation; empty if it has none."""
     return _FUSED.get(type(activation), "")
 
 
@@ -74,7 +74,7 @@ class Layers(nn.Sequential):
     may_fuse = True
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return what the layers make of features (n, size_in)."""
+        """Compute the output of the layers for features (n, size_in)."""
         if not (self.may_fuse and computes_in_bfloat16(x) and available()):
             out: Tensor = super().forward(x)
             return out
@@ -95,7 +95,7 @@ class Layers(nn.Sequential):
 
 
 def hidden_layers(size_in: int, widths: Sequence[int], activation: str) -> Layers:
-    """Return linear layers of these widths, each with an activation behind it.
+    """Make linear layers of these widths, each followed by an activation.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 HIDDEN_GAIN = math.sqrt(2.0)
-# Of heads that foresee returns. A small one would hold back what the layers before it learn by.
+# Of heads that predict returns. A small one would shrink the gradients of the layers before it.
 VALUE_GAIN = 1.0
 
 

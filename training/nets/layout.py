@@ -1,4 +1,4 @@
-"""What a network may know of an observation's layout, as plain numbers.
+"""The layout of an observation as plain numbers, for networks.
 
 A plain observation is an array of numbers. A structured one is a record of arrays, which Gymnasium
 shows as a ``Dict``; here it travels as the bytes of the record, one tensor like any other, and only
@@ -90,8 +90,8 @@ class Field:
     @property
     def channels_last(self) -> bool:
         """Whether channels are the last axis; unless told, the shorter end of three axes is."""
-        given = self.kind in ("planes", "packed")
-        return len(self.shape) == 3 and not given and self.shape[2] < self.shape[0]
+        channels_first = self.kind in ("planes", "packed")
+        return len(self.shape) == 3 and not channels_first and self.shape[2] < self.shape[0]
 
     @property
     def is_image(self) -> bool:
@@ -102,7 +102,7 @@ class Field:
 
 @dataclass(frozen=True)
 class ObsLayout:
-    """Sizes of an environment and the places a network may look for.
+    """Sizes of an environment, and parts of its observations that a network may use.
 
     Parameters
     ----------
@@ -170,18 +170,18 @@ class ObsLayout:
 
 
 def obs_layout(engine: Engine) -> ObsLayout:
-    """Return the layout of an engine's observations, with the parts that its game tells of."""
+    """Find the layout of an engine's observations, with the parts that its game describes."""
     observe, view = games.find(engine, "observation"), find_critic_view(engine)
     parts = ObservationParts() if observe is None else observe(engine)
     dtype = np.dtype(engine.obs_dtype)
-    found = tuple(
+    fields = tuple(
         replace(field, **parts.fields.get(field.name, {}))
         for field in fields_of(dtype, engine.obs_shape, getattr(engine.spec, "obs_bounds", None))
     )
     return ObsLayout(
-        obs_size=sum(field.size for field in found),
+        obs_size=sum(field.size for field in fields),
         num_actions=engine.num_actions,
-        fields=found,
+        fields=fields,
         record_size=0 if dtype.names is None else dtype.itemsize,
         phase=parts.phase,
         slots=parts.slots,
@@ -212,15 +212,15 @@ def fields_of(dtype: np.dtype[Any], shape: tuple[int, ...], bounds: Any) -> tupl
         Lowest and highest number, of each field of a structure; None if nobody says.
     """
     if dtype.fields is None:
-        return (_field("", shape, dtype, 0, bounds),)
+        return (_make_field("", shape, dtype, 0, bounds),)
     every = bounds or {}
     return tuple(
-        _field(name, part[0].shape, part[0].base, part[1], every.get(name))
+        _make_field(name, part[0].shape, part[0].base, part[1], every.get(name))
         for name, part in dtype.fields.items()
     )
 
 
-def _field(
+def _make_field(
     name: str, shape: tuple[int, ...], dtype: np.dtype[Any], offset: int, bounds: Any
 ) -> Field:
     if dtype.kind not in "iu":
@@ -236,7 +236,7 @@ def _field(
 
 
 def torch_dtype(dtype: npt.DTypeLike) -> torch.dtype:
-    """Return torch's name of a type of numbers."""
+    """Return torch's dtype of a NumPy dtype."""
     return torch.from_numpy(np.empty(0, dtype)).dtype
 
 
@@ -249,7 +249,7 @@ def storage(engine: Any) -> tuple[tuple[int, ...], torch.dtype]:
 
 
 def as_tensor(obs: Array) -> Tensor:
-    """Return an engine's observations as networks take them, over the same memory if possible.
+    """Convert an engine's observations for networks, over the same memory if possible.
 
     Parameters
     ----------
@@ -268,14 +268,14 @@ def as_tensor(obs: Array) -> Tensor:
 
 
 def as_array(stored: Tensor, engine: Any) -> Array:
-    """Return the memory of a tensor of :func:`storage` as the engine writes it, shape (n, ...)."""
+    """View a tensor of :func:`storage` as the array that the engine writes, shape (n, ...)."""
     dtype = np.dtype(engine.obs_dtype)
     array: Array = stored.numpy()
     return array if dtype.names is None else array.view(dtype)[..., 0]
 
 
 def without_padding(stored: Tensor, engine: Any) -> Array:
-    """Return a copy in host memory of what a tensor of :func:`storage` holds, to be saved.
+    """Copy the observations in a tensor of :func:`storage` to host memory, to be saved.
 
     Bytes between the fields of a record mean nothing and become 0.
     """

@@ -1,4 +1,4 @@
-"""What is asked of the C library and the system for memory: keep what was freed, large pages."""
+"""Settings of memory: the C library keeps what was freed; arrays in large pages."""
 
 from __future__ import annotations
 

@@ -41,11 +41,11 @@ class NoisyLinear(nn.Module):
         self._noise = drawn[:, :size_in], drawn[:, size_in:]
 
     def silence(self) -> None:
-        """Go without noise."""
+        """Switch the noise off."""
         self._noise = None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the outputs of rows (n, size_in); equal parts of them belong to the groups."""
+        """Compute the outputs of rows (n, size_in); equal parts of them belong to the groups."""
         y = F.linear(x, self.weight, self.bias)
         if self._noise is None:
             return y

@@ -43,7 +43,7 @@ class HiddenConfig(Options):
 
 
 class EncoderConfig(Options):
-    """What turns an observation into numbers, and the memory behind it."""
+    """Options of the encoder of observations, and of the memory behind the hidden layers."""
 
     encoder: Encoder = option("auto", _ENCODER)
     convs: Convolutions = option(NATURE, _CONVS)
@@ -68,7 +68,7 @@ class EncoderConfig(Options):
 
     @property
     def state_numbers(self) -> int:
-        """How many numbers the state of a lane has; see :mod:`training.nets.recurrent`."""
+        """Numbers of the state of a lane; see :mod:`training.nets.recurrent`."""
         size = self.recurrent_size
         both = size // 2 + size // 2 * 2
         sizes = {"none": 0, "gru": size, "lstm": 2 * size, "ssm": 64}
@@ -86,7 +86,7 @@ def find_auxiliary_modes() -> dict[str, Any]:
 
 
 class ActorCriticConfig(EncoderConfig):
-    """What shapes the network of policy and value, beside its hidden layers."""
+    """Options of the network of policy and value, beside its hidden layers."""
 
     SECTION: ClassVar[str] = "native."
 
@@ -124,9 +124,9 @@ class ActorCriticConfig(EncoderConfig):
     def _check_hindsight(self) -> ActorCriticConfig:
         if self.hindsight == "off":
             return self  # no game need be imported to know that
-        known = ("off", *find_auxiliary_modes())
-        allowed = "one of " + ", ".join(map(repr, known))
-        require(self.hindsight in known, "native.hindsight", self.hindsight, allowed)
+        modes = ("off", *find_auxiliary_modes())
+        allowed = "one of " + ", ".join(map(repr, modes))
+        require(self.hindsight in modes, "native.hindsight", self.hindsight, allowed)
         return self
 
     @model_validator(mode="after")
@@ -149,7 +149,7 @@ class ActorCriticConfig(EncoderConfig):
 
 
 class QNetworkConfig(HiddenConfig, EncoderConfig):
-    """What shapes the network of DQN."""
+    """Options of the network of DQN."""
 
     SECTION: ClassVar[str] = "dqn."
 

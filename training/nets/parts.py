@@ -1,7 +1,7 @@
-"""What a game may say of its observations beyond shapes and bounds (capability ``observation``).
+"""Descriptions of observations by their game, beyond shapes and bounds (``observation``).
 
-The capability is a function of an engine that returns :class:`ObservationParts`. A game that says
-nothing has none of them.
+The capability ``observation`` is a function of an engine that returns :class:`ObservationParts`. A
+game without it has none of them.
 """
 
 from __future__ import annotations

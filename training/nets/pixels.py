@@ -30,7 +30,7 @@ SIDE, GOAL = 128, 48  # hidden widths of the side features and of the goal
 
 
 class PixelEncoder(Encoder):
-    """See the module; an observation without other numbers has no side features.
+    """The larger encoder; an observation without other numbers has no side features.
 
     Parameters
     ----------
@@ -56,30 +56,30 @@ class PixelEncoder(Encoder):
         self._as_is = False
 
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
-        """Return the features of fields; see :meth:`Encoder.split`."""
+        """Compute the features of fields; see :meth:`Encoder.split`."""
         image = self.numbers(fields, self._image)
         planes = image.unsqueeze(1) if image.ndim == 3 else image
-        found = self.trunk(planes.movedim(3, 1) if self._last else planes)
+        features = self.trunk(planes.movedim(3, 1) if self._last else planes)
         if self.side is None:
-            return found
-        goals = self._flattened(fields, self._goals) if self._goals else None
-        side = self.side(self._flattened(fields, self._sides), goals)
-        return torch.cat((found, side), 1)
+            return features
+        goals = self._flatten(fields, self._goals) if self._goals else None
+        side = self.side(self._flatten(fields, self._sides), goals)
+        return torch.cat((features, side), 1)
 
     def side_numbers(self, obs: Tensor) -> Tensor:
         """Return the numbers that side features are made of, shape (n, num_sides)."""
-        return self._flattened(self.split(obs), self._sides)
+        return self._flatten(self.split(obs), self._sides)
 
     def goal_numbers(self, obs: Tensor) -> Tensor:
         """Return the numbers of the goal, shape (n, num_goals)."""
-        return self._flattened(self.split(obs), self._goals)
+        return self._flatten(self.split(obs), self._goals)
 
-    def _flattened(self, fields: dict[str, Tensor], wanted: list[Field]) -> Tensor:
+    def _flatten(self, fields: dict[str, Tensor], wanted: list[Field]) -> Tensor:
         return torch.cat([self.numbers(fields, f.name).flatten(1) for f in wanted], 1)
 
 
 class Trunk(nn.Module):
-    """From planes (n, C, H, W) to what is found in them, (n, WIDTH).
+    """Convolutions from planes (n, C, H, W) to features (n, WIDTH).
 
     Parameters
     ----------
@@ -99,13 +99,13 @@ class Trunk(nn.Module):
         self.last = nn.Conv2d(WIDTH, WIDTH, 1)
 
     def forward(self, planes: Tensor) -> Tensor:
-        """See the class."""
+        """Compute features (n, WIDTH) of planes (n, C, H, W)."""
         x = self.attention(self.blocks(self.stem(planes)))
         return torch.relu(self.last(x)).mean((2, 3))
 
 
 class Residual(nn.Module):
-    """Two convolutions beside what goes in, weighed by channel: Hu et al., 2018."""
+    """Two convolutions added to their input, weighed by channel: Hu et al., 2018."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,21 +119,21 @@ class Residual(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Return planes of the same shape."""
-        found = self.convs(x)
-        weight = torch.sigmoid(self.weigh(found.mean((2, 3))))
-        return torch.relu(x + found * weight[:, :, None, None])
+        change = self.convs(x)
+        weight = torch.sigmoid(self.weigh(change.mean((2, 3))))
+        return torch.relu(x + change * weight[:, :, None, None])
 
 
 def normalised_convolution(
     size_in: int, size_out: int, side: int, stride: int = 1
 ) -> tuple[nn.Module, nn.Module]:
-    """Return a convolution that keeps the size, but for its stride, and its normalisation."""
+    """Make a convolution that keeps the size, but for its stride, and its normalisation."""
     conv = nn.Conv2d(size_in, size_out, side, stride, side // 2)
     return conv, nn.GroupNorm(GROUPS, size_out)
 
 
 class PositionAttention(nn.Module):
-    """Attention between all positions of planes, beside what goes in."""
+    """Attention between all positions of planes, added to its input."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -145,8 +145,8 @@ class PositionAttention(nn.Module):
         """Return planes of the same shape."""
         cells = x.flatten(2).transpose(1, 2)
         parts = self.qkv(self.norm(cells)).unflatten(2, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
-        found = F.scaled_dot_product_attention(*parts)
-        out = self.out(found.transpose(1, 2).flatten(2))
+        mixed = F.scaled_dot_product_attention(*parts)
+        out = self.out(mixed.transpose(1, 2).flatten(2))
         return x + out.transpose(1, 2).unflatten(2, x.shape[2:])
 
 
@@ -172,7 +172,7 @@ class SideFeatures(nn.Module):
             )
 
     def forward(self, sides: Tensor, goals: Tensor | None = None) -> Tensor:
-        """Return features, shape (n, WIDTH)."""
+        """Compute features, shape (n, WIDTH)."""
         x: Tensor = self.layers(sides)
         if self.goal is None:
             return x
@@ -187,5 +187,5 @@ def make_encoder(
     option: str = "native.convs",
     board: Sequence[Sequence[int]] = BOARD,
 ) -> Encoder:
-    """Return the encoder that an option ``encoder`` names; the others as in :class:`Encoder`."""
+    """Make the encoder that an option ``encoder`` names; the others as in :class:`Encoder`."""
     return PixelEncoder(layout) if kind == "pixels" else Encoder(layout, kind, convs, option, board)

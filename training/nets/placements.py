@@ -1,9 +1,9 @@
 """Policy heads for actions that each fill two cells of a board.
 
-``placements`` scores each action by what is found where it lies::
+``placements`` scores each action by the features of its two cells::
 
-    score = MLP(found at the cell of the first half, found at that of the second, which action,
-                what the hidden layers make of the whole observation, cost)
+    score = MLP(features of the cell of the first half, of that of the second, which action,
+                output of the hidden layers, cost)
 
 The first layer of that MLP is linear in each of its inputs. Where all actions are scored it is
 computed once a cell, not once an action, and then looked up. The others score all actions, by
@@ -34,7 +34,7 @@ ATTENTION_HEADS = 2
 
 
 class BoardHead(nn.Module):
-    """Scores of placements from what convolutions find on a board.
+    """Scores of placements from the features that convolutions find on a board.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class BoardHead(nn.Module):
     out : Linear
         The last layer, whose outputs are logits.
     channels : int
-        Numbers that are found at a cell.
+        Features of a cell.
     num_cells : int
     """
 
@@ -59,13 +59,13 @@ class BoardHead(nn.Module):
         self._costs = None if placements.costs is None else encoder.places[placements.costs]
         self.num_cells = encoder.cells[placements.board]
         self.channels = (board.stop - board.start) // self.num_cells
-        # A cell outside the board is the one behind the last, where nothing was found.
+        # A cell outside the board is the one behind the last, whose features are 0.
         cells = torch.tensor(placements.cells)
         self.cells: Tensor
         self.register_buffer("cells", cells.where(cells >= 0, self.num_cells).T, persistent=False)
 
     def found(self, features: Tensor) -> Tensor:
-        """Return what is found at the cells, shape (n, cells, channels)."""
+        """Return the features of the cells, shape (n, cells, channels)."""
         return features[:, self._board].unflatten(1, (-1, self.num_cells)).transpose(1, 2)
 
     def costs(self, features: Tensor) -> Tensor | None:
@@ -115,18 +115,18 @@ class PlacementHead(BoardHead):
         latent : Tensor, shape (n, size_in)
         features : Tensor, shape (n, encoder.size_out)
         """
-        found = F.pad(self.found(features), (0, 0, 0, 1))
+        padded = F.pad(self.found(features), (0, 0, 0, 1))
         whole = self.whole(latent)
         costs = self.costs(features)
-        if costs is not None and self._chooses(features):
+        if costs is not None and self._may_choose(features):
             lanes, actions = torch.nonzero(costs >= 0, as_tuple=True)
-            at, cells = lanes * (self.num_cells + 1), found.flatten(0, 1)
+            at, cells = lanes * (self.num_cells + 1), padded.flatten(0, 1)
             score = self.first(cells.index_select(0, at + self.cells[0][actions]))
             score = score + self.second(cells.index_select(0, at + self.cells[1][actions]))
             score = score + whole.index_select(0, lanes) + self.which.index_select(0, actions)
             logits = self._logits(score, costs[lanes, actions])
             return logits.new_zeros(costs.shape).index_put((lanes, actions), logits)
-        first, second = self.first(found), self.second(found)
+        first, second = self.first(padded), self.second(padded)
         score = first[:, self.cells[0]] + second[:, self.cells[1]] + whole.unsqueeze(1)
         return self._logits(score + self.which, costs)
 
@@ -136,7 +136,7 @@ class PlacementHead(BoardHead):
         logits: Tensor = self.out(self.hidden(score.relu()).relu())
         return logits.squeeze(-1)
 
-    def _chooses(self, features: Tensor) -> bool:
+    def _may_choose(self, features: Tensor) -> bool:
         return self.may_choose and features.is_cpu and not torch.compiler.is_compiling()
 
 
@@ -168,14 +168,14 @@ class PlaneHead(BoardHead):
         self.whole = nn.Linear(size_in, WIDTH, bias=False)
         self.where = nn.Parameter(torch.zeros(self.num_cells, WIDTH))
 
-    def at_cells(self, latent: Tensor, found: Tensor) -> Tensor:
-        """Return hidden units of each cell before they are rectified, shape (n, cells, WIDTH)."""
-        hidden: Tensor = self.first(found) + self.whole(latent).unsqueeze(1) + self.where
+    def at_cells(self, latent: Tensor, cells: Tensor) -> Tensor:
+        """Compute hidden units of each cell before they are rectified, shape (n, cells, WIDTH)."""
+        hidden: Tensor = self.first(cells) + self.whole(latent).unsqueeze(1) + self.where
         return hidden
 
 
 class MapHead(PlaneHead):
-    """Scores an orientation by what is found at the cell of the first half; see the module."""
+    """Scores an orientation by the features of the cell of the first half; see the module."""
 
     def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
         super().__init__(placements, encoder, size_in)
@@ -199,10 +199,10 @@ class ShiftHead(PlaneHead):
 
     def forward(self, latent: Tensor, features: Tensor) -> Tensor:
         """Return the logits (n, A) of ``latent`` (n, size_in) and ``features`` (n, size_out)."""
-        found, planes = self.found(features), (self.orientations, self.num_cells)
-        second = F.pad(self.second(found), (0, 0, 0, 1))
+        cells, planes = self.found(features), (self.orientations, self.num_cells)
+        second = F.pad(self.second(cells), (0, 0, 0, 1))
         shifted = second[:, self.cells[1]].unflatten(1, planes)
-        hidden = self.at_cells(latent, found).unsqueeze(1) + shifted + self.way
+        hidden = self.at_cells(latent, cells).unsqueeze(1) + shifted + self.way
         costs = self.costs(features)
         if self.cost is not None and costs is not None:
             hidden = hidden + self.cost(costs.unflatten(1, planes).unsqueeze(-1))
@@ -234,7 +234,7 @@ class FactorisedHead(PlaneHead):
 
 
 class AttentionHead(PlaneHead):
-    """Scores an orientation by what a cell makes of itself and, by attention, of all cells."""
+    """Scores an orientation by a cell's features and, by attention, those of all cells."""
 
     def __init__(self, placements: Placements, encoder: Encoder, size_in: int) -> None:
         super().__init__(placements, encoder, size_in)

@@ -1,4 +1,4 @@
-"""How matrix products are computed: float32, bfloat16 or float16, or whichever proves faster here.
+"""Precision of matrix products: float32, bfloat16 or float16, or whichever is faster here.
 
 Parameters, optimizer state, advantages, log-probabilities and losses stay float32 in every case.
 Rollout and update use the same precision, so that the ratio is 1 at the first minibatch.
@@ -40,8 +40,8 @@ def choose_device(name: str) -> torch.device:
 
 def cpu_has_bf16() -> bool:
     """Tell whether the processor multiplies bfloat16 itself; otherwise it is emulated, slowly."""
-    found = torch.cpu.get_capabilities()
-    return bool(found.get("avx512_bf16") or found.get("amx_bf16"))
+    capabilities = torch.cpu.get_capabilities()
+    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def cuda_has_bf16() -> bool:
@@ -79,7 +79,7 @@ TURN_S = 0.2
 
 
 def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> str:
-    """Return the precision to use.
+    """Choose the precision to use.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def choose(name: str, device: torch.device, seconds: Callable[[str], float]) -> 
 
 
 def cpu_seconds(work: Callable[[], None]) -> float:
-    """Return the CPU time of a call, the mean over ``TURN_S`` seconds of them.
+    """Measure the CPU time of a call, the mean over ``TURN_S`` seconds of them.
 
     Of the process, all threads: while others have the processor, wall time goes on.
     """
@@ -145,11 +145,11 @@ class Precision:
         return torch.autocast(self._device.type, LOW[self.name])
 
     def scale(self, x: Tensor) -> Tensor:
-        """Return a loss, or the gradient to start from, as it goes into the backward pass."""
+        """Scale a loss, or the gradient to start from, for the backward pass."""
         return x if self._scaler is None else self._scaler.scale(x)
 
     def unscale(self, optimizer: torch.optim.Optimizer) -> None:
-        """Bring the gradients back to their size; before they are clipped."""
+        """Undo the scale of the gradients; before they are clipped."""
         if self._scaler is not None:
             self._scaler.unscale_(optimizer)
 
@@ -162,7 +162,7 @@ class Precision:
         self._scaler.update()
 
     def count_skipped(self, updates: int, optimizer: torch.optim.Optimizer) -> None:
-        """Find out, once an iteration, how many of all ``updates`` so far were left out."""
+        """Count the optimizer steps left out of all ``updates`` so far; once an iteration."""
         if self._scaler is not None:
             states = iter(optimizer.state.values())
             taken = int(next(states, {"step": torch.tensor(0)})["step"])

@@ -47,7 +47,7 @@ class QuantileHead(nn.Module):
         self.bonus = nn.Linear(size_in, num_actions) if config.bonus_head else None
 
     def forward(self, x: Tensor) -> Tensor:
-        """Return the quantiles, shape (n, A, K), of what layers before (n, size_in) found."""
+        """Compute the quantiles, shape (n, A, K), from latents (n, size_in)."""
         shape = (self.num_actions, self.num_quantiles)
         quantiles: Tensor = self.advantage(x).unflatten(1, shape)
         if self.bonus is not None:
@@ -57,7 +57,7 @@ class QuantileHead(nn.Module):
         return self.state(x).unsqueeze(1) + quantiles - quantiles.mean(1, keepdim=True)
 
     def means(self, x: Tensor) -> Tensor:
-        """Return the means of the quantiles, shape (n, A).
+        """Compute the means of the quantiles, shape (n, A).
 
         The mean of linear outputs is the output of the mean weights, which are K times fewer.
         """
@@ -67,10 +67,10 @@ class QuantileHead(nn.Module):
         return means
 
     def mean_layer(self) -> tuple[Tensor, Tensor]:
-        """Return weights (A, size_in) and bias (A,) of the means, of a head of linear layers."""
-        return self._mean("weight"), self._mean("bias")
+        """Compute weights (A, size_in) and bias (A,) of the means, of a head of linear layers."""
+        return self._average("weight"), self._average("bias")
 
-    def _mean(self, name: str) -> Tensor:
+    def _average(self, name: str) -> Tensor:
         shape = (self.num_actions, self.num_quantiles)
         values: Tensor = getattr(self.advantage, name).unflatten(0, shape).mean(1)
         if self.bonus is not None:
@@ -81,7 +81,7 @@ class QuantileHead(nn.Module):
 
 
 def stream(size_in: int, size_out: int, config: QNetworkConfig) -> nn.Module:
-    """Return the last layers of a kind of value: one, or a hidden layer and one.
+    """Make the last layers of a kind of value: one, or a hidden layer and one.
 
     With ``config.noisy`` the first of them has the noise.
     """
@@ -132,13 +132,13 @@ class QNetwork(nn.Module):
             for last in self.head.children():
                 orthogonal(list(last.modules())[-1], VALUE_GAIN)
             # Drawn last: the rest begins as it would without.
-            self.readers = self._readers(size)
+            self.readers = self._make_readers(size)
         # Found once: noise is drawn for every decision.
         self._noisy = [m for m in self.modules() if isinstance(m, NoisyLinear)]
         self.state_size = 0 if self.cell is None else self.cell.state_size
 
-    def _readers(self, size: int) -> nn.ModuleList:
-        """Return what is to read side features and goal off what the head sees."""
+    def _make_readers(self, size: int) -> nn.ModuleList:
+        """Make the layers that predict side features and goal from the head's input."""
         encoder, readers = self.encoder, nn.ModuleList()
         for name, weight in zip(("side", "goal"), self._weights, strict=True):
             there = getattr(encoder, f"num_{name}s", 0) if weight else 0
@@ -153,7 +153,7 @@ class QNetwork(nn.Module):
         return self.state_size > 0
 
     def auxiliary(self, latent: Tensor, obs: Tensor) -> Tensor:
-        """Return how far off side features and goal are that are read off what the head sees.
+        """Compute the error of side features and goal as predicted from the head's input.
 
         Parameters
         ----------
@@ -174,16 +174,16 @@ class QNetwork(nn.Module):
         return loss
 
     def forward(self, obs: Tensor) -> Tensor:
-        """Return quantiles of the return of each action, (n, A, K), of a network without a cell."""
+        """Compute quantiles of the return of each action, (n, A, K), without a cell."""
         quantiles: Tensor = self.head(self._features(obs))
         return quantiles
 
     def logits(self, obs: Tensor) -> Tensor:
-        """Return the value of each action, shape (n, A), of a network without a cell."""
+        """Compute the value of each action, shape (n, A), without a cell."""
         return self.head.means(self._features(obs))
 
     def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return values of actions (n, A), the largest (n,), and the next state of n lanes.
+        """Compute values of actions (n, A), the largest (n,), and the next state of n lanes.
 
         Parameters
         ----------
@@ -196,7 +196,7 @@ class QNetwork(nn.Module):
         return values, values.amax(1), behind
 
     def latent(self, obs: Tensor, *, state: Tensor | None = None) -> tuple[Tensor, Tensor]:
-        """Return what the head sees, shape (n, F), and the next state; see :meth:`step`."""
+        """Compute the head's input, shape (n, F), and the next state; see :meth:`step`."""
         x = self._features(obs)
         if self.cell is None or state is None:
             return x, x.new_zeros(len(x), 0)
@@ -206,7 +206,7 @@ class QNetwork(nn.Module):
     def unroll(
         self, obs: Tensor, *, state: Tensor, done: Tensor, burn_in: int = 0
     ) -> tuple[Tensor, Tensor]:
-        """Return what the head sees in S sequences of T decisions, and the states behind each.
+        """Compute the head's input in S sequences of T decisions, and the states behind each.
 
         Parameters
         ----------
@@ -226,8 +226,8 @@ class QNetwork(nn.Module):
         """
         assert self.cell is not None
         x = self._features(obs.flatten(0, 1)).unflatten(0, done.shape)
-        found = list(steps(self.cell, x, state, done, burn_in))
-        return torch.stack([y for y, _ in found]), torch.stack([behind for _, behind in found])
+        outputs = list(steps(self.cell, x, state, done, burn_in))
+        return torch.stack([y for y, _ in outputs]), torch.stack([behind for _, behind in outputs])
 
     def _features(self, obs: Tensor) -> Tensor:
         x: Tensor = self.layers(self.encoder(obs))
@@ -252,6 +252,6 @@ class QNetwork(nn.Module):
             module.draw(groups, generator)
 
     def silence(self) -> None:
-        """Go without noise until the next is drawn."""
+        """Switch the noise off until the next is drawn."""
         for module in self._noisy:
             module.silence()

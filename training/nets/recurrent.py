@@ -1,4 +1,4 @@
-"""Cells that remember: one flat state a lane, stepped in the rollout, unrolled in the update.
+"""Recurrent cells: one flat state a lane, stepped in the rollout, unrolled in the update.
 
 A state is one float32 tensor (n, size): whatever a cell keeps lies side by side in it, so that
 moving, storing, detaching and saving it cannot forget a part. It is set to zero right after the
@@ -30,7 +30,7 @@ class GRU(nn.Module):
         self.cell = nn.GRUCell(size_in, size_out)
 
     def forward(self, x: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Return output and next state for one decision of n lanes."""
+        """Compute output and next state for one decision of n lanes."""
         state = self.cell(x, state)
         return state, state
 
@@ -49,7 +49,7 @@ class LSTM(nn.Module):
         self.cell = nn.LSTMCell(size_in, size_out)
 
     def forward(self, x: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Return output and next state for one decision of n lanes."""
+        """Compute output and next state for one decision of n lanes."""
         h, c = self.cell(x, state.chunk(2, -1))
         return h, torch.cat((h, c), -1)
 
@@ -73,21 +73,21 @@ class SSM(nn.Module):
         )
 
     def forward(self, x: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Return output and next state for one decision of n lanes."""
+        """Compute output and next state for one decision of n lanes."""
         state = torch.sigmoid(self.gate(x)) * state + self.inward(x)
         parts = [out(s) for out, s in zip(self.outward, state.chunk(SSM_HEADS, -1), strict=True)]
         return torch.cat(parts, -1), state
 
 
 class Parallel(nn.Module):
-    """A GRU and an LSTM side by side, each of ``size_out / 2``; what they give is put together.
+    """A GRU and an LSTM side by side, each of ``size_out / 2``; their outputs are concatenated.
 
     Parameters
     ----------
     size_in, size_out : int
         ``size_out`` is even.
     ssm : bool
-        Whether both see, beside the features, what a :class:`SSM` makes of them.
+        Whether both see, beside the features, the output of a :class:`SSM` for them.
     """
 
     def __init__(self, size_in: int, size_out: int, ssm: bool = False) -> None:
@@ -102,16 +102,16 @@ class Parallel(nn.Module):
         self.state_size = sum(self._sizes)
 
     def forward(self, x: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor]:
-        """Return output and next state for one decision of n lanes."""
+        """Compute output and next state for one decision of n lanes."""
         states = list(state.split(self._sizes, -1))
         behind = []
         if self.first is not None:
             y, after = self.first(x, state=states.pop(0))
             x = torch.cat((x, y), -1)
             behind.append(after)
-        found = [arm(x, state=own) for arm, own in zip(self.arms, states, strict=True)]
-        behind += [after for _, after in found]
-        return torch.cat([y for y, _ in found], -1), torch.cat(behind, -1)
+        outputs = [arm(x, state=own) for arm, own in zip(self.arms, states, strict=True)]
+        behind += [after for _, after in outputs]
+        return torch.cat([y for y, _ in outputs], -1), torch.cat(behind, -1)
 
 
 Cell = GRU | LSTM | SSM | Parallel

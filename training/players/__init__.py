@@ -1,1 +1,1 @@
-"""Everybody who plays: bots, networks, agents of several parts; loading, export, cards, ratings."""
+"""Players: bots, networks, agents of several parts; loading, export, cards, ratings."""

@@ -1,4 +1,4 @@
-"""Scripted players, and one that plays by chance."""
+"""Scripted players, and one that takes random legal actions."""
 
 from __future__ import annotations
 
@@ -39,34 +39,34 @@ class Bot:
         self._thoughts: dict[int, Thought] = {}
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Take the seeds; bots remember nothing."""
+        """Seed the generators of lanes; bots have no memory of games."""
         for lane in lanes.tolist() if self._thoughts else ():
             self._thoughts.pop(lane, None)
         if seeds is not None:
             self._streams[lanes] = streams(seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return its choices; only lanes that are asked for draw."""
+        """Return its actions; only generators of these lanes advance."""
         begun, advanced = time.process_time(), self._streams.copy()
         actions: np.ndarray = engine.bot_actions(self.name, advanced)[lanes]
         self._streams[lanes] = advanced[lanes]
         if self.explains:
-            self._note(engine, lanes, 1000 * (time.process_time() - begun) / len(lanes))
+            self._keep_thoughts(engine, lanes, 1000 * (time.process_time() - begun) / len(lanes))
         return actions
 
     def thought(self, lane: int) -> Thought | None:
-        """Return what it found of the actions that it followed; None if it does not look ahead."""
+        """Return its evaluation of its last decision in a lane; None if it does not look ahead."""
         return self._thoughts.get(lane)
 
-    def _note(self, engine: Any, lanes: np.ndarray, milliseconds: float) -> None:
+    def _keep_thoughts(self, engine: Any, lanes: np.ndarray, milliseconds: float) -> None:
         game, rows = engine.game, engine.get_states(lanes)
         seats = engine.get_actors(lanes) if game.num_seats > 1 else np.zeros(len(lanes), int)
         for lane, row, seat in zip(lanes.tolist(), rows, seats.tolist(), strict=True):
-            found = game.considered(row, seat, self.name)
+            considered = game.considered(row, seat, self.name)
             self._thoughts.pop(lane, None)
-            if found is not None and len(found):
-                unknown = np.full(len(found), np.nan)
-                action, value, count = found["action"], found["value"], found["count"]
+            if considered is not None and len(considered):
+                unknown = np.full(len(considered), np.nan)
+                action, value, count = (considered[name] for name in ("action", "value", "count"))
                 self._thoughts[lane] = Thought(
                     action, value, unknown, count, unknown, int(action[0]), milliseconds
                 )
@@ -84,7 +84,7 @@ class RandomLegal:
         self._draws = LaneDraws(engine.num_envs)
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Take the seeds."""
+        """Seed the draws of lanes."""
         self._draws.begin(lanes, seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:

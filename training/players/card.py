@@ -47,7 +47,7 @@ class Result(NamedTuple):
 def metadata(
     name: str, results: Sequence[Result], license_: str | None = None, tags: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """Return the metadata of a card.
+    """Make the metadata of a card.
 
     Parameters
     ----------
@@ -59,14 +59,14 @@ def metadata(
     tags : sequence of str
         Beside those that all models here have.
     """
-    found: dict[str, Any] = {} if license_ is None else {"license": license_}
-    found |= {"library_name": LIBRARY, "pipeline_tag": TASK, "tags": [LIBRARY, TASK, *tags]}
+    values: dict[str, Any] = {} if license_ is None else {"license": license_}
+    values |= {"library_name": LIBRARY, "pipeline_tag": TASK, "tags": [LIBRARY, TASK, *tags]}
     if results:
-        found["model-index"] = [{"name": name, "results": [_entry(each) for each in results]}]
-    return found
+        values["model-index"] = [{"name": name, "results": [_make_entry(each) for each in results]}]
+    return values
 
 
-def _entry(result: Result) -> dict[str, Any]:
+def _make_entry(result: Result) -> dict[str, Any]:
     env = short_id(result.env)
     dataset: dict[str, Any] = {"name": env, "type": env, "config": result.config}
     if result.revision is not None:
@@ -76,49 +76,49 @@ def _entry(result: Result) -> dict[str, Any]:
     metrics = [
         {
             "type": re.sub(r"\W+", "_", name),
-            "value": _short(values[0]),
-            "name": _named(name, values),
+            "value": _round(values[0]),
+            "name": _name_metric(name, values),
         }
         for name, values in result.metrics.items()
     ]
     return {"task": {"type": TASK, "name": TASK}, "dataset": dataset, "metrics": metrics}
 
 
-def _named(name: str, values: Sequence[float]) -> str:
+def _name_metric(name: str, values: Sequence[float]) -> str:
     shown = name.replace("_", " ")
     if len(values) < 3:
         return shown
-    return f"{shown}, 95 % interval {_short(values[1])} to {_short(values[2])}"
+    return f"{shown}, 95 % interval {_round(values[1])} to {_round(values[2])}"
 
 
-def _short(value: float) -> float:
-    """Return a number to six digits."""
+def _round(value: float) -> float:
+    """Round a number to six significant digits."""
     return float(f"{value:.6g}")
 
 
 def front_matter(values: Mapping[str, Any]) -> str:
-    """Return metadata as they stand at the top of a card."""
+    """Format metadata for the top of a card."""
     text = yaml.safe_dump(dict(values), sort_keys=False, allow_unicode=True, width=10_000)
     return f"{_EDGE}{text}{_EDGE}"
 
 
 def split(text: str) -> tuple[str, str]:
-    """Return the YAML of a card, empty if it has none, and the text behind it."""
+    """Split a card into its YAML, empty if it has none, and the text behind it."""
     if not text.startswith(_EDGE):
         return "", text
-    head, found, rest = text.removeprefix(_EDGE).partition(f"\n{_EDGE}")
-    return (head, rest) if found else ("", text)
+    head, edge, rest = text.removeprefix(_EDGE).partition(f"\n{_EDGE}")
+    return (head, rest) if edge else ("", text)
 
 
 def check(text: str, where: str) -> dict[str, Any]:
-    """Return the metadata of a card.
+    """Read and check the metadata of a card.
 
     Parameters
     ----------
     text : str
         The whole card.
     where : str
-        What a message calls it.
+        Its name in messages.
 
     Raises
     ------
@@ -135,12 +135,12 @@ def check(text: str, where: str) -> dict[str, Any]:
     tags = values.get("tags", [])
     all_texts = isinstance(tags, list) and all(isinstance(tag, str) for tag in tags)
     require(all_texts, f"tags of {where}", tags, "a list of texts")
-    for entry in _entries(values.get("model-index", []), where):
+    for entry in _list_entries(values.get("model-index", []), where):
         _check_entry(entry, f"model-index of {where}")
     return values
 
 
-def _entries(models: Any, where: str) -> Iterator[Any]:
+def _list_entries(models: Any, where: str) -> Iterator[Any]:
     """Yield the results of all models."""
     allowed = "a list of models, each with a name and a list of results"
     require(isinstance(models, list), f"model-index of {where}", models, allowed)
@@ -154,9 +154,9 @@ def _entries(models: Any, where: str) -> Iterator[Any]:
 def _check_entry(entry: Any, where: str) -> None:
     parts = entry if isinstance(entry, dict) else {}
     for part, fields in (("task", ("type",)), ("dataset", ("name", "type"))):
-        found = parts.get(part)
-        texts = isinstance(found, dict) and all(isinstance(found.get(x), str) for x in fields)
-        require(texts, where, found, f"results with a {part} that has {' and '.join(fields)}")
+        values = parts.get(part)
+        texts = isinstance(values, dict) and all(isinstance(values.get(x), str) for x in fields)
+        require(texts, where, values, f"results with a {part} that has {' and '.join(fields)}")
     metrics = parts.get("metrics")
     whole = isinstance(metrics, list) and all(
         isinstance(each, dict)
@@ -168,7 +168,7 @@ def _check_entry(entry: Any, where: str) -> None:
 
 
 def read(folder: Path) -> str | None:
-    """Return the card that lies in a folder, None if there is none or it has no metadata.
+    """Read the card in a folder; None if there is none or it has no metadata.
 
     Raises
     ------
@@ -188,7 +188,7 @@ def read(folder: Path) -> str | None:
 
 
 def table(results: Sequence[Result]) -> str:
-    """Return results as a Markdown table."""
+    """Format results as a Markdown table."""
     lines = ["| conditions | measure | value, 95 % interval |", "| --- | --- | --- |"]
     for result in results:
         for name, (value, *ends) in result.metrics.items():

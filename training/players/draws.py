@@ -1,4 +1,4 @@
-"""Numbers that players draw: of a lane's seed and the number of its draw, never of its company."""
+"""Random numbers of players; they depend on a lane's seed and draw number, not on other lanes."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ import numpy as np
 from fastenv.rng import GOLDEN_GAMMA
 
 GAMMA = np.uint64(GOLDEN_GAMMA)
-ACTION = 6  # what a seed is for; those below are the search's
+ACTION = 6  # purpose of a seed; those below are the search's
 
 
 def mix(seeds: np.ndarray, numbers: np.ndarray, purpose: int) -> np.ndarray:
-    """Return seeds of the numbered parts of decisions, uint64: those of two never meet.
+    """Derive seeds of the numbered parts of decisions, uint64; no two parts share one.
 
     Parameters
     ----------
     seeds : ndarray of uint64, shape (n,)
     numbers : ndarray of int, shape (n,)
     purpose : int
-        What the seed is for, from 0 to 7.
+        Purpose of the seed, from 0 to 7.
     """
     with np.errstate(over="ignore"):
         x = seeds + (numbers.astype(np.uint64) * np.uint64(8) + np.uint64(purpose)) * GAMMA
@@ -26,7 +26,7 @@ def mix(seeds: np.ndarray, numbers: np.ndarray, purpose: int) -> np.ndarray:
 
 
 def splitmix64(x: np.ndarray) -> np.ndarray:
-    """Return the mixing step of SplitMix64 of each number, uint64."""
+    """Apply the mixing step of SplitMix64 to each number, uint64."""
     with np.errstate(over="ignore"):
         x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -35,13 +35,13 @@ def splitmix64(x: np.ndarray) -> np.ndarray:
 
 
 def uniform(seeds: np.ndarray) -> np.ndarray:
-    """Return a number from 0 to 1 for each seed, float64, 1 excluded."""
+    """Convert each seed to a number from 0 to 1, float64, 1 excluded."""
     drawn: np.ndarray = (seeds >> np.uint64(11)).astype(np.float64) * 2.0**-53
     return drawn
 
 
 def gumbel(seeds: np.ndarray, actions: int, purpose: int = ACTION) -> np.ndarray:
-    """Return Gumbel's noise for each action, float64, shape (n, actions).
+    """Draw Gumbel noise for each action, float64, shape (n, actions).
 
     The largest of logits with this noise is a draw from their softmax.
 
@@ -61,7 +61,7 @@ def gumbel(seeds: np.ndarray, actions: int, purpose: int = ACTION) -> np.ndarray
 
 
 def streams(seeds: np.ndarray) -> np.ndarray:
-    """Return the states of engine generators, uint64 (n, 4): :func:`fastenv.engine.rng_streams`.
+    """Make the states of engine generators, uint64 (n, 4): :func:`fastenv.engine.rng_streams`.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class LaneDraws:
         self._seeds, self._drawn = np.zeros(lanes, np.uint64), np.zeros(lanes, np.int64)
 
     def begin(self, lanes: np.ndarray, seeds: np.ndarray | None) -> None:
-        """Draw from these seeds from now on, one a lane; None goes on."""
+        """Draw from these seeds from now on, one a lane; None keeps the present ones."""
         if seeds is not None:
             self._seeds[lanes], self._drawn[lanes] = np.asarray(seeds).astype(np.uint64), 0
 

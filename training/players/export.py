@@ -1,7 +1,7 @@
-"""Agents to give away: small folders that hold what decides the play alone.
+"""Export of agents: small folders with the parameters that decide the play, and no others.
 
-One is a run folder with one checkpoint. The other has its weights as safetensors, and a card, for
-hubs of models.
+One kind is a run folder with one checkpoint. The other has its weights as safetensors, and a card,
+for hubs of models.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ def export(
     """
     trained = _load(run, folder, name)
     saved = read_again(trained)
-    with _whole(folder) as unfinished:
+    with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
         written = checkpoint.save(
             unfinished / "checkpoints",
             saved.steps,
-            identity=_identity(run, trained),
-            model={"policy": _kept(saved.model["policy"], half, values)},
+            identity=_make_identity(run, trained),
+            model={"policy": _select_parameters(saved.model["policy"], half, values)},
             trainer={"exported_from": run.name},
             states=np.zeros((0, saved.rows.shape[1]), np.uint8),
             arrays={},
@@ -81,14 +81,14 @@ def export_for_hub(
     """Write the network of a run's checkpoint as a folder that can be uploaded to a hub of models.
 
     It has ``model.safetensors``, ``config.json`` and the card ``README.md``: the one in the folder
-    of the run if it has metadata, else one of what the run knows. ``load_policy`` reads it.
+    of the run if it has metadata, else one written from that folder. ``load_policy`` reads it.
 
     Parameters
     ----------
     run, folder, name, half, values
         See :func:`export`.
     make_card : callable
-        Writes the card of what a run knows.
+        Writes a card from the folder of a run.
 
     Returns
     -------
@@ -107,18 +107,18 @@ def export_for_hub(
     trained = _load(run, folder, name)
     text = card.read(run.path) or make_card(run, trained)
     saved = read_again(trained)
-    policy = _kept(saved.model["policy"], half, values)
-    with _whole(folder) as unfinished:
+    policy = _select_parameters(saved.model["policy"], half, values)
+    with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-        weights.save(unfinished / WEIGHTS, saved.steps, _identity(run, trained), policy)
+        weights.save(unfinished / WEIGHTS, saved.steps, _make_identity(run, trained), policy)
         files.write_text(unfinished / card.FILE, text)
     return folder / WEIGHTS
 
 
 def network_in(folder: Path) -> Path | None:
-    """Return the one file of safetensors in a folder that holds no agent, None without one."""
-    found = [] if (folder / "config.json").exists() else sorted(folder.glob("*.safetensors"))
-    return found[0] if len(found) == 1 else None
+    """Find the one file of safetensors in a folder that holds no agent; None without one."""
+    networks = [] if (folder / "config.json").exists() else sorted(folder.glob("*.safetensors"))
+    return networks[0] if len(networks) == 1 else None
 
 
 def copy_network(file: Path, folder: Path) -> Path:
@@ -135,14 +135,14 @@ def copy_network(file: Path, folder: Path) -> Path:
     text = card.read(file.parent)
     if text is None:
         raise RunError(f"{file.parent} has no {card.FILE} with metadata: write its card first.")
-    with _whole(folder) as unfinished:
+    with _make_whole(folder) as unfinished:
         shutil.copyfile(file, unfinished / file.name)
         files.write_text(unfinished / card.FILE, text)
     return folder / file.name
 
 
 def _load(run: RunFolder, folder: Path, name: str | None) -> Trained:
-    """Read what is exported, unless its place is taken."""
+    """Load the agent to export; refuse a folder that exists."""
     _refuse_taken(folder)
     return load(run, name)
 
@@ -157,7 +157,7 @@ def _taken(folder: Path) -> RunError:
 
 
 @contextmanager
-def _whole(folder: Path) -> Iterator[Path]:
+def _make_whole(folder: Path) -> Iterator[Path]:
     """Make a folder that appears under its name once all is in it."""
     with files.temporary_folder(folder.parent) as aside:
         unfinished = aside / folder.name
@@ -167,20 +167,23 @@ def _whole(folder: Path) -> Iterator[Path]:
             raise _taken(folder)
 
 
-def _identity(run: RunFolder, trained: Trained) -> dict[str, Any]:
-    found: dict[str, Any] = trainers.get_module(run.config.trainer).identity(run, trained.engine())
-    return found
+def _make_identity(run: RunFolder, trained: Trained) -> dict[str, Any]:
+    trainer = trainers.get_module(run.config.trainer)
+    identity: dict[str, Any] = trainer.identity(run, trained.engine())
+    return identity
 
 
-def _kept(parameters: Mapping[str, Any], half: bool, values: bool) -> dict[str, Any]:
-    """Return the parameters, of one network or of several by name, without those left out."""
+def _select_parameters(parameters: Mapping[str, Any], half: bool, values: bool) -> dict[str, Any]:
+    """Select the parameters to export, of one network or of several by name."""
     return {
-        name: _kept(value, half, values) if isinstance(value, Mapping) else _rounded(value, half)
+        name: _select_parameters(value, half, values)
+        if isinstance(value, Mapping)
+        else _halve(value, half)
         for name, value in parameters.items()
         if values or not name.startswith(checkpoint.VALUE)
     }
 
 
-def _rounded(value: Any, half: bool) -> Any:
-    """Return a tensor of floats in half precision if that is wanted, anything else as it is."""
+def _halve(value: Any, half: bool) -> Any:
+    """Convert a tensor of floats to half precision if ``half``; anything else stays as it is."""
     return value.half() if half and value.is_floating_point() else value

@@ -68,7 +68,7 @@ def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
 
 
 def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict[str, Any]:
-    """Return options with scripted opponents in the place of trained agents.
+    """Replace trained agents in options by scripted opponents.
 
     They are those that the game has by default, or else the first of its bots.
 
@@ -88,12 +88,12 @@ def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict
 
 
 def find(path: Path) -> tuple[RunFolder, str | None]:
-    """Return the run that a path lies in, and the name of a checkpoint if it is one.
+    """Find the run of a path, and the name of the checkpoint if the path is one.
 
     Raises
     ------
     RunError
-        If it is none of what :func:`load_policy` takes.
+        If :func:`load_policy` takes no such path.
     """
     path = path.parent if path.name == WEIGHTS else path
     inside = [path, *path.parents]

@@ -20,7 +20,7 @@ RANDOM_LEGAL = "random_legal"
 
 
 class Agent(Protocol):
-    """Somebody who is more than a policy or a bot, such as an agent with search."""
+    """A player built on a policy or a bot, such as an agent with search."""
 
     @property
     def base(self) -> Policy | str:
@@ -31,21 +31,21 @@ class Agent(Protocol):
         """The name that it was loaded by."""
 
     def player(self, engine: Any) -> Player:
-        """Return it as a player of an engine."""
+        """Make its player for an engine."""
 
 
 Who = Policy | Agent | str  # a trained agent, one that searches, or a bot by its name
 
 
 def name_in_line(who: Who) -> str:
-    """Return what a line of text calls a player: a trained agent by its run, or exported folder."""
+    """Name a player in a line of text: a trained agent by its run, or exported folder."""
     if isinstance(who, Policy):
         return name_of_agent(who.path)
     return short_name(who) if isinstance(who, str) else f"{SEARCH}{name_in_line(who.base)}"
 
 
 def load_who(name: str, runs: Path = Path("runs")) -> Who:
-    """Return the player of a name: a trained agent, an agent with search, or the name of a bot.
+    """Load a player by name: a trained agent, an agent with search, or the name of a bot.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ def load_who(name: str, runs: Path = Path("runs")) -> Who:
         If a path is no trained agent, or a search option is invalid.
     """
     if is_search(name):
-        found: Who = registry.FUNCTIONS.load("search")(name, runs)
-        return found
+        agent: Who = registry.FUNCTIONS.load("search")(name, runs)
+        return agent
     path = Path(name) if Path(name).exists() else runs / name
     if path.exists():
         return load_policy(path)
@@ -95,15 +95,15 @@ def make_player(
         return who.player(engine)
     if who == RANDOM_LEGAL:
         return RandomLegal(engine)
-    made = find_player(engine, who)
-    if made is not None:
-        return made(engine)
+    make = find_player(engine, who)
+    if make is not None:
+        return make(engine)
     check_bot(engine.game, who)
     return Bot(who, engine)
 
 
 def find_player(of: str | Engine | games.GameTraining, name: str) -> MakePlayer | None:
-    """Find what makes the player of a name that is no bot's, such as one with a file.
+    """Find the function that makes a player whose name is no bot's, such as one with a file.
 
     The capability ``player`` is such a function of the name.
 
@@ -116,18 +116,18 @@ def find_player(of: str | Engine | games.GameTraining, name: str) -> MakePlayer 
     Returns
     -------
     callable or None
-        None for a name that says nothing to the game.
+        None for a name that the game does not know.
 
     Raises
     ------
     ConfigError
         If there is nothing where it points to.
     """
-    known = games.find(of, "player")
-    made: MakePlayer | None = None if known is None else known(name)
-    return made
+    find = games.find(of, "player")
+    make: MakePlayer | None = None if find is None else find(name)
+    return make
 
 
 def maker(who: Who) -> MakePlayer:
-    """Return what makes somebody a player of any engine; see :func:`make_player`."""
+    """Return a function that makes a player for any engine; see :func:`make_player`."""
     return lambda engine: make_player(who, engine)

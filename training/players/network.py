@@ -1,8 +1,8 @@
 """Networks that play: one in its own environment, and a trained agent wherever it can sit.
 
-A network sees what it has learnt to see. Where an engine shows exactly that, it is taken from
-there; else the rows are encoded once more, by an engine of the network's own environment or by the
-agent's own encoder.
+A network takes the observations that it was trained on. Where an engine shows exactly these, they
+are taken from there; else the rows are encoded once more, by an engine of the network's own
+environment or by the agent's own encoder.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from training.players.table import find_table
 from training.run import games
 from training.run.seating import env_of_table, without_seating
 
-# Returns what a network sees in lanes (k,) of an engine, shape (k, ...).
+# Returns the observations of a network in lanes (k,) of an engine, shape (k, ...).
 Sight = Callable[[Any, np.ndarray], np.ndarray]
 
 
 def shown(engine: Any, lanes: np.ndarray) -> np.ndarray:
-    """Return what an engine shows in lanes: the sight of a network that was trained on its like."""
+    """Return the observations of an engine in lanes: the sight of a network trained on its like."""
     seen: np.ndarray = engine.obs[lanes]
     return seen
 
@@ -75,13 +75,13 @@ class Network:
         return self._states.shape[1] > 0
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Forget what was in lanes."""
+        """Reset the states of lanes."""
         self._states[lanes] = 0
         if self._draws is not None:
             self._draws.begin(lanes, seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return its legal actions."""
+        """Choose legal actions."""
         engine.refresh()
         mask = engine.mask if self._legal is None else self._legal(engine)
         scores = np.where(mask[lanes] != 0, self.logits(engine, lanes), -np.inf)
@@ -91,23 +91,23 @@ class Network:
         return actions
 
     def logits(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return its logits of the decisions in lanes (k, A), and remember what it saw."""
+        """Compute its logits of the decisions in lanes (k, A), and keep the next states."""
         seen = self.see(engine, lanes)
         if not isinstance(self._logits, RecurrentLogits):
             return self._logits(seen)
-        found, self._states[lanes] = self._logits(seen, state=self._states[lanes])
-        return found
+        logits, self._states[lanes] = self._logits(seen, state=self._states[lanes])
+        return logits
 
     def probabilities(self, engine: Any, lanes: np.ndarray) -> npt.NDArray[np.float64]:
         """Return the probability of each action, shape (k, A); NaN with a memory."""
         engine.refresh()
-        found = np.full((len(lanes), engine.num_actions), np.nan)
+        probabilities = np.full((len(lanes), engine.num_actions), np.nan)
         if len(lanes) and not self.remembers:
             logits = self._logits(self.see(engine, lanes))  # type: ignore[call-arg]
             logits = np.where(engine.mask[lanes] != 0, logits, -np.inf).astype(np.float64)
             weights = np.exp(logits - logits.max(1, keepdims=True))
-            found[:] = weights / weights.sum(1, keepdims=True)
-        return found
+            probabilities[:] = weights / weights.sum(1, keepdims=True)
+        return probabilities
 
 
 # -- a trained agent at a table --------------------------------------------------------------------
@@ -116,7 +116,7 @@ class Network:
 def seat_policy(
     policy: Policy, engine: Any, *, beside: bool = False, sample: bool = False
 ) -> Player:
-    """Return a trained agent as a player of an engine, beside a bot if it knows part of a game.
+    """Make a player of a trained agent, together with a bot if it knows part of a game.
 
     Parameters
     ----------
@@ -145,13 +145,13 @@ def seat_policy(
 
 
 def in_own_env(policy: Policy, engine: Any, *, sample: bool = False) -> Network:
-    """Return a trained agent as the player of an environment that :meth:`Policy.make` has made."""
+    """Make the player of a trained agent for an environment that :meth:`Policy.make` has made."""
     make = policy.env_spec.encode_like
-    sight = shown if make is None else _encoded(make(engine))
+    sight = shown if make is None else _encode_rows(make(engine))
     return Network(policy.logits, engine, sight, sample=draws(policy, sample))
 
 
-def _encoded(encode: Callable[[np.ndarray], np.ndarray]) -> Sight:
+def _encode_rows(encode: Callable[[np.ndarray], np.ndarray]) -> Sight:
     return lambda engine, lanes: encode(engine.get_states(lanes))
 
 
@@ -161,7 +161,7 @@ def draws(policy: Policy, sample: bool = False) -> bool:
 
 
 def find_sight(policy: Policy, engine: Any, *, beside: bool = False) -> Sight:
-    """Return what a policy sees of an engine; see :func:`seat_policy`."""
+    """Find the sight of a policy in an engine; see :func:`seat_policy`."""
     observer, encode = _make_observer(policy), policy.env_spec.encode
     alone = engine.seats is None and not beside
     if alone:
@@ -169,7 +169,7 @@ def find_sight(policy: Policy, engine: Any, *, beside: bool = False) -> Sight:
     else:
         _check_same_game(policy, observer, engine)
     if encode is not None:
-        return _encoded(encode)
+        return _encode_rows(encode)
     if alone or _shows_same(observer, engine):
         return shown
     return partial(_encode_again, observer)
@@ -183,20 +183,20 @@ def _encode_again(observer: BatchEngine, engine: Any, lanes: np.ndarray) -> np.n
 
 
 def sight_of_rows(policy: Policy) -> Callable[[np.ndarray], np.ndarray]:
-    """Return a function of rows (k,) that show one seat: what the policy sees of them."""
+    """Find the function from rows (k,) that show one seat to the policy's observations."""
     if policy.env_spec.encode is not None:
         return policy.env_spec.encode
     return partial(_make_observer(policy).encode_obs_many, trusted=True)
 
 
 def seen_by(env: str, options: Mapping[str, Any]) -> Sight:
-    """Return the sight of a network that has learnt in an environment, in rows of its game."""
+    """Make the sight of a network trained in an environment, in rows of its game."""
     observer = fastenv.make_engine(env, 1, **without_seating(options))
     return lambda engine, lanes: observer.encode_obs_many(engine.get_states(lanes), trusted=True)
 
 
 def _make_observer(policy: Policy) -> BatchEngine:
-    """Return an engine of the policy's environment that encodes the rows of others."""
+    """Make an engine of the policy's environment that encodes the rows of others."""
     options = without_seating(policy.env_spec.options)
     one_each = fastenv.make_game(policy.env, **options).spec.num_agents > 1
     seating: dict[str, Any] = {"seats": "all"} if one_each else {}
@@ -204,7 +204,7 @@ def _make_observer(policy: Policy) -> BatchEngine:
 
 
 def _check_same_env(policy: Policy, engine: Any) -> None:
-    """Refuse a policy in a game for one that does not show what it has learnt to see."""
+    """Refuse a policy in a game for one player that does not show its observations."""
     where = engine.game.env_id
     _check(short_id(policy.env) == where, policy, "env", policy.env, f"{where}, as here")
     for name in ("obs_dtype", "obs_shape", "num_actions"):
@@ -213,7 +213,7 @@ def _check_same_env(policy: Policy, engine: Any) -> None:
 
 
 def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None:
-    """Refuse a policy that could not play at a table as it has learnt to."""
+    """Refuse a policy for a table whose game, rules or seats differ from its own."""
     where, mine, theirs = engine.game.env_id, observer.spec, engine.spec
     same = env_of_table(policy.env) == env_of_table(where or "")
     _check(same, policy, "env", policy.env, f"of the game of {where}")
@@ -237,8 +237,8 @@ def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None
 
 def _check(fits: bool, policy: Policy, name: str, value: object, allowed: str) -> None:
     if not fits:
-        given = f"{name}={show(value)}"
-        raise ConfigError(f"{policy.path} cannot sit at this table: {given} must be {allowed}.")
+        setting = f"{name}={show(value)}"
+        raise ConfigError(f"{policy.path} cannot sit at this table: {setting} must be {allowed}.")
 
 
 def _shows_same(observer: BatchEngine, engine: Any) -> bool:

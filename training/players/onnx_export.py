@@ -22,7 +22,7 @@ _ROWS = 3  # of the example that is traced; any number but 0 and 1, which are ta
 
 
 class Actor(nn.Module):
-    """A network with the choice of the best legal action behind it.
+    """A network that also chooses the best legal action.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Actor(nn.Module):
         self.state_size = int(getattr(net, "state_size", 0))
 
     def forward(self, obs: Tensor, mask: Tensor, state: Tensor | None = None) -> tuple[Tensor, ...]:
-        """Return actions (n,), masked logits (n, A) and, of a recurrent network, states."""
+        """Compute actions (n,), masked logits (n, A) and, of a recurrent network, states."""
         if state is None:
             logits, after = self.net.logits(obs), ()
         else:
@@ -106,7 +106,7 @@ def export_onnx(
 
 
 def _trace(actor: Actor, engine: Any) -> Any:
-    """Return the ONNX model of a network that sees what an engine shows."""
+    """Trace the ONNX model of a network that takes the observations of an engine."""
     shape, dtype = storage(engine)
     example = [torch.zeros(_ROWS, *shape, dtype=dtype)]
     example.append(torch.ones(_ROWS, engine.num_actions, dtype=torch.uint8))

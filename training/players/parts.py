@@ -32,7 +32,7 @@ class Part:
 
 
 def learnt_part(player: Player, part: PartOfGame, options: Mapping[str, Any]) -> Part:
-    """Return a player of the decisions that it has learnt, which forgets where it did in training.
+    """Make the part of a player that takes the decisions of its training, and resets as there.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Parts:
         Info column that says which decision is due.
     parts : sequence of Part
     rest : Player
-        Takes the decisions that are nobody's else.
+        Takes all other decisions.
     """
 
     def __init__(self, column: str, parts: Sequence[Part], rest: Player) -> None:
@@ -68,7 +68,7 @@ class Parts:
             player.begin(engine, lanes, seeds)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return the action of whose decision it is, in each lane."""
+        """Ask, in each lane, the player whose decision is due."""
         engine.refresh()
         due = engine.info[self._column][lanes]
         actions, left = np.zeros(len(lanes), np.int32), np.ones(len(lanes), np.bool_)
@@ -88,9 +88,9 @@ class Parts:
         """Return the probability of each action, (k, A); NaN where a player cannot tell."""
         engine.refresh()
         due = engine.info[self._column][lanes]
-        found = np.full((len(lanes), engine.num_actions), np.nan)
+        probabilities = np.full((len(lanes), engine.num_actions), np.nan)
         for part in self.parts:
             own = np.isin(due, part.values)
             if own.any() and isinstance(part.player, Weighs):
-                found[own] = part.player.probabilities(engine, lanes[own])
-        return found
+                probabilities[own] = part.player.probabilities(engine, lanes[own])
+        return probabilities

@@ -1,10 +1,10 @@
-"""The interface of everybody who plays: bots, networks, searchers, persons, snapshots, mixtures.
+"""The interface of players: bots, networks, searchers, persons, snapshots, mixtures.
 
 A player belongs to one engine: its number of lanes and its game. It is asked in turn for the
-lanes in which the decision is its own; whose that is says the loop
-(:mod:`training.evaluation.loop`, :mod:`training.selfplay.seated`), which alone steps the
-engine. It owns its generators, one a lane, so that who else plays, in which order or batch, changes
-nothing of what it draws.
+lanes in which the decision is its own; the loop finds these lanes
+(:mod:`training.evaluation.loop`, :mod:`training.selfplay.seated`), and it alone steps the
+engine. A player owns its generators, one a lane, so that its draws do not depend on who else plays,
+in which order or batch.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Player(Protocol):
     """Plays one seat in the lanes of an engine."""
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Forget what was in lanes in which games begin.
+        """Reset lanes in which games begin.
 
         Parameters
         ----------
@@ -30,7 +30,7 @@ class Player(Protocol):
             That the player was made for, or one that stands in for it.
         lanes : ndarray of int, shape (k,)
         seeds : ndarray of int64, shape (k,), optional
-            Of what it draws in each lane from now on; None goes on drawing.
+            Seeds of its draws in each lane from now on; None continues.
         """
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ MakePlayer = Callable[[Any], Player]
 
 @runtime_checkable
 class Explains(Protocol):
-    """A player that can tell what it considered; asked for by ``isinstance``.
+    """A player that keeps its thoughts; tested by ``isinstance``.
 
     Attributes
     ----------
@@ -63,12 +63,12 @@ class Explains(Protocol):
     explains: bool
 
     def thought(self, lane: int) -> Thought | None:
-        """Return what it considered at its last decision in a lane; None if nothing."""
+        """Return the thought of its last decision in a lane; None if there is none."""
 
 
 @runtime_checkable
 class Weighs(Protocol):
-    """A player that knows how probable its actions are; asked for by ``isinstance``."""
+    """A player that knows the probabilities of its actions; tested by ``isinstance``."""
 
     def probabilities(self, engine: Any, lanes: np.ndarray) -> npt.NDArray[np.float64]:
         """Return the probability of each action, shape (k, A), before it acts.

@@ -1,4 +1,4 @@
-"""A trained agent as a function of what it sees: numpy in, numpy out."""
+"""A trained agent as a function of observations: numpy in, numpy out."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Policy:
     state_size : int
         Numbers that it remembers of a game; 0 for a network without memory.
     env_spec : EnvSpec
-        What it sees.
+        Its environment and observations.
     logits : Logits or RecurrentLogits
         Its network.
     """
@@ -97,7 +97,7 @@ class Policy:
         self.state_size = logits.state_size if isinstance(logits, RecurrentLogits) else 0
 
     def __repr__(self) -> str:
-        """Return what it is in one line."""
+        """Describe the agent in one line."""
         return f"<Policy of {self.env}, {self.steps:,} decisions, {self.path}>"
 
     # -- playing ---------------------------------------------------------------------------------
@@ -120,8 +120,8 @@ class Policy:
         mask : ndarray of bool or 0/1, shape (A,) or (n, A)
             The legal actions, of which every row has one.
         state : ndarray of float32, shape (state_size,) or (n, state_size), optional
-            What a recurrent network remembers; None where all games begin. Where one game of
-            several has ended, the caller forgets it: ``state[terminated | truncated] = 0``.
+            State of a recurrent network; None where all games begin. Where one game of several
+            has ended, the caller resets it: ``state[terminated | truncated] = 0``.
         deterministic : bool
             Take the best legal action; False draws from the policy's distribution.
         rng : numpy Generator or seed, optional
@@ -137,9 +137,9 @@ class Policy:
         ConfigError
             If observation, mask or state do not fit; names which, its shape and what is allowed.
         """
-        rows, single = self._rows(obs)
-        legal = self._legal(mask, len(rows), single)
-        logits, memory = self._ask(rows, self._memory(state, len(rows), single))
+        rows, single = self._convert_obs(obs)
+        legal = self._check_mask(mask, len(rows), single)
+        logits, memory = self._compute_logits(rows, self._check_state(state, len(rows), single))
         logits = np.where(legal, logits, -np.inf)
         if not deterministic:  # the largest of logits with Gumbel noise is a draw from softmax
             logits = logits + np.random.default_rng(rng).gumbel(size=logits.shape)
@@ -151,7 +151,7 @@ class Policy:
     def probabilities(
         self, obs: Observation, mask: np.ndarray, state: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the probability of each action, float64, shape (A,) or (n, A).
+        """Compute the probability of each action, float64, shape (A,) or (n, A).
 
         Parameters
         ----------
@@ -163,16 +163,16 @@ class Policy:
         ConfigError
             See :meth:`act`.
         """
-        rows, single = self._rows(obs)
-        legal = self._legal(mask, len(rows), single)
-        logits, _ = self._ask(rows, self._memory(state, len(rows), single))
+        rows, single = self._convert_obs(obs)
+        legal = self._check_mask(mask, len(rows), single)
+        logits, _ = self._compute_logits(rows, self._check_state(state, len(rows), single))
         logits = np.where(legal, logits, -np.inf).astype(np.float64)
         weights = np.exp(logits - logits.max(1, keepdims=True))
-        found: np.ndarray = weights / weights.sum(1, keepdims=True)
-        return found[0] if single else found
+        chances: np.ndarray = weights / weights.sum(1, keepdims=True)
+        return chances[0] if single else chances
 
     def search(self, **options: Any) -> Any:
-        """Return an agent that searches, and is this policy where it does not.
+        """Make an agent that searches, and plays as this policy where it does not.
 
         It plays wherever a policy plays: at tables, in contests and evaluations.
 
@@ -192,31 +192,31 @@ class Policy:
         """
         return registry.FUNCTIONS.load("searching")(self, **options)
 
-    def _ask(
+    def _compute_logits(
         self, rows: np.ndarray, memory: np.ndarray | None
     ) -> tuple[np.ndarray, np.ndarray | None]:
-        """Return the network's logits, and what it remembers then."""
+        """Compute the network's logits and next states."""
         if isinstance(self.logits, RecurrentLogits):
             assert memory is not None
             return self.logits(rows, state=memory)
         return self.logits(rows), memory
 
-    def _rows(self, obs: Observation) -> tuple[np.ndarray, bool]:
-        """Return observations (n, *obs_shape) as the network takes them, and whether it was one."""
+    def _convert_obs(self, obs: Observation) -> tuple[np.ndarray, bool]:
+        """Convert observations to rows (n, *obs_shape); return them, and whether it was one."""
         names = self.obs_dtype.names
         if names is None:
             refuse_unless(
                 not isinstance(obs, Mapping), "obs as a dict", f"an array, as {self.env} has"
             )
-            return self._array("obs", obs, self.obs_dtype, self.obs_shape)
+            return self._check_array("obs", obs, self.obs_dtype, self.obs_shape)
         if isinstance(obs, np.ndarray) and obs.dtype == self.obs_dtype:
-            return _writable(np.atleast_1d(obs)), obs.ndim == 0
+            return _make_writable(np.atleast_1d(obs)), obs.ndim == 0
         fits = isinstance(obs, Mapping) and set(obs) == set(names)
-        given = f"{type(obs).__name__} of {', '.join(obs)}" if isinstance(obs, Mapping) else "array"
+        kind = f"{type(obs).__name__} of {', '.join(obs)}" if isinstance(obs, Mapping) else "array"
         allowed = f"a dict of {', '.join(names)}, as make() and make_vec() show it"
-        refuse_unless(fits, f"obs as {given}", allowed)
+        refuse_unless(fits, f"obs as {kind}", allowed)
         parts = {
-            name: self._array(
+            name: self._check_array(
                 f"obs[{name!r}]", obs[name], self.obs_dtype[name].base, self.obs_dtype[name].shape
             )
             for name in names
@@ -228,10 +228,10 @@ class Policy:
             rows[name] = part
         return rows, all(single for _, single in parts.values())
 
-    def _array(
-        self, name: str, given: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
+    def _check_array(
+        self, name: str, values: Any, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> tuple[np.ndarray, bool]:
-        array = np.asarray(given)
+        array = np.asarray(values)
         single = array.shape == shape
         shapes = f"of shape {shape} or (n, {', '.join(map(str, shape))})".replace(", )", ",)")
         allowed = f"{shapes}, as {self.env} shows it to this policy"
@@ -240,10 +240,10 @@ class Policy:
         fits = array.dtype == dtype or (dtype.kind == "f" and array.dtype.kind == "f")
         fits |= dtype.kind in "iu" and array.dtype.kind in "iu" and np.can_cast(array.dtype, dtype)
         refuse_unless(fits, f"{name} of {array.dtype}", f"of {dtype}")
-        array = _writable(np.ascontiguousarray(array, dtype))
+        array = _make_writable(np.ascontiguousarray(array, dtype))
         return (array[None] if single else array), single
 
-    def _legal(self, mask: Any, n: int, single: bool) -> np.ndarray:
+    def _check_mask(self, mask: Any, n: int, single: bool) -> np.ndarray:
         legal = np.asarray(mask)
         shape = (self.num_actions,) if single else (n, self.num_actions)
         allowed = f"of shape {shape}: {self.env} has {self.num_actions} actions"
@@ -254,7 +254,7 @@ class Policy:
         refuse_unless(not stuck.any(), row, "1 for at least one action in every row")
         return legal
 
-    def _memory(self, state: Any, n: int, single: bool) -> np.ndarray | None:
+    def _check_state(self, state: Any, n: int, single: bool) -> np.ndarray | None:
         if not self.state_size:
             refuse_unless(state is None, "state", "None: this network has no memory")
             return None
@@ -264,12 +264,12 @@ class Policy:
         shape = (self.state_size,) if single else (n, self.state_size)
         allowed = f"None or of shape {shape}"
         refuse_unless(memory.shape == shape, f"state of shape {memory.shape}", allowed)
-        return _writable(np.ascontiguousarray(memory.reshape(n, self.state_size)))
+        return _make_writable(np.ascontiguousarray(memory.reshape(n, self.state_size)))
 
     # -- where it plays --------------------------------------------------------------------------
 
     def make(self, **changes: Any) -> Env:
-        """Return a single environment of what it was trained for.
+        """Make a single environment of its training.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class Policy:
         return wrapped
 
     def make_vec(self, num_envs: int, **changes: Any) -> VectorEnv:
-        """Return a vector environment of what it was trained for.
+        """Make a vector environment of its training.
 
         Parameters
         ----------
@@ -318,38 +318,38 @@ class Policy:
         observations, actions : Space
             Of a single environment.
         options : mapping, optional
-            What it was made with, to name in the error.
+            Options of the environment, to name in the error.
 
         Raises
         ------
         ConfigError
         """
         named = f" with {', '.join(f'{k}={v!r}' for k, v in options.items())}" if options else ""
-        found, wanted = _shapes(observations), _shapes_of(self.obs_dtype, self.obs_shape)
+        shown, wanted = _describe_space(observations), _describe(self.obs_dtype, self.obs_shape)
         allowed = f"{wanted}, which {self.env} showed in the training of {self.path}"
-        refuse_unless(found == wanted, f"observation {found}{named}", allowed)
+        refuse_unless(shown == wanted, f"observation {shown}{named}", allowed)
         fits = getattr(actions, "n", None) == self.num_actions
         refuse_unless(fits, f"action space {actions}{named}", f"Discrete({self.num_actions})")
 
 
-def _writable(array: np.ndarray) -> np.ndarray:
-    """Return an array, copied if it is read-only: torch has no such tensors, and would warn."""
+def _make_writable(array: np.ndarray) -> np.ndarray:
+    """Copy an array if it is read-only: torch has no such tensors, and would warn."""
     return array if array.flags.writeable else array.copy()
 
 
-def refuse_unless(fits: bool, given: str, allowed: str) -> None:
-    """Raise :class:`ConfigError` about what does not fit a policy."""
+def refuse_unless(fits: bool, value: str, allowed: str) -> None:
+    """Raise :class:`ConfigError` unless something fits a policy."""
     if not fits:
-        raise ConfigError(f"{given} does not fit the policy: must be {allowed}.")
+        raise ConfigError(f"{value} does not fit the policy: must be {allowed}.")
 
 
-def _shapes(space: spaces.Space[Any]) -> dict[str, str] | str:
+def _describe_space(space: spaces.Space[Any]) -> dict[str, str] | str:
     if isinstance(space, spaces.Dict):
-        return {name: str(_shapes(part)) for name, part in space.items()}
+        return {name: str(_describe_space(part)) for name, part in space.items()}
     return f"{space.dtype} {space.shape}"
 
 
-def _shapes_of(dtype: np.dtype[Any], shape: tuple[int, ...]) -> dict[str, str] | str:
+def _describe(dtype: np.dtype[Any], shape: tuple[int, ...]) -> dict[str, str] | str:
     if dtype.names is None:
         return f"{dtype} {shape}"
-    return {name: str(_shapes_of(dtype[name].base, dtype[name].shape)) for name in dtype.names}
+    return {name: str(_describe(dtype[name].base, dtype[name].shape)) for name in dtype.names}

@@ -30,7 +30,7 @@ class Predictor:
         deterministic: bool = True,
         action_masks: Any = None,
     ) -> tuple[np.ndarray, Any]:
-        """Return actions and the next state; it forgets where ``episode_start`` is true.
+        """Choose actions; return them and the next state, reset where ``episode_start`` is true.
 
         Raises
         ------

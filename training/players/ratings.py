@@ -14,7 +14,7 @@ from training.run.checkpoint import CheckpointError
 
 K = 4.0
 ANCHOR = 1000.0
-LEARNER = -1  # its id among those of the snapshots
+LEARNER = -1  # id of the learner among those of the snapshots
 _STEPS, _SMALL = 100, 1e-9  # of Newton's method: rounding may keep the last steps from being small
 
 _TABLE = """
@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS ratings (
 
 
 def expected(rating: float, other: float) -> float:
-    """Return the share of comparisons that Elo expects a player to win."""
+    """Compute the share of comparisons that Elo expects a player to win."""
     return float(1 / (1 + 10 ** ((other - rating) / 400)))
 
 
@@ -40,7 +40,7 @@ def outcome(total: int, other: int) -> float:
 
 
 def fit(score: np.ndarray) -> np.ndarray:
-    """Return the ratings that explain comparisons best, by maximum likelihood (Bradley and Terry).
+    """Fit ratings to comparisons by maximum likelihood (Bradley and Terry).
 
     Newton's method, with steps short enough to descend from anywhere: what the curvature changes by
     depends on the largest change of a difference of two players (Sun and Tran-Dinh, Generalized
@@ -64,9 +64,9 @@ def fit(score: np.ndarray) -> np.ndarray:
     strength = np.zeros(score.shape[:-1])  # in units of which e times as strong is 1
     for _ in range(_STEPS):
         chance = 1 / (1 + np.exp(strength[..., None, :] - strength[..., :, None]))
-        known = both * chance * np.swapaxes(chance, -1, -2)
-        curvature = np.where(itself, known.sum(-1)[..., None], -known)
-        # Where the mean is says nothing; 1 / k in its direction leaves it where it is.
+        information = both * chance * np.swapaxes(chance, -1, -2)
+        curvature = np.where(itself, information.sum(-1)[..., None], -information)
+        # The likelihood does not depend on the mean; 1 / k in its direction keeps the mean.
         missing = (won - both * chance).sum(-1)
         step = np.linalg.solve(curvature + 1 / k, missing[..., None])[..., 0]
         size = np.ptp(step, axis=-1, keepdims=True)
@@ -94,17 +94,17 @@ class Ratings:
         self.score: dict[int, float] = {}
 
     def enter(self, player: int) -> None:
-        """Take in a snapshot of the learner, which is as strong as the learner is."""
+        """Add a snapshot of the learner, with the rating of the learner."""
         self.rating[player] = self.rating[LEARNER]
         self.games[player], self.score[player] = 0, 0.0
 
     def add(self, players: Sequence[int], totals: Sequence[int]) -> None:
-        """Take in a match.
+        """Update the ratings by a match.
 
         Parameters
         ----------
         players : sequence of int
-            Who sat in each seat; a pair of the same player says nothing.
+            Player of each seat; a pair of the same player does not count.
         totals : sequence of int
             Their points. All changes of a match come from the ratings before it.
         """
@@ -152,7 +152,7 @@ class RatingsFile:
         self.path = path
 
     def write(self, steps: int, ratings: Ratings) -> None:
-        """Note the ratings after so many decisions.
+        """Write the ratings after so many decisions.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class RatingsFile:
         self._run("INSERT OR REPLACE INTO ratings VALUES (?, ?, ?, ?, ?)", rows)
 
     def drop_after(self, steps: int) -> None:
-        """Forget what came after a checkpoint that a run goes on from."""
+        """Delete the ratings after the checkpoint that a run continues from."""
         if self.path.exists():
             self._run("DELETE FROM ratings WHERE step > ?", [(steps,)])
 

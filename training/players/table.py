@@ -53,14 +53,14 @@ class Table:
         return judged or fastenv.make_game(self.env, **self.options).spec.judged_by
 
     def make(self, num_envs: int) -> BatchEngine:
-        """Return an engine whose seats are all played from outside, with a table a lane."""
+        """Make an engine whose seats are all played from outside, with a table a lane."""
         return fastenv.make_engine(self.env, num_envs, seats="all", **self.options)
 
 
 def find_table(
     policies: Sequence[Policy], env: str | None = None, options: Mapping[str, Any] | None = None
 ) -> Table:
-    """Return the table at which players meet.
+    """Find the table at which players meet.
 
     It has the options that the first policy was trained with, as far as its game does not say
     otherwise (:class:`training.run.games.TableRules`).

@@ -20,7 +20,7 @@ from training.run.folder import RunError, RunFolder
 from training.run.options import require
 
 AGENT = "trained"
-DRAWN = "trained, drawn"  # what it does is drawn as in its training
+DRAWN = "trained, drawn"  # its actions are drawn as in its training
 BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"
 WITHOUT = "without search"
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
@@ -66,31 +66,31 @@ class Trained:
         return self.sample or games.get_game(self.config.env).draws
 
     def policy(self) -> str:
-        """Return in words how its actions are chosen, for a record."""
+        """Describe the choice of its actions, for a record."""
         return f"{BEST}; {DRAWN}: {DRAWS}" if self.draws else BEST
 
     def engine(self) -> BatchEngine:
-        """Return a small engine of the environment it was trained on, to encode with."""
+        """Make a small engine of the environment of its training, to encode with."""
         return make_engine(self.config.env, 1, self.config.env_options)
 
     def players(self) -> dict[str, MakePlayer]:
-        """Return who plays episodes: the agent, by its best actions.
+        """Make the players of the agent by name; the first takes its best actions.
 
         Where it ``draws`` it plays again with drawn actions, and where its training
         still holds actions back with these held back here too: so it has learnt to play. One that
         searches plays again without.
         """
-        made = partial(Network, self.logits)
-        found: dict[str, MakePlayer] = {AGENT: made}
+        make = partial(Network, self.logits)
+        players: dict[str, MakePlayer] = {AGENT: make}
         if self.draws:
-            found[DRAWN] = partial(made, sample=True)
+            players[DRAWN] = partial(make, sample=True)
         rules, steps = self.config.mask_schedule, self.steps
         if any(rule.ticks_at(steps) for rule in rules):
             legal = partial(delayed_actions.mask_delayed, rules=rules, steps=steps)
-            found[HELD_BACK] = partial(made, legal=legal)
+            players[HELD_BACK] = partial(make, legal=legal)
         if self.search is not None:
-            found = {AGENT: self.search, WITHOUT: found.pop(AGENT), **found}
-        return found
+            players = {AGENT: self.search, WITHOUT: players.pop(AGENT), **players}
+        return players
 
 
 def load(run: RunFolder, name: str | None = None, member: int | None = None) -> Trained:
@@ -145,7 +145,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
 
 
 def read_again(trained: Trained) -> checkpoint.Checkpoint:
-    """Return what an agent was read from, to write it down in another form."""
+    """Read the checkpoint of an agent again, to write it in another form."""
     path = trained.path
     return weights.load(path, {}) if path.is_file() else checkpoint.load(path, {})
 
@@ -158,7 +158,7 @@ def make_trained(
     windows: dict[str, Any] | None = None,
     member: int | None = None,
 ) -> Trained:
-    """Return a trained agent; ``parameters`` are what its trainer calls its policy.
+    """Make a trained agent; ``parameters`` are the policy of its trainer.
 
     Raises
     ------
@@ -179,7 +179,7 @@ def _warn(text: str) -> None:
 
 
 def provenance(run: RunFolder) -> dict[str, Any]:
-    """Return seed, revision, precision and machine of a training, as far as its folder knows."""
+    """Read seed, revision, precision and machine of a training, as far as its folder has them."""
     summary = files.read_object(run.path / "summary.json")
-    known = ("git_rev", "dirty", "precision", "host")
-    return {"seed": run.config.seed, **{name: summary.get(name) for name in known}}
+    names = ("git_rev", "dirty", "precision", "host")
+    return {"seed": run.config.seed, **{name: summary.get(name) for name in names}}

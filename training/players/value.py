@@ -18,7 +18,7 @@ Value = Callable[[np.ndarray], np.ndarray]
 
 
 def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
-    """Return the value of a policy as a function, or why it has none.
+    """Find the value function of a policy, or the reason that it has none.
 
     The function takes observations of the policy, shape (n, ...), and returns float64, shape (n,):
     the sums of rewards that it expects from there, discounted and scaled as in its training.
@@ -27,7 +27,7 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
     ----------
     policy : Policy
     name : str
-        What the policy is called in the sentence.
+        Name of the policy in the sentence.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
     CheckpointError
         If its checkpoint cannot be read.
     """
-    why = _why_never(policy, name)
+    why = _find_obstacle(policy, name)
     if why:
         return None, why
     run, _ = find(policy.path)
@@ -71,8 +71,8 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
     return value, ""
 
 
-def _why_never(policy: Policy, name: str) -> str:
-    """Return why a policy of this kind shows no value, nothing if it may."""
+def _find_obstacle(policy: Policy, name: str) -> str:
+    """Find the reason that a policy of this kind shows no value; empty if it may."""
     if policy.state_size:
         return f"{name} shows no value: that of a network with a memory depends on what it was."
     if policy.env_spec.encode is not None:

@@ -1,4 +1,4 @@
-"""A further loss beside that of PPO: what the trainer asks of it."""
+"""An auxiliary loss that is learnt beside that of PPO, as the trainer calls it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Auxiliary(Protocol):
     """
 
     def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
-        """Take in the states in which decision ``t`` is due; return what it is drawn from.
+        """Observe the states before decision ``t``; return the logits that it is drawn from.
 
         Parameters
         ----------
@@ -31,11 +31,11 @@ class Auxiliary(Protocol):
         ...
 
     def rest(self) -> np.ndarray | None:
-        """Return which decisions of the rollout PPO learns, bool (T, N); None for all."""
+        """Select the decisions of the rollout that PPO learns, bool (T, N); None for all."""
         ...
 
     def observe(self, t: int, engine: Any) -> None:
-        """Take in what the engine says of decision ``t`` of the rollout.
+        """Observe the outcome of decision ``t`` of the rollout.
 
         Parameters
         ----------
@@ -58,18 +58,18 @@ class Auxiliary(Protocol):
         ...
 
     def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
-        """Return the loss beside a minibatch, counted from 0 over all passes; None for none.
+        """Compute the loss beside a minibatch, counted from 0 over all passes; None for none.
 
         It is called in the precision of the trainer, which also differentiates what it returns.
         """
         ...
 
     def metrics(self) -> dict[str, float]:
-        """Return the figures of the update for the log."""
+        """Return the metrics of the update for the log."""
         ...
 
     def state_dict(self) -> dict[str, Any]:
-        """Return, between two iterations, what decides how it goes on: tensors, plain numbers."""
+        """Return the state between two iterations: tensors and plain numbers."""
         ...
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:

@@ -1,6 +1,6 @@
-"""What becomes of each layer in an update: sizes of gradients, parameters and steps, dead units.
+"""Layer diagnostics of an update: sizes of gradients, parameters and steps, dead units.
 
-It is looked at once every ``native.diagnostics`` iterations, and changes nothing that is learnt: no
+They are taken once every ``native.diagnostics`` iterations, and change nothing that is learnt: no
 generator of the training is drawn from, and nothing is written to.
 """
 
@@ -17,14 +17,14 @@ from torch import Tensor, nn
 from training.nets.activations import Tanh
 
 SAMPLE = 1024  # decisions of the rollout that units are looked at in
-SILENT = 1e-6  # size of the output of a unit that says nothing
+SILENT = 1e-6  # size of the output up to which a unit is silent
 SATURATED = 0.99  # size of a tanh that no longer follows its argument
 
-Layers = dict[str, dict[str, float]]  # name of a module to what is known of it
+Layers = dict[str, dict[str, float]]  # name of a module to its diagnostics
 
 
 class StepWatch:
-    """Looks at one optimizer step, layer by layer.
+    """Measures one optimizer step, layer by layer.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class StepWatch:
         self._norms: list[Tensor] = []
 
     def before(self) -> None:
-        """Look at gradients, before they are clipped, and parameters."""
+        """Measure gradients, before they are clipped, and parameters."""
         layers = self._layers.items()
         self._old = {name: [p.detach().clone() for p in layer] for name, layer in layers}
         grads = [[_gradient(p) for p in layer] for layer in self._layers.values()]
         self._norms = [*map(_norm, grads), *map(_norm, self._old.values())]
 
     def after(self) -> None:
-        """Look at what the step has changed."""
+        """Measure the changes that the step has made."""
         for name, layer in self._layers.items():
             moved = [p.detach() - old for p, old in zip(layer, self._old[name], strict=True)]
             self._norms.append(_norm(moved))
@@ -81,7 +81,7 @@ def _norm(tensors: list[Tensor]) -> Tensor:
 
 
 def sample(obs: Tensor) -> Tensor:
-    """Return observations (k, ...) of up to :data:`SAMPLE` decisions of a rollout (T, N, ...).
+    """Select observations (k, ...) of up to :data:`SAMPLE` decisions of a rollout (T, N, ...).
 
     Of a large rollout they are drawn, always at the same places.
     """
@@ -95,7 +95,7 @@ def sample(obs: Tensor) -> Tensor:
 
 
 def dead_units(net: Any, obs: Tensor, view: Tensor | None = None) -> Layers:
-    """Return, by hidden layer, the share of units that answer to none of the observations.
+    """Return, by hidden layer, the share of dead units: none of the observations changes them.
 
     Those of relu and gelu are silent in all of them, those of tanh saturated in all of them; a unit
     of a convolution is a channel.
@@ -110,7 +110,7 @@ def dead_units(net: Any, obs: Tensor, view: Tensor | None = None) -> Layers:
     """
     shares: dict[str, Tensor] = {}
 
-    def look(layer: str, activation: nn.Module, _given: Any, out: Tensor) -> None:
+    def measure(layer: str, activation: nn.Module, _inputs: Any, out: Tensor) -> None:
         size = out.abs().transpose(0, 1).flatten(1)  # by unit
         if isinstance(activation, Tanh | nn.Tanh):
             dead = size.amin(1) >= SATURATED
@@ -122,7 +122,7 @@ def dead_units(net: Any, obs: Tensor, view: Tensor | None = None) -> Layers:
         if isinstance(module, nn.Sequential):
             for (layer, _), (_, following) in pairwise(module.named_children()):
                 if isinstance(following, Tanh | nn.Tanh | nn.ReLU | nn.GELU):
-                    following.register_forward_hook(partial(look, f"{name}.{layer}"))
+                    following.register_forward_hook(partial(measure, f"{name}.{layer}"))
     with torch.inference_mode():
         seen = {} if view is None else {"view": view}
         net.step(obs, state=net.initial_state(len(obs)), **seen)
@@ -133,5 +133,5 @@ def dead_units(net: Any, obs: Tensor, view: Tensor | None = None) -> Layers:
 
 
 def merged(one: Mapping[str, dict[str, float]], other: Mapping[str, dict[str, float]]) -> Layers:
-    """Return what is known of each layer from both."""
+    """Merge two diagnostics of the same layers."""
     return {name: {**one.get(name, {}), **other.get(name, {})} for name in {**one, **other}}

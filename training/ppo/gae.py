@@ -103,20 +103,20 @@ def _gae_some(reward, value, done, bootstrap, gamma, trace, some, adv_out, ret_o
     for i in range(lanes):
         paid = np.float32(0.0)  # since the decision, up to what follows
         next_value, next_adv = np.float32(0.0), np.float32(0.0)
-        known = False  # what follows
+        has_next = False  # whether the rollout shows what follows
         for t in range(steps - 1, -1, -1):
             if done[t, i]:
-                paid, known = np.float32(0.0), True
+                paid, has_next = np.float32(0.0), True
                 next_value, next_adv = np.float32(0.0), np.float32(0.0)
             paid += reward[t, i] + gamma * bootstrap[t, i]
-            learnt_out[t, i] = some[t, i] and known
+            learnt_out[t, i] = some[t, i] and has_next
             adv_out[t, i] = ret_out[t, i] = np.float32(0.0)
             if some[t, i]:
-                if known:
+                if has_next:
                     delta = (paid + gamma * next_value) - value[t, i]
                     adv_out[t, i] = delta + trace * next_adv
                     ret_out[t, i] = adv_out[t, i] + value[t, i]
-                next_value, next_adv, known = value[t, i], adv_out[t, i], True
+                next_value, next_adv, has_next = value[t, i], adv_out[t, i], True
                 paid = np.float32(0.0)
 
 
@@ -150,8 +150,8 @@ def gae_some(
     """
     learnt = np.empty(reward.shape, np.bool_)
     trace = np.float32(gamma * lam)
-    given = reward, value, done, bootstrap, np.float32(gamma), trace, some
-    _gae_some(*given, adv_out, ret_out, learnt)
+    inputs = reward, value, done, bootstrap, np.float32(gamma), trace, some
+    _gae_some(*inputs, adv_out, ret_out, learnt)
     return learnt
 
 

@@ -1,6 +1,6 @@
 """The loss of a minibatch: clipped objective, value error, entropy, and what is logged of them.
 
-:class:`Objective` says it twice. :meth:`Objective.loss` is the definition, in torch, differentiated
+:class:`Objective` has it twice. :meth:`Objective.loss` is the definition, in torch, differentiated
 by torch: it runs on devices and under the compiler. :meth:`Objective.gradients` is for a CPU: one
 pass over the rows gives the same sums and the gradient by logits and values in closed form, where
 the chain of small torch operations would take a tenth of an update.
@@ -27,7 +27,7 @@ KL = TERMS.index("kl")
 
 
 class Samples(NamedTuple):
-    """What the loss of k samples needs beside logits and values; float32 unless it says otherwise.
+    """Inputs of the loss of k samples beside logits and values; float32 unless it says otherwise.
 
     ``mask`` is bool (k, A), ``action`` int64 (k,), ``logp`` and ``value`` are those of the rollout,
     and ``adv`` is already normalised.
@@ -47,7 +47,7 @@ OF_A_MEMBER = ("clip", "ent_coef", "clip_vf")
 
 @dataclass(frozen=True)
 class Objective:
-    """The weights and ranges of an iteration.
+    """The weights and clip ranges of the loss in an iteration.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Objective:
 
     @classmethod
     def of(cls, ppo: PPOConfig, native: NativeConfig, ent_left: float = 1.0) -> Objective:
-        """Return the objective of a run, with what the schedule has left of its entropy weight."""
+        """Make the objective of a run, its entropy weight multiplied by ``ent_left``."""
         return cls(
             clip=ppo.clip_range,
             clip_vf=native.clip_range_vf,
@@ -75,7 +75,7 @@ class Objective:
         )
 
     def on_device(self, device: torch.device) -> Objective:
-        """Return the same with its ranges and the entropy weight as tensors, for :meth:`loss`.
+        """Copy the objective with its ranges and the entropy weight as tensors, for :meth:`loss`.
 
         A compiler takes numbers as constants and would compile anew where a schedule changes one.
         """
@@ -87,7 +87,7 @@ class Objective:
         return replace(self, **tensors)
 
     def loss(self, logits: Tensor, value: Tensor, samples: Samples) -> tuple[Tensor, Tensor]:
-        """Return the mean loss of the samples, and the means of :data:`TERMS`.
+        """Compute the mean loss of the samples, and the means of :data:`TERMS`.
 
         Parameters
         ----------
@@ -100,7 +100,7 @@ class Objective:
         ratio = change.exp()
         clipped = ratio.clamp(1.0 - self.clip, 1.0 + self.clip)
         policy_loss = -torch.min(samples.adv * ratio, samples.adv * clipped).mean()
-        value_loss = self._value_loss(value.float(), samples.ret, samples.value)
+        value_loss = self._compute_value_loss(value.float(), samples.ret, samples.value)
         mean_entropy = entropy(log_probs, samples.mask).mean()
         loss = policy_loss - self.ent_coef * mean_entropy + self.vf_coef * value_loss
         with torch.no_grad():
@@ -109,7 +109,7 @@ class Objective:
             terms = torch.stack((loss, policy_loss, value_loss, mean_entropy, kl, outside))
         return loss, terms
 
-    def _value_loss(self, value: Tensor, ret: Tensor, old: Tensor) -> Tensor:
+    def _compute_value_loss(self, value: Tensor, ret: Tensor, old: Tensor) -> Tensor:
         error = F.huber_loss if self.huber else F.mse_loss
         if self.clip_vf is None:
             return error(value, ret)
@@ -119,7 +119,7 @@ class Objective:
     def gradients(
         self, logits: Tensor, value: Tensor, samples: Samples, total: int, sums: np.ndarray
     ) -> tuple[Tensor, Tensor]:
-        """Return the gradients of the loss by logits and values, on a CPU.
+        """Compute the gradients of the loss by logits and values, on a CPU.
 
         Parameters
         ----------
@@ -133,7 +133,7 @@ class Objective:
         grad_logits, grad_value = torch.empty_like(logits), torch.empty_like(value)
         loss_rows(
             *(x.detach().numpy() for x in (logits, *samples, value)),
-            *self._numbers(),
+            *self._get_scalars(),
             1.0 / total,
             grad_logits.numpy(),
             grad_value.numpy(),
@@ -141,18 +141,18 @@ class Objective:
         )
         return grad_logits, grad_value
 
-    def _numbers(self) -> tuple[Any, ...]:
+    def _get_scalars(self) -> tuple[Any, ...]:
         clip_vf = -1.0 if self.clip_vf is None else self.clip_vf
         return self.clip, clip_vf, self.ent_coef, self.vf_coef, self.huber
 
 
 def explained_variance(value: Tensor, ret: Tensor) -> Tensor:
-    """Return the share of the variance of the returns that the values foresaw; a scalar tensor."""
+    """Return the share of the variance of the returns that the values explain; a scalar tensor."""
     return 1.0 - (ret - value).var() / ret.var()
 
 
 def normalise(adv: Tensor, ranks: Ranks = SINGLE_RANK) -> Tensor:
-    """Return advantages with mean 0 and deviation 1, over those of all ranks."""
+    """Normalise advantages to mean 0 and deviation 1, over those of all ranks."""
     if ranks.size == 1:
         return (adv - adv.mean()) / (adv.std() + 1e-8)
     wide, count = adv.double(), adv.numel() * ranks.size

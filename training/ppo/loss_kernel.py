@@ -95,7 +95,7 @@ def _log_softmax(logits, mask, action, log_prob_out):
 
 @cached_njit(nogil=True, inline="always")
 def _value_error(value, ret, old, clip_vf, huber):
-    """Return the error of a value and its slope, clipped as asked."""
+    """Return the error of a value and its slope, clipped unless ``clip_vf`` is negative."""
     if clip_vf < 0.0:
         return _error(value, ret, huber)
     difference = value - old
@@ -108,7 +108,7 @@ def _value_error(value, ret, old, clip_vf, huber):
 
 @cached_njit(nogil=True, inline="always")
 def _error(value, ret, huber):
-    """Return the error of a value and its slope: squared, or beyond 1 straight (huber)."""
+    """Return the error of a value and its slope: squared, or linear beyond 1 (huber)."""
     difference = value - ret
     if not huber:
         return difference * difference, 2.0 * difference

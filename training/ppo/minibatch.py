@@ -121,7 +121,7 @@ class Minibatches:
             return
         rollout, burnt = self._rollout, self._burn_in if self._recurrent else 0
         parts = units.split(self._per_piece)
-        places = [self._flat(part) for part in parts]
+        places = [self._expand(part) for part in parts]
         learnt = [idx[burnt * len(part) :] for part, idx in zip(parts, places, strict=True)]
         adv = rollout.adv.view(-1)
         chosen = [adv.index_select(0, idx) for idx in learnt]
@@ -136,13 +136,13 @@ class Minibatches:
             if self._recurrent:
                 shape = (self._length, len(part))
                 done = rollout.done.view(-1).index_select(0, place).view(shape)
-                states = rollout.states.flatten(0, 1).index_select(0, self._among_all(part))
+                states = rollout.states.flatten(0, 1).index_select(0, self._map_to_all_lanes(part))
                 piece = piece._replace(obs=piece.obs.unflatten(0, shape), states=states, done=done)
             yield piece
 
-    def _flat(self, units: Tensor) -> Tensor:
-        """Return the decisions of units, time-major within them: shape (length * k,)."""
-        units = self._among_all(units)
+    def _expand(self, units: Tensor) -> Tensor:
+        """Expand units to their decisions, time-major within them: shape (length * k,)."""
+        units = self._map_to_all_lanes(units)
         if not self._recurrent:
             return units
         lanes = self._rollout.lanes
@@ -150,8 +150,8 @@ class Minibatches:
         steps = torch.arange(self._length, device=units.device) * lanes
         return (steps.unsqueeze(1) + first).view(-1)
 
-    def _among_all(self, units: Tensor) -> Tensor:
-        """Return the indices that units of the lanes used have among those of all lanes."""
+    def _map_to_all_lanes(self, units: Tensor) -> Tensor:
+        """Map units of the lanes used to their indices among those of all lanes."""
         n, lanes = len(self._lanes), self._rollout.lanes
         if n == lanes:
             return units
@@ -159,9 +159,10 @@ class Minibatches:
 
 
 def cached_rows(width: int) -> int:
-    """Return how many rows of activations of a layer stay in the cache between two operations.
+    """Return the number of rows of a layer's activations that stay in the cache.
 
-    About a megabyte of them; not fewer than 512, as weights have to be read for every piece.
+    They stay from one operation to the next: about a megabyte of them; not fewer than 512, as
+    weights have to be read for every piece.
     """
     return min(max(2**18 // width, 512), 4096) * torch.get_num_threads()
 

@@ -72,7 +72,7 @@ class PPOConfig(HiddenConfig):
         require(rollout % self.batch_size == 0, "ppo.batch_size", self.batch_size, allowed)
 
     def precision_asked(self, *, chooses: bool) -> str:
-        """Return the precision; where none is given, ``auto`` of who may choose, else ``fp32``."""
+        """Return the precision; if none is set, ``auto`` if the trainer chooses, else ``fp32``."""
         return self.precision or ("auto" if chooses else "fp32")
 
 
@@ -178,12 +178,12 @@ class OnPolicyConfig(RunConfig):
     def shortened(self, ranks: int = 1) -> Self:
         """Return options whose rollout is no longer than the run, as far as lanes divide."""
         ppo = self.ppo
-        given = Rollout(self.num_envs, ppo.n_steps, ppo.batch_size, **self.units(ranks))
-        found = given.fitted(self.total_steps)
-        if found == given:
+        full = Rollout(self.num_envs, ppo.n_steps, ppo.batch_size, **self.units(ranks))
+        fitted = full.fitted(self.total_steps)
+        if fitted == full:
             return self
-        fewer = ppo.replace(n_steps=found.steps, batch_size=found.batch)
-        return self.replace(num_envs=found.lanes, ppo=fewer)
+        fewer = ppo.replace(n_steps=fitted.steps, batch_size=fitted.batch)
+        return self.replace(num_envs=fitted.lanes, ppo=fewer)
 
     def buffer_bytes(self, obs_bytes: int, num_actions: int) -> int:
         """Return the bytes of a rollout buffer; parameters as of :meth:`check_memory`."""
@@ -193,15 +193,15 @@ class OnPolicyConfig(RunConfig):
     def check_memory(self, obs_bytes: int, num_actions: int) -> None:
         """Refuse a network or a rollout that this machine cannot hold."""
         sizes.check_network(self.ppo.net_arch, num_actions, "ppo.net_arch", len(self.members))
-        asked, there = self.buffer_bytes(obs_bytes, num_actions), sizes.memory()
+        needed, available = self.buffer_bytes(obs_bytes, num_actions), sizes.memory()
         allowed = (
-            f"less with num_envs={self.num_envs:,}: a rollout would take {asked / 2**30:,.0f} GiB, "
-            f"and this machine has {there / 2**30:,.0f}"
+            f"less with num_envs={self.num_envs:,}: a rollout would take {needed / 2**30:,.0f} "
+            f"GiB, and this machine has {available / 2**30:,.0f}"
         )
-        require(asked < there, "ppo.n_steps", self.ppo.n_steps, allowed)
+        require(needed < available, "ppo.n_steps", self.ppo.n_steps, allowed)
 
     def sizes(self, obs_bytes: int, num_actions: int) -> str:
-        """Return one line on what the options amount to."""
+        """Describe rollout, minibatches and updates in one line."""
         members = max(1, len(self.members))
         minibatches = self.rollout // (members * self.ppo.batch_size)
         each = f" for each of {members} networks" if members > 1 else ""
@@ -222,7 +222,7 @@ class ActorCriticRun(OnPolicyConfig):
     native: NativeConfig = option(NativeConfig, "network and loss of our PPO")
 
     def facts(self, device: str) -> dict[str, Any]:
-        """Return what the summary says of network, rollout and ranks."""
+        """Describe network, rollout and ranks for the summary."""
         return {**super().facts(device), "ranks": machine.ranks()}
 
     @model_validator(mode="after")

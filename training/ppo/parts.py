@@ -1,4 +1,4 @@
-"""What other packages may use of the native trainer, whose other modules are its own."""
+"""The public parts of the native trainer, for other packages; its other modules are private."""
 
 from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.gae import gae_many

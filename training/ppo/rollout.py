@@ -92,7 +92,7 @@ class Rollout:
         self.view = zeros(*shown, dtype=torch.uint8) if view_size else None
         self.learnt: Tensor | None = None
         self._rounded: Tensor | None = None
-        self._room = torch.empty(0, dtype=torch.bfloat16)  # for them
+        self._room = torch.empty(0, dtype=torch.bfloat16)  # memory for them
 
     def begin(self) -> None:
         """Start the next rollout where the last one ended."""
@@ -116,7 +116,7 @@ class Rollout:
         return [*parts, *rest, *some]
 
     def describe(self) -> str:
-        """Return one line on how much memory it takes."""
+        """Describe the memory of the rollout in one line."""
         size = sum(x.numel() * x.element_size() for x in self.tensors())
         each = size / (self.steps * self.lanes)
         return (
@@ -148,7 +148,7 @@ class Rollout:
             self.learnt = learnt.flatten().nonzero().squeeze(1)
 
     def explained(self) -> dict[str, float]:
-        """Return how well values foresaw the returns that are learnt; nothing of fewer than two."""
+        """Return the explained variance of the returns learnt from; nothing of fewer than two."""
         value, ret = self.value[:-1], self.ret
         if self.learnt is not None:
             value, ret = (x.flatten()[self.learnt] for x in (value, ret))
@@ -159,7 +159,7 @@ class Rollout:
     # -- minibatches -----------------------------------------------------------------------------
 
     def round(self) -> None:
-        """Let minibatches have bfloat16 in the place of float32 observations of a whole rollout.
+        """Round float32 observations of the whole rollout to bfloat16, for the minibatches.
 
         For layers under autocast, which would round them in every pass; so half as much is read.
         """
@@ -167,7 +167,7 @@ class Rollout:
             self._rounded = self._room.resize_(self.obs.shape).copy_(self.obs)
 
     def samples(self, idx: Tensor, adv: Tensor) -> Samples:
-        """Return what the loss needs of the decisions ``idx`` of the flattened rollout.
+        """Gather the inputs of the loss for the decisions ``idx`` of the flattened rollout.
 
         Parameters
         ----------
@@ -180,7 +180,7 @@ class Rollout:
         return Samples(mask, action, logp, adv, ret, value)
 
     def observations(self, idx: Tensor) -> Tensor:
-        """Return the observations of the decisions ``idx`` of the flattened rollout.
+        """Gather the observations of the decisions ``idx`` of the flattened rollout.
 
         Parameters
         ----------
@@ -213,11 +213,11 @@ class DirectLanes:
         self._discount = None if rollout.gamma is None else list(rollout.gamma.numpy())
 
     def destination(self, t: int) -> tuple[Array, Array]:
-        """Return where the engine writes the observations and masks that follow decision t - 1."""
+        """Return the arrays for the observations and masks that follow decision t - 1."""
         return self._obs[t], self._mask[t]
 
     def store(self, t: int) -> None:
-        """Take over what the engine says of decision t."""
+        """Store the outcome of decision t."""
         engine = self._engine
         self._reward[t][:] = engine.reward
         np.logical_or(engine.terminated, engine.truncated, out=self._done[t])
@@ -225,7 +225,7 @@ class DirectLanes:
             discounts(engine, self._gamma, self._discount[t])
 
     def store_observation(self, t: int) -> None:
-        """Nothing: observations and masks are where they belong."""
+        """Do nothing: observations and masks are where they belong."""
 
 
 class StagedLanes:
@@ -237,13 +237,13 @@ class StagedLanes:
         self._ahead = rollout.device.type == "cuda"  # elsewhere nothing says when a copy is done
 
     def destination(self, t: int) -> tuple[Array, Array]:
-        """Return where the engine writes the observations and masks that follow decision t - 1."""
+        """Return the arrays for the observations and masks that follow decision t - 1."""
         slot = self._slots[t % 2]
         slot.wait()
         return as_array(slot.obs, self._engine), slot.mask.numpy().view(np.uint8)
 
     def store(self, t: int) -> None:
-        """Send what the engine says of decision t, and then the observation that follows it."""
+        """Send the outcome of decision t, and then the observation that follows it."""
         engine, rollout, slot = self._engine, self._rollout, self._slots[(t + 1) % 2]
         slot.reward.numpy()[:] = engine.reward
         np.logical_or(engine.terminated, engine.truncated, out=slot.done.numpy())
@@ -266,7 +266,7 @@ Lanes = DirectLanes | StagedLanes
 
 
 def make_lanes(rollout: Rollout, engine: Engine, gamma: float) -> Lanes:
-    """Return the lanes of the engine, in the way that fits the device of the rollout."""
+    """Make the lanes of the engine, direct or staged as the device of the rollout needs."""
     kind = DirectLanes if rollout.device.type == "cpu" else StagedLanes
     return kind(rollout, engine, gamma)
 
@@ -299,7 +299,7 @@ class Slot:
             self._sent.synchronize()
 
     def mark_sent(self) -> None:
-        """Say that all copies out of the slot have been ordered."""
+        """Record that all copies out of the slot are queued."""
         if self._sent is not None:
             self._sent.record()
 
@@ -328,7 +328,7 @@ class TruncatedEpisodes:
         self._states: list[Tensor] = []
 
     def add(self, t: int, engine: Engine, state: Tensor) -> None:
-        """Take in what the engine cut off in decision t.
+        """Add the episodes that were truncated in decision t.
 
         Parameters
         ----------
@@ -357,24 +357,24 @@ class TruncatedEpisodes:
         return as_tensor(self._obs[: self.count])
 
     def lanes(self) -> Array:
-        """Return the lanes they were in, int64, shape (count,)."""
+        """Return the lanes of the episodes, int64, shape (count,)."""
         return np.concatenate([np.empty(0, np.int64), *self._lanes])
 
     def states(self, size: int, device: torch.device) -> Tensor:
-        """Return the recurrent states behind them, shape (count, size)."""
+        """Return the recurrent states behind the observations, shape (count, size)."""
         if self._states:
             return torch.cat(self._states)
         return torch.zeros(self.count, size, device=device)
 
     def write(self, values: Tensor, bootstrap_out: Tensor) -> None:
-        """Write their values, shape (count,), where they belong; there must be one."""
+        """Write the values (count,) of the observations into ``bootstrap_out``; at least one."""
         times, lanes = (torch.from_numpy(np.concatenate(x)) for x in (self._times, self._lanes))
         place = (times * bootstrap_out.shape[1] + lanes).to(bootstrap_out.device)
         bootstrap_out.view(-1).index_copy_(0, place, values)
 
 
 class Views:
-    """Writes views into a rollout that has room for them; else there are none.
+    """Writes views of the critic into a rollout that has room for them; else there are none.
 
     They are made of the rows of the lanes as these are, so nothing of them has to be saved.
 
@@ -390,7 +390,7 @@ class Views:
         self._write = None if shown is None else shown.write
 
     def store(self, t: int) -> dict[str, Tensor]:
-        """Store what is seen of the states behind t decisions, and return it as an argument."""
+        """Store the view of the states behind t decisions; return it as a network's argument."""
         if self._stored is None or self._write is None:
             return {}
         here = self._stored[t]

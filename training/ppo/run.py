@@ -33,7 +33,7 @@ _SHAPE = ("trunk", "heads", "attention", "recurrent", "recurrent_size")
 
 
 def make_lanes(config: ActorCriticRun) -> Lanes:
-    """Return the engine of a run, with this rank's share of the lanes."""
+    """Make the engine of a run, with this rank's share of the lanes."""
     share = config.share_of(Ranks.from_environment().size)
     return envs.make_lanes(share)
 
@@ -41,7 +41,7 @@ def make_lanes(config: ActorCriticRun) -> Lanes:
 def make_trainer(
     config: ActorCriticRun, lanes: Lanes | None = None, folder: Path | None = None
 ) -> PPOTrainer:
-    """Return the trainer of a run, with all generators seeded.
+    """Make the trainer of a run, with all generators seeded.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def build(
     ranks: Ranks = SINGLE_RANK,
     league: League | None = None,
 ) -> PPOTrainer:
-    """Return a trainer of an engine, as the config asks; see :func:`make_trainer`."""
+    """Make a trainer for an engine by a config; see :func:`make_trainer`."""
     return PPOTrainer(
         engine,
         config.ppo,
@@ -124,8 +124,8 @@ def auxiliary(config: ActorCriticRun, engine: Engine) -> Auxiliary | None:
             f"native.hindsight={config.native.hindsight!r} is not possible: {config.env} has no "
             "such loss."
         )
-    made: Auxiliary = make(config, engine)
-    return made
+    loss: Auxiliary = make(config, engine)
+    return loss
 
 
 def first_parameters(
@@ -168,7 +168,7 @@ def check(config: ActorCriticRun, engine: Engine) -> None:
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
-    """Return what a checkpoint must share with this run to be played."""
+    """Return the values that a checkpoint must share with this run to be played."""
     config = run.config
     same = checkpoint.identity_of(config.env, engine)
     return {**same, "network": network_of(config), "trainer": config.trainer}
@@ -189,19 +189,19 @@ def network_of(config: ActorCriticRun) -> dict[str, Any]:
 def load_net(
     config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> ActorCritic:
-    """Return the trained network of a run."""
+    """Load the trained network of a run."""
     return policy.load_net(config.ppo, config.native, obs_layout(engine), state_dict)
 
 
 def load_logits(
     config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> Logits | RecurrentLogits:
-    """Return the trained network of a run as a function from observations to logits."""
+    """Load the trained network of a run as a function from observations to logits."""
     return policy.make_player(load_net(config, engine, state_dict))
 
 
 def load_nets(
     config: ActorCriticRun, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> dict[str, tuple[ActorCritic, BatchEngine]]:
-    """Return the trained network of a run, and an engine that shows what it sees."""
+    """Load the trained network of a run, with an engine that shows what it sees."""
     return {"policy": (load_net(config, engine, state_dict), engine)}

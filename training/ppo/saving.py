@@ -1,4 +1,4 @@
-"""The state of a trainer that runs in several ranks as one, and the part of each again."""
+"""Gathers the state of a trainer from several ranks into one, and splits it again."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OWN = ("sampler", "minibatch", "state")
 
 
 def gather_state(ranks: Ranks, state: State) -> State:
-    """Return the state with the lanes and generators of all ranks, in the first."""
+    """Gather the lanes and generators of all ranks into the state of the first."""
     if ranks.size == 1:
         return state
     model = state.model
@@ -35,7 +35,7 @@ def gather_state(ranks: Ranks, state: State) -> State:
 
 
 def get_rank_state(ranks: Ranks, state: State) -> State:
-    """Return what a rank has of the state that :func:`gather_state` returned.
+    """Return the share of a rank in the state that :func:`gather_state` returned.
 
     Raises
     ------

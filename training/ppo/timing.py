@@ -1,4 +1,4 @@
-"""Where the time of an iteration goes (``native.timers``): methods of a trainer, timed.
+"""Time of an iteration by phase (``native.timers``): methods of a trainer are timed.
 
 The trainer itself knows nothing of it, and an iteration without it costs nothing more.
 """
@@ -49,11 +49,11 @@ class Phases:
             setattr(owner, name, self._timed(getattr(owner, name), phase))
 
     def _timed(self, method: Callable[..., Any], phase: str) -> Callable[..., Any]:
-        def call(*given: Any, **more: Any) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
             self._add()
             self._running.append(phase)
             try:
-                return method(*given, **more)
+                return method(*args, **kwargs)
             finally:
                 self._add()
                 self._running.pop()

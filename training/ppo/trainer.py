@@ -106,7 +106,7 @@ class PPOTrainer(Trainer):
         "bootstrap": "forward",
         "advantages": "gae",
         "_evaluate_exactly": "forward",
-        "_slopes": "loss",
+        "_compute_slopes": "loss",
         "_backward_from": "backward",
         "_scaled_loss": "loss",
         "_backward": "backward",
@@ -167,14 +167,14 @@ class PPOTrainer(Trainer):
         self._phases = self._time_phases() if native.timers else None
 
     def _time_phases(self) -> Phases:
-        """Return the seconds of each part of an iteration, which are measured from now on."""
+        """Time the parts of an iteration from now on; return their seconds."""
         phases = Phases(self.device)
         phases.time(self, self.PHASES)
         phases.time(self.rollout, {"observations": "gather", "samples": "gather"})
         return phases
 
     def _make_network(self) -> None:
-        """Make the network, what changes its parameters, and what draws its actions."""
+        """Make the network, its optimizer and the sampler of its actions."""
         ppo, native, device = self.ppo, self.native, self.device
         layout = obs_layout(self.engine)
         self.net = ActorCritic(layout, ppo, native, stream_seed(self.seed, "init")).to(device)
@@ -230,11 +230,11 @@ class PPOTrainer(Trainer):
             self.net.load_state_dict(first)
 
     def close(self) -> None:
-        """Part from the other ranks."""
+        """Leave the other ranks."""
         self.ranks.leave()
 
     def obey(self, command: str, details: dict[str, Any]) -> None:
-        """Do what the first rank has told the others to (:meth:`Ranks.send`)."""
+        """Carry out a command of the first rank (:meth:`Ranks.send`)."""
         if command == "configure":
             self.engine.configure(details["name"], details["value"], details["idx"])
         elif command == "load_state":
@@ -248,7 +248,7 @@ class PPOTrainer(Trainer):
             }[command]()
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
-        """Learn from a further loss too, one that needs the network; before the first iteration."""
+        """Add a further loss, one that needs the network; before the first iteration."""
         self._auxiliary = auxiliary
 
     # -- an iteration ----------------------------------------------------------------------------
@@ -313,7 +313,7 @@ class PPOTrainer(Trainer):
             self._reset(seeded=True)
             self._started = True
         if self._precision is None:
-            name = self.ranks.broadcast(choose(self._asked, self.device, self._seconds))
+            name = self.ranks.broadcast(choose(self._asked, self.device, self._measure_seconds))
             self._precision = Precision(name, self.device)
 
     def reset_lanes(self) -> None:
@@ -381,7 +381,7 @@ class PPOTrainer(Trainer):
         self._env_s += time.perf_counter() - begin
 
     def _store(self, t: int, state: Tensor) -> None:
-        """Take over what decision t has brought; ``state`` is what :meth:`_decide` returned."""
+        """Store the outcome of decision t; ``state`` is what :meth:`_decide` returned."""
         if self.on_step is not None:
             self.on_step(self.engine, self._actions.numpy(), *self._lanes.destination(t + 1))
         if self._auxiliary is not None:
@@ -451,13 +451,13 @@ class PPOTrainer(Trainer):
                 if ppo.target_kl is not None:
                     self.ranks.average([terms])  # all stop, or none
                 sums[:-1] += terms
-                # Asking for the value waits for the device, so it is asked only if it decides.
+                # Reading the value waits for the device, so it is read only if it decides.
                 if ppo.target_kl is not None and float(terms[KL]) > 1.5 * ppo.target_kl:
                     self.optimizer.zero_grad(set_to_none=True)
                     within_kl = False
                     break
                 if self._auxiliary is not None:
-                    self._auxiliary_gradient(self._auxiliary, minibatches - 1)
+                    self._add_auxiliary_gradient(self._auxiliary, minibatches - 1)
                 sums[-1] += self._optimizer_step(watch if minibatches == 1 else None)
             passes.append((minibatches, sums.clone()))
             if not within_kl:
@@ -477,7 +477,7 @@ class PPOTrainer(Trainer):
             "minibatches": minibatches,
             "skipped_steps": self.precision.skipped,
             **({} if self._auxiliary is None else self._auxiliary.metrics()),
-            **({} if watch is None else {"layers": self._diagnosis(watch)}),
+            **({} if watch is None else {"layers": self._diagnose(watch)}),
         }
 
     @property
@@ -486,15 +486,15 @@ class PPOTrainer(Trainer):
         every = self.native.diagnostics
         return every > 0 and self.iteration % every == 0
 
-    def _diagnosis(self, watch: diagnostics.StepWatch) -> diagnostics.Layers:
-        """Return what is known of each layer behind an update whose first step was watched."""
+    def _diagnose(self, watch: diagnostics.StepWatch) -> diagnostics.Layers:
+        """Diagnose each layer behind an update whose first step was watched."""
         obs = diagnostics.sample(self.rollout.obs[:-1])
         view = self.rollout.view
         shown = None if view is None else diagnostics.sample(view[:-1])
         dead = diagnostics.dead_units(deepcopy(self.net), obs, shown)
         return diagnostics.merged(watch.record(), dead)
 
-    def _auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
+    def _add_auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
         """Add the gradient of the further loss to that of a minibatch."""
         with self.precision.autocast():
             loss = auxiliary.loss(self.net, minibatch)
@@ -508,7 +508,7 @@ class PPOTrainer(Trainer):
         for piece in pieces:
             if self._closed_form:
                 outputs = self._evaluate_exactly(piece)
-                slopes = self._slopes(objective, outputs, piece, sums)
+                slopes = self._compute_slopes(objective, outputs, piece, sums)
                 self._backward_from(outputs, slopes)
             else:
                 share = len(piece.samples.adv) / piece.total
@@ -518,15 +518,15 @@ class PPOTrainer(Trainer):
         return torch.stack(parts).sum(0) if parts else torch.from_numpy(sums)
 
     def _evaluate_exactly(self, piece: Piece) -> tuple[Tensor, Tensor]:
-        """Return logits (k, A) and values (k,) of a piece in float32, contiguous."""
+        """Compute logits (k, A) and values (k,) of a piece in float32, contiguous."""
         with self.precision.autocast():
             logits, value = self._evaluate(piece)
         return logits.float().contiguous(), value.float().contiguous()
 
-    def _slopes(
+    def _compute_slopes(
         self, objective: Objective, outputs: tuple[Tensor, Tensor], piece: Piece, sums: np.ndarray
     ) -> tuple[Tensor, Tensor]:
-        """Return the gradient of a minibatch by the outputs of a piece; add its terms up."""
+        """Compute the gradient of a minibatch by the outputs of a piece; add its terms up."""
         return objective.gradients(*outputs, piece.samples, piece.total, sums)
 
     def _backward_from(
@@ -537,7 +537,7 @@ class PPOTrainer(Trainer):
     def _scaled_loss(
         self, piece: Piece, objective: Objective, share: float
     ) -> tuple[Tensor, Tensor]:
-        """Return what a piece adds to the loss of its minibatch, scaled, and to its terms."""
+        """Compute the part of a piece in the loss of its minibatch, scaled, and in its terms."""
         loss, means = self._loss(piece, objective)
         return self.precision.scale(loss * share), means * share
 
@@ -553,7 +553,7 @@ class PPOTrainer(Trainer):
         return objective.loss(logits, value, piece.samples)
 
     def _evaluate(self, piece: Piece) -> tuple[Tensor, Tensor]:
-        """Return logits (k, A) and values (k,) of the decisions of a piece."""
+        """Compute logits (k, A) and values (k,) of the decisions of a piece."""
         if piece.states is None or piece.done is None:
             return self.net(piece.obs, piece.view)
         burn_in = self.native.burn_in
@@ -575,7 +575,7 @@ class PPOTrainer(Trainer):
         self.updates += 1
         return norm.detach()
 
-    def _seconds(self, precision: str) -> float:
+    def _measure_seconds(self, precision: str) -> float:
         """Measure forward and backward pass of a minibatch of the first observations."""
         rollout = self.rollout
         lanes = torch.arange(self.ppo.batch_size) % self.num_envs
@@ -664,7 +664,7 @@ class PPOTrainer(Trainer):
 
 
 def means_by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
-    """Return the means of each epoch from minibatches and sums of terms up to its end."""
+    """Compute the means of each epoch from minibatches and sums of terms up to its end."""
     ends = torch.stack([sums for _, sums in passes]).tolist()
     means: dict[str, list[float]] = {"kl": [], "clipfrac": []}
     for k, (count, _) in enumerate(passes):
@@ -676,14 +676,14 @@ def means_by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:
 
 
 def get_sum_dtype(device: torch.device) -> torch.dtype:
-    """Return the type to add up in: float64, or what comes next where there is none."""
+    """Return the dtype of sums: float64, or float32 where there is none."""
     return torch.float32 if device.type == "mps" else torch.float64
 
 
 def adam(
     parameters: Iterable[Tensor], ppo: PPOConfig, native: NativeConfig, device: torch.device
 ) -> torch.optim.Adam:
-    """Return the optimizer of a run."""
+    """Make the optimizer of a run."""
     return torch.optim.Adam(
         parameters,
         lr=ppo.learning_rate,

@@ -1,4 +1,4 @@
-"""What lies between lanes, network and learner in RLlib's processes: whole arrays, not items.
+"""Connectors of lanes, network and learner in RLlib's processes: whole arrays, not items.
 
 RLlib's own connectors take every item of every lane apart and together again, whatever its
 structure, which costs more than lanes and network do. Here observations are two arrays, there is
@@ -27,7 +27,7 @@ class LanesToModule(ConnectorV2):
     """Stacks the newest observations of all lanes."""
 
     def __call__(self, *, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
-        """Return the batch that the network acts on."""
+        """Make the batch that the network acts on."""
         newest = [episode.get_observations(-1) for episode in episodes]
         return {
             Columns.OBS: {
@@ -43,13 +43,13 @@ class ModuleToLanes(ConnectorV2):
     def __call__(
         self, *, rl_module: Any, batch: dict[str, Any], explore: bool | None = None, **kwargs: Any
     ) -> dict[str, Any]:
-        """Return actions and what the learner needs of them, each an array with a row a lane."""
+        """Draw actions; return them, logits and log-probabilities, arrays with a row a lane."""
         logits = batch[Columns.ACTION_DIST_INPUTS]
         drawn = rl_module.get_exploration_action_dist_cls().from_logits(logits)
         actions = (drawn if explore else drawn.to_deterministic()).sample()
-        found = {Columns.ACTION_LOGP: drawn.logp(actions), Columns.ACTION_DIST_INPUTS: logits}
-        found[Columns.ACTIONS] = actions
-        return {name: column.detach().cpu().numpy() for name, column in found.items()}
+        columns = {Columns.ACTION_LOGP: drawn.logp(actions), Columns.ACTION_DIST_INPUTS: logits}
+        columns[Columns.ACTIONS] = actions
+        return {name: column.detach().cpu().numpy() for name, column in columns.items()}
 
 
 class EpisodesToBatch(ConnectorV2):
@@ -83,7 +83,7 @@ class EpisodesToBatch(ConnectorV2):
         self.minibatch, self.spare = minibatch, spare
 
     def __call__(self, *, rl_module: Any, episodes: Sequence[Any], **kwargs: Any) -> dict[str, Any]:
-        """Return the batch of the one module.
+        """Make the batch of the one module.
 
         Advantages have mean 0 and deviation 1 over all decisions.
         """
@@ -113,7 +113,7 @@ class EpisodesToBatch(ConnectorV2):
         }
         for name in KEPT:
             columns[name] = np.concatenate([e.get_extra_model_outputs(name) for e in episodes])
-        kept = self._kept(len(targets))
+        kept = self._choose_kept(len(targets))
         rows = torch.from_numpy(np.flatnonzero(real)[kept]).to(device)
         batch: dict[str, Any] = {Columns.OBS: {name: each[rows] for name, each in obs.items()}}
         for name, column in columns.items():
@@ -121,8 +121,8 @@ class EpisodesToBatch(ConnectorV2):
             batch[name] = tensor.float() if tensor.is_floating_point() else tensor
         return {DEFAULT_MODULE_ID: batch}
 
-    def _kept(self, decisions: int) -> Any:
-        """Return which decisions are learnt from, in their order."""
+    def _choose_kept(self, decisions: int) -> Any:
+        """Choose the decisions to learn from, in their order."""
         whole = decisions - decisions % self.minibatch
         if whole == 0 or decisions - whole > self.spare:
             return slice(None)

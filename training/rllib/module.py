@@ -1,4 +1,4 @@
-"""What RLlib's processes run of ours: lanes, the network, the learner, what they count."""
+"""The parts that RLlib's processes run: lanes, the network, the learner, episode counts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Lanes(RLlibVectorEnv):
         super().__init__(options)
 
     def lane_seeds(self, seed: int) -> list[int]:
-        """Return a seed for each lane, none of which an evaluation uses."""
+        """Draw a seed for each lane, none of which an evaluation uses."""
         drawn = np.random.SeedSequence([seed, self.began]).generate_state(self.num_envs, np.uint64)
         return [TRAINING_BIT | int(each) >> 2 for each in drawn]
 
@@ -52,14 +52,14 @@ class Lanes(RLlibVectorEnv):
         return spaces.Box(0, 255, (dtype.itemsize,), np.uint8)
 
     def shown(self, obs: np.ndarray) -> Any:
-        """Return the observations of an engine as the network takes them."""
+        """Convert the observations of an engine for the network."""
         if obs.dtype.names is None:
             return obs
         return obs.view(np.uint8).reshape(len(obs), obs.dtype.itemsize)
 
 
 def net_of(config: RLlibRun) -> ActorCritic:
-    """Return the network of a run as it begins."""
+    """Make the network of a run with its first parameters."""
     layout = obs_layout(make_trial_lane(config).engines[0])
     return ActorCritic(layout, config.ppo, config.native, stream_seed(config.seed, "init"))
 
@@ -83,7 +83,7 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         return {Columns.ACTION_DIST_INPUTS: masked, Columns.EMBEDDINGS: values}
 
     def compute_values(self, batch: dict[str, Any], embeddings: Any = None) -> torch.Tensor:
-        """Return the values (n,) of a batch; what :meth:`_forward_train` kept are they already."""
+        """Return the values (n,) of a batch; ``embeddings`` of :meth:`_forward_train` are these."""
         if embeddings is not None:
             values: torch.Tensor = embeddings
             return values
@@ -95,7 +95,7 @@ class ActorCriticLearner(PPOTorchLearner):
     """RLlib's PPO with the optimizer of the native trainer."""
 
     def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
-        """Learn from what was sampled; see RLlib's learner.
+        """Learn from sampled decisions; see RLlib's learner.
 
         Several learners are told how many minibatches all of them take, which counts decisions
         that :class:`training.rllib.connectors.EpisodesToBatch` leaves out: those get none.
@@ -143,13 +143,13 @@ def configure(runner: Any, knobs: dict[str, Any], began: int | None = None) -> N
 
 
 class Episodes(RLlibCallback):
-    """Counts the episodes of an iteration, and gives runners that come back what they need.
+    """Counts the episodes of an iteration, and sets up runners that come back.
 
     The algorithm has the attributes ``knobs`` and ``decisions``, kept up to date by the run.
     """
 
     def on_environment_created(self, **kwargs: Any) -> None:
-        """Leave all there is out of garbage collection.
+        """Exclude all present objects from garbage collection.
 
         Episodes are so many small objects that Python goes through all of Ray and torch for every
         few thousand decisions, which takes as long as sampling thousands.
@@ -159,7 +159,7 @@ class Episodes(RLlibCallback):
     def on_episode_end(
         self, *, episode: Any, prev_episode_chunks: Any = (), metrics_logger: Any, **kwargs: Any
     ) -> None:
-        """Take in the sums of an episode."""
+        """Log return and length of an episode."""
         parts = [*prev_episode_chunks, episode]
         total = float(sum(part.get_return() for part in parts))
         metrics_logger.log_value("ended_returns", total, reduce="item_series")

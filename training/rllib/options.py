@@ -11,7 +11,7 @@ from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig
 from training.run.config import Only
 from training.run.options import Number, Options, Text, Whole, option, require
 
-# What RLlib computes otherwise than our trainer, and cannot be told.
+# Options of our trainer that RLlib does not have.
 _OURS = (
     *("recurrent", "value_loss", "ent_schedule", "compile", "hindsight", "clip_range_vf"),
     "warm_start",
@@ -19,7 +19,7 @@ _OURS = (
 
 
 class RLlibConfig(Options):
-    """Over which processes and machines Ray spreads a run; what is learnt, ``ppo`` says."""
+    """The processes and machines over which Ray spreads a run; PPO itself is in ``ppo``."""
 
     SECTION: ClassVar[str] = "rllib."
 
@@ -67,25 +67,25 @@ class RLlibRun(ActorCriticRun):
     @model_validator(mode="after")
     def _check_processes(self) -> Self:
         """Refuse what does not divide over the processes."""
-        given = self.rllib
-        runners, learners = max(1, given.env_runners), max(1, given.learners)
+        rllib = self.rllib
+        runners, learners = max(1, rllib.env_runners), max(1, rllib.learners)
         allowed = f"a divisor of num_envs={self.num_envs}"
-        require(self.num_envs % runners == 0, "rllib.env_runners", given.env_runners, allowed)
+        require(self.num_envs % runners == 0, "rllib.env_runners", rllib.env_runners, allowed)
         for name, size in (
             ("num_envs * ppo.n_steps", self.rollout),
             ("ppo.batch_size", self.ppo.batch_size),
         ):
             allowed = f"a divisor of {name}={size}"
-            require(size % learners == 0, "rllib.learners", given.learners, allowed)
+            require(size % learners == 0, "rllib.learners", rllib.learners, allowed)
         return self
 
     def sizes(self, obs_bytes: int, num_actions: int) -> str:
-        """Return one line on what the options amount to."""
-        given, line = self.rllib, super().sizes(obs_bytes, num_actions)
-        return f"{line}; {given.env_runners} env runners, {given.learners} learners of RLlib"
+        """Describe rollout, updates and processes in one line."""
+        rllib, line = self.rllib, super().sizes(obs_bytes, num_actions)
+        return f"{line}; {rllib.env_runners} env runners, {rllib.learners} learners of RLlib"
 
     def facts(self, device: str) -> dict[str, Any]:
-        """Return what the summary says of network and rollout."""
+        """Describe network, rollout and processes for the summary."""
         return {**super().facts(device), "ppo_num_workers": self.rllib.env_runners}
 
     def units(self, ranks: int) -> dict[str, int]:

@@ -20,12 +20,12 @@ identity, load_logits, load_nets = native.identity, native.load_logits, native.l
 
 
 def make_lanes(config: RLlibRun) -> Lanes:
-    """Return a lane to check a run with: those it trains on belong to its env runners."""
+    """Make a lane to check a run with: those it trains on belong to its env runners."""
     return envs.make_trial_lane(config)
 
 
 def make_trainer(config: RLlibRun, lanes: Lanes, folder: Path | None = None) -> Trainer:
-    """Return RLlib's PPO; what it runs on is started before the first iteration.
+    """Make the trainer of RLlib's PPO; Ray is started before the first iteration.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""PPO of RLlib as a run needs it; what its processes run is in :mod:`training.rllib.module`."""
+"""PPO of RLlib as a trainer; what its processes run is in :mod:`training.rllib.module`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from training.run.trainer import Metrics, Trainer, TrainingError, check_loss, ch
 ENV = "fastenv lanes"
 PATIENCE_S = 300.0  # to wait for an env runner when all are lost
 
-# What RLlib's learner logs, and what it is called in metrics.jsonl.
+# Names of the values that RLlib's learner logs, and their names in metrics.jsonl.
 _TRAIN_VALUES = {
     "total_loss": "loss",
     "policy_loss": "policy_loss",
@@ -60,7 +60,7 @@ _TIMERS = {
 
 
 class OneLane:
-    """A lane to ask about the game, whose knobs are those of the lanes of all env runners.
+    """A lane that describes the game; its knobs are those of the lanes of all env runners.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class OneLane:
     Attributes
     ----------
     knobs : dict
-        What has been set until now.
+        Values that have been set until now.
     """
 
     def __init__(self, engine: Any) -> None:
@@ -77,7 +77,7 @@ class OneLane:
         self.knobs: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the engine has."""
+        """Return an attribute of the engine."""
         return getattr(self._engine, name)
 
     def configure(self, name: str, value: Any, idx: Any = None) -> None:
@@ -113,7 +113,7 @@ class RLlibTrainer(Trainer):
     def prepare(self) -> None:
         """Start Ray, unless it runs, and send knobs that have changed to the env runners."""
         if self._algorithm is None:
-            with _nothing_lost():
+            with _translate_errors():
                 self._start()
         group = self._algorithm.env_runner_group
         knobs = dict(self._lane.knobs)
@@ -122,14 +122,14 @@ class RLlibTrainer(Trainer):
             self._sent = knobs
 
     def iterate(self) -> Metrics:
-        """Train once; the metrics say how many runners are up, and of episodes that have ended."""
+        """Train once; the metrics include the runners that are up and the episodes that ended."""
         iteration = self.steps // self._config.rollout + 1
         result, runners = self._train()
         self.steps += int(result["env_runners"]["num_env_steps_sampled"])
-        self._take_over()
-        train = self._train_values(result, iteration)
-        more = {"env_runners": runners, **_episodes(result)}
-        return {"train": train, "phases": _phases(result), **more}
+        self._copy_learner()
+        train = self._read_train_values(result, iteration)
+        more = {"env_runners": runners, **_read_episodes(result)}
+        return {"train": train, "phases": _read_phases(result), **more}
 
     def _start(self) -> None:
         """Start Ray and the algorithm, where a run that goes on left it."""
@@ -142,21 +142,21 @@ class RLlibTrainer(Trainer):
         if self._optimizer is not None:
             state = {"policy": self._net.state_dict(), "optimizer": self._optimizer}
             group = self._algorithm.learner_group
-            _answers(group.foreach_learner(partial(set_state_of, state=state)))
+            _get_results(group.foreach_learner(partial(set_state_of, state=state)))
             self._algorithm.env_runner_group.sync_weights(from_worker_or_learner_group=group)
         gc.freeze()  # see Episodes.on_environment_created
 
     def _train(self) -> tuple[Mapping[str, Any], int]:
-        """Train until something was sampled; return what RLlib says, and how many runners are up.
+        """Train until something was sampled; return RLlib's result and the number of runners up.
 
-        Says of env runners that are lost, with the fragments they were sampling, and of those that
-        come back.
+        Logs env runners that are lost, with the fragments they were sampling, and those that come
+        back.
         """
         group, begin = self._algorithm.env_runner_group, time.perf_counter()
         self._algorithm.decisions = self.steps
         while True:
             up = set(group.healthy_env_runner_ids())
-            with _nothing_lost():
+            with _translate_errors():
                 result = self._algorithm.train()
             now = set(group.healthy_env_runner_ids())
             if lost := sorted(up - now):
@@ -176,17 +176,17 @@ class RLlibTrainer(Trainer):
                     "go on from the last checkpoint."
                 )
 
-    def _take_over(self) -> None:
-        """Copy what the learners have come to; all of them have the same."""
+    def _copy_learner(self) -> None:
+        """Copy parameters and optimizer of a learner; all of them have the same."""
         group = self._algorithm.learner_group
         first = {} if group.is_local else {"remote_actor_ids": [0]}
-        state = _answers(group.foreach_learner(state_of, **first))[0]
+        state = _get_results(group.foreach_learner(state_of, **first))[0]
         self._net.load_state_dict(state["policy"])
         self._optimizer = state["optimizer"]
 
-    def _train_values(self, result: Mapping[str, Any], iteration: int) -> dict[str, Any]:
-        found = result["learners"][DEFAULT_MODULE_ID]
-        train = {ours: float(found[name]) for name, ours in _TRAIN_VALUES.items() if name in found}
+    def _read_train_values(self, result: Mapping[str, Any], iteration: int) -> dict[str, Any]:
+        values = result["learners"][DEFAULT_MODULE_ID]
+        train = {ours: float(values[k]) for k, ours in _TRAIN_VALUES.items() if k in values}
         check_loss(train.get("loss", 0.0), iteration)
         ppo = self._config.ppo
         self.updates += ppo.n_epochs * (self._config.rollout // ppo.batch_size)
@@ -219,7 +219,7 @@ class RLlibTrainer(Trainer):
         return copied
 
     def reset_lanes(self) -> None:
-        """Refuse: no callback of this trainer needs it."""
+        """Raise NotImplementedError: no callback of this trainer needs it."""
         raise NotImplementedError("lanes of env runners are reset by RLlib alone")
 
     def close(self) -> None:
@@ -232,8 +232,8 @@ class RLlibTrainer(Trainer):
 
 
 @contextmanager
-def _nothing_lost() -> Iterator[None]:
-    """Say in one sentence what Ray cannot do without, such as a learner out of memory."""
+def _translate_errors() -> Iterator[None]:
+    """Turn errors of Ray, such as a learner out of memory, into a TrainingError."""
     try:
         yield
     except RayError as error:
@@ -252,28 +252,28 @@ def start_ray(config: RLlibRun) -> None:
     RunError
         There is none at the address, or none can be started.
     """
-    given = config.rllib
+    rllib = config.rllib
     if ray.is_initialized():
         return
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is reported to anybody
     os.environ.setdefault("RAY_worker_niceness", "0")  # else whatever runs beside it starves it
-    how: dict[str, Any] = {"address": given.address}
-    if given.address is None:
+    how: dict[str, Any] = {"address": rllib.address}
+    if rllib.address is None:
         how = {
-            "num_cpus": 1 + given.env_runners + given.learners,
-            "object_store_memory": given.object_store_mb * 2**20,
+            "num_cpus": 1 + rllib.env_runners + rllib.learners,
+            "object_store_memory": rllib.object_store_mb * 2**20,
             "include_dashboard": False,
         }
     try:
-        _answering(given.address)
+        _check_port(rllib.address)
         ray.init(log_to_driver=False, logging_level="warning", **how)
     except Exception as error:  # Ray raises just this if its processes do not come up in time
         reason = " ".join(str(error).split())
-        where = "on this machine" if given.address is None else f"at {given.address}"
+        where = "on this machine" if rllib.address is None else f"at {rllib.address}"
         raise RunError(f"no Ray cluster {where}: {reason[:300]}") from error
 
 
-def _answering(address: str | None) -> None:
+def _check_port(address: str | None) -> None:
     """Raise OSError if nobody listens at ``host:port``, where Ray would try for minutes."""
     host, _, port = (address or "").rpartition(":")
     if port.isdecimal() and "/" not in host:
@@ -281,7 +281,7 @@ def _answering(address: str | None) -> None:
 
 
 def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
-    """Return the options of a run as RLlib has them.
+    """Make the options of RLlib for a run.
 
     Parameters
     ----------
@@ -291,7 +291,7 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
     backend : str
         Of the lanes.
     """
-    ppo, given = config.ppo, config.rllib
+    ppo, rllib = config.ppo, config.rllib
     context = {
         **envs.with_seating(config.env, config.env_options),
         "env": config.env,
@@ -299,7 +299,7 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
         "num_threads": config.env_threads,
         "began": steps,
     }
-    learners = max(1, given.learners)
+    learners = max(1, rllib.learners)
     sizes = {"minibatch": ppo.batch_size // learners, "spare": -(-config.num_envs // learners)}
     batches = EpisodesToBatch(gamma=ppo.gamma, lambda_=ppo.gae_lambda, **sizes)
     module = RLModuleSpec(module_class=ActorCriticModule, model_config={"run": config.to_dict()})
@@ -307,8 +307,8 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
         PPOConfig()
         .environment(ENV, env_config=context)
         .env_runners(
-            num_env_runners=given.env_runners,
-            num_envs_per_env_runner=config.num_envs // max(1, given.env_runners),
+            num_env_runners=rllib.env_runners,
+            num_envs_per_env_runner=config.num_envs // max(1, rllib.env_runners),
             gym_env_vectorize_mode=VectorizeMode.VECTOR_ENTRY_POINT,
             rollout_fragment_length=ppo.n_steps,
             env_to_module_connector=lambda env, spaces, device: LanesToModule(),
@@ -317,15 +317,15 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
             add_default_connectors_to_module_to_env_pipeline=False,
         )
         .learners(
-            num_learners=given.learners,
-            num_gpus_per_learner=given.gpus_per_learner,
+            num_learners=rllib.learners,
+            num_gpus_per_learner=rllib.gpus_per_learner,
             learner_class=ActorCriticLearner,
             learner_connector=lambda observations, actions: batches,
             add_default_connectors_to_learner_pipeline=False,
             learner_config_dict={"adam_eps": config.native.adam_eps, "spare": sizes["spare"]},
         )
         .rl_module(rl_module_spec=module)
-        .training(**_hyper_parameters(config, steps))
+        .training(**_make_hyper_parameters(config, steps))
         .callbacks(Episodes)
         .fault_tolerance(
             restart_failed_env_runners=True,
@@ -337,7 +337,7 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
     )
 
 
-def _hyper_parameters(config: RLlibRun, steps: int) -> dict[str, Any]:
+def _make_hyper_parameters(config: RLlibRun, steps: int) -> dict[str, Any]:
     ppo, learners = config.ppo, max(1, config.rllib.learners)
     lr: Any = ppo.learning_rate
     if ppo.lr_schedule != "constant":
@@ -360,21 +360,21 @@ def _hyper_parameters(config: RLlibRun, steps: int) -> dict[str, Any]:
     }
 
 
-def _answers(results: Any) -> list[Any]:
-    """Return what remote calls returned; raises what they raised."""
+def _get_results(results: Any) -> list[Any]:
+    """Get the results of remote calls; raises their errors."""
     return [each.get() for each in results.result_or_errors]
 
 
-def _phases(result: Mapping[str, Any]) -> dict[str, float]:
+def _read_phases(result: Mapping[str, Any]) -> dict[str, float]:
     timers = result.get("timers", {})
     return {ours: float(timers[name]) for ours, name in _TIMERS.items() if name in timers}
 
 
-def _episodes(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the metrics say of the episodes that ended in an iteration."""
-    found = result["env_runners"]
-    returns = np.array(found.get("ended_returns", ()), np.float64)
-    lengths = np.array(found.get("ended_lengths", ()), np.float64)
+def _read_episodes(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the statistics of the episodes that ended in an iteration."""
+    values = result["env_runners"]
+    returns = np.array(values.get("ended_returns", ()), np.float64)
+    lengths = np.array(values.get("ended_lengths", ()), np.float64)
     if not len(returns):
         return {}
     return {

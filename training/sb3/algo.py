@@ -56,7 +56,7 @@ class BatchMaskablePPO(MaskablePPO):
         bool
             False if the callback ended the training.
         """
-        vec = _batch_vec(env)
+        vec = _unwrap(env)
         self.policy.set_training_mode(False)
         rollout_buffer.reset()
         callback.on_rollout_start()
@@ -98,14 +98,14 @@ class BatchMaskablePPO(MaskablePPO):
         dones: np.ndarray,
         infos: list[dict[str, Any]],
     ) -> None:
-        """Count the episodes that ended, and add what those that were cut off were still worth."""
+        """Count the episodes that ended, and add the bootstrap values of truncated ones."""
         self._count_episodes(vec, np.flatnonzero(dones))
         cut = np.flatnonzero(vec.engine.truncated)
         if cut.size:
-            rewards[cut] += self.gamma * self._final_values(infos, cut)
+            rewards[cut] += self.gamma * self._compute_final_values(infos, cut)
 
-    def _final_values(self, infos: list[dict[str, Any]], lanes: np.ndarray) -> np.ndarray:
-        """Return the values of the last observations of episodes that were cut off."""
+    def _compute_final_values(self, infos: list[dict[str, Any]], lanes: np.ndarray) -> np.ndarray:
+        """Compute the values of the last observations of truncated episodes."""
         last = [infos[i]["terminal_observation"] for i in lanes]
         final: Any = (
             np.stack(last)
@@ -129,8 +129,8 @@ class BatchMaskablePPO(MaskablePPO):
                 self.ep_success_buffer.append(succeeded)  # type: ignore[union-attr]
 
 
-def _batch_vec(env: VecEnv) -> BatchVecEnv:
-    """Return what is below all wrappers, or raise TypeError."""
+def _unwrap(env: VecEnv) -> BatchVecEnv:
+    """Return the environment below all wrappers; TypeError unless it is a ``BatchVecEnv``."""
     if not isinstance(env.unwrapped, BatchVecEnv):
         raise TypeError(
             "BatchMaskablePPO reads the arrays of a BatchVecEnv, and this environment is a "

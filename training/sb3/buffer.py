@@ -22,7 +22,7 @@ from sb3_contrib.common.maskable.buffers import (
 from training.ppo.parts import gae_many
 
 ORDERS = ("time", "sb3")
-# What a minibatch consists of, in the order of MaskableRolloutBufferSamples.
+# The tensors of a minibatch, in the order of MaskableRolloutBufferSamples.
 _SAMPLED = (
     "observations",
     "actions",
@@ -101,7 +101,7 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
 
     def _allocate(self) -> None:
         steps, lanes = self.buffer_size, self.n_envs
-        self.mask_dims = _mask_width(self.action_space)
+        self.mask_dims = _get_mask_width(self.action_space)
         numbers = ("rewards", "log_probs", "advantages", "returns")
         layout: dict[str, tuple[tuple[int, ...], Any]] = {
             "observations": ((steps, lanes, *self.obs_shape), self.observation_space.dtype),
@@ -225,7 +225,7 @@ class FastMaskableRolloutBuffer(MaskableRolloutBuffer):
         )
 
 
-def _mask_width(space: spaces.Space[Any]) -> int:
+def _get_mask_width(space: spaces.Space[Any]) -> int:
     """Return the length of a mask, counted as sb3-contrib does."""
     if isinstance(space, spaces.Discrete):
         return int(space.n)

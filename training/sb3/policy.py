@@ -94,14 +94,14 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
 
         def seconds(name: str) -> float:
             self.precision = name
-            return self._seconds(batch_size)
+            return self._measure_seconds(batch_size)
 
         self.precision = precisions.choose(self.precision, self.device, seconds)
         if self.precision == "fp16":  # a CUDA device without bfloat16
             self.precision = "fp32"
         return self.precision
 
-    def _seconds(self, batch_size: int) -> float:
+    def _measure_seconds(self, batch_size: int) -> float:
         space = self.observation_space
         parts = space.spaces if isinstance(space, spaces.Dict) else {"": space}
         zeros = {
@@ -111,30 +111,30 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         obs = obs_as_tensor(zeros if isinstance(space, spaces.Dict) else zeros[""], self.device)
 
         def minibatch() -> None:
-            logits, values = self._heads(obs)
+            logits, values = self._evaluate(obs)
             (logits.square().mean() + values.square().mean()).backward()
 
         seconds = precisions.cpu_seconds(minibatch)
         self.optimizer.zero_grad(set_to_none=True)
         return seconds
 
-    def _low(self) -> torch.autocast:
+    def _autocast(self) -> torch.autocast:
         return torch.autocast(self.device.type, torch.bfloat16, enabled=self.precision == "bf16")
 
     def _logits(self, features: torch.Tensor) -> torch.Tensor:
-        with self._low():
+        with self._autocast():
             return self.action_net(self.mlp_extractor.forward_actor(features)).float()
 
     def _values(self, features: torch.Tensor) -> torch.Tensor:
-        with self._low():
+        with self._autocast():
             return self.value_net(self.mlp_extractor.forward_critic(features)).float()
 
-    def _heads(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
+    def _evaluate(self, obs: Any) -> tuple[torch.Tensor, torch.Tensor]:
         features: Any = self.extract_features(obs)
         pi, vf = (features, features) if self.share_features_extractor else features
         return self._logits(pi), self._values(vf)
 
-    def _masked(
+    def _make_distribution(
         self, logits: torch.Tensor, action_masks: np.ndarray | torch.Tensor | None
     ) -> MaskableDistribution:
         distribution = self.action_dist.proba_distribution(action_logits=logits)
@@ -149,8 +149,8 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         action_masks: np.ndarray | torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Return actions, values (n, 1) and log-probabilities (n,) for observations."""
-        logits, values = self._heads(obs)
-        distribution = self._masked(logits, action_masks)
+        logits, values = self._evaluate(obs)
+        distribution = self._make_distribution(logits, action_masks)
         actions = distribution.get_actions(deterministic=deterministic)
         log_prob = distribution.log_prob(actions)
         return actions.reshape((-1, *(self.action_space.shape or ()))), values, log_prob
@@ -162,8 +162,8 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         action_masks: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Return values (n, 1), log-probabilities of the actions (n,) and entropies (n,)."""
-        logits, values = self._heads(obs)
-        distribution = self._masked(logits, action_masks)
+        logits, values = self._evaluate(obs)
+        distribution = self._make_distribution(logits, action_masks)
         return values, distribution.log_prob(actions), distribution.entropy()
 
     def get_distribution(
@@ -173,7 +173,7 @@ class AutocastMaskablePolicy(MaskableActorCriticPolicy):
         features = super(MaskableActorCriticPolicy, self).extract_features(
             obs, self.pi_features_extractor
         )
-        return self._masked(self._logits(features), action_masks)
+        return self._make_distribution(self._logits(features), action_masks)
 
     def predict_values(self, obs: Any) -> torch.Tensor:
         """Return the values (n, 1) of observations."""
@@ -215,7 +215,7 @@ def policy_kwargs(ppo: PPOConfig) -> dict[str, Any]:
 
 
 def load_logits(ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
-    """Return the trained network as a function from observations to logits.
+    """Load the trained network as a function from observations to logits.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def load_logits(ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any])
 def load_net(
     ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]
 ) -> MaskableActorCriticPolicy:
-    """Return the trained policy; see :func:`load_logits`."""
+    """Load the trained policy; see :func:`load_logits`."""
     space = observation_space(engine.game)
     several = isinstance(space, spaces.Dict)
     kind: Any = MaskableMultiInputActorCriticPolicy if several else MaskableActorCriticPolicy
@@ -266,7 +266,7 @@ class LogitsNet(nn.Module):
 
 
 def logits_of(policy: MaskableActorCriticPolicy) -> Logits:
-    """Return a policy network as a function from observations to logits of the actions."""
+    """Wrap a policy network as a function from observations to logits of the actions."""
     net = LogitsNet(policy)
 
     def logits(obs: np.ndarray) -> np.ndarray:

@@ -36,7 +36,7 @@ from training.sb3.vec import LENT, DelayedActionVecEnv, StepHookVecEnv, TimedVec
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
 BLOCK_MASKS_FROM = 1024
-# Names of the values that MaskablePPO.train records, and what they are called in metrics.jsonl.
+# Names of the values that MaskablePPO.train records, and their names in metrics.jsonl.
 _TRAIN_VALUES = {
     "train/policy_gradient_loss": "policy_loss",
     "train/value_loss": "value_loss",
@@ -109,7 +109,7 @@ class SB3Trainer(Trainer):
         return {"train": self._take_values(), "phases": phases}
 
     def _start(self) -> BaseCallback:
-        """Begin the first episodes, unless they are there; return what SB3 calls."""
+        """Begin the first episodes, unless they have begun; return the callback that SB3 calls."""
         if self._callback is None:
             left = self.config.total_steps - self.steps
             begins = self.model._last_obs is None
@@ -118,7 +118,7 @@ class SB3Trainer(Trainer):
         return self._callback
 
     def _take_values(self) -> dict[str, float]:
-        """Return what an update has recorded."""
+        """Take the values that an update has recorded."""
         values = self.model.logger.name_to_value
         train = {ours: float(values[k]) for k, ours in _TRAIN_VALUES.items() if k in values}
         for name in ("loss", "policy_loss", "value_loss"):
@@ -160,7 +160,7 @@ class SB3Trainer(Trainer):
         )
 
     def load_state(self, state: State) -> None:
-        """Put back everything that decides how the run goes on."""
+        """Put back the state from which the run continues."""
         model, engine = self.model, self.vec.engine
         rows = np.ascontiguousarray(state.rows).view(engine.spec.state_dtype).reshape(-1)
         engine.set_states(rows)
@@ -190,7 +190,7 @@ class SB3Trainer(Trainer):
 
 
 def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
-    """Return MaskablePPO as the config asks, with all generators seeded."""
+    """Make MaskablePPO by a config, with all generators seeded."""
     ppo = config.ppo
     rate = ppo.learning_rate
     algorithm = BatchMaskablePPO if ppo.algorithm == "batch" else MaskablePPO

@@ -1,4 +1,4 @@
-"""What stands between engine and stock trainer: a stopwatch, a curriculum of masks, trackers."""
+"""Wrappers between engine and stock trainer: timing, delayed actions, the hook of trackers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DelayedActionVecEnv(VecEnvWrapper):
         self.steps = 0
 
     def ticks(self) -> dict[str, float]:
-        """Return how many ticks each action is delayed at present."""
+        """Return the ticks by which each action is delayed at present."""
         return {str(rule.action): rule.ticks_at(self.steps) for rule in self._rules}
 
     def reset(self) -> Any:

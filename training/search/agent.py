@@ -35,29 +35,31 @@ class SearchAgent:
     name: str
 
     def player(self, engine: BatchEngine) -> SearchPlayer:
-        """Return it as a player of an engine."""
+        """Make its player for an engine."""
         return SearchPlayer(self.base, self.options, engine)
 
 
 def searching(policy: Policy, **options: Any) -> SearchAgent:
-    """Return a trained agent that searches; see :meth:`training.players.policy.Policy.search`."""
+    """Make a trained agent that searches; see :meth:`training.players.policy.Policy.search`."""
     shown = {k: v if isinstance(v, str) else format_values(v) for k, v in options.items()}
-    given = "".join(f",{name}={value}" for name, value in shown.items())
-    return SearchAgent(policy, SearchOptions.from_mapping(options), f"{SEARCH}{policy.path}{given}")
+    suffix = "".join(f",{name}={value}" for name, value in shown.items())
+    return SearchAgent(
+        policy, SearchOptions.from_mapping(options), f"{SEARCH}{policy.path}{suffix}"
+    )
 
 
 def parse(name: str) -> tuple[str, SearchOptions]:
-    """Return the base player and the search options of a name.
+    """Parse a name into the base player and the search options.
 
     Raises
     ------
     ConfigError
         If the name has another form or unknown options.
     """
-    who, *given = name.removeprefix(SEARCH).split(",")
+    who, *assignments = name.removeprefix(SEARCH).split(",")
     require(is_search(name) and bool(who), "player", name, ALLOWED)
     values: dict[str, Any] = {}
-    for text in given:
+    for text in assignments:
         key, sign, value = text.partition("=")
         require(bool(sign and key) and key not in values, "player", name, ALLOWED)
         values[key] = {"true": True, "false": False, "null": None}.get(value, value)
@@ -71,7 +73,7 @@ def load(
     checkpoint: str | None = None,
     member: int | None = None,
 ) -> SearchAgent:
-    """Return the agent that a name stands for.
+    """Load the agent of a name.
 
     Parameters
     ----------

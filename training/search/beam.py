@@ -1,10 +1,10 @@
-"""A beam over rows: try every action, keep the best of what follows, and try again.
+"""Beam search over rows: try every action, keep the best successors, and repeat.
 
-For games without chance within the horizon. The engine itself says what follows an action, exactly;
-a :class:`Judge` says what a step takes, what is still to come, and where there is nothing to do::
+For games without chance within the horizon. The engine computes the exact successor of an action; a
+:class:`Judge` the cost of a step, the cost to go, and where the goal is reached::
 
     searched = Beam(Branches(engine), judge, depth=2, width=4).search(engine.get_states())
-    searched.first.values  # what the best plan takes that begins with an action
+    searched.first.values  # cost of the best plan that begins with each action
     searched.plan()  # the actions of the best one
 """
 
@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class Expansion:
-    """Actions that were tried in rows, and what is behind them; arrays of shape (k,).
+    """Actions that were tried in rows, and their successors; arrays of shape (k,).
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class Expansion:
     @property
     def running(self) -> Array:
         """Whether the game continues, bool."""
-        found: Array = self.rows["done"] == 0
-        return found
+        running: Array = self.rows["done"] == 0
+        return running
 
 
 class Branches:
@@ -66,21 +66,21 @@ class Branches:
         self._engine = engine
 
     def masks(self, rows: Array) -> Array:
-        """Return which actions are legal, bool, shape (n, A).
+        """Compute the masks of legal actions, bool, shape (n, A).
 
         Parameters
         ----------
         rows : ndarray, shape (n,)
             At decisions.
         """
-        found = np.empty((len(rows), self._engine.num_actions), np.bool_)
-        for part, lanes in self._parts(len(rows)):
+        masks = np.empty((len(rows), self._engine.num_actions), np.bool_)
+        for part, lanes in self._split(len(rows)):
             self._engine.set_states(rows[part], lanes, trusted=True)
-            found[part] = self._engine.mask[lanes] != 0
-        return found
+            masks[part] = self._engine.mask[lanes] != 0
+        return masks
 
     def of(self, rows: Array, masks: Array) -> Expansion:
-        """Return the successors of rows under all actions that masks allow.
+        """Compute the successors of rows under all actions that masks allow.
 
         Parameters
         ----------
@@ -94,25 +94,25 @@ class Branches:
             played = self._engine.rollout(
                 rows, actions, names[0], limit=1, of=parents, trusted=True
             )
-            found = played.rows
+            successors = played.rows
         else:
-            found = self._step(rows, parents, actions)
-        return Expansion(rows, parents, actions, found)
+            successors = self._step(rows, parents, actions)
+        return Expansion(rows, parents, actions, successors)
 
     def _step(self, rows: Array, parents: Array, actions: Array) -> Array:
-        """Return the rows behind actions, in a game without compiled players: step lanes."""
-        engine, found = self._engine, np.empty(len(parents), rows.dtype)
+        """Compute the rows behind actions in a game without compiled players, by stepping lanes."""
+        engine, successors = self._engine, np.empty(len(parents), rows.dtype)
         chosen = np.zeros(engine.num_envs, np.int32)
-        for part, lanes in self._parts(len(parents)):
+        for part, lanes in self._split(len(parents)):
             chosen[lanes] = actions[part]
             engine.set_states(rows[parents[part]], lanes, trusted=True)
             select = np.arange(engine.num_envs) < len(lanes)
             engine.step_many(chosen, select=select, autoreset=False)
-            found[part] = engine.get_states(lanes)
-        return found
+            successors[part] = engine.get_states(lanes)
+        return successors
 
-    def _parts(self, count: int) -> Iterator[tuple[slice, Array]]:
-        """Return parts of ``count`` that fit the lanes, and the lanes of each."""
+    def _split(self, count: int) -> Iterator[tuple[slice, Array]]:
+        """Split ``count`` rows into parts that fit the lanes; yield each with its lanes."""
         for k in range(0, count, self._engine.num_envs):
             part = slice(k, min(k + self._engine.num_envs, count))
             yield part, np.arange(part.stop - part.start)
@@ -131,7 +131,7 @@ class Judge(Protocol):
         """
 
     def reached(self, tried: Expansion) -> Array:
-        """Return which positions have reached the goal, bool, shape (k,)."""
+        """Tell which positions have reached the goal, bool, shape (k,)."""
 
     def keys(self, tried: Expansion) -> Array | None:
         """Return a key for each position, int64, shape (k,), or None where none are equal.
@@ -174,11 +174,11 @@ class Level:
             Cost of the best plan after each of the kept positions.
         """
         if self.last:
-            found: Array = self.costs + self.left
-            return found
-        found = np.where(self.reached, self.costs + self.left, np.inf).astype(np.float32)
-        found[self.kept] = self.costs[self.kept] + behind
-        return found
+            estimate: Array = self.costs + self.left
+            return estimate
+        values: Array = np.where(self.reached, self.costs + self.left, np.inf).astype(np.float32)
+        values[self.kept] = self.costs[self.kept] + behind
+        return values
 
 
 @dataclass(frozen=True)
@@ -211,17 +211,18 @@ class Searched:
 
         In a row where all kept positions end the game, first actions have the judge's estimate.
         """
-        found: list[Array] = []
+        totals: list[Array] = []  # from the last level to the first
         for level in reversed(self.levels):
             behind = np.full(len(level.kept), np.inf, np.float32)
-            if found:
-                np.minimum.at(behind, self.levels[-len(found)].parents, found[-1])
-            found.append(level.values(behind))
-        first, values = self.levels[0], found[-1]
-        known = np.zeros(self.count, np.bool_)
-        known[first.parents[np.isfinite(values)]] = True
-        values[~known[first.parents]] = (first.costs + first.left)[~known[first.parents]]
-        return found[::-1]
+            if totals:
+                np.minimum.at(behind, self.levels[-len(totals)].parents, totals[-1])
+            totals.append(level.values(behind))
+        first, values = self.levels[0], totals[-1]
+        has_plan = np.zeros(self.count, np.bool_)
+        has_plan[first.parents[np.isfinite(values)]] = True
+        without = ~has_plan[first.parents]
+        values[without] = (first.costs + first.left)[without]
+        return totals[::-1]
 
     def plan(self, row: int = 0) -> list[int]:
         """Return the actions of the best plan from a row of the search."""
@@ -240,20 +241,20 @@ class Searched:
 
 @dataclass
 class Beam:
-    """A search that goes on with the best positions alone.
+    """A search that expands the best positions of each level alone.
 
     Parameters
     ----------
     branches : Branches
     judge : Judge
     depth : int
-        Decisions that are looked ahead.
+        Decisions to look ahead.
     width : int
-        Positions of a level, for each row, behind which more is tried: those whose cost so far and
-        what is left are least.
+        Positions of a level that are expanded for each row: those whose sum of cost so far and cost
+        to go is least.
     until_reached : bool
-        End a search of several levels as soon as every row has come to where nothing is left to do.
-        What that took is least only where all steps cost the same.
+        End a search of several levels as soon as every row has reached the goal. Its cost is the
+        least only where all steps cost the same.
     """
 
     branches: Branches
@@ -263,7 +264,7 @@ class Beam:
     until_reached: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what is no search."""
+        """Refuse impossible values."""
         require(self.depth >= 1, "depth", self.depth, "at least 1")
         require(self.width >= 1, "width", self.width, "at least 1")
 
@@ -301,7 +302,7 @@ class Beam:
 
 @dataclass
 class _Front:
-    """Positions that are looked at further: the row of the search, and what they took; (m,)."""
+    """Positions to expand: their row of the search, and their cost so far; (m,)."""
 
     rows: Array
     roots: Array
@@ -316,7 +317,7 @@ class _Front:
         keys: Array | None,
         width: int,
     ) -> tuple[Array, _Front]:
-        """Return which of those that were tried are kept, and the front that they are."""
+        """Select the positions to keep; return their indices and the next front."""
         roots, paid = self.roots[tried.parents], self.paid[tried.parents] + costs
         order = np.lexsort((paid + left, roots))  # by row of the search, then by score
         if keys is not None:

@@ -11,15 +11,15 @@ class Belief(Protocol):
     """Weighs worlds; it watches the games that are searched."""
 
     def begin(self, lanes: np.ndarray) -> None:
-        """Forget what was in lanes whose games begin."""
+        """Reset lanes in which games begin."""
 
     def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        """Note what the searcher sees of games at its decisions, searched or not."""
+        """Observe the rows of games at the searcher's decisions, searched or not."""
 
     def log_weights(
         self, worlds: np.ndarray, seats: np.ndarray, each: int, lanes: np.ndarray | None
     ) -> np.ndarray:
-        """Return the logarithm of how likely others' decisions were in worlds, float64 (m,).
+        """Compute the log-likelihood of the others' decisions in worlds, float64 (m,).
 
         Parameters
         ----------
@@ -34,7 +34,7 @@ class Belief(Protocol):
 
 
 def choose_by_weight(log_weights: np.ndarray, count: int, seeds: np.ndarray) -> np.ndarray:
-    """Return worlds drawn by their weights, systematically: int (n, count).
+    """Draw worlds by their weights, systematically: int (n, count).
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Who plays rollouts: bots in one compiled loop, a network, or whoever is thought to sit there."""
+"""Players of rollouts: bots in one compiled loop, a network, or modelled opponents."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from training.players.policy import Policy
 
 MAX_STEPS = 10_000  # of rollouts by a network, which then end as they stand
 POLICY = "policy"  # rollouts by the network that is searched for
-PLAYERS, DECISION = 4, 5  # what a seed is for
+PLAYERS, DECISION = 4, 5  # purposes of seeds
 
 
 @dataclass(frozen=True)
 class Start:
-    """Where rollouts begin, and how they end.
+    """The first rows and decisions of rollouts, and their end.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Blueprint(Protocol):
     """Plays games on, in all seats."""
 
     def play_on(self, start: Start) -> np.ndarray:
-        """Return the rows with which rollouts end, shape (m,)."""
+        """Play rollouts; return their last rows, shape (m,)."""
 
 
 class BotBlueprint:
@@ -92,7 +92,7 @@ class BotBlueprint:
 def _roll(
     engine: BatchEngine, start: Start, own: slice | np.ndarray, players: str | Sequence[str]
 ) -> np.ndarray:
-    """Return how those rollouts end that are the players'."""
+    """Play some of the rollouts with these players; return their last rows."""
     actions, seeds = start.actions[own], start.seeds[own]
     how = (start.until, start.limit, seeds)
     return engine.rollout(start.rows, actions, players, *how, of=start.of[own], trusted=True).rows
@@ -162,7 +162,7 @@ class SteppedBlueprint:
         return reached
 
     def _decide(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> None:
-        """Write the network's actions where it decides."""
+        """Write the network's actions into ``actions`` where it decides."""
         own = (actions < 0) & (who == 0)
         if not own.any():
             return
@@ -182,11 +182,11 @@ class SteppedBlueprint:
         seeds: np.ndarray,
         until: str | None,
     ) -> np.ndarray:
-        """Return rows one decision on: a rollout of one decision needs no lane."""
-        engine, asked = self._engine, actions < 0
-        if not asked.any():
+        """Advance rows by one decision: a rollout of one decision needs no lane."""
+        engine, open_ = self._engine, actions < 0
+        if not open_.any():
             return engine.rollout(rows, actions, self._bots[0], until, 1, seeds, trusted=True).rows
-        then, bots = np.empty_like(rows), np.where(asked, who, 1)
+        then, bots = np.empty_like(rows), np.where(open_, who, 1)
         for k, name in enumerate(self._bots, start=1):
             own = bots == k
             if own.any():
@@ -196,20 +196,20 @@ class SteppedBlueprint:
 
 
 class Model(Protocol):
-    """Learns who plays the other seats; it watches the games that are searched."""
+    """Infers the players of the other seats from the games that are searched."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The candidates: ``policy``, if there is one, then bots; of those the best first."""
 
     def begin(self, lanes: np.ndarray) -> None:
-        """Forget what was in lanes whose games begin."""
+        """Reset lanes in which games begin."""
 
     def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        """Note what the searcher sees of games at its decisions, searched or not."""
+        """Observe the rows of games at the searcher's decisions, searched or not."""
 
     def draw(self, lanes: np.ndarray, luck: np.ndarray) -> np.ndarray:
-        """Return candidates for each seat, drawn by how likely they are, int64 (k, P).
+        """Draw a candidate for each seat by their probabilities, int64 (k, P).
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Model(Protocol):
 
 
 class ModelBlueprint:
-    """Whoever is thought to sit in the other seats, drawn anew for each world.
+    """Players by a model of the opponents, drawn anew for each world.
 
     The own seat is played by the network if it sits in another one too, else by the best bot: one
     compiled loop then does it.
@@ -246,7 +246,7 @@ class ModelBlueprint:
 
     def play_on(self, start: Start) -> np.ndarray:
         """See :class:`Blueprint`."""
-        players = self._players(start)  # 0 is the network, from 1 on the bots
+        players = self._draw_players(start)  # 0 is the network, from 1 on the bots
         ends = np.zeros(len(start.of), start.rows.dtype)
         stepped = (players == 0).any(1)
         if stepped.any() and self._stepped is not None:
@@ -258,7 +258,7 @@ class ModelBlueprint:
             ends[own] = _roll(self._engine, start, own, [self._bots[p - 1] for p in table])
         return ends
 
-    def _players(self, start: Start) -> np.ndarray:
+    def _draw_players(self, start: Start) -> np.ndarray:
         count = self._engine.game.num_seats
         seats = np.arange(count)
         seeds = mix(start.seeds.repeat(count), np.tile(seats, len(start.of)), PLAYERS)
@@ -273,7 +273,7 @@ class ModelBlueprint:
 
 
 def take(start: Start, some: np.ndarray) -> Start:
-    """Return some of the rollouts."""
+    """Select some of the rollouts."""
     lanes = None if start.lanes is None else start.lanes[some]
     parts = {name: getattr(start, name)[some] for name in ("of", "actions", "seeds", "seats")}
     return replace(start, **parts, lanes=lanes)

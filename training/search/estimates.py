@@ -1,4 +1,4 @@
-"""What rollouts say of the actions of many positions, and which actions are still worth a look."""
+"""Estimates of actions of many positions from rollouts, and the choice of those to continue."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-MIN_WORLDS = 8  # that an action has seen before it is dropped as beyond doubt
-DOUBT = 4.0  # standard errors of a paired difference that leave none
+MIN_WORLDS = 8  # worlds of an action before it may be dropped as worse beyond doubt
+DOUBT = 4.0  # standard errors of a paired difference that leave no doubt
 
 
 class Estimates:
@@ -33,7 +33,7 @@ class Estimates:
 
     @classmethod
     def join(cls, parts: Sequence[Estimates]) -> Estimates:
-        """Return the estimates of several groups of positions as one."""
+        """Join the estimates of several groups of positions."""
         joined = cls(np.concatenate([part.legal for part in parts]))
         width = max(part.values.shape[2] for part in parts)
         values = [part.values for part in parts]
@@ -47,7 +47,7 @@ class Estimates:
         return joined
 
     def take(self, positions: Sequence[int] | np.ndarray) -> Estimates:
-        """Return those of some positions."""
+        """Select the estimates of some positions."""
         some = Estimates(self.legal[positions])
         some.open, some.counts = self.open[positions], self.counts[positions]
         some.values = self.values[positions]
@@ -55,37 +55,37 @@ class Estimates:
 
     @property
     def undecided(self) -> np.ndarray:
-        """Return the positions with more than one open action, shape (n,)."""
+        """The positions with more than one open action, bool, shape (n,)."""
         several: np.ndarray = self.open.sum(1) > 1
         return several
 
     def note(
-        self, positions: np.ndarray, actions: np.ndarray, worlds: np.ndarray, found: np.ndarray
+        self, positions: np.ndarray, actions: np.ndarray, worlds: np.ndarray, values: np.ndarray
     ) -> None:
-        """Note what actions came to in new worlds, which have numbers from 0; shapes are (m,)."""
+        """Add the values of actions in new worlds, which have numbers from 0; shapes are (m,)."""
         fresh = int(worlds.max(initial=-1)) + 1
         block = np.full((*self.open.shape, fresh), np.nan)
-        block[positions, actions, worlds] = found
-        values = np.concatenate([self.values, block], axis=2)
+        block[positions, actions, worlds] = values
+        joined = np.concatenate([self.values, block], axis=2)
         counts = self.counts + (~np.isnan(block)).sum(2)
-        self.values, self.counts = values, counts  # both or none, if Ctrl-C comes
+        self.values, self.counts = joined, counts  # both or none, if Ctrl-C comes
 
     def means(self) -> np.ndarray:
-        """Return mean values, float64 (n, A); -inf of actions that have seen no world."""
+        """Compute mean values, float64 (n, A); -inf of actions that have seen no world."""
         seen = np.maximum(self.counts, 1)
         means = np.where(np.isnan(self.values), 0.0, self.values).sum(2) / seen
         return np.where(self.counts > 0, means, -np.inf)
 
     def errors(self) -> np.ndarray:
-        """Return standard errors of the means, float64 (n, A); NaN below two worlds."""
+        """Compute standard errors of the means, float64 (n, A); NaN below two worlds."""
         return _standard_errors(self.values, self.counts)
 
     def best(self) -> np.ndarray:
-        """Return the open action with the best mean, int (n,); the first of equals."""
+        """Find the open action with the best mean, int (n,); the first of equals."""
         return np.where(self.open, self.means(), -np.inf).argmax(1)
 
     def behind(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return by how much other actions are behind those given (n,), over the same worlds.
+        """Compute the mean lead of given actions (n,) over all others, in the same worlds.
 
         Returns
         -------
@@ -111,16 +111,16 @@ class Estimates:
             at least, since the last worlds shall tell the best ones apart.
         halving : bool
         """
-        asked = np.flatnonzero(self.undecided)
-        some = self.take(asked)
+        undecided = np.flatnonzero(self.undecided)
+        some = self.take(undecided)
         apart, error = some.behind(some.best())
         enough = some.counts >= MIN_WORLDS
         with np.errstate(invalid="ignore"):
-            lost = enough & (apart > DOUBT * error)  # also those that were the worse by the same
+            lost = enough & (apart > DOUBT * error)  # an error of 0 included
         some.open &= ~lost
         if halving:
             some._halve(spent)
-        self.open[asked] = some.open
+        self.open[undecided] = some.open
 
     def _halve(self, spent: float) -> None:
         stay = np.maximum(2, np.ceil(self._first ** (1.0 - min(spent, 1.0)))).astype(np.int64)
@@ -132,7 +132,7 @@ class Estimates:
 
 
 def _standard_errors(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the standard errors of means over the last axis, of ``counts`` numbers each."""
+    """Compute the standard errors of means over the last axis, of ``counts`` numbers each."""
     there = ~np.isnan(values)
     n = np.maximum(counts, 1)
     means = np.where(there, values, 0.0).sum(-1) / n

@@ -87,7 +87,7 @@ class SearchOptions(Options):
 
     @model_validator(mode="after")
     def _check_budget(self) -> SearchOptions:
-        given = "worlds" in self.model_fields_set
+        has_worlds = "worlds" in self.model_fields_set
         allowed = "left out with budget_ms, which takes as many as there is time for"
-        require(self.budget_ms is None or not given, "search.worlds", self.worlds, allowed)
+        require(self.budget_ms is None or not has_worlds, "search.worlds", self.worlds, allowed)
         return self

@@ -19,7 +19,7 @@ from training.search.searcher import STEP, Found, Searcher
 
 
 class SearchPlayer:
-    """Searches; see :class:`training.players.player.Player`.
+    """A player that searches; see :class:`training.players.player.Player`.
 
     Parameters
     ----------
@@ -49,9 +49,9 @@ class SearchPlayer:
         self._base: Player = make_player(base, engine)
         self.searcher = Searcher(engine, policy, options)
         heat = self.searcher.options.temperature
-        known = policy is not None and not policy.state_size
+        has_probabilities = policy is not None and not policy.state_size
         allowed = "null without a network, and with one that has a memory"
-        require(heat is None or known, "search.temperature", heat, allowed)
+        require(heat is None or has_probabilities, "search.temperature", heat, allowed)
         # A seed of its own for each lane, so that games beside it change nothing.
         self._draws = LaneDraws(engine.num_envs)
         self._remembers = policy is not None and policy.state_size > 0
@@ -59,7 +59,7 @@ class SearchPlayer:
         self.decisions, self.searched, self.cpu_s = 0, 0, 0.0
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Forget what was in lanes whose games begin."""
+        """Reset lanes in which games begin."""
         self._base.begin(engine, lanes, seeds)
         self._draws.begin(lanes, seeds)
         self.searcher.begin(lanes)
@@ -70,11 +70,11 @@ class SearchPlayer:
             self._thoughts.pop(lane, None)
 
     def thought(self, lane: int) -> Thought | None:
-        """Return what it found for its last decision in a lane; None where it did not search."""
+        """Return the thought of its last decision in a lane; None where it did not search."""
         return self._thoughts.get(lane)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return its legal actions.
+        """Choose legal actions, by search where it is wanted.
 
         Raises
         ------
@@ -95,11 +95,11 @@ class SearchPlayer:
         if where.size:
             seats = searcher.seats_of(engine, rows[where], lanes[where])
             seeds = draws[where]
-            found = searcher.search(rows[where], seats, legal[where], seeds, lanes[where])
-            actions[where] = self._decide(found, actions[where], wanted[where], seeds)
+            results = searcher.search(rows[where], seats, legal[where], seeds, lanes[where])
+            actions[where] = self._decide(results, actions[where], wanted[where], seeds)
             if self.explains:
-                self._note(found, lanes[where], actions[where], wanted[where])
-            finished = found.finished
+                self._keep_thoughts(results, lanes[where], actions[where], wanted[where])
+            finished = results.finished
         self.decisions += len(lanes)
         self.searched += len(where)
         self.cpu_s += time.process_time() - begun
@@ -110,7 +110,7 @@ class SearchPlayer:
     def _ask_base(
         self, engine: Any, lanes: np.ndarray, left: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the base's actions where they are needed, and its probabilities if they are.
+        """Ask the base for actions where they are needed, and for probabilities if they are.
 
         Parameters
         ----------
@@ -136,9 +136,9 @@ class SearchPlayer:
         return actions, wanted
 
     def _decide(
-        self, found: Found, own: np.ndarray, wanted: np.ndarray, seeds: np.ndarray
+        self, results: Found, own: np.ndarray, wanted: np.ndarray, seeds: np.ndarray
     ) -> np.ndarray:
-        options, estimates = self.searcher.options, found.estimates
+        options, estimates = self.searcher.options, results.estimates
         looked = (estimates.counts > 0).any(1)
         if options.temperature is not None:
             best = draw_step(estimates.means(), wanted, options.temperature, seeds)
@@ -153,17 +153,17 @@ class SearchPlayer:
         chosen: np.ndarray = np.where(looked, best, own)
         return chosen.astype(np.int32)
 
-    def _note(
-        self, found: Found, lanes: np.ndarray, actions: np.ndarray, wanted: np.ndarray
+    def _keep_thoughts(
+        self, results: Found, lanes: np.ndarray, actions: np.ndarray, wanted: np.ndarray
     ) -> None:
         for i, lane in enumerate(lanes.tolist()):
-            self._thoughts[lane] = self.searcher.think(found, i, int(actions[i]), wanted[i])
+            self._thoughts[lane] = self.searcher.think(results, i, int(actions[i]), wanted[i])
 
 
 def draw_step(
     means: np.ndarray, wanted: np.ndarray, temperature: float, seeds: np.ndarray
 ) -> np.ndarray:
-    """Return draws from the policy's distribution times exp(mean / temperature), int (n,).
+    """Draw from the policy's distribution times exp(mean / temperature), int (n,).
 
     Parameters
     ----------

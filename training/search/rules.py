@@ -1,4 +1,4 @@
-"""What a search must know of a game; the defaults are those of a game that says nothing."""
+"""Rules of the search of a game; the defaults are those of a game that has none of its own."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Searched = Callable[[np.ndarray], np.ndarray]
 
 
 def points(outcomes: np.ndarray, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
-    """Return what the seat itself has reached."""
+    """Return the points of the seat itself."""
     own: np.ndarray = outcomes[np.arange(len(outcomes)), seats]
     return own
 
 
 def margin(outcomes: np.ndarray, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
-    """Return by how much the seat is ahead of the mean of the others."""
+    """Return the lead of the seat over the mean of the others."""
     own, others = points(outcomes, rows, seats), outcomes.shape[1] - 1
     if not others:
         return own
@@ -89,7 +89,7 @@ class SearchRules:
     view: Callable[[Any], View] | None = None
 
     def find_outcome(self, name: str, game: Any) -> Outcome | None:
-        """Return an outcome of a game by its name, or None."""
+        """Find an outcome of a game by its name, or None."""
         if name in self.made:
             return self.made[name](game)
         return self.outcomes.get(name)

@@ -1,4 +1,4 @@
-"""Draws worlds, plays all actions in them, and says which came out best."""
+"""Draws worlds, plays all actions in them, and estimates the values of the actions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ AT_ONCE = 1 << 15  # worlds in memory
 FIRST_WORLDS = 8  # with a budget of time: worlds before the clock is looked at
 END, OPEN, MODEL = "end", "open", "model"
 CANDIDATES = 4  # worlds that are weighed for each that is played, with a belief
-STEP, WORLD, ROLLOUT, CHOICE = 0, 1, 2, 3  # what a seed is for
+STEP, WORLD, ROLLOUT, CHOICE = 0, 1, 2, 3  # purposes of seeds
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class Searcher:
     blueprint : Blueprint
         Who plays rollouts.
     belief : Belief or None
-        What weighs worlds; None where all are equally likely.
+        Weighs worlds; None where all are equally likely.
 
     Raises
     ------
@@ -162,24 +162,24 @@ class Searcher:
         return belief
 
     def seats_of(self, engine: Any, rows: np.ndarray, lanes: np.ndarray) -> np.ndarray:
-        """Return whose decisions are due, int32 (k,): 0 in games for one."""
+        """Return the seats whose decisions are due, int32 (k,): 0 in games for one."""
         if self.rules.actor:
             return rows[self.rules.actor].astype(np.int32)
         if engine.spec.num_agents > 1:
-            found: np.ndarray = engine.get_actors(lanes)
-            return found
+            seats: np.ndarray = engine.get_actors(lanes)
+            return seats
         return np.zeros(len(rows), np.int32)
 
     # -- watching --------------------------------------------------------------------------------
 
     def begin(self, lanes: np.ndarray) -> None:
-        """Forget what was in lanes whose games begin."""
+        """Reset lanes in which games begin."""
         for watcher in (self.belief, self.model):
             if watcher is not None:
                 watcher.begin(lanes)
 
     def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
-        """Note what is seen of games at decisions, searched or not."""
+        """Observe the rows of games at decisions, searched or not."""
         for watcher in (self.belief, self.model):
             if watcher is not None:
                 watcher.watch(lanes, rows)
@@ -187,7 +187,7 @@ class Searcher:
     # -- searching -------------------------------------------------------------------------------
 
     def wants(self, rows: np.ndarray, legal: np.ndarray) -> np.ndarray:
-        """Return which decisions to search, bool, shape (n,): those of the kind with a choice.
+        """Tell which decisions to search, bool, shape (n,): those of the kind with a choice.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ class Searcher:
         seeds: np.ndarray | None = None,
         lanes: np.ndarray | None = None,
     ) -> Found:
-        """Return the estimated value of every legal action.
+        """Estimate the value of every legal action.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class Searcher:
             while estimates.undecided.any():
                 if budget is None:
                     block = min(block, options.worlds - done)
-                self._look(position, estimates, done, block)
+                self._evaluate(position, estimates, done, block)
                 done += block
                 spent = done / options.worlds
                 if budget is not None:
@@ -273,27 +273,27 @@ class Searcher:
             return False
         return True
 
-    def _look(self, position: _Positions, estimates: Estimates, done: int, block: int) -> None:
+    def _evaluate(self, position: _Positions, estimates: Estimates, done: int, block: int) -> None:
         """Play the open actions of undecided positions in further worlds."""
         here = np.flatnonzero(estimates.undecided)
-        worlds = self._draw(position, here, done, block)
+        worlds = self._draw_worlds(position, here, done, block)
         places, actions = np.nonzero(estimates.open[here])
         each = np.arange(block)
         of = (places[:, None] * block + each).ravel()
         at, what = here[places].repeat(block), actions.repeat(block)
         seeds = mix(position.seeds[at], done + np.tile(each, len(places)), ROLLOUT)
-        first = self._first(what, position.seats[at])
+        first = self._make_first(what, position.seats[at])
         lanes = None if position.lanes is None else position.lanes[at]
         how = (seeds, self._until, self._limit, position.seats[at], lanes)
         ends = self.blueprint.play_on(Start(worlds, of, first, *how))
         outcomes = self._engine.game.outcomes(ends)
         if self._close is not None:
             outcomes = self._close(outcomes, ends)
-        found = self._value_of(outcomes, ends, position.seats[at])
-        estimates.note(at, what, np.tile(each, len(places)), found)
+        values = self._value_of(outcomes, ends, position.seats[at])
+        estimates.note(at, what, np.tile(each, len(places)), values)
 
-    def _first(self, actions: np.ndarray, seats: np.ndarray) -> np.ndarray:
-        """Return first decisions of rollouts; where agents act together, the others are bots'."""
+    def _make_first(self, actions: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """Make first decisions of rollouts; where agents act together, bots take the others."""
         agents = self._engine.spec.num_agents
         if agents == 1:
             return actions.astype(np.int32)
@@ -301,8 +301,10 @@ class Searcher:
         first[np.arange(len(actions)), seats] = actions
         return first
 
-    def _draw(self, position: _Positions, here: np.ndarray, done: int, block: int) -> np.ndarray:
-        """Return worlds of positions, a block of each behind the other."""
+    def _draw_worlds(
+        self, position: _Positions, here: np.ndarray, done: int, block: int
+    ) -> np.ndarray:
+        """Draw worlds of positions, a block of each behind the other."""
         count = block if self.belief is None else CANDIDATES * block
         number = done * count // block + np.tile(np.arange(count), len(here))
         rows, seats = position.rows[here], position.seats[here]
@@ -318,18 +320,18 @@ class Searcher:
         kept = choose_by_weight(weights.reshape(len(here), count), block, luck)
         return drawn[(np.arange(len(here))[:, None] * count + kept).ravel()]
 
-    def think(self, found: Found, position: int, chosen: int, wanted: np.ndarray) -> Thought:
-        """Return the results of a search for one of its positions.
+    def think(self, results: Found, position: int, chosen: int, wanted: np.ndarray) -> Thought:
+        """Make the thought of one position from the results of a search.
 
         Parameters
         ----------
-        found : Found
+        results : Found
         position : int
         chosen : int
         wanted : ndarray of float64, shape (A,)
             Probabilities of the policy.
         """
-        one, options = found.estimates.take([position]), self.options
+        one, options = results.estimates.take([position]), self.options
         legal = np.flatnonzero(one.legal[0])
         error = one.behind(np.array([chosen]))[1][0]
         error[chosen] = one.errors()[0, chosen]
@@ -340,8 +342,8 @@ class Searcher:
             one.counts[0, legal],
             wanted[legal],
             chosen,
-            found.milliseconds,
-            found.finished,
+            results.milliseconds,
+            results.finished,
             f"{options.worlds}" if options.budget_ms is None else f"{options.budget_ms:g} ms",
         )
 
@@ -356,7 +358,7 @@ class _Positions:
 
 
 def complete(options: SearchOptions, rules: SearchRules, bots: Sequence[str]) -> SearchOptions:
-    """Return options with what a game takes where they say nothing.
+    """Fill options that are not set with the defaults of a game.
 
     Parameters
     ----------
@@ -373,9 +375,9 @@ def complete(options: SearchOptions, rules: SearchRules, bots: Sequence[str]) ->
         "outcome": rules.outcome,
         "decisions": rules.decisions,
     }
-    given = options.model_dump(exclude_unset=True)
-    given = {name: each for name, each in given.items() if each is not None or name not in usual}
+    values = options.model_dump(exclude_unset=True)
+    values = {name: each for name, each in values.items() if each is not None or name not in usual}
     usual |= rules.options
-    if given.get("budget_ms") is not None:
+    if values.get("budget_ms") is not None:
         usual.pop("worlds", None)
-    return SearchOptions(**{**usual, **given})
+    return SearchOptions(**{**usual, **values})

@@ -1,7 +1,7 @@
-"""Value networks: what becomes of a rollout that ends early, so that it need not be played on.
+"""Value networks: predictions for rollouts that end early, so that they need not be played on.
 
-What a network sees is said by the game (``SearchRules.view``): a rollout is a world, so that it may
-see all cards. It says what each seat still gains until the game's usual horizon.
+The game defines the inputs of a network (``SearchRules.view``): a rollout is a world, so that it
+may see all cards. It predicts what each seat still gains until the game's usual horizon.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Head(network_file.Head):
         return self
 
     def net(self) -> nn.Sequential:
-        """Return a new network."""
+        """Make a new network."""
         sizes, layers = (self.inputs, *self.hidden), list[nn.Module]()
         for before, after in pairwise(sizes):
             layers += [nn.Linear(before, after), nn.ReLU()]
@@ -82,21 +82,21 @@ class Value:
         net.eval().requires_grad_(False)
 
     def __call__(self, seen: np.ndarray) -> np.ndarray:
-        """Return what each seat still gains, float64 (k, outputs).
+        """Predict what each seat still gains, float64 (k, outputs).
 
         Parameters
         ----------
         seen : ndarray of float32, shape (k, inputs)
         """
-        found = np.zeros((len(seen), self.head.outputs))
+        gains = np.zeros((len(seen), self.head.outputs))
         with torch.inference_mode():
             for first in range(0, len(seen), AT_ONCE):
                 part = slice(first, first + AT_ONCE)
-                found[part] = self.net(torch.from_numpy(seen[part])).numpy()
-        return found * self.head.unit
+                gains[part] = self.net(torch.from_numpy(seen[part])).numpy()
+        return gains * self.head.unit
 
     def save(self, path: Path) -> None:
-        """Write it to a file."""
+        """Write the network to a file."""
         FILE.save(path, self.head, self.net)
 
 
@@ -115,7 +115,7 @@ def load(path: Path) -> Value:
 
 
 class Closing:
-    """Adds to the outcomes of rollouts what seats still gain.
+    """Adds predicted gains to the outcomes of rollouts that ended early.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ class Closing:
 
     @classmethod
     def load(cls, path: str, game: Any) -> Closing:
-        """Return that of a file.
+        """Load a value network from a file for a game.
 
         Raises
         ------
@@ -149,7 +149,7 @@ class Closing:
         return cls(value, view)
 
     def __call__(self, outcomes: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """Return closed outcomes, float64 (m, P).
+        """Add predicted gains to outcomes; return float64 (m, P).
 
         Parameters
         ----------

@@ -71,7 +71,7 @@ class PoolEngine(SeatedEngine):
             self._engine.configure(self._opponents, EXTERNAL, lanes)
 
     def _matches_over(self, lanes: Array) -> None:
-        """Tell who has played, by seat, and with what result."""
+        """Report players and results of matches by seat."""
         if self._on_matches is None:
             return
         size, learner = self._num_players, self._engine.get_agents(lanes)
@@ -84,7 +84,7 @@ class PoolEngine(SeatedEngine):
     # -- saving ----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return JSON values that, with the rows, decide how the lanes go on."""
+        """Return the state, beside the rows, as JSON values."""
         return {"begun": self._begun, **self.others.state_dict()}
 
     def load_state_dict(self, saved: Mapping[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""When snapshots are taken, who is drawn, what is reported and what is saved."""
+"""The league of self-play: it takes, rates and saves snapshots of the learner."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from training.selfplay.pool_player import PoolPlayer
 
 
 class Learner(Protocol):
-    """What is trained: a network, or several that are one player."""
+    """The trained player: a network, or several that are one player."""
 
     def state_dict(self) -> dict[str, Any]:
         """Return its parameters, which a network of the pool can load."""
@@ -41,8 +41,8 @@ class League:
     make_net : callable
         Returns a network like the learner's.
     sight : callable, optional
-        What such networks see (:data:`training.players.network.Sight`); default what the engines
-        show.
+        Observations of such networks (:data:`training.players.network.Sight`); default those of the
+        engines.
 
     Attributes
     ----------
@@ -69,14 +69,14 @@ class League:
     def seat(
         self, engine: BatchEngine, seed: int, *, rated: bool = True, spread: bool = False
     ) -> PoolEngine:
-        """Return an engine with the snapshots in its other seats.
+        """Make an engine with the snapshots in its other seats.
 
         Parameters
         ----------
         engine : BatchEngine
             Of games whose seats can be played from outside, not reset yet.
         seed : int
-            Of the generators that draw who plays there, and what.
+            Of the generators that draw opponents and their actions.
         rated : bool
             Its games count for the ratings.
         spread : bool
@@ -90,19 +90,19 @@ class League:
             best=self.options.play == "best",
             sight=self._sight,
         )
-        on_matches = self._add if rated else None
+        on_matches = self._add_matches if rated else None
         seated = PoolEngine(
             engine, player, bots=self.options.bots, spread=spread, on_matches=on_matches
         )
         self.engines.append(seated)
         return seated
 
-    def _add(self, players: np.ndarray, totals: np.ndarray) -> None:
+    def _add_matches(self, players: np.ndarray, totals: np.ndarray) -> None:
         for seats, points in zip(players.tolist(), totals.tolist(), strict=True):
             self.ratings.add(seats, points)
 
-    def _record(self) -> tuple[int, float]:
-        """Return games and score of the learner until now."""
+    def _count_results(self) -> tuple[int, float]:
+        """Count games and score of the learner until now."""
         return sum(self.ratings.games.values()), sum(self.ratings.score.values())
 
     def begin_iteration(self, steps: int, net: Learner) -> None:
@@ -119,7 +119,7 @@ class League:
         CheckpointError
             If the snapshot cannot be written.
         """
-        self._before = self._record()
+        self._before = self._count_results()
         due = self.options.due(steps)
         if due <= self._due:
             return
@@ -132,21 +132,23 @@ class League:
             engine.begin()
 
     def end_iteration(self, steps: int) -> dict[str, float]:
-        """Store the ratings; return the figures, none before the first snapshot."""
+        """Store the ratings; return the metrics, none before the first snapshot."""
         if not self._taken:
             return {}
         self._file.write(steps, self.ratings)
-        found = {
+        metrics = {
             "pool_members": float(len(self.pool.active)),
             "pool_rating": self.ratings.rating[LEARNER],
         }
-        games, score = (now - was for now, was in zip(self._record(), self._before, strict=True))
-        return found | ({"pool_win_rate": score / games} if games else {})
+        games, score = (
+            now - was for now, was in zip(self._count_results(), self._before, strict=True)
+        )
+        return metrics | ({"pool_win_rate": score / games} if games else {})
 
     # -- saving ----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return JSON values that decide, with the files of the pool, how self-play goes on."""
+        """Return the state, beside the files of the pool, as JSON values."""
         return {
             "taken": self._taken,
             "due": self._due,
@@ -185,7 +187,7 @@ def check(config: RunConfig, engine: Engine) -> None:
     allowed = "one of several players with selfplay, in which one policy can play every seat"
     require(seats is not None, "env", config.env, allowed)
     assert seats is not None
-    kinds = [given.get("kind", name) for name, given in config.trackers.items()]
+    kinds = [options.get("kind", name) for name, options in config.trackers.items()]
     allowed = "without an archive with selfplay: nobody would sit in its rows"
     require("archive" not in kinds, "trackers", kinds, allowed)
     check_rules(config, seats.opponents)

@@ -45,24 +45,24 @@ class Opponents:
     @cached_property
     def players(self) -> list[Player | None]:
         """The player of each seat after the learner's, loaded when it is first asked for."""
-        known = {name: load_who(name) for name in {name for name in self.names if name}}
-        found = [
-            None if name is None else make_player(known[name], self._engine, beside=True)
+        loaded = {name: load_who(name) for name in {name for name in self.names if name}}
+        players = [
+            None if name is None else make_player(loaded[name], self._engine, beside=True)
             for name in self.names
         ]
-        for k, player in enumerate(found):
+        for k, player in enumerate(players):
             if player is not None:
                 begin_all(player, self._engine, k)
-        return found
+        return players
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Let all of them begin, each with seeds of its own, which are not the learner's."""
+        """Let all players begin, each with seeds of its own, which are not the learner's."""
         for k, player in enumerate(self.players):
             if player is not None:
                 player.begin(engine, lanes, None if seeds is None else seeds + 1 + k)
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
-        """Return the actions of those whose decisions are due."""
+        """Return the actions of the players whose decisions are due."""
         places = engine.get_places(lanes) - 1
         actions: np.ndarray = ask(engine, self.players, lanes, places)[lanes]
         return actions
@@ -113,15 +113,15 @@ def prepare_seats(
     whole = env_of_table(env) == short_id(env)
     part = short_id(env) in games.get_game(env).table.parts
     name = opponents_option(options) if seats is None else seats.opponents
-    given = options.get(name)
+    value = options.get(name)
     allowed = "bots: agents that are trained or search cannot be played in this environment"
-    require(seats is not None and (whole or part), name, given, allowed)
+    require(seats is not None and (whole or part), name, value, allowed)
     assert seats is not None
     if name not in options:  # the game knows the other word even less
         return dict(options), lambda engine: OpponentEngine(engine, [])
-    names = [given] * (seats.count - 1) if isinstance(given, str) else list(given or ())
+    names = [value] * (seats.count - 1) if isinstance(value, str) else list(value or ())
     allowed = "bots or trained agents here: agents that search play whole games alone"
-    require(whole or not any(map(is_search, names)), name, given, allowed)
+    require(whole or not any(map(is_search, names)), name, value, allowed)
     plain = [EXTERNAL if is_agent(each) else each for each in names]
     outside = [each if is_agent(each) else None for each in names]
     return {**options, name: plain}, lambda engine: OpponentEngine(engine, outside)
@@ -143,12 +143,12 @@ def check(config: Any) -> None:
     """
     options = config.env_options
     name = opponents_option(options)
-    given = options[name]
+    value = options[name]
     allowed = "bots with trainer='{}' or selfplay, which cannot play against trained agents"
     plain = config.MEETS_AGENTS and config.selfplay is None
-    require(plain, name, given, allowed.format(config.trainer))
-    require(name not in config.schedules, f"schedules.{name}", given, "left out here")
-    for each in [given] if isinstance(given, str) else given:
+    require(plain, name, value, allowed.format(config.trainer))
+    require(name not in config.schedules, f"schedules.{name}", value, "left out here")
+    for each in [value] if isinstance(value, str) else value:
         allowed = "of agents that do not search: a training cannot wait for them"
         require(not is_search(each), name, each, allowed)
     engine: Any = make_engine(config.env, 1, options)

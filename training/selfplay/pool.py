@@ -1,4 +1,4 @@
-"""The pool: frozen snapshots of the learner, in files before anybody plays them."""
+"""The pool of self-play: frozen snapshots of the learner, each written to a file first."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class SnapshotNet(FeedForwardNet, Protocol):
     """A network that can be frozen: an ``ActorCritic``, or several that are one."""
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> Any:
-        """Take over parameters."""
+        """Load parameters."""
 
     def eval(self) -> Any:
-        """Only play from now on."""
+        """Switch to evaluation mode."""
 
     def requires_grad_(self, requires_grad: bool) -> Any:
-        """Say whether its parameters will be learnt."""
+        """Switch the gradients of its parameters on or off."""
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Member:
 
 
 class Pool:
-    """Snapshots that can be opponents, and those that still are.
+    """Snapshots that can be drawn as opponents, and older ones that still play.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ class Pool:
         try:
             self.folder.mkdir(exist_ok=True)
             files.remove_leftovers(self.folder)
-            files.write_bytes(self._file(number), content.getvalue())
+            files.write_bytes(self._get_path(number), content.getvalue())
         except OSError as error:
             raise CheckpointError(
-                f"snapshot {self._file(number)} could not be written ({error}): make room and go "
-                "on with --resume."
+                f"snapshot {self._get_path(number)} could not be written ({error}): make room and "
+                "go on with --resume."
             ) from error
         digest = hashlib.sha256(content.getvalue()).hexdigest()
-        member = self.members[number] = Member(number, steps, digest, self._frozen(copied))
+        member = self.members[number] = Member(number, steps, digest, self._make_frozen(copied))
         self.active = (*self.active, number)[-self.keep :]
         return member
 
@@ -122,7 +122,7 @@ class Pool:
         self.members = {number: m for number, m in self.members.items() if number in needed}
 
     def weights(self) -> np.ndarray:
-        """Return the chance of each active snapshot, float64, shape (len(active),).
+        """Compute the probability of each active snapshot, float64, shape (len(active),).
 
         It is proportional to the rank by age, the newest highest.
         """
@@ -146,16 +146,16 @@ class Pool:
             If the file of a snapshot is missing or not the one that was written.
         """
         self.members = {
-            number: Member(number, steps, digest, self._frozen(self._read(number, digest)))
+            number: Member(number, steps, digest, self._make_frozen(self._read(number, digest)))
             for number, steps, digest in saved["members"]
         }
         self.active = tuple(saved["active"])
 
-    def _file(self, number: int) -> Path:
+    def _get_path(self, number: int) -> Path:
         return self.folder / f"{number:03d}.pt"
 
     def _read(self, number: int, digest: str) -> dict[str, Tensor]:
-        path = self._file(number)
+        path = self._get_path(number)
         problem = f"{path} is missing or damaged: put back the snapshot that was written there"
         try:
             content = read_regular(path, sys.maxsize)
@@ -167,7 +167,7 @@ class Pool:
             raise CheckpointError(f"{problem} ({type(error).__name__}).") from error
         return parameters
 
-    def _frozen(self, parameters: Mapping[str, Tensor]) -> SnapshotNet:
+    def _make_frozen(self, parameters: Mapping[str, Tensor]) -> SnapshotNet:
         net = self._make_net()
         net.load_state_dict(parameters)
         net.eval()

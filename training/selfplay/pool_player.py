@@ -30,7 +30,7 @@ class PoolPlayer:
     best : bool
         They play their best actions instead.
     sight : callable, optional
-        What their networks see; default what the engine shows.
+        Observations of their networks; default those of the engine.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class PoolPlayer:
         self._logits = torch.zeros(n, engine.num_actions)
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
-        """Draw who plays where games begin.
+        """Draw the snapshots of games that begin.
 
         ``seeds`` change nothing: lanes share the generators, whose states are in checkpoints.
         """
@@ -87,7 +87,7 @@ class PoolPlayer:
     # -- saving ----------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """Return JSON values that, with the rows, decide what it plays."""
+        """Return the state, beside the rows, as JSON values."""
         generator: torch.Tensor = self._sampler.state_dict()["generator"]
         return {
             "players": self.snapshots.tolist(),

@@ -61,11 +61,11 @@ class SeatedEngine:
         self.final_info = {**engine.final_info, **self._terms}
 
     def __getattr__(self, name: str) -> Any:
-        """Return what is the engine's own."""
+        """Return an attribute of the engine."""
         return getattr(self._engine, name)
 
     def _matches_over(self, lanes: Array) -> None:
-        """Hear of the lanes whose matches are over, before they are reset."""
+        """Handle the lanes whose matches are over, before they are reset."""
 
     # -- the engine protocol ---------------------------------------------------------------------
 
@@ -88,7 +88,7 @@ class SeatedEngine:
         engine.reset_many(mask, seeds, obs_out, mask_out)
         obs = engine.obs if obs_out is None else obs_out
         mask_to = engine.mask if mask_out is None else mask_out
-        self._begin(fresh, obs, mask_to, _lane_seeds(seeds, engine.num_envs))
+        self._begin(fresh, obs, mask_to, _expand_seeds(seeds, engine.num_envs))
 
     def step_many(
         self,
@@ -105,8 +105,9 @@ class SeatedEngine:
         for total in (self.reward, self.terminated, self.truncated, *self._terms.values()):
             total.fill(0)
         self._step(actions, obs, mask, select)
-        while (found := self._decisions(obs, mask)) is not None:
-            self._step(found[0], obs, mask, found[1])
+        while (decisions := self._ask_others(obs, mask)) is not None:
+            others, waiting = decisions
+            self._step(others, obs, mask, waiting)
         if autoreset and engine.ended.any():
             self._start_again(obs, mask)
 
@@ -131,17 +132,17 @@ class SeatedEngine:
         self.terminated |= engine.terminated
         self.truncated |= engine.truncated
 
-    def _decisions(self, obs: Array, mask: Array) -> tuple[Array, Array] | None:
-        """Return actions (n,) of those who decide before the learner, and in which lanes."""
-        lanes = self._waiting()
+    def _ask_others(self, obs: Array, mask: Array) -> tuple[Array, Array] | None:
+        """Ask the other players; return actions (n,) and lanes, bool (n,), None for no lanes."""
+        lanes = self._find_waiting()
         if not lanes.size:
             return None
         waiting = np.zeros(self._engine.num_envs, np.bool_)
         waiting[lanes] = True
         return ask(_Shown(self._engine, obs, mask), [self.others], lanes), waiting
 
-    def _waiting(self) -> Array:
-        """Return the lanes in which another seat than the learner's decides."""
+    def _find_waiting(self) -> Array:
+        """Find the lanes in which another seat than the learner's decides."""
         lanes = np.flatnonzero(self._external & ~self._engine.ended)
         return lanes[self._engine.get_places(lanes) > 0] if lanes.size else lanes
 
@@ -153,7 +154,7 @@ class SeatedEngine:
         self._begin(ended, obs, mask)
 
     def _end_matches(self, fresh: Array) -> None:
-        """Tell of the matches that are over in lanes ``fresh``, which are about to be reset."""
+        """Report the matches that are over in lanes ``fresh``, which are about to be reset."""
         matches = np.flatnonzero(fresh & self._engine.ended & self._external)
         if matches.size:
             self._matches_over(matches)
@@ -171,19 +172,20 @@ class SeatedEngine:
             self.on_begin(fresh, obs, mask)
 
     def _play_to_the_learner(self, obs: Array, mask: Array) -> None:
-        """Let others decide who begin; what happens before the learner's decision is not counted.
+        """Play the others' decisions before the learner's first; their rewards are not counted.
 
         An episode that ends before it is not one of the learner's: another begins.
         """
         engine = self._engine
         kept: list[tuple[Array, Array]] = []
-        while (found := self._decisions(obs, mask)) is not None:
+        while (decisions := self._ask_others(obs, mask)) is not None:
+            actions, waiting = decisions
             if not kept:  # what trainers read of the episodes that have just ended
                 shown = [engine.final_obs, engine.ep_return, engine.ep_length, engine.ep_frames]
                 shown += [engine.tau, *engine.final_info.values()]
                 kept = [(array, array.copy()) for array in shown]
-            engine.step_many(found[0], obs_out=obs, mask_out=mask, select=found[1], autoreset=False)
-            over = engine.ended & found[1]
+            engine.step_many(actions, obs_out=obs, mask_out=mask, select=waiting, autoreset=False)
+            over = engine.ended & waiting
             if over.any():
                 engine.reset_many(over, obs_out=obs, mask_out=mask)
                 self._seat(over, obs, mask)
@@ -191,14 +193,14 @@ class SeatedEngine:
             array[...] = before
 
 
-def _lane_seeds(seeds: Any, lanes: int) -> Array | None:
-    """Return the seed of each lane of a reset, (n,); None unless every lane has one."""
+def _expand_seeds(seeds: Any, lanes: int) -> Array | None:
+    """Expand the seeds of a reset to one a lane, (n,); None unless every lane has one."""
     if seeds is None:
         return None
     if isinstance(seeds, int | np.integer):
         return int(seeds) + np.arange(lanes, dtype=np.int64)
-    given = list(seeds)
-    return None if None in given else np.array(given, np.int64)
+    values = list(seeds)
+    return None if None in values else np.array(values, np.int64)
 
 
 class _Shown:
@@ -211,4 +213,4 @@ class _Shown:
         return getattr(self._engine, name)
 
     def refresh(self) -> None:
-        """Leave the engine's own behind: they are not looked at."""
+        """Do nothing: the engine's own observations and masks are not read."""

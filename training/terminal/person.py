@@ -21,7 +21,7 @@ YOU = "You"
 
 
 class LeaveGame(Exception):
-    """The person has had enough."""
+    """The person leaves the game."""
 
 
 class Session:
@@ -37,8 +37,8 @@ class Session:
     players : sequence of Player or None
         Who sits there; None for the person. Where nobody else decides, one that is None.
     adviser : Player, optional
-        Thinks for the person, who is shown what it thought of each decision. What others have
-        thought is never shown: it names their cards.
+        Searches each decision of the person, who is shown its thought. Thoughts of others are never
+        shown: they name their cards.
     """
 
     def __init__(
@@ -92,19 +92,19 @@ class Session:
             decides = self._players[seat]
             action = self._ask(before) if decides is None else self._let_decide(decides)
             engine.step_many([action], autoreset=False)
-            self._hear(before, action, seat)
-        self._tell()
-        self._finish()
+            self._note_decision(before, action, seat)
+        self._print_news()
+        self._print_result()
 
     def _let_decide(self, player: Player) -> int:
-        """Return the action of another; say how far its search came if it was cut."""
+        """Ask another player for its action; print how far its search came if it was cut."""
         action = int(player.act(self._engine, every_lane(self._engine))[0])
         self._others.hear(player)
         self._others.draw(self._console, str)
         return action
 
-    def _hear(self, before: np.void, action: int, seat: int) -> None:
-        """Take in a decision; what seats decide together is told once all of them have."""
+    def _note_decision(self, before: np.void, action: int, seat: int) -> None:
+        """Note a decision for the news; simultaneous ones are described once all are made."""
         after = self._row
         self._secret.append((before, action, seat))
         if after.tobytes() == before.tobytes():
@@ -118,8 +118,8 @@ class Session:
 
     # -- talking ---------------------------------------------------------------------------------
 
-    def _tell(self) -> None:
-        """Print what has happened since the person was asked last."""
+    def _print_news(self) -> None:
+        """Print the news since the last decision of the person."""
         self._console.rule(style="dim")
         for line in self._news:
             strong = "is over" in line or line.startswith(f"{YOU} win")
@@ -131,7 +131,7 @@ class Session:
 
     def _ask(self, row: np.void) -> int:
         """Show the state and return the legal action that the person chooses."""
-        self._tell()
+        self._print_news()
         drawn = render_state(self._engine, row, self._names, seat=self._seat)
         self._console.print(Text.from_ansi(drawn))
         name = self._engine.game.action_name
@@ -148,19 +148,19 @@ class Session:
             if not text:
                 continue
             if text == "?":
-                self._console.print(_listed(legal), highlight=False, markup=False)
+                self._console.print(_list_actions(legal), highlight=False, markup=False)
                 continue
-            found = parse_action(text, legal)
-            if found is not None:
-                return found
+            action = parse_action(text, legal)
+            if action is not None:
+                return action
             self._console.print(
-                f"{text!r} is none of your moves now: {_listed(legal)}",
+                f"{text!r} is none of your moves now: {_list_actions(legal)}",
                 markup=False,
                 style="yellow",
             )
 
     def _advise(self, legal: dict[int, str]) -> None:
-        """Show what somebody else would think of the person's decision."""
+        """Show the adviser's thought of the person's decision."""
         if self._adviser is None:
             return
         action = int(self._adviser.act(self._engine, every_lane(self._engine))[0])
@@ -168,7 +168,7 @@ class Session:
         self._advice.draw(self._console, lambda a: legal.get(a, str(a)))
         self._console.print(f"  advice: {legal[action]}", style="cyan", markup=False)
 
-    def _finish(self) -> None:
+    def _print_result(self) -> None:
         engine, row = self._engine, self._row
         drawn = render_state(engine, row, self._names, seat=self._seat)
         self._console.print(Text.from_ansi(drawn))
@@ -185,7 +185,7 @@ class Session:
 
 
 def parse_action(text: str, legal: dict[int, str]) -> int | None:
-    """Return the legal action that a text names by number, name or an unmistakable part of it."""
+    """Parse a legal action from its number, its name or an unambiguous part of the name."""
     if text.isdecimal():
         return int(text) if int(text) in legal else None
     wanted = text.casefold()
@@ -198,12 +198,12 @@ def parse_action(text: str, legal: dict[int, str]) -> int | None:
 
 
 def number_names(names: Sequence[str]) -> list[str]:
-    """Return names of which those that come more than once are numbered."""
+    """Add numbers to names that occur more than once."""
     return [
         name if names.count(name) == 1 else f"{name} {names[:k].count(name) + 1}"
         for k, name in enumerate(names)
     ]
 
 
-def _listed(legal: dict[int, str]) -> str:
+def _list_actions(legal: dict[int, str]) -> str:
     return ", ".join(str(a) if name == str(a) else f"{a} {name}" for a, name in legal.items())

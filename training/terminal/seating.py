@@ -20,7 +20,7 @@ from training.terminal.person import YOU, Session, number_names
 
 
 def session(console: Console, args: argparse.Namespace) -> Session:
-    """Return the game that was asked for.
+    """Make the game of a command line.
 
     Raises
     ------
@@ -30,11 +30,11 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     options, against = dict(args.set), args.against
     if not against:
         env = args.env or DEFAULT_ENVS["play"]
-        against = _default_players(env, with_defaults(env, options))
+        against = _find_default_players(env, with_defaults(env, options))
         if not against:
             require(args.seat == 0, "--seat", args.seat, "left out without --against")
             alone = make_engine(env, 1, options)
-            return Session(console, alone, [YOU], [None], _adviser(args, [], alone))
+            return Session(console, alone, [YOU], [None], _make_adviser(args, [], alone))
     from training.evaluation.contest import load_players, table_of
     from training.players.names import make_player
 
@@ -53,11 +53,11 @@ def session(console: Console, args: argparse.Namespace) -> Session:
     ]
     names.insert(args.seat, YOU)
     players.insert(args.seat, None)
-    return Session(console, engine, names, players, _adviser(args, against, engine))
+    return Session(console, engine, names, players, _make_adviser(args, against, engine))
 
 
-def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> Player | None:
-    """Return who thinks for the person (``--think``); None for nobody.
+def _make_adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> Player | None:
+    """Make the adviser of the person (``--think``); None for nobody.
 
     Raises
     ------
@@ -81,8 +81,8 @@ def _adviser(args: argparse.Namespace, against: Sequence[str], engine: Any) -> P
     return make_player(load_who(name, Path(args.runs)), engine)
 
 
-def _default_players(env: str, options: Mapping[str, Any]) -> list[str]:
-    """Return who plays the other agents of a game where nobody is named; nobody in one for one.
+def _find_default_players(env: str, options: Mapping[str, Any]) -> list[str]:
+    """Find the default players of the other agents of a game; none in a game for one.
 
     Raises
     ------
@@ -92,8 +92,8 @@ def _default_players(env: str, options: Mapping[str, Any]) -> list[str]:
     game = fastenv.make_game(env, **without_seating(options))
     if game.spec.num_agents == 1:
         return []
-    given = options.get("opponent", game.spec.opponent)
+    opponent = options.get("opponent", game.spec.opponent)
     names = f"; there are {', '.join(game.bot_names)}" if game.bot_names else ""
     allowed = f"given: nobody plays the others by default here{names}"
-    require(given is not None, "--against", None, allowed)
-    return [given] if isinstance(given, str) else list(given)
+    require(opponent is not None, "--against", None, allowed)
+    return [opponent] if isinstance(opponent, str) else list(opponent)

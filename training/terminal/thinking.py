@@ -1,4 +1,4 @@
-"""What players have considered, shown in a terminal (``--think``)."""
+"""Thoughts of players, shown in a terminal (``--think``)."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ MOST = 12  # actions that are shown
 NAME = 26, 36  # letters of an action, least and most
 BAR = 8, 60  # columns of a bar, least and most
 CHOSEN, NONE = "▶", "-"
-HEADS = ("mean", "±", "worlds", "policy %")  # a column that says nothing is left out
+HEADS = ("mean", "±", "worlds", "policy %")  # a column without numbers is left out
 
 
 class Thoughts:
-    """What the players of one game have considered last.
+    """The last thought of the players of one game.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class Thoughts:
         self._last: Thought | None = None
 
     def listen(self, players: Iterable[Player | None]) -> None:
-        """Ask players to keep their thoughts, those who can."""
+        """Switch on the thoughts of the players that can explain."""
         for player in players:
             if isinstance(player, Explains):
                 player.explains = True
 
     def hear(self, player: Player) -> None:
-        """Take in what a player considered at the decision that it has just made in lane 0.
+        """Take the thought of the decision that a player has just made in lane 0.
 
         Raises
         ------
@@ -56,7 +56,7 @@ class Thoughts:
             raise KeyboardInterrupt
 
     def draw(self, console: Console, name_of: Callable[[int], str]) -> None:
-        """Show what was thought since it was asked last, if anything.
+        """Show the thought since the last call, if there is one.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class Thoughts:
 
 
 def how_far(thought: Thought) -> str:
-    """Return in a sentence how far a search came that was interrupted."""
+    """Describe in a sentence how far an interrupted search came."""
     worlds = int(thought.worlds.max())
     if not worlds:
         return "Interrupted before the first world: played as without search."
@@ -83,7 +83,7 @@ def how_far(thought: Thought) -> str:
 
 
 def table(thought: Thought, name_of: Callable[[int], str], width: int) -> Table:
-    """Return a bar an action, the best mean first.
+    """Make a table of a bar for each action, the best mean first.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def table(thought: Thought, name_of: Callable[[int], str], width: int) -> Table:
     """
     order = np.argsort(-thought.mean, kind="stable")
     order = order[np.argsort(thought.actions[order] != thought.chosen, kind="stable")][:MOST]
-    numbers = [_numbers(thought, k) for k in order]
+    numbers = [_format_numbers(thought, k) for k in order]
     heads = [head for i, head in enumerate(HEADS) if any(row[i] != NONE for row in numbers)]
     numbers = [
         [cell for head, cell in zip(HEADS, row, strict=True) if head in heads] for row in numbers
@@ -102,20 +102,20 @@ def table(thought: Thought, name_of: Callable[[int], str], width: int) -> Table:
     columns = zip(heads, zip(*numbers, strict=True), strict=True)
     taken = 6 + sum(2 + max(len(head), *map(len, cells)) for head, cells in columns)
     longest = max(NAME[0], min(NAME[1], width - taken - 2 * BAR[0]))
-    names = [_short(name_of(int(thought.actions[k])), longest) for k in order]
+    names = [_shorten(name_of(int(thought.actions[k])), longest) for k in order]
     taken += max(len("action"), *map(len, names))
     room = max(BAR[0], min(BAR[1], width - taken))
     shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), title_justify="left")
-    shown.title = Text(_title(thought), "dim")
+    shown.title = Text(_make_title(thought), "dim")
     shown.add_column("")
     shown.add_column("action", no_wrap=True)
     shown.add_column("", no_wrap=True)
     for head in heads:
         shown.add_column(head, justify="right", no_wrap=True)
-    low, high = _ends(thought, order)
+    low, high = _find_ends(thought, order)
     for k, name, cells in zip(order, names, numbers, strict=True):
         chosen = thought.actions[k] == thought.chosen
-        bar = _bar(float(thought.mean[k]), float(thought.error[k]), low, high, room)
+        bar = _draw_bar(float(thought.mean[k]), float(thought.error[k]), low, high, room)
         style = "bold cyan" if chosen else None
         shown.add_row(CHOSEN if chosen else "", Text(name), bar, *cells, style=style)
     left = len(thought.actions) - len(order)
@@ -124,19 +124,19 @@ def table(thought: Thought, name_of: Callable[[int], str], width: int) -> Table:
     return shown
 
 
-def _title(thought: Thought) -> str:
+def _make_title(thought: Thought) -> str:
     spent = f"{thought.milliseconds:.3g} ms"
     if not np.isfinite(thought.error).any():
         return f"thought for {spent}"
     return f"thought for {spent}; ±: standard error of the distance to {CHOSEN}"
 
 
-def _short(name: str, longest: int) -> str:
+def _shorten(name: str, longest: int) -> str:
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
 
 
-def _numbers(thought: Thought, k: int) -> list[str]:
-    """Return the cells of an action."""
+def _format_numbers(thought: Thought, k: int) -> list[str]:
+    """Format the cells of an action."""
     mean, error, wanted = thought.mean[k], thought.error[k], thought.wanted[k]
     return [
         f"{mean:.2f}" if math.isfinite(mean) else NONE,
@@ -146,8 +146,8 @@ def _numbers(thought: Thought, k: int) -> list[str]:
     ]
 
 
-def _ends(thought: Thought, order: np.ndarray) -> tuple[float, float]:
-    """Return where bars begin and end."""
+def _find_ends(thought: Thought, order: np.ndarray) -> tuple[float, float]:
+    """Find the values at which bars begin and end."""
     mean, error = thought.mean[order], np.nan_to_num(thought.error[order])
     seen = np.isfinite(mean)
     if not seen.any():
@@ -156,8 +156,8 @@ def _ends(thought: Thought, order: np.ndarray) -> tuple[float, float]:
     return float(low - 0.1 * (high - low)), float(high)
 
 
-def _bar(mean: float, error: float, low: float, high: float, room: int) -> str:
-    """Return a bar up to a mean; what is within a standard error of it is lighter."""
+def _draw_bar(mean: float, error: float, low: float, high: float, room: int) -> str:
+    """Draw a bar up to a mean; the part within a standard error of it is lighter."""
     if not math.isfinite(mean):
         return ""
     error = error if math.isfinite(error) else 0.0

@@ -40,7 +40,7 @@ class Watched:
     player : callable
         Makes the player, given the engine of that environment.
     thoughts : Thoughts or None
-        What it considers; None where it is not asked for that.
+        Its thoughts; None where they are not shown.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Watched:
 def trained(
     path: str, runs: Path, options: Mapping[str, Any], think: bool = False, sample: bool = False
 ) -> Watched:
-    """Return a trained agent in the environment it was trained for; ``sample`` draws its actions.
+    """Load a trained agent with the environment of its training; ``sample`` draws its actions.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def trained(
         allowed = "search:RUN, or with --env search:BOT"
         require(isinstance(agent.base, Policy), "who", path, allowed)
         assert isinstance(agent.base, Policy)
-        return searching(agent, _maker(agent.base, options), think)
+        return searching(agent, _make_env_maker(agent.base, options), think)
     require(not think, "--think", think, "left out: none of them searches")
     named = Path(path) if Path(path).exists() else runs / path
     allowed = "the path of a trained agent, the name of a run, or with --env a scripted player"
@@ -76,12 +76,12 @@ def trained(
 
 
 def searching(agent: Agent, make: Callable[..., Any], think: bool) -> Watched:
-    """Return an agent that searches."""
+    """Make an agent that searches, to watch."""
     return Watched(name_in_line(agent), make, agent.player, Thoughts(think))
 
 
-def _maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return what makes an agent's environment: that of whole games, if it knows only a part."""
+def _make_env_maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """Return a function that makes an agent's environment, of whole games if it knows a part."""
     if short_id(policy.env) not in games.get_game(policy.env).table.parts:
         return partial(policy.make, **options)
     table, learnt = find_table([policy]), policy.env_spec.options
@@ -90,7 +90,7 @@ def _maker(policy: Policy, options: Mapping[str, Any]) -> Callable[..., Any]:
 
 
 def scripted(name: str, env: str, options: Mapping[str, Any], think: bool = False) -> Watched:
-    """Return a scripted player, or one that looks ahead by a file, in an environment.
+    """Make a scripted player, or one that looks ahead by a file, with an environment.
 
     Raises
     ------
@@ -123,15 +123,15 @@ class Episode:
     Parameters
     ----------
     steps : iterator of str or None
-        Stops before each decision and says what is about to be done; None at the end.
+        Stops before each decision and describes it; None at the end.
     draw : callable
         Returns the state, in the mode that was asked for.
     is_over : callable
         Returns whether it has ended, or was cut off.
     result : callable
-        Returns in words what came out.
+        Describes the result.
     say : callable
-        Prints what was thought of the decision that is about to be made.
+        Prints the thought of the decision that is about to be made.
     """
 
     steps: Iterator[str | None]
@@ -142,7 +142,7 @@ class Episode:
 
 
 def alone(who: Watched, seed: int, max_steps: int, mode: str) -> Episode:
-    """Return an episode of one who plays in an environment.
+    """Make an episode of one player in an environment.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from training.terminal.watched import Episode, check_think
 def at_table(
     names: Sequence[str], args: argparse.Namespace, options: Mapping[str, Any], mode: str
 ) -> Episode:
-    """Return an episode of players who meet.
+    """Make an episode of players who meet.
 
     Parameters
     ----------
@@ -53,24 +53,24 @@ def at_table(
     seated = [entrants[k % len(entrants)] for k in range(count)]
     labels = number_names([each.short for each in seated])
     players = [make_player(each.who, engine, sample=args.sample) for each in seated]
-    return _episode(engine, players, labels, args, mode)
+    return _make_episode(engine, players, labels, args, mode)
 
 
-def _episode(
+def _make_episode(
     engine: Any,
     players: Sequence[Player],
     labels: Sequence[str],
     args: argparse.Namespace,
     mode: str,
 ) -> Episode:
-    """Return an episode of players, one in every seat of an engine of one lane."""
+    """Make an episode of players, one in every seat of an engine of one lane."""
     lane = every_lane(engine)
     thoughts = Thoughts(args.think)
     thoughts.listen(players)
 
     def row() -> np.void:
-        found: np.void = engine.get_states([0])[0]
-        return found
+        state: np.void = engine.get_states([0])[0]
+        return state
 
     def steps() -> Iterator[str | None]:
         engine.reset_many(seeds=[args.seed])

@@ -155,7 +155,7 @@ def test_what_a_clock_cut_off_is_valued_with_the_state_before_it_is_forgotten():
     assert len(batch.cut)
     with torch.no_grad():
         latent, states = net.unroll(batch.obs, state=batch.state, done=batch.done)
-        found = targets._next_quantiles(net, batch, latent, states)
+        found = targets._select_next_latents(net, batch, latent, states)
         for k, place in zip(batch.cut.tolist(), batch.last.tolist(), strict=True):
             t, s = divmod(place, batch.obs.shape[1])
             state = batch.state[s : s + 1]

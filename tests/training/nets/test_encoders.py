@@ -9,7 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from training.dqn.options import DQNConfig
 from training.nets.actor_critic import ActorCritic
-from training.nets.encoders import Convolutions, Encoder, Patches, _numbers
+from training.nets.encoders import Convolutions, Encoder, Patches, _to_floats
 from training.nets.layout import (
     Field,
     ObsLayout,
@@ -177,7 +177,7 @@ def test_patches_are_a_convolution_in_bfloat16_too(channels, side, sides):
 def test_bytes_of_an_image_are_the_same_in_bfloat16_as_rounded_from_float32():
     field = fields_of(np.dtype("u1"), (72, 80), (0, 255))[0]
     x = torch.arange(256, dtype=torch.uint8)
-    assert torch.equal(_numbers(x, field, low=True), _numbers(x, field).bfloat16())
+    assert torch.equal(_to_floats(x, field, low=True), _to_floats(x, field).bfloat16())
 
 
 def test_cells_of_a_board_become_one_channel_a_value():

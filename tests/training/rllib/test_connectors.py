@@ -151,7 +151,7 @@ def module_of(runner):
 def test_the_few_decisions_beyond_whole_minibatches_are_left_out(decisions, minibatch, spare, kept):
     batches = EpisodesToBatch(gamma=GAMMA, lambda_=LAMBDA, minibatch=minibatch, spare=spare)
     rows = np.arange(decisions)
-    found = [rows[batches._kept(decisions)] for _ in range(20)]
+    found = [rows[batches._choose_kept(decisions)] for _ in range(20)]
     assert {len(x) for x in found} == {kept}
     assert all((np.diff(x) > 0).all() for x in found)
     assert len({tuple(x) for x in found}) > 1 or kept == decisions  # not always the same ones

@@ -91,14 +91,14 @@ def policy_parameters(run):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data", "ignore::UserWarning:ray.data")
 def test_several_learners_average_their_gradients(tmp_path, monkeypatch):
     """Each learns from a share of the samples, and all have the same parameters after it."""
-    found, take_over = [], RLlibTrainer._take_over
+    found, take_over = [], RLlibTrainer._copy_learner
 
     def look(learner):
         results = learner._algorithm.learner_group.foreach_learner(state_of)
         found[:] = [each.get()["policy"] for each in results.result_or_errors]
         take_over(learner)
 
-    monkeypatch.setattr(RLlibTrainer, "_take_over", look)
+    monkeypatch.setattr(RLlibTrainer, "_copy_learner", look)
     env, rllib = "SkullKingWorker-v0", {"env_runners": 1, "learners": 2}
     assert train(tmp_path, "run", env, "--no-evaluation", rllib=rllib) == 0
     one, other = found

@@ -103,7 +103,7 @@ def test_policy_survives_saving(tmp_path):
 def test_auto_measures_only_where_the_answer_is_open(monkeypatch):
     monkeypatch.setattr(precision, "cpu_has_bf16", lambda: False)
     policy = low(walk(), "auto").policy
-    monkeypatch.setattr(policy, "_seconds", lambda _: pytest.fail("nothing is open"))
+    monkeypatch.setattr(policy, "_measure_seconds", lambda _: pytest.fail("nothing is open"))
     assert policy.choose_precision(32) == "fp32"
     assert low(walk(), "bf16").policy.choose_precision(32) == "bf16"
 

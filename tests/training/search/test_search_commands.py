@@ -103,7 +103,7 @@ def test_ctrl_c_ends_an_evaluation(words, capsys, monkeypatch):
     def press(*args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Searcher, "_look", press)
+    monkeypatch.setattr(Searcher, "_evaluate", press)
     assert evaluate.main([*words, "--games", "4"]) == 130
     assert capsys.readouterr().err == "interrupted\n"
 
@@ -235,7 +235,7 @@ def test_thoughts_are_watched(words, width, capsys, monkeypatch):
 @pytest.mark.parametrize("words", [[SEARCH], [PRETRAINED, "--against", SEARCH]])
 def test_ctrl_c_is_said_and_pressed_twice_leaves(words, capsys, monkeypatch):
     """It is pressed in the first search, and then in the third and the fourth."""
-    look, searches = Searcher._look, []
+    look, searches = Searcher._evaluate, []
 
     def press(self, position, estimates, done, block):
         searches.extend([1] if done == 0 else [])
@@ -243,7 +243,7 @@ def test_ctrl_c_is_said_and_pressed_twice_leaves(words, capsys, monkeypatch):
             raise KeyboardInterrupt
         look(self, position, estimates, done, block)
 
-    monkeypatch.setattr(Searcher, "_look", press)
+    monkeypatch.setattr(Searcher, "_evaluate", press)
     assert watch.main(words) == 0
     shown = capsys.readouterr().out
     assert shown.count("Interrupted before the first world: played as without search.") == 2
