@@ -51,7 +51,7 @@ class RoundView:
         self.inputs = self._players * (NUM_CARDS + NUM_FEATURES + NEEDS + NUMBERS) + MAX_CARDS + 2
 
     def __call__(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return which rounds still run, their inputs, and the seats of the outputs."""
+        """Encode rounds; return which still run, their inputs, and the seats of the outputs."""
         running = ~np.isin(rows["phase"], OVER)
         rows = rows[running]
         turn = rows["turn"].astype(np.int64)[:, None]
