@@ -155,7 +155,7 @@ VOLATILE = (
         "cpu_ms_per_decision",
     ),
     "config_sha256",  # changes with the options that there are
-    *("created_at", "generated_at", "run_id", "training_s", "core_s", "cpu_s"),
+    *("created_at", "generated_at", "run_id", "training_s", "core_s", "cpu_s", "core_minutes"),
 )
 
 
