@@ -63,7 +63,7 @@ def nothing_runs(monkeypatch):
     def ends(engine, *_args, **_kwargs):
         engine.ended[:] = True
 
-    monkeypatch.setattr(timing, "_once", lambda _: (1.0, 1.0))
+    monkeypatch.setattr(timing, "_run_once", lambda _: (1.0, 1.0))
     monkeypatch.setattr(BatchEngine, "step_many", ends)
     monkeypatch.setattr(flags.Stepper, "step", lambda *_: (1.0, 1.0))
     monkeypatch.setattr(flags, "_check_same", lambda *_: None)

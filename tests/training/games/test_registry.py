@@ -229,7 +229,7 @@ def test_what_it_does_not_have_is_refused_by_name(tmp_path, capsys, option, says
 
 def test_a_person_plays_it(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO("1\nq\n"))
-    assert play.main(["--env", ENV]) == 0
+    assert play.main(["--env", ENV, "--seed", "0"]) == 0
     said = capsys.readouterr().out
     assert "You: 1" in said
     assert "\n1 of " in said
