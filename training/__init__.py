@@ -1,7 +1,7 @@
 """Training, evaluation and measurement: consumers of fastenv through its public API only.
 
-``python -m training`` lists the commands. But for ``composition`` and ``moved`` the modules here
-are those commands, and those of ``training.commands`` their further parts: each parses, calls and
+``python -m training`` lists the commands. But for ``composition`` the modules here are
+those commands, and those of ``training.commands`` their further parts: each parses, calls and
 prints. What they call lies in the packages; ``docs/explanation/design.md`` says what is where and
 who imports whom.
 """
@@ -15,7 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from training import composition, moved
+from training import composition
 
 if TYPE_CHECKING:  # public names, which are imported on first use below
     from training.players.load import load_policy
@@ -51,7 +51,6 @@ if sys.argv[:1] == ["-m"]:  # until the command itself is found; it says so afte
     import fastenv.startup  # noqa: F401  now, while it can see that a command starts
 
     sys.excepthook = _say_interrupted
-    moved.end_if_moved(sys.orig_argv)
 
 composition.compose()  # every start passes here: commands, spawned workers, Ray's and tests
 

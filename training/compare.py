@@ -133,3 +133,7 @@ def _compare(words: list[str]) -> None:
     console = tables.console()
     over_seeds.show(console, report, get_judging(config.env))
     console.print(f"written to {target}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -102,3 +102,7 @@ def main(argv: list[str] | None = None) -> int:
     size = sum(file.stat().st_size for file in args.folder.rglob("*") if file.is_file())
     print(f"{written}: {size / 1e6:.2f} MB; python -m training evaluate {args.folder}")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

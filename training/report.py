@@ -52,3 +52,7 @@ def main(argv: list[str] | None = None) -> int:
     more = f", {len(seeds)} over seeds" if seeds else ""
     print(f"{args.out}: {len(runs)} run{'s' * (len(runs) != 1)}{more}")
     return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -68,3 +68,7 @@ def _sweep(words: list[str]) -> None:
         best = report["trials"][0]
         console.print(f"best: trial {best['trial']}, {best['value']:.4g}, {best['options']}")
     console.print(f"written to {target}; python -m training report {args.runs}/{args.name}-*")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

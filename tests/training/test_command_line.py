@@ -1,4 +1,4 @@
-"""The command line: what it lists, what it imports, where commands of earlier versions went."""
+"""The command line: what it lists, what it imports, which modules start one."""
 
 import json
 import re
@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from training import benchmark_v9, moved
+from training import benchmark_v9
 from training.__main__ import main
 from training.apps.drmario.reader import command as reader
 from training.commands import gpu_check, matrix, profile
 from training.run import machine
 from training.run.registry import COMMANDS, PROGRAMS, main_commands, parts_of
 
+TRAINING = Path(machine.ROOT) / "training"
 NAMES = [*main_commands(COMMANDS), *main_commands(PROGRAMS)]
 EVERY = [*([name] for name in NAMES), *([name, part] for name in NAMES for part in parts_of(name))]
 INNER = [
@@ -92,42 +93,14 @@ def test_a_name_that_is_no_command_is_refused(capsys):
     assert "invalid choice: 'trane'" in capsys.readouterr().err
 
 
-# -- commands of earlier versions ------------------------------------------------------------------
+# -- modules as commands ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("glued", [False, True])
-def test_a_command_that_moved_says_where_it_went(glued):
-    flags = ["-mtraining.matrix"] if glued else ["-m", "training.matrix"]
-    done = subprocess.run(
-        [sys.executable, *flags, "--modes", "trainer"], capture_output=True, text=True, check=False
-    )
-    said = "error: python -m training.matrix is now python -m training benchmark matrix.\n"
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
-
-
-@pytest.mark.parametrize("name", moved.MOVED)
-def test_where_a_command_went_is_there(name, capsys):
-    with pytest.raises(SystemExit, match="2"):
-        moved.end_if_moved(
-            ["python", "-X", "dev", "-m", f"training.{name}", "-m", "training.train"]
-        )
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    found = re.search(r"python -m training ([\w -]+)\.$", said)
-    assert (found is None) == (name == "scale_model")
-    assert found is None or found[1].split() in EVERY
-
-
-@pytest.mark.parametrize("name", ["train", "evaluate", "benchmark_v9", "play", "watch"])
-def test_the_old_way_to_start_stays(name):
-    moved.end_if_moved(["python", "-m", f"training.{name}"])
-    path = Path(machine.ROOT) / "training" / f"{name}.py"
-    assert 'if __name__ == "__main__":' in path.read_text(encoding="utf-8")
-
-
-def test_other_programs_are_left_alone():
-    moved.end_if_moved(["python", "-m", "pytest", "-m", "training.matrix"])
-    moved.end_if_moved(["python", "script.py"])
+@pytest.mark.parametrize(
+    "name", sorted({*COMMANDS} & {path.stem for path in TRAINING.glob("*.py")})
+)
+def test_a_module_of_the_root_starts_its_command(name):
+    assert 'if __name__ == "__main__":' in (TRAINING / f"{name}.py").read_text(encoding="utf-8")
 
 
 # -- what is recorded of a command, and what parsers have as numbers -------------------------------

@@ -38,7 +38,7 @@ LAYERS = (
     ("apps",),
     ("games",),
     ("commands",),
-    ("composition", "moved"),
+    ("composition",),
 )
 RANKS = {package: rank for rank, packages in enumerate(LAYERS) for package in packages}
 
@@ -136,7 +136,7 @@ def cycle_of(package):
 
 def test_every_package_has_its_place():
     folders = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
-    assert folders == set(RANKS) - {"composition", "moved"}
+    assert folders == set(RANKS) - {"composition"}
 
 
 def test_imports_point_one_way():
@@ -261,8 +261,8 @@ def test_trainers_are_used_through_what_their_package_offers():
 
 
 def test_root_holds_commands():
-    others = {ROOT / "composition.py", ROOT / "moved.py"}
-    for path in {*ROOT.glob("[!_]*.py"), *ROOT.glob("commands/[!_]*.py")} - others:
+    every = {*ROOT.glob("[!_]*.py"), *ROOT.glob("commands/[!_]*.py")}
+    for path in every - {ROOT / "composition.py"}:
         functions = {node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)}
         assert "main" in functions, path.name
 
