@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,30 +61,29 @@ def keep_clears(
     if path is None:
         return
     with BestTimes(path) as store:
-        clears = clears_of(played, with_defaults(trained.config.env, env_options))
+        speed = with_defaults(trained.config.env, env_options).get("speed", DrMarioConfig.speed)
+        clears = clears_of(played, [speed] * len(played))
         folders = trained.path.resolve().parents
         run = next(folder for folder in folders if (folder / "config.json").is_file())
         count = store.add(clears, run.name)
     console.print(f"{path}: {count} new of {len(clears)} clears")
 
 
-def clears_of(played: Results, env_options: Mapping[str, Any]) -> list[Clear]:
+def clears_of(played: Results, speeds: Sequence[str]) -> list[Clear]:
     """Return the cleared episodes as records of the store of best times.
 
     Parameters
     ----------
     played : Results
         With actions.
-    env_options : mapping
-        Of the environment in which they were played.
+    speeds : sequence of str
+        Of each episode.
     """
     assert played.actions is not None
-    speed = env_options.get("speed", DrMarioConfig.speed)
-    cleared = np.flatnonzero(played["reason"] == Reason.CLEAR)
     names = ("level", "game_seed", "ticks", "spawns")
     return [
-        Clear(level, speed, seed, frames, spawns, tuple(played.actions[k].tolist()))
-        for k in cleared.tolist()
+        Clear(level, speeds[k], seed, frames, spawns, tuple(played.actions[k].tolist()))
+        for k in np.flatnonzero(played["reason"] == Reason.CLEAR).tolist()
         for level, seed, frames, spawns in [(int(played[name][k]) for name in names)]
     ]
 

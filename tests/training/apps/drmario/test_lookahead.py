@@ -9,14 +9,11 @@ import pytest
 from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
 from training.apps.drmario import seed_command
-from training.apps.drmario.evaluator import command, comparison, model, samples, train
-from training.apps.drmario.evaluator.fit import FitConfig
-from training.apps.drmario.evaluator.lookahead import LookAhead
-from training.apps.drmario.evaluator.model import Head
-from training.apps.drmario.evaluator.players import player_of
-from training.apps.drmario.evaluator.risk import Measure
-from training.apps.drmario.evaluator.situations import UNKNOWN, situations
-from training.apps.drmario.evaluator.successors import TWINS
+from training.apps.drmario.evaluator import command, measure, model, samples, train
+from training.apps.drmario.evaluator.features import UNKNOWN, situations
+from training.apps.drmario.evaluator.lookahead import TWINS, LookAhead, lookahead
+from training.apps.drmario.evaluator.model import Head, Measure
+from training.apps.drmario.evaluator.train import FitConfig
 from training.players.names import find_player
 from training.players.player import every_lane
 from training.run.envs import make_engine
@@ -202,20 +199,20 @@ def test_names_of_players(file):
         f"lookahead:{file}:cvar0.25",
         f"lookahead:{file}:mean:depth2",
     ):
-        action = player_of(name)(engine).act(engine, lanes)
+        action = lookahead(name)(engine).act(engine, lanes)
         assert engine.mask[lanes, action].all()
     plain = LookAhead(model.load(file), engine, Measure("quantile", 0.75)).costs(engine, lanes)
-    named = player_of(f"lookahead:{file}:quantile0.75")(engine).costs(engine, lanes)
+    named = lookahead(f"lookahead:{file}:quantile0.75")(engine).costs(engine, lanes)
     np.testing.assert_array_equal(plain, named)
     for name, words in ((f"lookahead:{file}:worst", "risk="), ("lookahead:none", "evaluator=")):
         with pytest.raises(ConfigError, match=words):
-            player_of(name)
+            lookahead(name)
     assert find_player("DrMarioPlacement-v0", "greedy") is None
     assert find_player("DrMarioVersus-v0", f"lookahead:{file}") is None
 
 
 def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(comparison, "decisions_a_second", lambda player, level, batch: 1.0)
+    monkeypatch.setattr(measure, "decisions_a_second", lambda player, level, batch: 1.0)
     out = tmp_path / "found.json"
     flags = ["--games", "3", "--out", str(out)]
     assert command.main(["calibrate", str(file), "--player", "greedy", *flags]) == 0
