@@ -1,7 +1,7 @@
 """The look-ahead of Dr. Mario: exact successors, judged by an evaluator; nothing hidden is used."""
 
 import json
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from training.apps.drmario.evaluator.features import UNKNOWN, situations
 from training.apps.drmario.evaluator.lookahead import TWINS, LookAhead, lookahead
 from training.apps.drmario.evaluator.model import Head, Measure
 from training.apps.drmario.evaluator.train import FitConfig
+from training.players.bots import Bot
 from training.players.names import find_player
 from training.players.player import every_lane
 from training.run.envs import make_engine
@@ -209,6 +210,11 @@ def test_names_of_players(file):
             lookahead(name)
     assert find_player("DrMarioPlacement-v0", "greedy") is None
     assert find_player("DrMarioVersus-v0", f"lookahead:{file}") is None
+
+
+def test_decisions_are_counted_for_so_many_seconds(monkeypatch):
+    monkeypatch.setattr(measure, "SECONDS", 0.02)
+    assert measure.decisions_a_second(partial(Bot, "greedy"), 0, 4) > 0
 
 
 def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):
