@@ -236,18 +236,19 @@ def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch
     assert "lookahead:FILE" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["greedy", "greedy"], "WHO=['greedy', 'greedy'] is not possible: WHO must be different"),
-        (["greedy", "--levels", "0", "0"], "--levels=[0, 0] is not possible"),
-        (["greedy", "--games", "0"], "--games=0 is not possible"),
-        (["greedy", "--seed", "-1"], "--seed=-1 is not possible"),
-    ],
-)
-def test_a_comparison_that_makes_no_sense_is_refused(words, says, capsys):
-    assert command.main(["compare", *words]) == 2
-    assert says in capsys.readouterr().err
+NONSENSE = [
+    (["greedy", "greedy"], "WHO=['greedy', 'greedy'] is not possible: WHO must be different"),
+    (["greedy", "--levels", "0", "0"], "--levels=[0, 0] is not possible"),
+    (["greedy", "--games", "0"], "--games=0 is not possible"),
+    (["greedy", "--seed", "-1"], "--seed=-1 is not possible"),
+]
+
+
+def test_a_comparison_that_makes_no_sense_is_refused(capsys, subtests):
+    for words, says in NONSENSE:
+        with subtests.test(says):
+            assert command.main(["compare", *words]) == 2
+            assert says in capsys.readouterr().err
 
 
 def test_a_name_of_a_bot_and_of_a_run_is_refused(tmp_path, capsys):
@@ -261,11 +262,15 @@ def test_a_name_of_a_bot_and_of_a_run_is_refused(tmp_path, capsys):
     assert asked in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["rounds", "="])
-def test_a_setting_without_a_name_or_a_value_is_refused(text, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["train", "--out", "x.safetensors", "--set", text])
-    assert "argument --set: " in capsys.readouterr().err
+SETTINGS = ["rounds", "="]
+
+
+def test_a_setting_without_a_name_or_a_value_is_refused(capsys, subtests):
+    for text in SETTINGS:
+        with subtests.test(repr(text)):
+            with pytest.raises(SystemExit):
+                command.main(["train", "--out", "x.safetensors", "--set", text])
+            assert "argument --set: " in capsys.readouterr().err
 
 
 def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):

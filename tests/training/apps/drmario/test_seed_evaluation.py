@@ -221,33 +221,34 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
     assert play("random", 7) != drawn
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["nobody"], "who='nobody'"),
-        (["nobody"], "a bot (random, first, greedy, lookahead2, lookahead3, rollouts)"),
-        (["first", "--levels", "21"], "--levels=21"),
-        (["first", "--levels", "-1"], "--levels=-1"),
-        (["first", "--speeds", "fast"], "--speeds='fast'"),
-        (["first", "--levels", "5", "0", "5"], "--levels=[5, 0, 5]"),
-        (["first", "--levels", "5", "--levels", "5"], "--levels=[5, 5]"),
-        (["first", "--speeds", "low", "low"], "--speeds=['low', 'low']"),
-        (["first", "--set", "level=5"], "--set level=5 is not possible"),
-        (["first", "--set", "level=5"], "use --levels"),
-        (["first", "--set", "speed=low"], "use --speeds"),
-        (["first", "--set", "game_seed=77"], "use --seeds"),
-        (["first", "--set", "seed_registry=True"], "use --seeds"),
-        (["first", "--seeds", "121"], "--seeds=121"),
-        (["first", "--episodes", "0"], "--episodes=0"),
-        (["first", "--set", "obs='pixels'"], "obs='pixels'"),
-        (["first", "--set", "extended_inputs=True", "--best-times", "t.sqlite"], "--best-times"),
-    ],
-)
-def test_what_cannot_be_is_refused_by_name(args, message, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert command.main([*args, "--out", str(out)]) == 2
-    assert message in capsys.readouterr().err
-    assert not out.exists() or not list(out.iterdir())
+REFUSED = [
+    (["nobody"], "who='nobody'"),
+    (["nobody"], "a bot (random, first, greedy, lookahead2, lookahead3, rollouts)"),
+    (["first", "--levels", "21"], "--levels=21"),
+    (["first", "--levels", "-1"], "--levels=-1"),
+    (["first", "--speeds", "fast"], "--speeds='fast'"),
+    (["first", "--levels", "5", "0", "5"], "--levels=[5, 0, 5]"),
+    (["first", "--levels", "5", "--levels", "5"], "--levels=[5, 5]"),
+    (["first", "--speeds", "low", "low"], "--speeds=['low', 'low']"),
+    (["first", "--set", "level=5"], "--set level=5 is not possible"),
+    (["first", "--set", "level=5"], "use --levels"),
+    (["first", "--set", "speed=low"], "use --speeds"),
+    (["first", "--set", "game_seed=77"], "use --seeds"),
+    (["first", "--set", "seed_registry=True"], "use --seeds"),
+    (["first", "--seeds", "121"], "--seeds=121"),
+    (["first", "--episodes", "0"], "--episodes=0"),
+    (["first", "--set", "obs='pixels'"], "obs='pixels'"),
+    (["first", "--set", "extended_inputs=True", "--best-times", "t.sqlite"], "--best-times"),
+]
+
+
+def test_what_cannot_be_is_refused_by_name(tmp_path, capsys, subtests):
+    for args, message in REFUSED:
+        with subtests.test(message):
+            out = tmp_path / "out"
+            assert command.main([*args, "--out", str(out)]) == 2
+            assert message in capsys.readouterr().err
+            assert not out.exists() or not list(out.iterdir())
 
 
 def test_seeds_are_those_of_the_registry():
