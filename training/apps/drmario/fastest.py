@@ -28,7 +28,7 @@ from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.errors import FastEnvError
 from training.apps.drmario.best_times import BestTimes, Clear
 from training.apps.drmario.placements import is_falling
-from training.apps.drmario.seed_command import check_games
+from training.apps.drmario.seed_plan import check_games
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import new_parser

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from training.apps.prospector.bots import BOTS, REFERENCE_LINES
 from training.evaluation.judging import EPISODES, Judging
-from training.games.prospector import BOTS, REFERENCE_LINES
 from training.run.config import RunConfig
 
 FIRST_SEED = 7  # of the published tables; training seeds lie elsewhere
