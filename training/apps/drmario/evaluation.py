@@ -10,11 +10,10 @@ from rich.console import Console
 
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import Reason
-from training.apps.drmario.best_times import BestTimes, Clear
+from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.evaluation.judging import Judging
 from training.evaluation.results import Results
 from training.players.trained import Trained
-from training.run import files
 from training.run.envs import with_defaults
 from training.run.options import require
 
@@ -33,8 +32,7 @@ def refuse(trained: Trained, asked: Mapping[str, Any]) -> None:
     allowed = "left out where A and B may be pressed in one frame, and at levels -3 to -1"
     can = not config.extended_inputs and config.level not in (-3, -2, -1)
     require(can, "--best-times", str(path), allowed)
-    files.prepare("--best-times", path)
-    BestTimes(path).close()
+    prepare(path)
 
 
 def keep_clears(

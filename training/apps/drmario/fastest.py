@@ -26,7 +26,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.errors import FastEnvError
-from training.apps.drmario.best_times import BestTimes, Clear
+from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.apps.drmario.placements import is_falling
 from training.apps.drmario.seed_plan import check_games
 from training.evaluation import replays
@@ -270,8 +270,7 @@ def _check(args: argparse.Namespace) -> None:
     if args.out is not None:
         files.prepare("--out", args.out)
     if args.best_times is not None:
-        files.prepare("--best-times", args.best_times)
-        BestTimes(args.best_times).close()
+        prepare(args.best_times)
 
 
 def _list_games(args: argparse.Namespace) -> Iterator[tuple[int, str, int]]:

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.drmario.seeds import registry_seeds, seed_id
-from training.apps.drmario.best_times import BestTimes, Clear
+from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.apps.drmario.costs import columns, compare, cvar
 from training.apps.drmario.evaluation import clears_of
 from training.apps.drmario.evaluator.lookahead import DEPTH, is_lookahead
@@ -355,8 +355,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     if args.best_times is not None:
         allowed = "left out with extended_inputs, which its records must do without"
         require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
-        files.prepare("--best-times", args.best_times)
-        BestTimes(args.best_times).close()
+        prepare(args.best_times)
     played = {tau: play(ENV, options, each, plan) for tau, each in players.items()}
     report = write(args.out, ENV, options, plan, played)
     levels = by_level(plan, played)
