@@ -9,26 +9,24 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from scipy.stats import binomtest
 
 import fastenv
 from fastenv import BatchEngine, Game
-from fastenv.drmario import tables as t
 from fastenv.errors import FastEnvError
 from training.apps.drmario.splits import draw_seeds
-from training.evaluation.loop import Loop
+from training.evaluation.evaluation import Evaluation
+from training.evaluation.evaluation import play as play_episodes
+from training.evaluation.intervals import share
+from training.evaluation.results import Results
 from training.players.load import load_policy
-from training.players.names import make_player
 from training.players.policy import Policy
 from training.run import files, machine
 
@@ -40,27 +38,6 @@ MOST_PILLS = 1000  # of a game
 SEEN = ("obs", "obs_dtype", "extras")  # options of what an agent sees
 DRAWS = 0  # seed of the draws of game seeds
 QUANTILES = (0.1, 0.5, 0.9)
-
-
-@dataclass(frozen=True)
-class Played:
-    """What became of games, by game.
-
-    Parameters
-    ----------
-    cleared : ndarray of bool
-    left : ndarray of float
-        Viruses left, as a share of those at first.
-    pills, frames : ndarray of int
-    cpu_us : float
-        CPU microseconds a decision, steps included.
-    """
-
-    cleared: np.ndarray
-    left: np.ndarray
-    pills: np.ndarray
-    frames: np.ndarray
-    cpu_us: float
 
 
 def engine_of(game: Game, seeds: np.ndarray) -> BatchEngine:
@@ -100,7 +77,7 @@ def game_of(level: int, speed: str, player: str | Policy) -> Game:
     return fastenv.make_game(ENV, level=level, speed=speed, **seen)
 
 
-def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Played:
+def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Results:
     """Let a player play one game in every lane, until each has ended or used its pills.
 
     Parameters
@@ -110,21 +87,14 @@ def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Played:
     player : str or Policy
         A bot by its name, or an agent.
     most_pills : int
+
+    Returns
+    -------
+    Results
+        A row for each lane.
     """
-    n = engine.num_envs
-    first, pills, frames = (np.zeros(n, np.int64) for _ in range(3))
-
-    def count_viruses(engine: BatchEngine, lanes: np.ndarray, numbers: np.ndarray) -> None:
-        first[numbers] = engine.info["viruses"][lanes]
-
-    seated = [make_player(player, engine)]
-    begun = time.process_time()
-    for step in Loop(engine, seated, np.arange(n), limit=most_pills, begun=count_viruses):
-        pills[step.lanes] += 1
-        frames[step.lanes] += engine.tau[step.lanes]
-    left, cleared = engine.info["viruses"].astype(int), engine.info["reason"] == t.Reason.CLEAR
-    cpu_us = 1e6 * (time.process_time() - begun) / pills.sum()
-    return Played(cleared, left / first, pills, frames, cpu_us)
+    games = Evaluation("games", ENV, seeds=range(engine.num_envs), max_steps=most_pills)
+    return play_episodes(games.by({"player": player}), engine)
 
 
 def measure(level: int, speed: str, bots: Sequence[str], episodes: int) -> dict[str, Any]:
@@ -133,22 +103,20 @@ def measure(level: int, speed: str, bots: Sequence[str], episodes: int) -> dict[
     found = {}
     for bot in bots:
         player = player_of(bot)
-        played = play(engine_of(game_of(level, speed, player), seeds), player, MOST_PILLS)
+        engine = engine_of(game_of(level, speed, player), seeds)
+        engine.reset_many(seeds=0)
+        first = engine.info["viruses"].astype(int)
+        begun = time.process_time()
+        played = play(engine, player, MOST_PILLS)
+        seconds, cleared = time.process_time() - begun, played["clear"]
         found[bot] = {
-            "cleared": rate_of(played.cleared),
-            "viruses_left": float(played.left.mean()),
-            "pills": spread_of(played.pills[played.cleared]),
-            "frames": spread_of(played.frames[played.cleared]),
-            "cpu_us_per_decision": round(played.cpu_us, 1),
+            "cleared": share(cleared).to_list(),
+            "viruses_left": float((played["viruses"] / first).mean()),
+            "pills": spread_of(played["steps"][cleared]),
+            "frames": spread_of(played["ticks"][cleared]),
+            "cpu_us_per_decision": round(1e6 * seconds / played["steps"].sum(), 1),
         }
     return found
-
-
-def rate_of(happened: np.ndarray) -> list[float]:
-    """Return the share of what happened, with its interval."""
-    test = binomtest(int(happened.sum()), len(happened))
-    interval = test.proportion_ci(method="wilson")
-    return [float(happened.mean()), float(interval.low), float(interval.high)]
 
 
 def spread_of(values: np.ndarray) -> dict[str, Any] | None:
@@ -183,8 +151,7 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    words = sys.argv[1:] if argv is None else argv
-    args = parser().parse_args(words)
+    args = parser().parse_args(argv)
     try:
         files.prepare("--out", args.out)
         found: dict[str, Any] = {}
@@ -194,11 +161,7 @@ def main(argv: list[str] | None = None) -> int:
             show(level, speed, measured)
         record = {
             "what": "Dr. Mario's bots on the same games",
-            "command": shlex.join(["python", "-m", "tools.drmario_bots", *words]),
-            "created": machine.now(),
-            **machine.revision(),
-            "host": machine.host(),
-            "versions": machine.versions(),
+            **machine.taken_on(),
             "episodes": args.episodes,
             "cleared": "rate, and its 95 % interval by Wilson's score",
             "pills, frames": f"of cleared games: mean, standard error, quantiles {QUANTILES}",

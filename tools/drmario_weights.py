@@ -22,7 +22,7 @@ import numpy as np
 
 from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
-from tools.drmario_bots import engine_of, play
+from tools.drmario_bots import ENV, engine_of, play
 from training.apps.drmario.splits import draw_seeds
 
 LEVEL, SPEED = 20, "high"
@@ -51,11 +51,12 @@ def worths(
 ) -> np.ndarray:
     """Return what candidates are worth on games that are drawn for them; less is better."""
     game = Candidate(make_game(level=LEVEL, speed=SPEED, obs="none").config)
+    game.env_id = ENV  # whose results have columns
     engine, found = engine_of(game, draw_seeds("tuning", games, rng)), []
     for weights in candidates:
         game.weights = weights
         played = play(engine, bot, MOST_PILLS)
-        found.append(np.where(played.cleared, played.frames, LOST).mean())
+        found.append(np.where(played["clear"], played["ticks"], LOST).mean())
     return np.array(found)
 
 

@@ -110,7 +110,7 @@ PROGRAMS = {
     ),
     "evaluate fastest": (
         "search for the fastest clears in Dr. Mario",
-        "training.apps.drmario.fastest_command:main",
+        "training.apps.drmario.fastest:main",
     ),
     "watch viewer": (
         "watch games of Dr. Mario live",

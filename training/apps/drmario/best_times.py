@@ -23,7 +23,7 @@ from fastenv import BatchEngine
 from fastenv.drmario import tables as t
 from fastenv.errors import FastEnvError, show, show_reason
 from fastenv.files import show_path
-from training.run import machine
+from training.run import files, machine
 
 ENV = "DrMarioPlacement-v0"
 LANES = 256  # records that are played again at once
@@ -357,6 +357,12 @@ class BestTimes:
         """Return the fastest clear of a seed, None without one."""
         _check_seed(seed)
         return next(iter(self.top(level, speed, 1, seed=seed)), None)
+
+
+def prepare(path: Path) -> None:
+    """Make the store of the option ``--best-times``, or refuse it before anything is played."""
+    files.prepare("--best-times", path)
+    BestTimes(path).close()
 
 
 def _require(ok: bool, name: str, value: object, allowed: str) -> None:

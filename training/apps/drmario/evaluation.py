@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +10,10 @@ from rich.console import Console
 
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import Reason
-from training.apps.drmario.best_times import BestTimes, Clear
+from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.evaluation.judging import Judging
 from training.evaluation.results import Results
 from training.players.trained import Trained
-from training.run import files
 from training.run.envs import with_defaults
 from training.run.options import require
 
@@ -33,8 +32,7 @@ def refuse(trained: Trained, asked: Mapping[str, Any]) -> None:
     allowed = "left out where A and B may be pressed in one frame, and at levels -3 to -1"
     can = not config.extended_inputs and config.level not in (-3, -2, -1)
     require(can, "--best-times", str(path), allowed)
-    files.prepare("--best-times", path)
-    BestTimes(path).close()
+    prepare(path)
 
 
 def keep_clears(
@@ -61,30 +59,29 @@ def keep_clears(
     if path is None:
         return
     with BestTimes(path) as store:
-        clears = clears_of(played, with_defaults(trained.config.env, env_options))
+        speed = with_defaults(trained.config.env, env_options).get("speed", DrMarioConfig.speed)
+        clears = clears_of(played, [speed] * len(played))
         folders = trained.path.resolve().parents
         run = next(folder for folder in folders if (folder / "config.json").is_file())
         count = store.add(clears, run.name)
     console.print(f"{path}: {count} new of {len(clears)} clears")
 
 
-def clears_of(played: Results, env_options: Mapping[str, Any]) -> list[Clear]:
+def clears_of(played: Results, speeds: Sequence[str]) -> list[Clear]:
     """Return the cleared episodes as records of the store of best times.
 
     Parameters
     ----------
     played : Results
         With actions.
-    env_options : mapping
-        Of the environment in which they were played.
+    speeds : sequence of str
+        Of each episode.
     """
     assert played.actions is not None
-    speed = env_options.get("speed", DrMarioConfig.speed)
-    cleared = np.flatnonzero(played["reason"] == Reason.CLEAR)
     names = ("level", "game_seed", "ticks", "spawns")
     return [
-        Clear(level, speed, seed, frames, spawns, tuple(played.actions[k].tolist()))
-        for k in cleared.tolist()
+        Clear(level, speeds[k], seed, frames, spawns, tuple(played.actions[k].tolist()))
+        for k in np.flatnonzero(played["reason"] == Reason.CLEAR).tolist()
         for level, seed, frames, spawns in [(int(played[name][k]) for name in names)]
     ]
 

@@ -1,6 +1,7 @@
-"""The fastest clear of a game whose pills are known: a beam over placements.
+"""Search the fastest clears of registered games: ``python -m training evaluate fastest``.
 
-The seed of a game fixes all its pills, so that a clear is a plan without chance. Every position of
+The seed of a game fixes all its pills, so that a clear is a plan without chance, which a beam over
+placements searches. Every position of
 the beam is followed by all placements; those behind which bottle, viruses and frames weigh most go
 on. The beam ends when none of its positions can be faster than the clear that was found. How much
 a frame should weigh beside the bottle differs from game to game, so several weights are tried.
@@ -8,8 +9,12 @@ a frame should weigh beside the bottle differs from game to game, so several wei
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import argparse
+import sys
+import time
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,13 +23,22 @@ import numpy.typing as npt
 from fastenv import BatchEngine
 from fastenv.drmario import DrMarioGame, make_game, reachability
 from fastenv.drmario import tables as t
+from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
-from training.apps.drmario.best_times import Clear
+from fastenv.errors import FastEnvError
+from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.apps.drmario.placements import is_falling
-from training.evaluation.replays import Replay, record
+from training.apps.drmario.seed_plan import check_games
+from training.evaluation import replays
+from training.run import files, machine
+from training.run.command_line import new_parser
 from training.run.envs import make_engine
 from training.run.options import require
 
+ABOUT = """\
+Search for the fastest clear of games of Dr. Mario with known pills: the first games of a level in
+the seed registry. Every clear is replayed before it is written.
+"""
 FRAMES_ENV = "DrMarioFrame-v0"
 WIDTH, MOST_WIDTH = 1000, 100_000
 MOST_PILLS = 1000  # of a clear
@@ -165,7 +179,7 @@ def _read_trace(steps: Sequence[tuple[Array, Array]], number: int) -> tuple[int,
     return tuple(reversed(actions))
 
 
-def replay_of(clear: Clear) -> Replay:
+def replay_of(clear: Clear) -> replays.Replay:
     """Return a clear as a recorded episode of buttons, one a frame.
 
     Parameters
@@ -184,7 +198,7 @@ def replay_of(clear: Clear) -> Replay:
         "actions": "buttons",
         "obs": "none",
     }
-    return record(FRAMES_ENV, options, 0, _find_buttons(options, clear.trace))
+    return replays.record(FRAMES_ENV, options, 0, _find_buttons(options, clear.trace))
 
 
 def _find_buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
@@ -205,3 +219,96 @@ def _find_buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
         script = script[1:]
         engine.step_many(pressed[-1:], autoreset=False)
     return pressed
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line."""
+    example = "--levels 0 5 --best-times x.sqlite"
+    parse = new_parser("evaluate fastest", ABOUT, example, "[options]")
+    several: Any = {"nargs": "+", "metavar": "X"}
+    parse.add_argument(
+        "--levels", type=int, default=[0], help="levels to search; default 0", **several
+    )
+    parse.add_argument(
+        "--speeds", default=["medium"], help="speeds to search; default medium", **several
+    )
+    parse.add_argument(
+        "--seeds", type=int, default=1, metavar="N", help="seeds per level; default 1"
+    )
+    about = f"beam width: positions kept after each pill; default {WIDTH}"
+    parse.add_argument("--width", type=int, default=WIDTH, metavar="N", help=about)
+    parse.add_argument("--best-times", type=Path, metavar="FILE", help="SQLite file of best times")
+    about = "folder for replays of button presses, one per frame"
+    parse.add_argument("--replays", type=Path, metavar="DIR", help=about)
+    parse.add_argument("--out", type=Path, metavar="FILE", help="JSON record to write")
+    return parse
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    words = sys.argv[1:] if argv is None else argv
+    args = parser().parse_args(words)
+    try:
+        _check(args)
+        rows = [_search_game(args, *game) for game in _list_games(args)]
+        if args.out is not None:
+            _write(args, rows)
+    except (FastEnvError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+def _check(args: argparse.Namespace) -> None:
+    check_games(args.levels, args.speeds, args.seeds)
+    require(1 <= args.width <= MOST_WIDTH, "--width", args.width, f"from 1 to {MOST_WIDTH:,}")
+    if args.out is not None:
+        files.prepare("--out", args.out)
+    if args.best_times is not None:
+        prepare(args.best_times)
+
+
+def _list_games(args: argparse.Namespace) -> Iterator[tuple[int, str, int]]:
+    """Yield level, speed and number in the registry of all games."""
+    for level in args.levels:
+        for speed in args.speeds:
+            for index in range(args.seeds):
+                yield level, speed, index
+
+
+def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -> dict[str, Any]:
+    """Search one game, write and print its fastest clear, and return its part of the record."""
+    name, seed = seed_id(level, index), seeds_of(level)[index]
+    begun = time.process_time()
+    clear = fastest_clear(level, speed, seed, args.width)
+    seconds = round(time.process_time() - begun, 1)
+    row = {"seed_id": name, "level": level, "speed": speed, "seed": seed, "cpu_s": seconds}
+    if clear is None:
+        print(f"{name}, {speed}: no clear found, {seconds:.1f} CPU s", flush=True)
+        return {**row, "frames": None, "pills": None}
+    line = f"{name}, {speed}: {clear.frames:,} frames, {clear.spawns} pills, {seconds:.1f} CPU s"
+    if args.best_times is not None:
+        line += _store(args.best_times, clear)
+    if args.replays is not None:
+        line += f", {replays.save(replay_of(clear), args.replays)}"
+    print(line, flush=True)
+    return {**row, "frames": clear.frames, "pills": clear.spawns, "trace": list(clear.trace)}
+
+
+def _store(path: Path, clear: Clear) -> str:
+    """Add a clear to a store; describe it beside the best one so far."""
+    with BestTimes(path) as store:
+        before = store.best(clear.level, clear.speed, clear.seed)
+        store.add([clear], "beam")
+    return "" if before is None else f", {before.frames:,} before"
+
+
+def _write(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
+    what = "the fastest clears of Dr. Mario that a beam finds with known pills"
+    record = {"what": what, **machine.taken_on(), "width": args.width, "games": rows}
+    files.write_json(args.out, record)

@@ -64,9 +64,9 @@ def main(argv: list[str] | None = None) -> int:
     try:
         from rich.console import Console
 
-        from training.apps.drmario.evaluate_seeds import run
+        from training.apps.drmario import seeds
 
-        run(args, Console(highlight=False))
+        seeds.run(args, Console(highlight=False))
     except (FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

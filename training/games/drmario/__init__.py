@@ -59,8 +59,8 @@ PLACEMENT = replace(
         **_SEARCHED,
         "budgets": "training.games.drmario.goals:BUDGETS",
         "goal_met": "training.games.drmario.goals:MET",
-        "player": "training.apps.drmario.evaluator.players:find_lookahead",
-        "potential_of_file": "training.apps.drmario.evaluator.potential:find_potential",
+        "player": "training.apps.drmario.evaluator.lookahead:find_lookahead",
+        "potential_of_file": "training.apps.drmario.evaluator.model:find_potential",
         "records": "training.apps.drmario.records:StoreOfRun",
     },
 )

@@ -93,42 +93,47 @@ def changed(**changes):
     return [CLEARS[0], replace(CLEARS[1], **changes)]
 
 
-@pytest.mark.parametrize(
-    ("clears", "reason"),
-    [
-        (changed(frames=CLEARS[1].frames - 1), "it takes .* frames and .* pills, not"),
-        (changed(spawns=CLEARS[1].spawns + 1), "it takes .* frames and .* pills, not"),
-        (changed(trace=CLEARS[1].trace[:-1]), "not cleared at the end"),
-        (changed(trace=(*CLEARS[1].trace, 3)), "over before placement"),
-        (changed(trace=(387, *CLEARS[1].trace[1:])), "placement 1 of .*, 387, cannot be reached"),
-        (changed(trace=(70000, *CLEARS[1].trace[1:])), "70000, cannot be reached"),
-        (changed(trace=(-1, *CLEARS[1].trace[1:])), "-1, cannot be reached"),
-        (changed(trace=()), "missing"),
-        (changed(seed=CLEARS[1].seed ^ 0x100), "does not replay"),
-        (changed(seed=1), "0 and 1 give no level"),
-        (changed(level=25), "level=25"),
-        (changed(level=-2), "which viruses stay"),
-        (changed(speed="fast"), "speed='fast'"),
-        (changed(frames=float(CLEARS[1].frames)), r"frames=\d+\.0 is no whole number"),
-        (changed(spawns=None), "spawns=None is no whole number"),
-        (changed(seed="5"), "seed='5' is no whole number"),
-        (changed(level=True), "level=True is no whole number"),
-        (changed(trace=np.array(CLEARS[1].trace)), "trace=array.* is no tuple"),
-    ],
-)
-def test_what_does_not_replay_is_refused_by_name_and_nothing_is_written(store, clears, reason):
-    named = f"level {clears[1].level}, {clears[1].speed}, seed {clears[1].seed!r}"
-    with pytest.raises(RecordError, match=reason) as refused:
-        store.add(clears)
-    assert named in str(refused.value)
-    assert rows_of(store.path) == []
+NOT_REPLAYED = [
+    (changed(frames=CLEARS[1].frames - 1), "it takes .* frames and .* pills, not"),
+    (changed(spawns=CLEARS[1].spawns + 1), "it takes .* frames and .* pills, not"),
+    (changed(trace=CLEARS[1].trace[:-1]), "not cleared at the end"),
+    (changed(trace=(*CLEARS[1].trace, 3)), "over before placement"),
+    (changed(trace=(387, *CLEARS[1].trace[1:])), "placement 1 of .*, 387, cannot be reached"),
+    (changed(trace=(70000, *CLEARS[1].trace[1:])), "70000, cannot be reached"),
+    (changed(trace=(-1, *CLEARS[1].trace[1:])), "-1, cannot be reached"),
+    (changed(trace=()), "missing"),
+    (changed(seed=CLEARS[1].seed ^ 0x100), "does not replay"),
+    (changed(seed=1), "0 and 1 give no level"),
+    (changed(level=25), "level=25"),
+    (changed(level=-2), "which viruses stay"),
+    (changed(speed="fast"), "speed='fast'"),
+    (changed(frames=float(CLEARS[1].frames)), r"frames=\d+\.0 is no whole number"),
+    (changed(spawns=None), "spawns=None is no whole number"),
+    (changed(seed="5"), "seed='5' is no whole number"),
+    (changed(level=True), "level=True is no whole number"),
+    (changed(trace=np.array(CLEARS[1].trace)), "trace=array.* is no tuple"),
+]
 
 
-@pytest.mark.parametrize("clears", [None, 3, "clears", [3], [CLEARS[0], None]])
-def test_what_is_no_clear_is_refused_and_nothing_is_written(store, clears):
-    with pytest.raises(RecordError, match=r"clears=.* a sequence of Clear"):
-        store.add(clears)
-    assert rows_of(store.path) == []
+def test_what_does_not_replay_is_refused_by_name_and_nothing_is_written(store, subtests):
+    for clears, reason in NOT_REPLAYED:
+        with subtests.test(reason):
+            named = f"level {clears[1].level}, {clears[1].speed}, seed {clears[1].seed!r}"
+            with pytest.raises(RecordError, match=reason) as refused:
+                store.add(clears)
+            assert named in str(refused.value)
+            assert rows_of(store.path) == []
+
+
+NO_CLEARS = [None, 3, "clears", [3], [CLEARS[0], None]]
+
+
+def test_what_is_no_clear_is_refused_and_nothing_is_written(store, subtests):
+    for clears in NO_CLEARS:
+        with subtests.test(repr(clears)):
+            with pytest.raises(RecordError, match=r"clears=.* a sequence of Clear"):
+                store.add(clears)
+            assert rows_of(store.path) == []
 
 
 def test_a_run_has_a_name(store):
@@ -137,34 +142,34 @@ def test_a_run_has_a_name(store):
     assert rows_of(store.path) == []
 
 
-@pytest.mark.parametrize(
-    ("ask", "message"),
-    [
-        (lambda store: store.best(0, "high", None), "seed=None"),
-        (lambda store: store.best(0, "high", 10**30), "seed=1000"),
-        (lambda store: store.best(0, "high", 1.0), "seed=1.0"),
-        (lambda store: store.top(0, "high", seed=-1), "seed=-1"),
-        (lambda store: store.best(25, "high", 5), "level=25"),
-        (lambda store: store.floor(-16, "high"), "level=-16"),
-        (lambda store: store.top("0", "high"), "level='0'"),
-        (lambda store: store.quantiles(10**30, "high"), "level=1000"),
-        (lambda store: store.floor(0, "fast"), "speed='fast'"),
-        (lambda store: store.quantiles(0, None), "speed=None"),
-        (lambda store: store.top(0, ["high"]), "speed="),
-        (lambda store: store.top(0, "high", 0), "count=0"),
-        (lambda store: store.top(0, "high", 10**30), "count=1000"),
-        (lambda store: store.top(0, "high", 2.0), "count=2.0"),
-        (lambda store: store.quantiles(0, "high", (0.5, 1.5)), "fractions="),
-        (lambda store: store.quantiles(0, "high", [float("nan")]), "fractions="),
-        (lambda store: store.quantiles(0, "high", 0.5), "fractions="),
-        (lambda store: store.quantiles(0, "high", of="seconds"), "of='seconds'"),
-        (lambda store: BestTimes(store.path, keep=0), "keep=0"),
-        (lambda store: BestTimes(store.path, keep=1.5), "keep=1.5"),
-    ],
-)
-def test_questions_that_make_no_sense_are_refused_by_name(store, ask, message):
-    with pytest.raises(RecordError, match=message):
-        ask(store)
+NONSENSE = [
+    (lambda store: store.best(0, "high", None), "seed=None"),
+    (lambda store: store.best(0, "high", 10**30), "seed=1000"),
+    (lambda store: store.best(0, "high", 1.0), "seed=1.0"),
+    (lambda store: store.top(0, "high", seed=-1), "seed=-1"),
+    (lambda store: store.best(25, "high", 5), "level=25"),
+    (lambda store: store.floor(-16, "high"), "level=-16"),
+    (lambda store: store.top("0", "high"), "level='0'"),
+    (lambda store: store.quantiles(10**30, "high"), "level=1000"),
+    (lambda store: store.floor(0, "fast"), "speed='fast'"),
+    (lambda store: store.quantiles(0, None), "speed=None"),
+    (lambda store: store.top(0, ["high"]), "speed="),
+    (lambda store: store.top(0, "high", 0), "count=0"),
+    (lambda store: store.top(0, "high", 10**30), "count=1000"),
+    (lambda store: store.top(0, "high", 2.0), "count=2.0"),
+    (lambda store: store.quantiles(0, "high", (0.5, 1.5)), "fractions="),
+    (lambda store: store.quantiles(0, "high", [float("nan")]), "fractions="),
+    (lambda store: store.quantiles(0, "high", 0.5), "fractions="),
+    (lambda store: store.quantiles(0, "high", of="seconds"), "of='seconds'"),
+    (lambda store: BestTimes(store.path, keep=0), "keep=0"),
+    (lambda store: BestTimes(store.path, keep=1.5), "keep=1.5"),
+]
+
+
+def test_questions_that_make_no_sense_are_refused_by_name(store, subtests):
+    for ask, message in NONSENSE:
+        with subtests.test(message), pytest.raises(RecordError, match=message):
+            ask(store)
 
 
 ASKED = {
@@ -176,11 +181,12 @@ ASKED = {
 }
 
 
-@pytest.mark.parametrize("what", ASKED)
-def test_a_closed_store_is_refused_by_name(store, what):
-    store.close()
-    with pytest.raises(RecordError, match=r"times\.sqlite.*closed"):
-        ASKED[what](store)
+def test_a_closed_store_is_refused_by_name(store, subtests):
+    for what in ASKED:
+        with subtests.test(what):
+            store.close()
+            with pytest.raises(RecordError, match=r"times\.sqlite.*closed"):
+                ASKED[what](store)
 
 
 @pytest.mark.parametrize("what", ASKED)
@@ -195,13 +201,19 @@ def test_a_file_that_is_damaged_while_it_is_open_is_refused_by_name(tmp_path, wh
             ASKED[what](opened)
 
 
-@pytest.mark.parametrize("content", [b"x", b"\0", b"SQLite format 3", b"x" * 5000])
-def test_a_file_of_something_else_stays_as_it_is(tmp_path, content):
-    path = tmp_path / "notes.txt"
-    path.write_bytes(content)
-    with pytest.raises(RecordError, match=r"notes\.txt cannot be used as a store of times: "):
-        BestTimes(path)
-    assert path.read_bytes() == content
+FOREIGN = [b"x", b"\0", b"SQLite format 3", b"x" * 5000]
+
+
+def test_a_file_of_something_else_stays_as_it_is(tmp_path, subtests):
+    for content in FOREIGN:
+        with subtests.test(repr(content[:20])):
+            path = tmp_path / "notes.txt"
+            path.write_bytes(content)
+            with pytest.raises(
+                RecordError, match=r"notes\.txt cannot be used as a store of times: "
+            ):
+                BestTimes(path)
+            assert path.read_bytes() == content
 
 
 def test_an_empty_file_becomes_a_store(tmp_path):
@@ -238,7 +250,7 @@ def test_clears_of_an_evaluation_are_accepted(store):
     options = {"level": -15, "speed": "low"}
     engine = make_engine(best_times.ENV, 8, options)
     played = play_episodes(engine, partial(Bot, "first"), 8, 3, 500, keep_actions=True)
-    clears = clears_of(played, options)
+    clears = clears_of(played, ["low"] * len(played))
     assert len(clears) > 0
     assert {clear.speed for clear in clears} == {"low"}
     assert store.add(clears) == len(clears)

@@ -5,9 +5,10 @@ import json
 import numpy as np
 import pytest
 
+from fastenv.drmario import tables as t
 from tests.needs import needs_core
 from tests.slow import late
-from tools import drmario_bots
+from tools import drmario_bots, drmario_weights
 from tools.figures.drmario_bots import LEARNT
 from training.apps.drmario.splits import seeds_for
 from training.run.machine import ROOT
@@ -41,6 +42,14 @@ def test_an_agent_plays_the_games_of_the_bots(tmp_path, monkeypatch):
     assert set(record["agents"]) == {AGENT}
 
 
+@needs_core
+def test_a_candidate_with_better_weights_is_worth_less_frames():
+    """Zeros weigh nothing: such a bot hardly clears a bottle."""
+    candidates = [dict.fromkeys(t.GREEDY, 0), dict(t.GREEDY)]
+    found = drmario_weights.worths("greedy", candidates, 2, np.random.default_rng(0))
+    assert found[1] < found[0] <= drmario_weights.LOST
+
+
 def test_the_record_is_of_the_agent_that_lies_there():
     record = json.loads(RECORD.read_text())
     head = json.loads((ROOT / AGENT / "config.json").read_text())
@@ -62,4 +71,4 @@ def test_the_agent_plays_as_its_record_says(games):
     seeds = drmario_bots.draw_seeds("reports", 1000, np.random.default_rng([0, int(LEVEL)]))[:games]
     engine = drmario_bots.engine_of(drmario_bots.game_of(int(LEVEL), SPEED, player), seeds)
     found = drmario_bots.play(engine, player, drmario_bots.MOST_PILLS)
-    assert found.cleared.mean() == pytest.approx(rate, abs=3 * (rate * (1 - rate) / games) ** 0.5)
+    assert found["clear"].mean() == pytest.approx(rate, abs=3 * (rate * (1 - rate) / games) ** 0.5)

@@ -12,14 +12,17 @@ from safetensors.torch import load_file, save_file
 from fastenv.drmario.greedy import weigh_bottle
 from fastenv.drmario.tables import GREEDY
 from fastenv.errors import ConfigError
+from training.apps.drmario.costs import cvar
 from training.apps.drmario.evaluator import model, samples
-from training.apps.drmario.evaluator.calibration import calibration
-from training.apps.drmario.evaluator.counts import NUMBERS, count_features, mirror_features
-from training.apps.drmario.evaluator.fit import FitConfig, Targets, censored_loss, fit
-from training.apps.drmario.evaluator.model import FORMAT, Head
-from training.apps.drmario.evaluator.net import UNIT
-from training.apps.drmario.evaluator.potential import frames_left
-from training.apps.drmario.evaluator.risk import Measure
+from training.apps.drmario.evaluator.features import (
+    NUMBERS,
+    SITUATION,
+    count_features,
+    mirror_features,
+    situations,
+)
+from training.apps.drmario.evaluator.measure import calibration
+from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, Measure, frames_left
 from training.apps.drmario.evaluator.samples import (
     CENSORED,
     CLEARED,
@@ -28,8 +31,7 @@ from training.apps.drmario.evaluator.samples import (
     Samples,
     game_seeds,
 )
-from training.apps.drmario.evaluator.situations import SITUATION, situations
-from training.apps.drmario.seed_evaluation import cvar
+from training.apps.drmario.evaluator.train import FitConfig, Targets, censored_loss, fit
 from training.callbacks.shaping import Potential, find_potential
 from training.games.drmario.goals import fewer_viruses
 from training.players.bots import Bot
@@ -225,9 +227,9 @@ def test_quantiles_of_outcomes_are_learnt():
         wanted = 1000 + width * (np.arange(9) + 0.5) / 9
         assert np.abs(got - wanted).max() < 450, f"seed {SEED}"
     said = calibration(evaluator, found)
-    assert said.worst < 0.08
-    assert said.games == 4000
-    assert (said.intervals[:, 0] <= said.shares).all()
+    assert said["worst"] < 0.08
+    assert said["games"] == 4000
+    assert (np.array(said["intervals"])[:, 0] <= said["shares"]).all()
 
 
 # -- games -----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """The look-ahead of Dr. Mario: exact successors, judged by an evaluator; nothing hidden is used."""
 
 import json
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -9,14 +9,12 @@ import pytest
 from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
 from training.apps.drmario import seed_command
-from training.apps.drmario.evaluator import command, comparison, model, samples, train
-from training.apps.drmario.evaluator.fit import FitConfig
-from training.apps.drmario.evaluator.lookahead import LookAhead
-from training.apps.drmario.evaluator.model import Head
-from training.apps.drmario.evaluator.players import player_of
-from training.apps.drmario.evaluator.risk import Measure
-from training.apps.drmario.evaluator.situations import UNKNOWN, situations
-from training.apps.drmario.evaluator.successors import TWINS
+from training.apps.drmario.evaluator import command, measure, model, samples, train
+from training.apps.drmario.evaluator.features import UNKNOWN, situations
+from training.apps.drmario.evaluator.lookahead import TWINS, LookAhead, lookahead
+from training.apps.drmario.evaluator.model import Head, Measure
+from training.apps.drmario.evaluator.train import FitConfig
+from training.players.bots import Bot
 from training.players.names import find_player
 from training.players.player import every_lane
 from training.run.envs import make_engine
@@ -202,20 +200,25 @@ def test_names_of_players(file):
         f"lookahead:{file}:cvar0.25",
         f"lookahead:{file}:mean:depth2",
     ):
-        action = player_of(name)(engine).act(engine, lanes)
+        action = lookahead(name)(engine).act(engine, lanes)
         assert engine.mask[lanes, action].all()
     plain = LookAhead(model.load(file), engine, Measure("quantile", 0.75)).costs(engine, lanes)
-    named = player_of(f"lookahead:{file}:quantile0.75")(engine).costs(engine, lanes)
+    named = lookahead(f"lookahead:{file}:quantile0.75")(engine).costs(engine, lanes)
     np.testing.assert_array_equal(plain, named)
     for name, words in ((f"lookahead:{file}:worst", "risk="), ("lookahead:none", "evaluator=")):
         with pytest.raises(ConfigError, match=words):
-            player_of(name)
+            lookahead(name)
     assert find_player("DrMarioPlacement-v0", "greedy") is None
     assert find_player("DrMarioVersus-v0", f"lookahead:{file}") is None
 
 
+def test_decisions_are_counted_for_so_many_seconds(monkeypatch):
+    monkeypatch.setattr(measure, "SECONDS", 0.02)
+    assert measure.decisions_a_second(partial(Bot, "greedy"), 0, 4) > 0
+
+
 def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(comparison, "decisions_a_second", lambda player, level, batch: 1.0)
+    monkeypatch.setattr(measure, "decisions_a_second", lambda player, level, batch: 1.0)
     out = tmp_path / "found.json"
     flags = ["--games", "3", "--out", str(out)]
     assert command.main(["calibrate", str(file), "--player", "greedy", *flags]) == 0
@@ -233,18 +236,19 @@ def test_calibrate_and_compare_write_records(file, tmp_path, capsys, monkeypatch
     assert "lookahead:FILE" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "says"),
-    [
-        (["greedy", "greedy"], "WHO=['greedy', 'greedy'] is not possible: WHO must be different"),
-        (["greedy", "--levels", "0", "0"], "--levels=[0, 0] is not possible"),
-        (["greedy", "--games", "0"], "--games=0 is not possible"),
-        (["greedy", "--seed", "-1"], "--seed=-1 is not possible"),
-    ],
-)
-def test_a_comparison_that_makes_no_sense_is_refused(words, says, capsys):
-    assert command.main(["compare", *words]) == 2
-    assert says in capsys.readouterr().err
+NONSENSE = [
+    (["greedy", "greedy"], "WHO=['greedy', 'greedy'] is not possible: WHO must be different"),
+    (["greedy", "--levels", "0", "0"], "--levels=[0, 0] is not possible"),
+    (["greedy", "--games", "0"], "--games=0 is not possible"),
+    (["greedy", "--seed", "-1"], "--seed=-1 is not possible"),
+]
+
+
+def test_a_comparison_that_makes_no_sense_is_refused(capsys, subtests):
+    for words, says in NONSENSE:
+        with subtests.test(says):
+            assert command.main(["compare", *words]) == 2
+            assert says in capsys.readouterr().err
 
 
 def test_a_name_of_a_bot_and_of_a_run_is_refused(tmp_path, capsys):
@@ -258,11 +262,15 @@ def test_a_name_of_a_bot_and_of_a_run_is_refused(tmp_path, capsys):
     assert asked in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("text", ["rounds", "="])
-def test_a_setting_without_a_name_or_a_value_is_refused(text, capsys):
-    with pytest.raises(SystemExit):
-        command.main(["train", "--out", "x.safetensors", "--set", text])
-    assert "argument --set: " in capsys.readouterr().err
+SETTINGS = ["rounds", "="]
+
+
+def test_a_setting_without_a_name_or_a_value_is_refused(capsys, subtests):
+    for text in SETTINGS:
+        with subtests.test(repr(text)):
+            with pytest.raises(SystemExit):
+                command.main(["train", "--out", "x.safetensors", "--set", text])
+            assert "argument --set: " in capsys.readouterr().err
 
 
 def test_sweep_compares_quantiles_game_by_game(file, tmp_path, capsys):

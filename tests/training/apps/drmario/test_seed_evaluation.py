@@ -10,9 +10,11 @@ import pytest
 from fastenv.drmario.seeds import registry_seeds, seed_of
 from fastenv.drmario.tables import Reason
 from tests.needs import needs_core
-from training.apps.drmario import evaluate_seeds, seed_evaluation, seed_levels
 from training.apps.drmario import seed_command as command
+from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
+from training.apps.drmario.costs import columns, cvar
+from training.apps.drmario.players import ENV, find_player
 from training.apps.drmario.seed_plan import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
@@ -34,7 +36,7 @@ def played(episodes, plan, games=1):
     count = len(episodes)
     made |= {"player": np.full(count, "x"), "seed": np.arange(count)}
     made["game"] = np.arange(count) // (count // games)
-    return Results(made, seed_evaluation.columns(plan.t_max))
+    return Results(made, columns(plan.t_max))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +47,7 @@ def test_cvar_is_the_mean_of_the_largest_costs(share, wanted):
     costs = np.random.default_rng(1).permutation(np.arange(10.0, 101.0, 10.0))
     if share == 0.25:  # two and a half episodes: 100, 90 and half of 80
         wanted = (100 + 90 + 0.5 * 80) / 2.5
-    assert seed_evaluation.cvar(costs, share) == pytest.approx(wanted)
+    assert cvar(costs, share) == pytest.approx(wanted)
 
 
 def test_figures_of_a_game():
@@ -54,7 +56,7 @@ def test_figures_of_a_game():
     episodes = [episode(n) for n in times]
     episodes += [episode(500, False), episode(9050, False, True)]
     plan = Plan(t_max=9000, within=2500)
-    row = seed_evaluation.row_of(GAME, played(episodes, plan), plan)
+    row = seeds.row_of(GAME, played(episodes, plan), plan)
     assert (row["level"], row["speed"], row["seed_id"]) == (5, "medium", "L05_S017")
     assert seed_of(row["seed_id"]) == (5, row["seed"])
     assert row["success_rate"] == pytest.approx(4 / 6)
@@ -76,7 +78,7 @@ def test_figures_of_a_level_and_differences_game_by_game():
     slower = [episode(n + 100) for level in times for n in level]
     slower[3] = episode(9050, False, True)
     both = {tau: played(each, plan, 8) for tau, each in ((0.25, usual), (0.75, slower))}
-    found = seed_levels.by_level(plan, both)
+    found = seeds.by_level(plan, both)
     assert [(r["level"], r["risk_tau"]) for r in found] == [
         (5, 0.25),
         (5, 0.75),
@@ -94,20 +96,20 @@ def test_figures_of_a_level_and_differences_game_by_game():
 def test_episodes_of_a_game_are_drawn_together():
     plan = Plan(seeds=2, episodes=50)
     games = [episode(1000)] * 50 + [episode(500, False)] * 50
-    (found,) = seed_levels.by_level(plan, {None: played(games, plan, 2)})
+    (found,) = seeds.by_level(plan, {None: played(games, plan, 2)})
     assert found["clear"] == [0.5, 0.0, 1.0]
     assert found["frames_to_clear"][0] == 1000
 
 
 def test_a_game_that_is_never_cleared_has_no_mean():
-    row = seed_evaluation.row_of(GAME, played([episode(500, False)] * 3, Plan()), Plan())
+    row = seeds.row_of(GAME, played([episode(500, False)] * 3, Plan()), Plan())
     assert (row["success_rate"], row["frames_mean"], row["frames_var"]) == (0, None, None)
     assert row["cvar_25"] == Plan().t_max
 
 
 def test_anomalies_are_unlike_the_others():
     def anomalies(*episodes):
-        return seed_evaluation.anomalies(played(episodes, Plan()))
+        return seeds.anomalies(played(episodes, Plan()))
 
     usual = [episode(1000 + k) for k in range(12)]
     assert anomalies(*usual) == []
@@ -139,7 +141,7 @@ def swept(tmp_path_factory):
     args = ["greedy", "--out", str(folder / "out"), "--levels", "0", "2", "--seeds", "2"]
     args += ["--episodes", "10", "--t-max", "9000", "--traces", "1"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(seed_evaluation, "player_of", lambda who, deterministic: Moody)
+        patch.setattr(seeds, "find_player", lambda *args, **options: (Moody, None))
         assert command.main([*args, "--best-times", str(folder / "times.sqlite")]) == 0
     return folder
 
@@ -153,7 +155,7 @@ def test_csv_and_parquet_say_the_same(swept):
         (name, "medium") for name in ("L00_S000", "L00_S001", "L02_S000", "L02_S001")
     ]
     table = parquet.read_table(swept / "out" / "seeds.parquet")
-    assert table.column_names == list(seed_evaluation.TYPES)
+    assert table.column_names == list(seeds.TYPES)
     for row, same in zip(rows, table.to_pylist(), strict=True):
         for name, text in row.items():
             assert text == ("" if same[name] is None else str(same[name])), name
@@ -204,8 +206,8 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
     plan = Plan(levels=(0,), seeds=2, episodes=3, t_max=2000)
 
     def play(who, seed=0):
-        player = seed_evaluation.player_of(who, deterministic=True)
-        results = seed_evaluation.play(evaluate_seeds.ENV, {}, player, replace(plan, seed=seed))
+        player, _ = find_player(who)
+        results = seeds.play(ENV, {}, player, replace(plan, seed=seed))
         assert results["game"].tolist() == [0, 0, 0, 1, 1, 1]
         assert (results["ticks"] <= 2000 + 500).all()
         ends = zip(results["ticks"].tolist(), results["return"].tolist(), strict=True)
@@ -219,33 +221,34 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
     assert play("random", 7) != drawn
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    [
-        (["nobody"], "who='nobody'"),
-        (["nobody"], "a bot (random, first, greedy, lookahead2, lookahead3, rollouts)"),
-        (["first", "--levels", "21"], "--levels=21"),
-        (["first", "--levels", "-1"], "--levels=-1"),
-        (["first", "--speeds", "fast"], "--speeds='fast'"),
-        (["first", "--levels", "5", "0", "5"], "--levels=[5, 0, 5]"),
-        (["first", "--levels", "5", "--levels", "5"], "--levels=[5, 5]"),
-        (["first", "--speeds", "low", "low"], "--speeds=['low', 'low']"),
-        (["first", "--set", "level=5"], "--set level=5 is not possible"),
-        (["first", "--set", "level=5"], "use --levels"),
-        (["first", "--set", "speed=low"], "use --speeds"),
-        (["first", "--set", "game_seed=77"], "use --seeds"),
-        (["first", "--set", "seed_registry=True"], "use --seeds"),
-        (["first", "--seeds", "121"], "--seeds=121"),
-        (["first", "--episodes", "0"], "--episodes=0"),
-        (["first", "--set", "obs='pixels'"], "obs='pixels'"),
-        (["first", "--set", "extended_inputs=True", "--best-times", "t.sqlite"], "--best-times"),
-    ],
-)
-def test_what_cannot_be_is_refused_by_name(args, message, tmp_path, capsys):
-    out = tmp_path / "out"
-    assert command.main([*args, "--out", str(out)]) == 2
-    assert message in capsys.readouterr().err
-    assert not out.exists() or not list(out.iterdir())
+REFUSED = [
+    (["nobody"], "who='nobody'"),
+    (["nobody"], "a bot (random, first, greedy, lookahead2, lookahead3, rollouts)"),
+    (["first", "--levels", "21"], "--levels=21"),
+    (["first", "--levels", "-1"], "--levels=-1"),
+    (["first", "--speeds", "fast"], "--speeds='fast'"),
+    (["first", "--levels", "5", "0", "5"], "--levels=[5, 0, 5]"),
+    (["first", "--levels", "5", "--levels", "5"], "--levels=[5, 5]"),
+    (["first", "--speeds", "low", "low"], "--speeds=['low', 'low']"),
+    (["first", "--set", "level=5"], "--set level=5 is not possible"),
+    (["first", "--set", "level=5"], "use --levels"),
+    (["first", "--set", "speed=low"], "use --speeds"),
+    (["first", "--set", "game_seed=77"], "use --seeds"),
+    (["first", "--set", "seed_registry=True"], "use --seeds"),
+    (["first", "--seeds", "121"], "--seeds=121"),
+    (["first", "--episodes", "0"], "--episodes=0"),
+    (["first", "--set", "obs='pixels'"], "obs='pixels'"),
+    (["first", "--set", "extended_inputs=True", "--best-times", "t.sqlite"], "--best-times"),
+]
+
+
+def test_what_cannot_be_is_refused_by_name(tmp_path, capsys, subtests):
+    for args, message in REFUSED:
+        with subtests.test(message):
+            out = tmp_path / "out"
+            assert command.main([*args, "--out", str(out)]) == 2
+            assert message in capsys.readouterr().err
+            assert not out.exists() or not list(out.iterdir())
 
 
 def test_seeds_are_those_of_the_registry():

@@ -10,11 +10,10 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from training.apps.drmario.evaluator import comparison, model, samples
-from training.apps.drmario.evaluator.calibration import DECILES, calibration
-from training.apps.drmario.evaluator.players import DEPTH, LOOKAHEAD, player_of
+from training.apps.drmario.evaluator import measure, model, samples, train
+from training.apps.drmario.evaluator.lookahead import DEPTH, LOOKAHEAD
 from training.apps.drmario.evaluator.samples import Games
-from training.apps.drmario.evaluator.train import TrainConfig, train
+from training.apps.drmario.players import find_player
 from training.run import files
 from training.run.options import require
 
@@ -27,11 +26,11 @@ def run_train(args: argparse.Namespace, console: Console) -> None:
     for name, value in args.set:
         inner = name.removeprefix("fit_")
         (values.setdefault("fit", {}) if inner != name else values)[inner] = value
-    config = TrainConfig.from_mapping(values)
+    config = train.TrainConfig.from_mapping(values)
     model.FILE.library()
     files.prepare("--out", args.out)
     torch.set_num_threads(1)
-    train(config, console.print, lambda evaluator: evaluator.save(args.out))
+    train.train(config, console.print, lambda evaluator: evaluator.save(args.out))
     console.print(f"{args.out}: {args.out.stat().st_size / 1e6:.1f} MB")
 
 
@@ -42,20 +41,22 @@ def run_calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     own = head.about.get("own_rounds", 1) > 0
     depth = DEPTH if head.about.get("own_depth") == 2 else ""
     ended = f"{LOOKAHEAD}{args.file}{depth}" if own else head.about["bot"]
-    player = player_of(args.player or ended)
+    player, options = find_player(args.player or ended, flag="--player")
+    require(options is None, "--player", args.player, "a bot or lookahead:FILE")
     seed = HELD_BACK + args.seed
     games = Games(args.games, head.levels, head.speeds, odd=True, seed=seed, explore=0.0)
-    result = calibration(evaluator, samples.play(player, games))
-    shown = Table(title=f"{args.file}: {result.games} games, {result.decisions:,} decisions")
+    result = measure.calibration(evaluator, samples.play(player, games))
+    title = f"{args.file}: {result['games']} games, {result['decisions']:,} decisions"
+    shown = Table(title=title)
     for heading in ("quantile", "outcomes at or below", "95 %"):
         shown.add_column(heading, justify="right")
-    for decile, share, (low, high) in zip(DECILES, result.shares, result.intervals, strict=True):
+    names = ("deciles", "shares", "intervals")
+    for decile, share, (low, high) in zip(*(result[name] for name in names), strict=True):
         shown.add_row(f"{decile:.1f}", f"{share:.3f}", f"{low:.3f} to {high:.3f}")
     console.print(shown)
-    console.print(
-        f"frames {result.mean:,.0f}, said {result.said:,.0f}; farthest {result.worst:.3f}"
-    )
-    return result.record()
+    means = f"frames {result['frames_mean']:,.0f}, said {result['said_mean']:,.0f}"
+    console.print(f"{means}; farthest {result['worst']:.3f}")
+    return result
 
 
 def run_compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
@@ -65,14 +66,14 @@ def run_compare(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     require(args.games >= 1, "--games", args.games, "at least 1")
     require(0 <= args.seed < 2**31, "--seed", args.seed, "from 0 to 2,147,483,647")
     seed = HELD_BACK + args.seed
-    results = comparison.compare(args.who, args.runs, args.levels, args.speed, args.games, seed)
+    results = measure.compare(args.who, args.runs, args.levels, args.speed, args.games, seed)
     shown = Table(title=f"{args.games} games a level, {args.speed} speed")
     for heading in ("level", "who", "cleared %", "frames to clear", "CVaR 25"):
         shown.add_column(heading)
     for level, played in results["levels"].items():
         for name, record in played.items():
             clear = [100 * x for x in record["clear"]]
-            cells = (clear, record["frames_to_clear"], record[f"cvar_{comparison.TAIL:g}"])
+            cells = (clear, record["frames_to_clear"], record[f"cvar_{measure.TAIL:g}"])
             shown.add_row(level, name, *map(_format_interval, cells))
     console.print(shown)
     for name, decisions in results["decisions_per_cpu_s"].items():

@@ -78,9 +78,7 @@ def main(argv: list[str] | None = None) -> int:
         act = actions.run_calibrate if args.part == "calibrate" else actions.run_compare
         record = act(args, console)
         if args.out is not None:
-            head = {"command": machine.command(), "created": machine.now(), **machine.revision()}
-            about = {"host": machine.host(), "versions": machine.versions()}
-            files.write_json(args.out, {**head, **about, args.part: record})
+            files.write_json(args.out, {**machine.taken_on(), args.part: record})
     except (FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

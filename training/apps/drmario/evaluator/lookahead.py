@@ -3,24 +3,70 @@
 What is known behind a placement is exact, frames and bottle; what is unknown is what the evaluator
 is asked for. Nothing is used that a player does not see: of a bottle two placements ahead the
 evaluator is not told the pill. The search is that of :mod:`training.search.beam`.
+
+Its name is that of its file, and behind it what placements are judged by, and how far it looks::
+
+    lookahead:FILE
+    lookahead:FILE:cvar0.25
+    lookahead:FILE:quantile0.75:depth2
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.drmario.tables import Reason
-from training.apps.drmario.evaluator.model import Evaluator
-from training.apps.drmario.evaluator.risk import Measure
-from training.apps.drmario.evaluator.situations import situations
-from training.apps.drmario.evaluator.successors import bottles, branches
+from fastenv.drmario import DrMarioConfig, DrMarioGame
+from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
+from training.apps.drmario.evaluator.features import situations
+from training.apps.drmario.evaluator.model import Evaluator, Measure, load
+from training.apps.drmario.placements import cells_of_placements
+from training.players.player import MakePlayer
 from training.run.options import require
-from training.search.beam import Beam, Expansion
+from training.search.beam import Beam, Branches, Expansion
 
 BEAM = 4  # placements behind which a second one is looked for
+LANES = 1024  # rows whose placements are planned at once
+LOOKAHEAD = "lookahead:"
+DEPTH = ":depth2"
+ALLOWED = "lookahead:FILE, and behind it :RISK such as :cvar0.25, :depth2, or both"
+
+
+def branches(config: DrMarioConfig, lanes: int = LANES) -> Branches:
+    """Make branches of a game, which try placements in copies of rows."""
+    bare = replace(config, obs="none", extras=(), mode="warp")
+    return Branches(BatchEngine(DrMarioGame(bare), lanes, info_columns=()))
+
+
+def bottles(tried: Expansion) -> np.ndarray:
+    """Return for each placement the first of those that leave the same bottle behind, int (k,).
+
+    Where both halves of a pill have one colour they can change places, and only frames differ.
+    """
+    pills = tried.before["players"][:, 0]
+    equal = pills["color_first"] == pills["color_second"]
+    actions = np.where(equal[tried.parents], TWINS[tried.actions], tried.actions)
+    keys = tried.parents * NUM_PLACEMENTS + actions
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    firsts: np.ndarray = first[which]
+    return firsts
+
+
+def _find_twins() -> np.ndarray:
+    """Return for each placement the lower number of those that fill the same two cells."""
+    by_cells: dict[frozenset[int], int] = {}
+    pairs = [frozenset(pair) for pair in cells_of_placements()]
+    for action, pair in enumerate(pairs):
+        by_cells.setdefault(pair, action)
+    return np.array([by_cells[pair] for pair in pairs])
+
+
+TWINS = _find_twins()
 
 
 class Bottles:
@@ -131,3 +177,40 @@ class LookAhead:
         costs, first = np.full(masks.shape, np.inf, np.float32), searched.first
         costs[first.parents, first.actions] = searched.values[0]
         return costs
+
+
+# -- by name ---------------------------------------------------------------------------------------
+
+
+def is_lookahead(name: str) -> bool:
+    """Tell whether a name is that of a look-ahead."""
+    return name.startswith(LOOKAHEAD)
+
+
+def find_lookahead(name: str) -> MakePlayer | None:
+    """Find the factory of the look-ahead of a name; None for the name of another player.
+
+    Raises
+    ------
+    ConfigError
+        See :func:`lookahead`.
+    """
+    return lookahead(name) if is_lookahead(name) else None
+
+
+def lookahead(name: str) -> MakePlayer:
+    """Make the factory of the look-ahead of a name.
+
+    Raises
+    ------
+    ConfigError
+        If it asks for something else, or there is no such evaluator.
+    """
+    require(is_lookahead(name), "player", name, ALLOWED)
+    rest = name.removeprefix(LOOKAHEAD).removesuffix(DEPTH)
+    depth = 2 if name.endswith(DEPTH) else 1
+    file, colon, risk = rest.rpartition(":")
+    if not colon or risk.endswith(".safetensors"):
+        file, risk = rest, "mean"
+    measure, evaluator = Measure.parse(risk), load(Path(file))
+    return partial(LookAhead, evaluator, measure=measure, depth=depth)

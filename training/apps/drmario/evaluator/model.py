@@ -1,26 +1,130 @@
-"""An evaluator: its network, what it was trained for, and the file that holds both."""
+"""An evaluator: its network, what it was trained for, and the file that holds both.
+
+It predicts quantiles of the frames to the clear of a bottle. A risk measure makes one number of
+them: mean, quantile or CVaR. Each is a weighted sum of the quantiles in rising order. Frames are a
+cost: a CVaR is the mean of the largest share (docs/howto/drmario_lookahead.md).
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 import torch
 from pydantic import Field, model_validator
+from torch import Tensor, nn
 
 from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
 from fastenv.errors import ConfigError
-from training.apps.drmario.evaluator.counts import count_features
-from training.apps.drmario.evaluator.net import UNIT, EvaluatorNet
-from training.apps.drmario.evaluator.risk import Measure
-from training.apps.drmario.evaluator.situations import OBSERVATION
+from training.apps.drmario.evaluator.features import (
+    NUMBERS,
+    OBSERVATION,
+    count_features,
+    situations,
+)
 from training.run import network_file
 from training.run.network_file import NetworkFile
 from training.run.options import Plain, Text, Whole, require
 
 FORMAT = "fastenv-drmario-evaluator"
 FILE = NetworkFile(FORMAT, "evaluator", "evaluator", "python -m training evaluator")
+POTENTIAL = "evaluator:"  # what the potential of an evaluator's file is called, before its path
+UNIT = 1000.0  # frames: what an output of 1 stands for
+MEASURES = "mean, or quantile or cvar with a share above 0 and below 1, such as cvar0.25"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a distribution.
+
+    Parameters
+    ----------
+    kind : {"mean", "quantile", "cvar"}
+    share : float
+        Of outcomes: those at most as large as the quantile, or the largest ones.
+    """
+
+    kind: str = "mean"
+    share: float = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse what is no measure."""
+        require(self.kind in ("mean", "quantile", "cvar"), "risk", self.kind, MEASURES)
+        require(0 < self.share < 1, "risk", f"{self.kind}{self.share:g}", MEASURES)
+
+    @classmethod
+    def parse(cls, text: str) -> Measure:
+        """Return the measure of a text such as ``mean``, ``quantile0.75`` or ``cvar0.25``.
+
+        Raises
+        ------
+        ConfigError
+            If it is none.
+        """
+        if text == "mean":
+            return cls()
+        match = re.fullmatch(r"(quantile|cvar)(0?\.\d{1,6})", text)
+        require(match is not None, "risk", text, MEASURES)
+        assert match is not None
+        return cls(match[1], float(match[2]))
+
+    def __str__(self) -> str:
+        """Return the text that :meth:`parse` takes."""
+        return self.kind if self.kind == "mean" else f"{self.kind}{self.share:g}"
+
+    def weights(self, count: int) -> np.ndarray:
+        """Return the weights of ``count`` quantiles in rising order, float32, of sum 1.
+
+        Between two quantiles a line is drawn, and behind the outermost ones nothing changes.
+        """
+        weights = np.zeros(count)
+        if self.kind == "mean":
+            weights[:] = 1.0 / count
+        elif self.kind == "cvar":
+            worst = self.share * count  # of the outcomes, each quantile stands for one
+            weights[:] = np.clip(worst - np.arange(count)[::-1], 0.0, 1.0) / worst
+        else:
+            at = min(max(self.share * count - 0.5, 0.0), count - 1.0)
+            below = int(at)
+            weights[below] = 1.0 - (at - below)
+            if below + 1 < count:
+                weights[below + 1] = at - below
+        return weights.astype(np.float32)
+
+
+class EvaluatorNet(nn.Module):
+    """Two hidden layers, and a line from the numbers straight to the quantiles.
+
+    Parameters
+    ----------
+    quantiles : int
+        Outputs: quantiles at the fractions ``(i + 0.5) / quantiles``.
+    hidden : int
+        Units of a hidden layer.
+    """
+
+    def __init__(self, quantiles: int, hidden: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            *(nn.Linear(len(NUMBERS), hidden), nn.ReLU()),
+            *(nn.Linear(hidden, hidden), nn.ReLU()),
+        )
+        self.out = nn.Linear(hidden, quantiles)
+        self.straight = nn.Linear(len(NUMBERS), 1, bias=False)
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """Return the quantiles in units, in no order, shape (n, quantiles).
+
+        Parameters
+        ----------
+        numbers : Tensor of float32, shape (n, numbers)
+        """
+        quantiles: Tensor = self.out(self.layers(numbers)) + self.straight(numbers)
+        return quantiles
 
 
 class Head(network_file.Head):
@@ -36,7 +140,7 @@ class Head(network_file.Head):
     quantiles : int
     hidden : int
     observation : str
-        What it sees; :data:`training.apps.drmario.evaluator.situations.OBSERVATION`.
+        What it sees; :data:`training.apps.drmario.evaluator.features.OBSERVATION`.
     about : mapping
         How it was trained.
     """
@@ -154,3 +258,35 @@ def new_evaluator(head: Head, seed: int) -> Evaluator:
     """Make an untrained evaluator."""
     torch.manual_seed(seed)
     return Evaluator(head, head.net())
+
+
+# -- potential shaping -----------------------------------------------------------------------------
+
+
+def find_potential(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
+    """Load the potential that is called ``evaluator:POTENTIAL``; None for another name.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such evaluator.
+    """
+    return frames_left(Path(name.removeprefix(POTENTIAL))) if name.startswith(POTENTIAL) else None
+
+
+def frames_left(path: Path) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the potential of an evaluator's file: ``-E[T]`` of rows at decisions.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such evaluator; when called, for games that it was not trained for.
+    """
+    evaluator = load(path)
+
+    def phi(rows: np.ndarray) -> np.ndarray:
+        players = rows["players"][:, 0]
+        evaluator.check(players["level"], players["speed_setting"])
+        return -evaluator.costs(situations(rows), Measure())
+
+    return phi

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from fastenv import BatchEngine
 from fastenv.drmario.generator import orbit_state
 from fastenv.drmario.tables import ORBIT, Reason
-from training.apps.drmario.evaluator.situations import situations
+from training.apps.drmario.evaluator.features import situations
+from training.evaluation.evaluation import Evaluation
+from training.evaluation.evaluation import play as play_episodes
 from training.evaluation.loop import ask
+from training.evaluation.results import Results
 from training.players.bots import RandomLegal
-from training.players.player import MakePlayer, Player, begin_all
-from training.run.envs import make_engine
+from training.players.player import MakePlayer, Player
 from training.run.options import require
 
 ENV = "DrMarioPlacement-v0"
@@ -139,12 +140,45 @@ def game_seeds(count: int, rng: np.random.Generator, *, odd: bool) -> np.ndarray
     return seeds
 
 
-def play(
+def play_games(
     make: MakePlayer,
     games: Games,
-    begins: MakePlayer | None = None,
     options: Mapping[str, Any] = BARE,
-) -> Samples:
+    rng: np.random.Generator | None = None,
+) -> Results:
+    """Let a player play games; return a row for each.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the player.
+    games : Games
+        Of which nothing is explored here.
+    options : mapping
+        Of the environment, for a player who needs an observation.
+    rng : Generator, optional
+        Draws seeds and levels; default one of the seed of the games.
+    """
+    rng = np.random.default_rng(games.seed) if rng is None else rng
+    seeds = game_seeds(games.count, rng, odd=games.odd)
+
+    def prepare(engine: Any, lanes: np.ndarray, numbers: np.ndarray) -> None:
+        levels = rng.integers(games.levels[0], games.levels[1] + 1, len(lanes))
+        for lane, number, level in zip(lanes.tolist(), numbers, levels, strict=True):
+            engine.configure("level", int(level), [lane])
+            engine.configure("speed", games.speeds[lane % len(games.speeds)], [lane])
+            engine.configure("game_seed", int(seeds[number]), [lane])
+
+    every = Evaluation(
+        *("games", ENV, options),
+        seeds=range(games.seed, games.seed + games.count),
+        lanes=games.lanes,
+        max_steps=games.most,
+    )
+    return play_episodes(every.by({"player": make}), prepare=prepare)
+
+
+def play(make: MakePlayer, games: Games, begins: MakePlayer | None = None) -> Samples:
     """Let a player play, and return the samples of its games.
 
     Parameters
@@ -154,102 +188,81 @@ def play(
     games : Games
     begins : callable, optional
         Makes who begins the games that are explored; default the player itself.
-    options : mapping
-        Of the environment, for a player who needs an observation.
     """
     rng = np.random.default_rng(games.seed)
-    seeds = game_seeds(games.count, rng, odd=games.odd)
-    engine = make_engine(ENV, min(games.lanes, games.count), options)
-    players: list[Player] = [make(engine), RandomLegal(engine)]
-    if begins is not None:
-        players.append(begins(engine))
-    parts = []
-    for start in range(0, games.count, engine.num_envs):
-        block = seeds[start : start + engine.num_envs]
-        parts.append(_play_block(engine, players, games, block, games.seed + start, rng))
-    return Samples.joined(parts)
+    explorer = _Explorer(games, rng, [make, RandomLegal, *([] if begins is None else [begins])])
+    return explorer.samples(play_games(explorer.seat, games, rng=rng))
 
 
-def _play_block(
-    engine: BatchEngine,
-    players: Sequence[Player],
-    games: Games,
-    seeds: np.ndarray,
-    first: int,
-    rng: np.random.Generator,
-) -> Samples:
-    """Play a game in each of the first lanes, side by side.
+class _Explorer:
+    """A player that lets others take decisions first, and keeps what it has seen.
+
+    All lanes begin together. See :class:`training.players.player.Player`.
 
     Parameters
     ----------
-    engine : BatchEngine
-    players : sequence of Player
-        By ``OWN``, ``LUCK`` and, if somebody else begins, ``BEGINNER``.
     games : Games
-    seeds : ndarray of int, shape (n,)
-        Of the games.
-    first : int
-        Seed of what the players draw in lane 0; the next lane has one more.
     rng : Generator
+        Draws which games are explored, how long and how.
+    makes : sequence of callable
+        Of the players by ``OWN``, ``LUCK`` and, if somebody else begins, ``BEGINNER``.
     """
-    n, lanes = len(seeds), engine.num_envs
-    levels = rng.integers(games.levels[0], games.levels[1] + 1, n)
-    for lane in range(n):
-        engine.configure("level", int(levels[lane]), [lane])
-        engine.configure("speed", games.speeds[lane % len(games.speeds)], [lane])
-        engine.configure("game_seed", int(seeds[lane]), [lane])
-    engine.reset_many(seeds=games.seed)
-    explored = rng.random(lanes) < games.explore
-    until = np.where(explored, rng.integers(1, games.until + 1, lanes), 0)
-    rate = rng.random(lanes) * games.by_chance
-    drawn = {OWN: first, LUCK: int(rng.integers(2**32)), BEGINNER: first}
-    for place, player in enumerate(players):
-        begin_all(player, engine, drawn[place])
-    running, elapsed = np.arange(lanes) < n, np.zeros(lanes, np.int32)
-    begin = np.zeros(lanes, np.int32)  # decision from which on the player plays alone
-    seen, at, alive = [], [], []
-    for step in range(games.most):
-        seen.append(situations(engine.get_states()))
-        at.append(elapsed.copy())
-        alive.append(running.copy())
-        early = running & (step < until)
-        by_chance = early & (rng.random(lanes) < rate)
-        begun = early & (len(players) > BEGINNER)
-        places = np.select([by_chance, begun], [LUCK, BEGINNER], OWN)
-        begin[places != OWN] = step + 1
-        due = np.flatnonzero(running)
-        actions = ask(engine, players, due, places[due])
-        engine.step_many(actions, select=running, autoreset=False)
-        elapsed += np.where(running, engine.tau, 0).astype(np.int32)
-        running &= ~engine.ended
-        if not running.any():
-            break
-    reason = engine.get_states()["reason"]
-    outcome = np.select(
-        [reason == Reason.CLEAR, reason == Reason.TOPOUT], [CLEARED, LOST], CENSORED
-    )
-    table, clock, playing = (np.stack(part, 1)[:n] for part in (seen, at, alive))
-    return _collect_samples(table, clock, playing, elapsed[:n], begin[:n], outcome[:n], levels)
 
+    def __init__(self, games: Games, rng: np.random.Generator, makes: Sequence[MakePlayer]) -> None:
+        self._games, self._rng, self._makes = games, rng, makes
+        self._players: list[Player] = []
+        # Of each step the games, what was seen of them, the frames before, and whose it was.
+        self._steps: list[tuple[np.ndarray, ...]] = []
 
-def _collect_samples(
-    seen: np.ndarray,  # (n, steps)
-    at: np.ndarray,  # (n, steps), frames from the beginning
-    alive: np.ndarray,  # (n, steps)
-    total: np.ndarray,  # (n,), frames
-    begin: np.ndarray,  # (n,)
-    outcome: np.ndarray,  # (n,)
-    levels: np.ndarray,  # (n,)
-) -> Samples:
-    """Return the decisions of games that count, game after game."""
-    steps = np.arange(alive.shape[1])
-    game, step = np.nonzero(alive & (steps >= begin[:, None]))
-    last = alive.sum(1) - 1
-    frames = total[:, None] - at
-    return Samples(
-        seen[game, step],
-        frames[game, step].astype(np.int32),
-        outcome[game].astype(np.uint8),
-        (last[game] - step).astype(np.int32),
-        levels[game].astype(np.uint8),
-    )
+    def seat(self, engine: Any) -> Self:
+        """Make the players for an engine."""
+        self._players = [make(engine) for make in self._makes]
+        return self
+
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Draw how the games that begin are explored."""
+        assert seeds is not None
+        games, rng, n = self._games, self._rng, engine.num_envs
+        explored = rng.random(n) < games.explore
+        self._until = np.where(explored, rng.integers(1, games.until + 1, n), 0)
+        self._rate = rng.random(n) * games.by_chance
+        self._taken, self._game = 0, np.zeros(n, np.int64)
+        self._game[lanes] = seeds - games.seed
+        draws = {OWN: seeds, LUCK: int(rng.integers(2**32)) + lanes, BEGINNER: seeds}
+        for place, player in enumerate(self._players):
+            player.begin(engine, lanes, draws[place])
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return the actions of those whose decisions they are."""
+        early = self._taken < self._until
+        by_chance = early & (self._rng.random(engine.num_envs) < self._rate)
+        begun = early & (len(self._players) > BEGINNER)
+        places = np.select([by_chance, begun], [LUCK, BEGINNER], OWN)[lanes]
+        self._taken += 1
+        rows = engine.get_states(lanes)
+        self._steps.append((self._game[lanes], situations(rows), rows["ep_frames"], places))
+        actions: np.ndarray = ask(engine, self._players, lanes, places)[lanes]
+        return actions
+
+    def samples(self, played: Results) -> Samples:
+        """Return the decisions behind the last one of somebody else, game after game."""
+        game, seen, before, places = map(np.concatenate, zip(*self._steps, strict=True))
+        order = np.argsort(game, kind="stable")
+        game, number = game[order], np.arange(len(order))
+        foreign = np.full(len(played), -1)
+        np.maximum.at(foreign, game, np.where(places[order] == OWN, -1, number))
+        left = np.cumsum(np.bincount(game))[game] - 1 - number
+        kept = number > foreign[game]
+        game, order = game[kept], order[kept]
+        outcome = np.select(
+            [played["reason"] == Reason.CLEAR, played["reason"] == Reason.TOPOUT],
+            [CLEARED, LOST],
+            CENSORED,
+        )
+        return Samples(
+            seen[order],
+            (played["ticks"][game] - before[order]).astype(np.int32),
+            outcome[game].astype(np.uint8),
+            left[kept].astype(np.int32),
+            played["level"][game].astype(np.uint8),
+        )

@@ -40,7 +40,7 @@ def train(args: argparse.Namespace, console: Console) -> None:
             f"location {now['location']:.4f}  cells {now['cells']:.5f}  wrong {now['wrong']:.3%}"
         )
 
-    head, begin = _make_head(), time.process_time()
+    head, begin = machine.taken_on(), time.process_time()
     reader = fitting.train(plan, agent, tell)
     trained = {**asdict(plan), **head, "cpu_s": round(time.process_time() - begin, 1)}
     save_reader(reader, args.out, json.dumps(trained))
@@ -80,18 +80,8 @@ def play(args: argparse.Namespace, console: Console) -> None:
     _write(args, trained, {"who": args.who, "seed": args.seed, **results})
 
 
-def _make_head() -> dict[str, Any]:
-    return {
-        "command": machine.command(),
-        "created": machine.now(),
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
-    }
-
-
 def _write(args: argparse.Namespace, trained: str, results: dict[str, Any]) -> None:
     if args.record is not None:
         cameras = asdict(camera.Ranges())
-        head = {**_make_head(), "trained": json.loads(trained), "cameras": cameras}
+        head = {**machine.taken_on(), "trained": json.loads(trained), "cameras": cameras}
         files.write_json(args.record, {**head, **results})

@@ -13,6 +13,7 @@ import numpy as np
 
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Tile
+from training.apps.drmario.players import ENV
 from training.apps.drmario.reader import camera, cell_classes
 from training.apps.drmario.reader.cell_classes import BOARD, CLASSES
 from training.apps.drmario.reader.network import Reader
@@ -20,7 +21,6 @@ from training.players.player import MakePlayer
 from training.run.envs import make_engine
 from training.run.options import require
 
-ENV = "DrMarioPlacement-v0"
 BATCH = 32
 GONE = (Tile.CLEARING, Tile.EMPTIED)  # none is left where a decision is due
 SPAWN = [t.COLUMNS + column for column in t.SPAWN_CELLS]  # cells where pills appear

@@ -11,14 +11,13 @@ import numpy as np
 import fastenv
 from fastenv.drmario import tables as t
 from fastenv.drmario.tables import Button, Next
+from training.apps.drmario.players import ENV, find_player
 from training.apps.drmario.reader.cell_classes import CLASSES
 from training.players.bots import Bot
-from training.players.network import Network
 from training.players.player import MakePlayer, begin_all, every_lane
 from training.run.envs import make_engine
-from training.run.options import require
 
-ENV, FRAMES = "DrMarioPlacement-v0", "DrMarioFrame-v0"
+FRAMES = "DrMarioFrame-v0"
 BOTS = ("random", "greedy")
 LANES = 96
 MOST_FRAMES = 150  # that a flight is long at most: longer than pills fall at most levels
@@ -30,12 +29,7 @@ def players(agent: Path | None) -> list[MakePlayer]:
     """Make the factories of the players: bots, and an agent that samples if there is one."""
     makers: list[MakePlayer] = [partial(Bot, name) for name in BOTS]
     if agent is not None:
-        from training.players.load import find
-        from training.players.trained import load
-
-        trained = load(*find(agent))
-        require(trained.config.env == ENV, "--agent", str(agent), f"an agent of {ENV}")
-        makers.append(partial(Network, trained.logits, sample=True))
+        makers.append(find_player(str(agent), sample=True, flag="--agent")[0])
     return makers
 
 

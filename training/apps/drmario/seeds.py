@@ -1,40 +1,47 @@
 """Evaluation of Dr. Mario over seeds of the registry, one row a game (docs/howto/train_drmario.md).
 
-A game is the same every time; who plays it may draw. The time T is a cost: it is the frames to the
-clear, and ``t_max`` where an episode was not cleared by then.
+A game is the same every time; who plays it may draw. What the games of a level come to by quantile
+of risk is :mod:`training.apps.drmario.costs`.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
 import io
-import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
 from fastenv.drmario.seeds import registry_seeds, seed_id
-from fastenv.drmario.tables import Reason
-from training.apps.drmario.best_times import Clear
+from training.apps.drmario.best_times import BestTimes, Clear, prepare
+from training.apps.drmario.costs import columns, compare, cvar
+from training.apps.drmario.evaluation import clears_of
+from training.apps.drmario.evaluator.lookahead import DEPTH, is_lookahead
+from training.apps.drmario.evaluator.model import Measure
+from training.apps.drmario.players import ENV, find_player
 from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
 from training.evaluation.results import Results
-from training.players.bots import Bot
-from training.players.network import Network
 from training.players.player import MakePlayer
-from training.players.trained import Trained
-from training.run import files
-from training.run.games import Column
+from training.run import files, machine
 from training.run.options import require
 
 LANES = 256  # episodes that are played at once
 TAILS = (5, 25)  # percent of the worst episodes that a CVaR is the mean of
+RESAMPLES = 1000
+COSTS: dict[str, Callable[[np.ndarray], Any]] = {
+    "cost": np.mean,
+    **{f"cvar_{tail}": partial(cvar, share=tail / 100) for tail in TAILS},
+}
 NAMED = ("level", "speed", "seed", "seed_id", "risk_tau")  # what tells rows apart
 SLOW = 3.0  # standard deviations above the mean, from which a clear is an anomaly
 TYPES = {
@@ -53,35 +60,32 @@ TYPES = {
     "spawns_mean": "float64",
     "return_mean": "float64",
 }
-
-
-def columns(t_max: int) -> dict[str, Column]:
-    """Return the columns of episodes that follow from those of Dr. Mario.
-
-    Parameters
-    ----------
-    t_max : int
-        Frames by which a bottle is to be cleared.
-    """
-    return {
-        "cleared": Column(
-            "flag", of=lambda x: (x["reason"] == Reason.CLEAR) & (x["ticks"] <= t_max)
-        ),
-        # Neither is so where the bottle got full.
-        "timed_out": Column("flag", of=lambda x: ~x["cleared"] & (x["reason"] != Reason.TOPOUT)),
-        "cost": Column(
-            "measure", "frames", of=lambda x: np.where(x["cleared"], x["ticks"], float(t_max))
-        ),
-    }
-
-
-def player_of(who: str | Trained, deterministic: bool) -> MakePlayer:
-    """Make the factory of a bot by name, or of an agent, which samples unless ``deterministic``."""
-    if isinstance(who, str):
-        return partial(Bot, who)
-    if deterministic:
-        return next(iter(who.players().values()))
-    return partial(Network, who.logits, sample=True)
+# Options of the environment that the plan decides, and what says them here.
+PLANNED = {
+    "level": "--levels",
+    "speed": "--speeds",
+    "game_seed": "--seeds",
+    "seed_registry": "--seeds",
+}
+COLUMNS = {
+    "seed_id": "game",
+    "speed": "speed",
+    "risk_tau": "quantile",
+    "success_rate": "clear",
+    "frames_mean": "frames",
+    "timeout_rate": "timeout",
+    "within_rate": "within",
+    "cvar_25": "CVaR 25",
+    "cvar_5": "CVaR 5",
+    "spawns_mean": "pills",
+    "return_mean": "return",
+}
+LEVEL_COLUMNS = {
+    "clear": "clear %",
+    "frames_to_clear": "frames to clear",
+    "cvar_25": "CVaR 25",
+    "cvar_5": "CVaR 5",
+}
 
 
 # -- playing ---------------------------------------------------------------------------------------
@@ -160,22 +164,6 @@ def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> 
 # -- figures ---------------------------------------------------------------------------------------
 
 
-def cvar(costs: np.ndarray, share: float) -> float:
-    """Return the mean of the worst, that is largest, share of costs.
-
-    Parameters
-    ----------
-    costs : ndarray, shape (n,)
-    share : float
-        Above 0 and at most 1; an episode that is only partly in the share counts so.
-    """
-    ranked, worst = np.sort(costs)[::-1], share * len(costs)
-    whole = math.floor(worst)
-    rest = worst - whole
-    total = ranked[:whole].sum() + (rest * ranked[whole] if rest > 0 else 0.0)
-    return float(total / worst)
-
-
 def row_of(game: tuple[int, str, int], episodes: Results, plan: Plan) -> dict[str, Any]:
     """Compute the figures of a game; those of clears are None without any."""
     level, speed, index = game
@@ -218,14 +206,38 @@ def anomalies(episodes: Results) -> list[tuple[int, str]]:
 
 def clears(plan: Plan, played: Results) -> list[Clear]:
     """Return the cleared episodes as records of the store of best times, each once."""
-    assert played.actions is not None
-    games, clears = list(plan.games()), []
-    for k in np.flatnonzero(played["cleared"]).tolist():
-        number, frames, spawns = (int(played[name][k]) for name in ("game", "ticks", "spawns"))
-        level, speed, index = games[number]
-        seed, actions = int(registry_seeds()[level, index]), played.actions[k].tolist()
-        clears.append(Clear(level, speed, seed, frames, spawns, tuple(actions)))
-    return list(dict.fromkeys(clears))
+    games = list(plan.games())
+    cleared = played.of(cleared=True)
+    speeds = [games[number][1] for number in cleared["game"].tolist()]
+    return list(dict.fromkeys(clears_of(cleared, speeds)))
+
+
+def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[str, Any]]:
+    """Return a record for each level, speed and quantile, with 95 % intervals over games.
+
+    Parameters
+    ----------
+    plan : Plan
+    played : mapping of float or None to Results
+        See :func:`write`; the first is what the others are compared with.
+
+    Returns
+    -------
+    list of dict
+        ``level``, ``speed``, ``risk_tau``, ``games``, ``episodes``, and what
+        :func:`training.apps.drmario.costs.compare` returns of cost, ``cvar_25`` and ``cvar_5``.
+    """
+    levels = dict.fromkeys((level, speed) for level, speed, _ in plan.games())
+    records = []
+    for k, (level, speed) in enumerate(levels):
+        here = {
+            tau: each.with_column("part", each["game"] // plan.seeds).of(part=k)
+            for tau, each in played.items()
+        }
+        for tau, found in compare(here, COSTS, game="game", resamples=RESAMPLES):
+            head = {"level": level, "speed": speed, "risk_tau": tau}
+            records.append(head | {"games": plan.seeds, "episodes": plan.episodes} | found)
+    return records
 
 
 # -- files -----------------------------------------------------------------------------------------
@@ -328,3 +340,102 @@ def pyarrow_modules() -> tuple[Any, Any]:
     except ImportError as error:
         raise ImportError("Parquet needs pyarrow: pip install '.[parquet]'.") from error
     return pyarrow, pyarrow.parquet
+
+
+# -- the command -----------------------------------------------------------------------------------
+
+
+def run(args: argparse.Namespace, console: Console) -> None:
+    """Play, write and print."""
+    values = {name: getattr(args, name) for name in asdict(Plan())}
+    plan = Plan(**{name: value for name, value in values.items() if value is not None})
+    pyarrow_modules()  # before minutes of play
+    options, players = _find_players(args)
+    files.prepare("--out", args.out / "seeds.csv")
+    if args.best_times is not None:
+        allowed = "left out with extended_inputs, which its records must do without"
+        require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
+        prepare(args.best_times)
+    played = {tau: play(ENV, options, each, plan) for tau, each in players.items()}
+    report = write(args.out, ENV, options, plan, played)
+    levels = by_level(plan, played)
+    head = {
+        "who": args.who,
+        "deterministic": args.deterministic,
+        "env": ENV,
+        "options": options,
+        "plan": asdict(plan),
+        "levels": levels,
+        **machine.taken_on(),
+    }
+    files.write_json(args.out / "seeds.json", head)
+    console.print(_make_table(f"{args.who}, {plan.episodes:,} episodes a game", report.rows))
+    console.print(_make_levels_table(levels))
+    console.print(f"{args.out}: {len(report.rows)} games, {len(report.odd)} anomalies")
+    if args.best_times is not None:
+        with BestTimes(args.best_times) as store:
+            cleared = [clear for each in played.values() for clear in clears(plan, each)]
+            count = store.add(cleared, args.who)
+        console.print(f"{args.best_times}: {count} new of {len(cleared)} different clears")
+
+
+def _find_players(
+    args: argparse.Namespace,
+) -> tuple[dict[str, Any], dict[float | None, MakePlayer]]:
+    """Find the options of the environment, and the players by risk quantile, None without one."""
+    if args.risk_taus is not None:
+        require(is_lookahead(args.who), "--risk-taus", args.risk_taus, "left out without lookahead")
+        different = len(args.risk_taus) == len(set(args.risk_taus))
+        require(different, "--risk-taus", args.risk_taus, "different from each other")
+    file, depth = args.who.removesuffix(DEPTH), DEPTH if args.who.endswith(DEPTH) else ""
+    names = {tau: f"{file}:{Measure('quantile', tau)}{depth}" for tau in args.risk_taus or ()}
+    found = {
+        tau: find_player(name, args.runs, sample=not args.deterministic)
+        for tau, name in (names or {None: args.who}).items()
+    }
+    players = {tau: make for tau, (make, _) in found.items()}
+    (_, learnt), *_ = found.values()
+    if learnt is not None:
+        require(not args.set, "--set", args.set, "left out with a trained agent")
+        return {name: value for name, value in learnt.items() if name not in PLANNED}, players
+    for name, value in args.set:
+        flag = PLANNED.get(name)
+        require(flag is None, f"--set {name}", value, f"left out: use {flag}")
+    return dict(args.set), players
+
+
+def _make_table(title: str, rows: list[dict[str, Any]]) -> Table:
+    """Make the table of results by game."""
+    shown = Table(title=title, title_justify="left", padding=(0, 0), pad_edge=False)
+    for name, heading in COLUMNS.items():
+        justify: Any = "left" if name in ("seed_id", "speed") else "right"
+        shown.add_column(heading, justify=justify, no_wrap=True)
+    for row in rows:
+        shown.add_row(*(_format_cell(row[name], name) for name in COLUMNS))
+    return shown
+
+
+def _make_levels_table(levels: list[dict[str, Any]]) -> Table:
+    """Make the table of results by level."""
+    shown = Table(title="by level, 95 % intervals over games", title_justify="left")
+    for heading in ("level", "speed", "quantile", *LEVEL_COLUMNS.values()):
+        shown.add_column(heading, justify="left" if heading == "speed" else "right")
+    for record in levels:
+        cells = [_format_cell(record[name], name) for name in ("level", "speed", "risk_tau")]
+        for name in LEVEL_COLUMNS:
+            scale, decimals = (100, 1) if name == "clear" else (1, 0)
+            value, *ends = (
+                "-" if x is None else f"{scale * x:,.{decimals}f}" for x in record[name]
+            )
+            cells.append(f"{value} [{', '.join(ends)}]")
+        shown.add_row(*cells)
+    return shown
+
+
+def _format_cell(value: Any, name: str) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, str):
+        return value
+    small = "rate" in name or name in ("return_mean", "risk_tau")
+    return f"{value:.2f}" if small else f"{value:,.0f}"

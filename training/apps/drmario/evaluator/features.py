@@ -1,9 +1,13 @@
-"""Features of a bottle that predict the frames to the clear: a vector of counts a situation.
+"""What the evaluator sees at a decision, and the features that its network is given of it.
 
-They are what ``greedy`` weighs (docs/drmario.md, 17.2), by kind instead of in one sum; open lines
-are counted once more if one of the pill's halves has their colour. A network of these few numbers
-needs far fewer games than one of the cells, and is as fast as a step of the engine. No colour has a
-name in them.
+It sees the bottle, the pill that falls, and how fast it falls; nothing else of a row is read. The
+preview is left out, because the bottle behind a placement shows one that a player does not know
+before; so the pill behind a known one is a mean over all pills.
+
+The features are what ``greedy`` weighs (docs/drmario.md, 17.2), by kind instead of in one sum; open
+lines are counted once more if one of the pill's halves has their colour. A network of these few
+numbers needs far fewer games than one of the cells, and is as fast as a step of the engine. No
+colour has a name in them.
 """
 
 from __future__ import annotations
@@ -12,7 +16,44 @@ import numpy as np
 
 from fastenv.drmario import tables as t
 from fastenv.numba_cache import cached_njit
-from training.apps.drmario.evaluator.situations import UNKNOWN
+
+OBSERVATION = "bottle_pill_gravity"  # what stands in an evaluator's file
+UNKNOWN = t.NUM_COLORS  # colour of a pill that is not known
+
+SITUATION = np.dtype(
+    [
+        ("board", "u1", (t.CELLS,)),
+        ("pill", "u1", (2,)),  # canonical colours, or UNKNOWN
+        ("gravity", "u1"),  # docs/drmario.md, 5.1
+        ("low", "u1"),  # 1 at low speed, where a throw takes longer
+    ]
+)
+
+
+def situations(rows: np.ndarray, *, pill: bool = True) -> np.ndarray:
+    """Encode the situation of the first player of each row, records of :data:`SITUATION`.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n,)
+        In the state dtype of the game, at decisions.
+    pill : bool
+        Whether it is known which pill falls.
+    """
+    players = rows["players"][:, 0]
+    seen = np.empty(len(rows), SITUATION)
+    seen["board"] = players["board"]
+    seen["pill"] = UNKNOWN
+    if pill:
+        canonical = np.array(t.CANONICAL, np.uint8)
+        seen["pill"][:, 0] = canonical[players["color_first"]]
+        seen["pill"][:, 1] = canonical[players["color_second"]]
+    bases, gravity = np.array(t.SPEED_BASES), np.array(t.GRAVITY, np.uint8)
+    index = bases[players["speed_setting"]] + players["speed_ups"]
+    seen["gravity"] = gravity[np.minimum(index, len(gravity) - 1)]
+    seen["low"] = players["speed_setting"] == 0
+    return seen
+
 
 _LINES = tuple(
     f"{way} of {cells}{virus}"
