@@ -150,7 +150,7 @@ def play_beside(args: argparse.Namespace) -> None:
     root = args.runs
     run = RunFolder.find(args.run, root)
     options, further = _make_settings(
-        args, run.config, (*_OF_RUNS, *_OF_BOTS[:2], *_OF_TABLES, "env")
+        args, run.config, (*_OF_RUNS, "bot", "run_id", *_OF_TABLES, "env")
     )
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)

@@ -25,12 +25,11 @@ from training.evaluation.evaluation import Entrant, play
 from training.evaluation.intervals import RESAMPLES, Interval, Resamples, half_width, over_seeds
 from training.evaluation.loop import Cost
 from training.evaluation.tables import format_interval
-from training.evaluation.trainings import Training, find_begun, fit_to_time, train_to_end
+from training.evaluation.trainings import Training, fit_to_time, train_or_resume
 from training.players.policy import Policy
 from training.players.table import Table
 from training.run import files, games
 from training.run.config import RunConfig
-from training.run.folder import RunFolder
 from training.run.options import canonical_json, require
 from training.run.seeds import MATCH_SEEDS
 
@@ -364,9 +363,7 @@ def respond(
     """
     ways: dict[str, list[dict[str, Any]]] = {}
     for each in trainings:
-        begun = find_begun(runs, each.config)
-        run = begun if begun is not None else RunFolder.create(runs, each.config)
-        _, trained = train_to_end(run, resume=begun is not None)
+        run, _, trained = train_or_resume(runs, each.config)
         (player,) = load_players([str(run.path)])
         response, _ = measured.measure(player)
         ways.setdefault(each.variant, []).append({**trained, **response.record()})

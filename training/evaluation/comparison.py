@@ -303,9 +303,7 @@ def _summarise(
         "compared": compared,
         "profiles": profiles(compared),
         "runs": list(runs),
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
+        **machine.built_from(),
     }
 
 

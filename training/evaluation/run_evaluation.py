@@ -245,9 +245,7 @@ def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dic
         "seed": options.seed,
         "policy": trained.policy(),
         "intervals": f"95 %, percentile bootstrap, {options.bootstrap} resamples",
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
+        **machine.built_from(),
     }
 
 

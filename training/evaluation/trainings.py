@@ -61,6 +61,34 @@ def parse_seeds(text: str, at_least: int = 1) -> tuple[int, ...]:
     return tuple(seeds)
 
 
+def train_or_resume(root: Path, config: RunConfig) -> tuple[RunFolder, Trained, dict[str, Any]]:
+    """Train a run to its end, going on where it was if it has begun.
+
+    Parameters
+    ----------
+    root : Path
+        Folder of the runs.
+    config : RunConfig
+
+    Returns
+    -------
+    run : RunFolder
+    trained : Trained
+    record : dict
+        See :func:`train_to_end`.
+
+    Raises
+    ------
+    ConfigError, RunError
+        See :func:`find_begun`.
+    KeyboardInterrupt
+        If it was told to stop.
+    """
+    begun = find_begun(root, config)
+    run = RunFolder.create(root, config) if begun is None else begun
+    return run, *train_to_end(run, resume=begun is not None)
+
+
 def train_to_end(run: RunFolder, resume: bool = False) -> tuple[Trained, dict[str, Any]]:
     """Train a run to its end and load its newest checkpoint.
 
@@ -194,10 +222,7 @@ def _measure_speed(training: Training, root: Path) -> float:
         name=f"{str(training.config.name).removesuffix(f'-{training.config.seed}')}-speed",
         total_steps=ITERATIONS * training.config.rollout,
     )
-    run = find_begun(root, config)
-    there = run is not None
-    run = run if run is not None else RunFolder.create(root, config)
-    train_to_end(run, resume=there)
+    run, *_ = train_or_resume(root, config)
     return statistics.median(record["sps_cpu"] for record in read_lines(run.metrics))
 
 

@@ -25,11 +25,11 @@ from training.evaluation.command import (
 )
 from training.evaluation.judging import get_judging
 from training.evaluation.run_evaluation import play_for_comparison
-from training.evaluation.trainings import find_begun, parse_seeds, train_to_end
+from training.evaluation.trainings import parse_seeds, train_or_resume
 from training.players.trained import AGENT
 from training.run import files, machine, plain_yaml
 from training.run.config import RunConfig
-from training.run.folder import BusyError, RunFolder
+from training.run.folder import BusyError
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, check_value, require
@@ -168,9 +168,7 @@ def check_space(
 
 def value_of(config: RunConfig, options: EvaluationConfig, root: Path) -> float:
     """Train a run to its end, or go on with it, and return the mean of its decisive measure."""
-    there = find_begun(root, config)
-    run = RunFolder.create(root, config) if there is None else there
-    trained, _ = train_to_end(run, resume=there is not None)
+    run, trained, _ = train_or_resume(root, config)
     results = play_for_comparison(run, trained, options, config)
     decisive = get_judging(config.env).columns[0].name
     return statistics.mean(players[AGENT][decisive][0] for players in results.values())
@@ -377,7 +375,5 @@ def report_of(study: optuna.Study, command: str) -> dict[str, Any]:
         **study.user_attrs["asked"],
         "trials": trials,
         "failed": [t.number for t in study.trials if t.state == TrialState.FAIL],
-        **machine.revision(),
-        "host": machine.host(),
-        "versions": machine.versions(),
+        **machine.built_from(),
     }

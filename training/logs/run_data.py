@@ -19,6 +19,7 @@ from training.logs.run_log import flatten
 from training.run import files
 from training.run.config import RunConfig
 from training.run.jsonl import scan_lines
+from training.run.names import AGENT as AGENT
 
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations, but at least so many
 PLAYERS = 4  # of a table, where a record does not say
@@ -46,7 +47,6 @@ _FIELDS: dict[str, dict[str, type]] = {
 }
 _OPTIONS = {"env": str, "trainer": str, "total_steps": int}
 _NAMES = {str: "a text", dict: "an object", int: "a whole number", bool: "true or false"}
-AGENT = "trained"  # what an evaluation calls the agent
 _SHARED = "decoded bids"  # a player that is the agent's, though not named after it
 
 Interval = Sequence[float]  # value, low, high

@@ -17,9 +17,9 @@ from training.run import checkpoint, delayed_actions, files, games, trainers, we
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
+from training.run.names import AGENT as AGENT
 from training.run.options import require
 
-AGENT = "trained"
 DRAWN = "trained, drawn"  # its actions are drawn as in its training
 BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"
 WITHOUT = "without search"

@@ -265,9 +265,7 @@ class RunFolder:
             "trainer": self.config.trainer,
             "config_sha256": self.config.sha256(),
             **values,
-            **machine.revision(),
-            "host": machine.host(),
-            "versions": machine.versions(),
+            **machine.built_from(),
         }
         files.write_json(self.path / "summary.json", record)
 

@@ -75,8 +75,12 @@ def taken_on() -> dict[str, Any]:
 
     The beginning of every record.
     """
-    about = {"created": now(), "command": command(), **revision()}
-    return {**about, "host": host(), "versions": versions()}
+    return {"created": now(), "command": command(), **built_from()}
+
+
+def built_from() -> dict[str, Any]:
+    """Describe revision, machine and versions, in the order of records."""
+    return {**revision(), "host": host(), "versions": versions()}
 
 
 def git(*command: str) -> str | None:

@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 SEARCH = "search:"
+AGENT = "trained"  # what evaluations and their records call the agent of a run
 # Allowed names of runs and records, which name a file or folder.
 PLAIN = "letters, digits, '.', '_' and '-' alone, a letter or digit first"
 

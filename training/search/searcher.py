@@ -133,7 +133,9 @@ class Searcher:
             return ModelBlueprint(self._engine, policy, self.model, self.rules.actor)
         bots = self._engine.game.bot_names
         names = (name or "").split("+")
-        allowed = f"{' or '.join((*bots, POLICY))}, or several bots such as {'+'.join(bots[-2:])}"
+        allowed = " or ".join((*bots, POLICY))
+        if len(bots) > 1:
+            allowed += f", or several bots such as {'+'.join(bots[-2:])}"
         require(set(names) <= set(bots), "search.rollouts", name, allowed)
         return BotBlueprint(self._engine, names)
 
