@@ -55,6 +55,11 @@ class ExpertLoss:
         Of the decisions that are chosen, what the teacher draws, and the orders.
     episodes : Episodes, optional
         What the episodes of the run begin with, where that is not left to the game.
+
+    Attributes
+    ----------
+    weight : float
+        Weight of this loss in this iteration.
     """
 
     def __init__(
@@ -74,23 +79,20 @@ class ExpertLoss:
         self._window: deque[Answers] = deque(maxlen=options.window)
         self._generator = torch.Generator().manual_seed(seed)
         self._rest = np.ones((steps, lanes), np.bool_)
-        self._clear()
+        self._begin_iteration()
 
     def prepare(self, engine: Any) -> None:
         """Set the seeds of the first episodes of lanes that have not been reset."""
         if self._episodes is not None:
             self._episodes.prepare(engine, np.arange(engine.num_envs), (0, 0))
 
-    def _clear(self) -> None:
+    def _begin_iteration(self) -> None:
+        done = self._iteration / self._rollouts
+        self.weight, self._lead = self._options.weight_at(done), self._options.lead_at(done)
         # Places in the rollout, rows, and the learner's seats.
         self._kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
         self._moves: list[np.ndarray] = []  # what the teacher played there, while it leads
         self._sum, self._count, self._agreed = 0.0, 0, float("nan")
-
-    @property
-    def weight(self) -> float:
-        """Weight of this loss in this iteration."""
-        return self._options.weight_at(self._iteration / self._rollouts)
 
     def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
         """Keep the states of some of the decisions; see :meth:`Auxiliary.decide`."""
@@ -103,11 +105,9 @@ class ExpertLoss:
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
         if lanes.size:
             self._kept.append((place + lanes, engine.get_states(lanes), _get_seats(engine, lanes)))
-        lead = self._options.lead_at(self._iteration / self._rollouts)
-        if lead > 0.0:
-            return self._follow_teacher(
-                engine, logits, lanes, rng.random(engine.num_envs) < lead, t
-            )
+        if self._lead > 0.0:
+            led = rng.random(engine.num_envs) < self._lead
+            return self._follow_teacher(engine, logits, lanes, led, t)
         if self._options.ppo == "all":
             return logits
         if self._options.ppo == "none":
@@ -212,7 +212,7 @@ class ExpertLoss:
         if self._count:
             metrics |= {"expert_loss": self._sum / self._count, "expert_agreement": self._agreed}
         self._iteration += 1
-        self._clear()
+        self._begin_iteration()
         return metrics
 
     def state_dict(self) -> dict[str, Any]:
@@ -226,6 +226,7 @@ class ExpertLoss:
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
         self._iteration = int(saved["iteration"])
+        self._begin_iteration()
         self._generator.set_state(saved["generator"])
         self._window.clear()
         self._window.extend(Answers(**each) for each in saved["window"])

@@ -3,8 +3,7 @@
 from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
 from training.ppo.gae import gae_many
 from training.ppo.loss import KL, OF_A_MEMBER, TERMS, Objective, Samples, explained_variance
-from training.ppo.minibatch import Minibatches, Piece
-from training.ppo.rollout import Rollout, TruncatedEpisodes
+from training.ppo.rollout import Minibatches, Piece, Rollout, TruncatedEpisodes
 from training.ppo.trainer import PPOTrainer, adam, get_sum_dtype
 
 __all__ = [

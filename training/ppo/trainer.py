@@ -29,9 +29,16 @@ from training.nets.recurrent import forget
 from training.ppo import diagnostics
 from training.ppo.auxiliary import Auxiliary
 from training.ppo.loss import KL, TERMS, Objective
-from training.ppo.minibatch import Minibatches, Piece
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.rollout import Lanes, Rollout, TruncatedEpisodes, Views, make_lanes
+from training.ppo.rollout import (
+    Lanes,
+    Minibatches,
+    Piece,
+    Rollout,
+    TruncatedEpisodes,
+    Views,
+    make_lanes,
+)
 from training.ppo.saving import gather_state, get_rank_state
 from training.ppo.timing import Phases
 from training.run import checkpoint

@@ -12,7 +12,7 @@ from tests.slow import diagonal
 from tests.toy import WalkGame
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import Bytes, Corridor, Counting, Steady
-from training.nets.cards import CardAttention, CardHead
+from training.nets.actor_critic import CardAttention, CardHead
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo import rollout as ppo_rollout
 from training.ppo import trainer as ppo_trainer
