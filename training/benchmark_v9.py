@@ -77,8 +77,8 @@ def main(argv: list[str] | None = None) -> int:
     from training.evaluation import tables
 
     try:
-        known = args.game is None or args.game in games.names()
-        require(known, "--game", args.game, f"one of {', '.join(games.names())}")
+        known = args.game is None or args.game in games.GAMES
+        require(known, "--game", args.game, f"one of {', '.join(games.GAMES)}")
         return runner.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

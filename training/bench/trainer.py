@@ -20,7 +20,7 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import games, ran
-from training.bench.game import GameBenchmark
+from training.bench.games import GameBenchmark
 from training.bench.stock import Stopwatch
 from training.ppo.options import PPOConfig
 from training.run import machine
@@ -61,7 +61,7 @@ class Flags:
     use_cython: bool = False
     net_arch: tuple[int, ...] = (256, 256)
     use_hierarchical: bool = False
-    env: str = games.get(games.names()[0]).config_env
+    env: str = "SkullKingFlat-v0"
     n_envs: int = 8
     vec: str = "native"
     n_steps: int = 256
@@ -86,8 +86,8 @@ class Flags:
             if getattr(self, name) < 1:
                 raise ConfigError(f"{name}={getattr(self, name)!r}: must be at least 1")
 
-        if self.use_hierarchical and not (self.game.two_tiers and self.vec == "native"):
-            which = ", ".join(game.title for game in games.registered() if game.two_tiers)
+        if self.use_hierarchical and not (self.game.find("two_tiers") and self.vec == "native"):
+            which = ", ".join(g.title for g in games.GAMES.values() if g.find("two_tiers"))
             raise ConfigError(
                 f"use_hierarchical=True is for {which} on vec='native', not for {self.env} on "
                 f"vec={self.vec!r}."
@@ -223,6 +223,5 @@ def measure(flags: Flags, steps: int, played: int) -> dict[str, Any]:
 
 def play_games(model: MaskablePPO, flags: Flags, played: int) -> dict[str, float]:
     """Return the means of whole games that a policy plays, none where the game has no such."""
-    if not played or flags.game.whole_games is None:
-        return {}
-    return flags.game.whole_games(logits_of(model.policy), flags.env, played)
+    whole_games = flags.game.find("whole_games") if played else None
+    return {} if whole_games is None else whole_games(logits_of(model.policy), flags.env, played)

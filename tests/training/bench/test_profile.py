@@ -8,10 +8,8 @@ import pytest
 import fastenv
 from tests.needs import needs_core, needs_speed
 from tests.slow import every, late
-from training.bench import floors, play, records
+from training.bench import play, profile, records
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
-from training.bench.suites import artefact as artefacts
-from training.bench.suites import profile
 from training.bench.timing import Sample, Work, in_turns, interleaved, noisy, sample, spread
 from training.commands import profile as command
 from training.run import machine
@@ -106,10 +104,10 @@ def test_existing_artefact_is_not_written_over(tmp_path, capsys):
 
 
 def test_run_is_named_after_commit_and_time():
-    name = artefacts.new_run_id("0123456789ab")
+    name = profile.new_run_id("0123456789ab")
     assert name.startswith("0123456-20")
     assert name.endswith("Z")
-    assert artefacts.new_run_id(None).startswith("nocommit"[:7])
+    assert profile.new_run_id(None).startswith("nocommit"[:7])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +185,7 @@ def test_other_implementation_than_asked_for_is_2(tmp_path, monkeypatch, capsys)
 @pytest.mark.parametrize(("asked", "selected"), [("auto", "numba"), ("fast", "fast")])
 def test_right_implementations(asked, selected):
     modes = [{"mode": "m", "backend_requested": asked, "backend_selected": selected}]
-    assert artefacts.not_as_requested(modes) == []
+    assert profile.not_as_requested(modes) == []
 
 
 def test_growing_memory_is_a_failure():
@@ -204,10 +202,10 @@ def test_growing_memory_is_a_failure():
 
 def test_floor_below_the_record_is_1_and_without_one_2(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(profile, "measure", lambda *_: ([entry(100)], []))
-    monkeypatch.setattr(floors, "find", lambda *_: floors.Floor(700.0, 1000.0, "r", True))
+    monkeypatch.setattr(records, "find_floor", lambda *_: records.Floor(700.0, 1000.0, "r", True))
     assert run(tmp_path, "--enforce-floor")[0] == 1
     assert "100 steps per CPU second are below the floor of 700 (r)" in capsys.readouterr().err
-    monkeypatch.setattr(floors, "find", lambda *_: None)
+    monkeypatch.setattr(records, "find_floor", lambda *_: None)
     assert run(tmp_path, "--enforce-floor", name="two") == (2, None)
     assert "has nothing of the same thing (step_many" in capsys.readouterr().err
 
@@ -226,7 +224,7 @@ def test_trend_compares_with_the_one_before(tmp_path, monkeypatch, capsys):
         path = tmp_path / f"{1 - k}.json"
         path.write_text(json.dumps(report(f"2026-01-0{k + 1}T00:00:00Z", speed, f"rev{k}")))
     (tmp_path / "broken.json").write_text("{")
-    lines, skipped = artefacts.artefacts(tmp_path)
+    lines, skipped = profile.read_artefacts(tmp_path)
     assert skipped == [str(tmp_path / "broken.json")]
     rows = records.trend(lines)
     assert [r["git_rev"] for r in rows] == ["rev0", "rev1"]
