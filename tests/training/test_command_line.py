@@ -148,12 +148,11 @@ def test_numbers_of_parsers_are_those_of_what_they_start():
 
     from benchmarks import gpu, skullking
     from training.apps.drmario.reader import fitting, play
-    from training.bench import configs, records, runner
+    from training.bench import configs, records
     from training.bench import matrix as cells
     from training.bench import play as workloads
     from training.bench import profile as profiler
 
-    assert benchmark_v9.PARTS == runner.PARTS
     assert tuple(configs.CONFIGS) == benchmark_v9.CONFIGS
     args = benchmark_v9.parser().parse_args([])
     assert args.lanes == skullking.LANES

@@ -30,6 +30,7 @@ from training.bench.play import check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.bench.tables import as_csv, matrix_table
 from training.bench.timing import NOISE
+from training.evaluation.intervals import over_seeds
 from training.ppo.options import NativeRun
 from training.run import files, machine
 from training.run.config import BACKENDS
@@ -52,8 +53,6 @@ FACTORS: dict[str, tuple[str, Any]] = {
     "precision": ("", "fp32"),
 }
 ENV_FACTORS = ("backend", "num_envs", "env_threads")
-# 97.5 % points of Student's t for 1, 2, ... degrees of freedom; behind them 2 is close enough.
-_T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
 
 
 @dataclass(frozen=True)
@@ -148,14 +147,13 @@ def figures(values: Sequence[float], wanted: int) -> dict[str, Any]:
     """
     n, mean = len(values), statistics.fmean(values)
     sd = statistics.stdev(values) if n > 1 else None
-    half = None if sd is None else (_T[n - 2] if n - 2 < len(_T) else 2.0) * sd / math.sqrt(n)
     return {
         "mean": mean,
         "min": min(values),
         "max": max(values),
         "p50": statistics.median(values),
         "sd": sd,
-        "interval": None if half is None else [mean - half, mean + half],
+        "interval": None if sd is None else over_seeds(values).to_list()[1:],
         "stable": n >= wanted and (sd is None or sd <= NOISE * mean),
     }
 

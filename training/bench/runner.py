@@ -25,11 +25,6 @@ from training.evaluation.judging import MILESTONES, get_judging
 from training.run import files, machine, registry
 from training.run.folder import RunFolder
 
-# What ``--only`` takes; records have these names.
-PARTS = (
-    *("configs", "trainers", "bars"),
-    *("training", "flags", "views", "replay", "replay_steps", "scale", "search"),
-)
 GAME_RECORDS = ("gameboy",)  # games whose bars are measured only where they are named
 
 
@@ -214,8 +209,8 @@ def record_path(args: argparse.Namespace) -> str:
     if not whole or args.game not in possible:
         named = " or ".join(f"--only bars --game {game}" for game in GAME_RECORDS)
         raise ConfigError(
-            f"--record needs --only {', '.join(PARTS)} as it is by default, or {named}: records "
-            "are compared."
+            f"--record needs --only {', '.join(registry.SUITES)} as it is by default, or {named}: "
+            "records are compared."
         )
     return f"{'-'.join(filter(None, (args.only, args.game)))}.jsonl"
 

@@ -123,37 +123,6 @@ def interleaved(
     return samples
 
 
-def in_turns(
-    works: Mapping[str, Work], repeats: int, seconds: float, turns: int = 1
-) -> dict[str, list[Sample]]:
-    """Time several works in turns, piece by piece: what is compared is of the same moments.
-
-    Parameters
-    ----------
-    works : mapping of str to Work
-        Each is run once before, outside of all figures.
-    repeats : int
-    seconds : float
-        Timed work of a repeat of the first; the others take as many pieces.
-    turns : int
-        Pieces of each in a repeat at least.
-    """
-    for work in works.values():
-        _run_once(work)
-    samples: dict[str, list[Sample]] = {name: [] for name in works}
-    first = next(iter(works))
-    for repeat in range(1, repeats + 1):
-        before = machine.load()
-        pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in works}
-        while len(pieces[first]) < turns or sum(wall for _, wall, _ in pieces[first]) < seconds:
-            for name, work in works.items():
-                pieces[name].append((work.steps, *_run_once(work)))
-        for name, done in pieces.items():
-            samples[name].append(sample(done, before))
-            tell_repeat(repeat, repeats, name, samples[name][-1].per_s)
-    return samples
-
-
 def rows(works: Mapping[str, Work], repeats: int, seconds: float) -> list[dict[str, Any]]:
     """Time several works in turns; return a row each: its name, its own fields, the figures."""
     samples = interleaved(works, repeats, seconds)

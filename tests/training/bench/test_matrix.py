@@ -122,7 +122,7 @@ def test_figures_of_a_cell():
     found = matrix.figures([90.0, 100.0, 110.0], 3)
     assert (found["mean"], found["min"], found["max"], found["sd"]) == (100, 90, 110, 10)
     low, high = found["interval"]
-    assert high - 100 == pytest.approx(4.303 * 10 / 3**0.5)
+    assert high - 100 == pytest.approx(4.302652729749464 * 10 / 3**0.5)
     assert low + high == pytest.approx(200)
     assert found["stable"]
     assert not matrix.figures([80.0, 100.0, 120.0], 3)["stable"]

@@ -1,5 +1,4 @@
 import json
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +9,7 @@ from tests.needs import needs_core, needs_speed
 from tests.slow import every, late
 from training.bench import play, profile, records
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
-from training.bench.timing import Sample, Work, in_turns, interleaved, noisy, sample, spread
+from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
 from training.commands import profile as command
 from training.run import machine
 
@@ -348,14 +347,6 @@ def test_ratios_are_of_things_timed_in_turns(tmp_path):
 def test_spread_of_values():
     found = spread([4.0, 1.0, 2.0, 3.0])
     assert found == {"min": 1, "median": 2.5, "mean": 2.5, "max": 4, "p95": pytest.approx(3.85)}
-
-
-def test_a_repeat_has_as_many_turns_as_are_asked():
-    order = []
-    works = {name: Work(partial(order.append, name), 3) for name in ("a", "b")}
-    found = in_turns(works, 2, 0.0, turns=3)
-    assert order == ["a", "b"] * 7  # once before, then three turns of two repeats
-    assert [s.steps for s in found["a"]] == [s.steps for s in found["b"]] == [9, 9]
 
 
 def test_repeat_is_the_sum_of_its_pieces():

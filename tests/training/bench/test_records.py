@@ -14,12 +14,12 @@ from tests.needs import needs_core
 from tests.slow import late
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
-from training.bench import games, ran, records, runner, timing
+from training.bench import games, ran, records, timing
 from training.bench import profile as profiler
 from training.bench.runner import Suite
 from training.commands import profile
 from training.ppo.options import NativeConfig, NativeRun
-from training.run import machine
+from training.run import machine, registry
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKER = "SkullKingWorker-v0"
@@ -375,7 +375,7 @@ def test_history_is_in_order_and_clean():
 
 def test_there_is_one_record_of_each_kind():
     """A newer record takes the place of the older one, whose figures the history keeps."""
-    kinds = {*runner.PARTS, "bars-gameboy"}
+    kinds = {*registry.SUITES, "bars-gameboy"}
     for name in committed():
         allowed = name.removesuffix(".jsonl") in kinds
         allowed |= name == "matrix.json" or name.startswith(("vectorised-", "throughput/"))
