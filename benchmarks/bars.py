@@ -55,7 +55,7 @@ def env_table(rows: list[Row]) -> Table | None:
 SUITE = Suite(
     measure,
     tables=(env_table,),
-    title="Bars of environments; medians of {repeats}",
+    title="Bars: {games}; medians of {repeats}",
     targets=("bars",),
     short_seconds=1.0,
 )

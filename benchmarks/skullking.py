@@ -11,9 +11,9 @@ from numba import njit
 
 from fastenv import BatchEngine
 from training.bench.env_modes import EnvPlan, prepare
+from training.bench.stock import Flags, measure
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, keep_row, rows, summary, tell_repeat
-from training.bench.trainer import Flags, measure
 
 TIERS = {
     "flat": "SkullKingFlat-v0",

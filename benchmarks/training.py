@@ -17,10 +17,10 @@ from rich.table import Table
 from benchmarks import gpu, skullking, trainers
 from benchmarks.learners import Timed, in_turns, trainer_row, with_ppo, with_stock
 from training.bench.runner import Suite
+from training.bench.stock import Flags, make_model, make_vec_env
 from training.bench.tables import table_of
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, noisy
-from training.bench.trainer import Flags, make_model, make_vec_env
 from training.nets.precision import cpu_has_bf16
 from training.run import machine
 from training.run.config import RunConfig

@@ -21,9 +21,9 @@ from training.bench import timing
 from training.bench.play import Playback
 from training.bench.ran import describe_engine
 from training.bench.runner import Suite
+from training.bench.stock import Flags
 from training.bench.targets import Row
 from training.bench.timing import Work
-from training.bench.trainer import Flags
 from training.run.config import RunConfig
 
 ENV = RunConfig.get_default("env")

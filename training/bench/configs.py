@@ -14,9 +14,9 @@ from fastenv.errors import ConfigError
 from training.bench import games, ran, timing
 from training.bench.env_modes import EnvPlan, prepare
 from training.bench.runner import Options, Suite
+from training.bench.stock import Flags, measure
 from training.bench.tables import config_table
 from training.bench.targets import Row
-from training.bench.trainer import Flags, measure
 from training.run import plain_yaml
 
 # Each differs from the first in what it is named after, and in nothing else.
@@ -65,7 +65,7 @@ def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[
     steps : int
         Timed steps of a repeat, at least.
     repeats, played : int
-        See :func:`training.bench.trainer.measure`.
+        See :func:`training.bench.stock.measure`.
     """
     fields: Row = {"kind": "config", "config": name, "flags": asdict(flags)}
     fields |= {"backend": flags.backend, "repeats": repeats, "games": played}

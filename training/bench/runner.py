@@ -64,7 +64,7 @@ class Suite:
     tables : tuple of callable
         Each shows the measured rows; None where it has nothing to show.
     title : str
-        That of the table of targets; ``{repeats}`` is filled in.
+        That of the table of targets; ``{repeats}`` and ``{games}`` are filled in.
     targets : tuple of str
         Parts of ``benchmarks/targets.toml`` that judge the rows.
     seconds, short_seconds : float
@@ -87,11 +87,15 @@ class Suite:
         judged = [each for part in self.targets for each in targets.judge(part, rows, **limit)]
         shown = [table(rows) for table in self.tables]
         if judged:
-            shown.append(tables.target_table(judged, self.title.format(repeats=args.repeats)))
+            shown.append(tables.target_table(judged, self._make_title(rows, args)))
         for each in shown:
             if each is not None:
                 console.print(each)
         return rows + judged
+
+    def _make_title(self, rows: list[Row], args: argparse.Namespace) -> str:
+        games = dict.fromkeys(row["game"] for row in rows if "game" in row)
+        return self.title.format(repeats=args.repeats, games=", ".join(games))
 
 
 def load_suite(name: str) -> Suite:

@@ -25,8 +25,8 @@ from training.apps.skullking import pair_benchmark
 from training.bench import configs, games, play, records, tables, targets, timing
 from training.bench.configs import CONFIGS, MEASURED
 from training.bench.env_modes import EnvPlan, env_only
+from training.bench.stock import Flags
 from training.bench.timing import Sample, Work, interleaved, summary
-from training.bench.trainer import Flags
 from training.commands import milestones
 from training.ppo.options import NativeRun, PPOConfig
 from training.ppo.parts import PPOTrainer
@@ -170,22 +170,6 @@ def test_other_vector_environments_run_too(tmp_path, vec):
     out = tmp_path / "rows.jsonl"
     flags = ["--config", "fast", *TINY, "--set", f"vec={vec}", "--out", str(out)]
     assert benchmark_v9.main(flags) == 0
-
-
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        (["--config", "rust"], "rust"),
-        (["--config", "fast", "--set", "n_env=3"], "n_env"),
-        (["--config", "fast", "--set", "env=king"], "env='king'"),
-        (["--config", "fast", "--set", "n_envs=many"], "n_envs='many'"),
-        (["--repeats", "0"], "--repeats 0"),
-    ],
-)
-def test_bad_flag_is_refused(capsys, tmp_path, flags, says):
-    assert benchmark_v9.main([*flags, "--out", str(tmp_path / "none")]) == 2
-    assert says in capsys.readouterr().err
-    assert not (tmp_path / "none").exists()
 
 
 def updates(patch):
@@ -389,21 +373,30 @@ def test_gpu_bars_without_the_management_library():
     assert [bar["pass"] for bar in targets.judge("gpu", busy)] == [True, False, True]
 
 
-@pytest.mark.parametrize(
-    ("flags", "refused"),
-    [
-        (["--steps", "0"], "--steps 0: must be at least 1"),
-        (["--lanes", "0"], "--lanes 0: must be at least 1"),
-        (["--games", "-1"], "--games -1: must be at least 0"),
-        (["--seconds", "0"], "--seconds 0: must be a finite number above 0"),
-        (["--milestones", "none"], "there is no run at"),
-    ],
-)
-def test_what_cannot_be_is_refused_before_anything_is_measured(flags, refused, tmp_path, capsys):
-    assert benchmark_v9.main([*flags, "--runs", str(tmp_path), "--out", str(tmp_path / "o")]) == 2
-    said = capsys.readouterr()
-    assert refused in said.err
-    assert said.out == ""
+REFUSED = [
+    (["--config", "rust"], "rust"),
+    (["--config", "fast", "--set", "n_env=3"], "n_env"),
+    (["--config", "fast", "--set", "env=king"], "env='king'"),
+    (["--config", "fast", "--set", "n_envs=many"], "n_envs='many'"),
+    (["--repeats", "0"], "--repeats 0"),
+    (["--steps", "0"], "--steps 0: must be at least 1"),
+    (["--lanes", "0"], "--lanes 0: must be at least 1"),
+    (["--games", "-1"], "--games -1: must be at least 0"),
+    (["--seconds", "0"], "--seconds 0: must be a finite number above 0"),
+    (["--milestones", "none"], "there is no run at"),
+    (["--max-mem-delta", "-1"], "--max-mem-delta -1: must be at least 0"),
+]
+
+
+def test_what_cannot_be_is_refused_before_anything_is_measured(tmp_path, capsys, subtests):
+    out = ["--runs", str(tmp_path), "--out", str(tmp_path / "none")]
+    for given, refused in REFUSED:
+        with subtests.test(given):
+            assert benchmark_v9.main([*given, *out]) == 2
+            said = capsys.readouterr()
+            assert refused in said.err
+            assert said.out == ""
+            assert not (tmp_path / "none").exists()
 
 
 @needs_core

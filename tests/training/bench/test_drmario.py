@@ -115,15 +115,14 @@ def test_the_comparison_is_written_as_json_and_csv(tmp_path):
     assert set(vectorised.REPEATED) <= set(lines[0])
 
 
-@pytest.mark.parametrize(
-    "wrong", [["--steps", "0"], ["--num-envs", "0"], ["--seed", "-1"], ["--set", "level=99"]]
-)
-def test_the_comparison_refuses_what_cannot_be_measured(wrong, capsys):
-    assert command.main(["--ways", "engine", *wrong]) == 2
-    assert "must be" in capsys.readouterr().err
+REFUSED = [["--steps", "0"], ["--num-envs", "0"], ["--seed", "-1"], ["--set", "level=99"]]
 
 
-def test_an_unknown_option_of_the_game_is_refused_by_name():
+def test_the_comparison_refuses_what_cannot_be_measured(capsys, subtests):
+    for wrong in REFUSED:
+        with subtests.test(wrong):
+            assert command.main(["--ways", "engine", *wrong]) == 2
+            assert "must be" in capsys.readouterr().err
     plan = vectorised.Plan("DrMarioPlacement-v0", {"levels": 3})
     with pytest.raises(ConfigError, match="levels"):
         vectorised.rows(plan, ["engine"], [1])

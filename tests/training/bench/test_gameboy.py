@@ -1,18 +1,15 @@
 """The rows and targets of the Game Boy: what is measured, and how it is judged."""
 
-import argparse
-
 import numpy as np
 import pytest
 
 from benchmarks import gameboy
-from fastenv.errors import ConfigError
 from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.tables import FRAME
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
 from training.apps.gameboy.frames import per_frame
-from training.bench import runner, targets
+from training.bench import targets
 
 BRIEF = {"repeats": 1, "seconds": 1e-6}
 
@@ -100,9 +97,3 @@ def test_the_header_with_ram_is_one_that_is_run(tmp_path):
 def test_instructions_of_a_frame():
     before, after = np.array([100.0, 0.0]), np.array([400.0, 2 * FRAME])
     assert per_frame(before, after) == 150
-
-
-def test_a_negative_limit_is_refused():
-    args = argparse.Namespace(repeats=1, steps=1, lanes=1, games=0, max_mem_delta=-1, seconds=None)
-    with pytest.raises(ConfigError, match=r"--max-mem-delta -1: must be at least 0"):
-        runner.check(args)

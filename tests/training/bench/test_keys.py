@@ -27,7 +27,7 @@ from tests.needs import needs_core
 from tests.slow import late
 from tests.training.bench.test_scale import turn
 from training import benchmark_v9
-from training.bench import configs, env_modes, timing, trainer, vectorised
+from training.bench import configs, env_modes, stock, timing, vectorised
 from training.bench import profile as profiles
 from training.bench.runner import Options
 from training.commands import profile
@@ -73,8 +73,8 @@ def once(works):
 
 
 def described(flags, _steps, _played):
-    """What ``trainer.measure`` returns of a configuration that is not trained."""
-    ran = trainer.described(flags, trainer.make_vec_env(flags))
+    """What ``stock.measure`` returns of a configuration that is not trained."""
+    ran = stock.described(flags, stock.make_vec_env(flags))
     names = ("share_env", "steps_per_s", "steps_per_cpu_s")
     return {"ran": ran, "noisy": False, **dict.fromkeys(names, 1.0)}
 

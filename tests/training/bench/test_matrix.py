@@ -285,31 +285,32 @@ def test_used_up_budget_is_a_gap(measured):
     assert {cell["status"] for cell in found["cells"]} == {"skipped"}
 
 
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        (["--modes", "sweep"], "--modes 'sweep'"),
-        (["--num-envs", "64,x"], "--num-envs"),
-        (["--precision", "fp8"], "--precision 'fp8'"),
-        (["--backend", "rust"], "--backend 'rust'"),
-        (["--repeats", "0"], "--repeats 0"),
-        (["--seconds", "0"], "--seconds 0"),
-        (["--floor-safety-factor", "1.5"], "--floor-safety-factor 1.5"),
-        (["--check-steps", "-1"], "--check-steps -1"),
-        (["--budget-seconds", "nan"], "--budget-seconds nan"),
-        (["--env", "Chess-v0"], "Chess-v0"),
-        (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
-        (["--resume"], "--run-id"),
-        (["--gate", "nowhere.json"], "nowhere.json"),
-        (["--run-id", "../x"], "--run-id='../x' is not possible"),
-    ],
-)
-def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, flags, says):
-    assert command.main([*flags, "--out", str(tmp_path / "none")]) == 2
-    error = capsys.readouterr().err
-    assert says in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "none").exists()
+REFUSED = [
+    (["--modes", "sweep"], "--modes 'sweep'"),
+    (["--num-envs", "64,x"], "--num-envs"),
+    (["--precision", "fp8"], "--precision 'fp8'"),
+    (["--backend", "rust"], "--backend 'rust'"),
+    (["--repeats", "0"], "--repeats 0"),
+    (["--seconds", "0"], "--seconds 0"),
+    (["--floor-safety-factor", "1.5"], "--floor-safety-factor 1.5"),
+    (["--check-steps", "-1"], "--check-steps -1"),
+    (["--budget-seconds", "nan"], "--budget-seconds nan"),
+    (["--env", "Chess-v0"], "Chess-v0"),
+    (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
+    (["--resume"], "--run-id"),
+    (["--gate", "nowhere.json"], "nowhere.json"),
+    (["--run-id", "../x"], "--run-id='../x' is not possible"),
+]
+
+
+def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, subtests):
+    for flags, says in REFUSED:
+        with subtests.test(flags):
+            assert command.main([*flags, "--out", str(tmp_path / "none")]) == 2
+            error = capsys.readouterr().err
+            assert says in error
+            assert error.count("\n") == 1
+            assert not (tmp_path / "none").exists()
 
 
 def test_command_of_a_training_cell():

@@ -109,34 +109,34 @@ def test_run_is_named_after_commit_and_time():
     assert profile.new_run_id(None).startswith("nocommit"[:7])
 
 
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        (["--modes", "env_only,sweep"], "--modes 'sweep'"),
-        (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
-        (["--workload", "cash_out"], "take masked_uniform"),
-        (["--workload", "uniform"], "take masked_uniform"),
-        (["--env", "Chess-v0"], "Chess-v0"),
-        (["--num-envs", "0"], "num_envs"),
-        (["--seconds", "0"], "--seconds 0"),
-        (["--repeats", "0"], "--repeats 0"),
-        (["--minibatches", "7"], "--minibatches 7"),
-        (["--threads-scaling", "2"], "--threads-scaling"),
-        (["--threads-scaling", "1,x"], "--threads-scaling '1,x'"),
-        (["--enforce-target"], "--target-steps-per-sec"),
-        (["--target-mode", "trainer"], "--target-mode trainer"),
-        (["--set", "ppo.speed=3"], "ppo.speed"),
-        (["--info-columns", "nothing_such"], "nothing_such"),
-        (["--pin", "x"], "--pin 'x'"),
-        (["--run-id", "../../x"], "--run-id='../../x' is not possible"),
-    ],
-)
-def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, flags, says):
-    status, found = run(tmp_path, *flags)
-    assert (status, found) == (2, None)
-    error = capsys.readouterr().err
-    assert says in error
-    assert error.count("\n") == 1
+REFUSED = [
+    (["--modes", "env_only,sweep"], "--modes 'sweep'"),
+    (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
+    (["--workload", "cash_out"], "take masked_uniform"),
+    (["--workload", "uniform"], "take masked_uniform"),
+    (["--env", "Chess-v0"], "Chess-v0"),
+    (["--num-envs", "0"], "num_envs"),
+    (["--seconds", "0"], "--seconds 0"),
+    (["--repeats", "0"], "--repeats 0"),
+    (["--minibatches", "7"], "--minibatches 7"),
+    (["--threads-scaling", "2"], "--threads-scaling"),
+    (["--threads-scaling", "1,x"], "--threads-scaling '1,x'"),
+    (["--enforce-target"], "--target-steps-per-sec"),
+    (["--target-mode", "trainer"], "--target-mode trainer"),
+    (["--set", "ppo.speed=3"], "ppo.speed"),
+    (["--info-columns", "nothing_such"], "nothing_such"),
+    (["--pin", "x"], "--pin 'x'"),
+    (["--run-id", "../../x"], "--run-id='../../x' is not possible"),
+]
+
+
+def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, subtests):
+    for flags, says in REFUSED:
+        with subtests.test(flags):
+            assert run(tmp_path, *flags) == (2, None)
+            error = capsys.readouterr().err
+            assert says in error
+            assert error.count("\n") == 1
 
 
 # -- verdicts --------------------------------------------------------------------------------------

@@ -283,20 +283,19 @@ def test_profile_is_a_record_and_held_to_it(repository, monkeypatch, capsys):
     assert "has nothing of the same thing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_a_part_of_a_kind_is_no_record(repository, capsys, subtests):
+    for options in (
         ["--only", "bars", "--game", "prospector"],
         ["--only", "configs", "--config", "fast"],
         ["--only", "trainers", "--set", "n_envs=3"],
         [],
-    ],
-)
-def test_a_part_of_a_kind_is_no_record(repository, capsys, options):
-    assert benchmark_v9.main([*options, "--record", "--out", str(repository / "o")]) == 2
-    said = capsys.readouterr()
-    assert "--record needs --only" in said.err
-    assert said.out == ""
+    ):
+        with subtests.test(options):
+            out = ["--out", str(repository / "o")]
+            assert benchmark_v9.main([*options, "--record", *out]) == 2
+            said = capsys.readouterr()
+            assert "--record needs --only" in said.err
+            assert said.out == ""
 
 
 @pytest.mark.parametrize("dirty", [True, None])
