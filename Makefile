@@ -126,5 +126,5 @@ versions: $(VENV)
 # Runs are results, not products of the build, and stay; so does .venv, which is slow to fetch again.
 clean:
 	rm -rf build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find fastenv training tests tools -name __pycache__ -prune -exec rm -rf {} +
+	find fastenv training benchmarks tests tools -name __pycache__ -prune -exec rm -rf {} +
 	find fastenv -name '*.so' -delete

@@ -10,7 +10,7 @@ import pytest
 from tests.page_commands import faults
 from tools import records
 from training.bench import runner
-from training.run import files, machine
+from training.run import files, machine, registry
 
 RECORDS = {path.relative_to(records.RECORDS).as_posix(): path for path in records.committed()}
 AGENT = re.compile(r"pretrained/[\w-]+")
@@ -83,7 +83,7 @@ def test_the_list_has_every_kind_of_record_of_speeds():
     listed = [speed.name for speed in records.SPEEDS]
     assert len(set(listed)) == len(listed)
     assert set(listed) <= set(RECORDS)
-    of_speed = {f"{part}.jsonl" for part in runner.PARTS} | {"bars-gameboy.jsonl", "matrix.json"}
+    of_speed = {f"{part}.jsonl" for part in registry.SUITES} | {"bars-gameboy.jsonl", "matrix.json"}
     of_speed |= {name for name in RECORDS if name.startswith(("throughput/", "vectorised-"))}
     of_speed |= {name for name in RECORDS if "load" in records.head_of(RECORDS[name])}
     assert of_speed <= set(listed)

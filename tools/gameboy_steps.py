@@ -29,7 +29,7 @@ from fastenv.errors import FastEnvError
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from fastenv.gameboy.frames import FORMATS
-from training.apps.gameboy.benchmark_rows import FRAMES_A_SECOND, figures
+from training.apps.gameboy.frames import FRAMES_A_SECOND, figures
 from training.bench.timing import rss_mb
 from training.run import machine
 

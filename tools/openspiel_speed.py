@@ -43,9 +43,9 @@ def hearts() -> list[float]:
 
 def skull_king() -> list[float]:
     """Return plays a CPU second of our rollouts."""
-    from training.apps.skullking import search_rows
+    from benchmarks import search
 
-    rows = search_rows.rows(REPEATS, 1.0)
+    rows = search.rows(REPEATS, 1.0)
     speeds: list[float] = next(r for r in rows if r["name"] == "rollouts")["steps_per_cpu_s_all"]
     return speeds
 

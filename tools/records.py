@@ -26,7 +26,7 @@ RECORDS = machine.ROOT / "benchmarks"
 HISTORY = "history.jsonl"
 LOAD = 0.6  # of the last minute; a quiet machine has less
 PATIENCE = 300.0  # seconds; the load of the record before has to fall first
-NOT_CODE = (":(exclude)benchmarks", ":(exclude)*.md", ":(exclude)notebooks/*.ipynb")
+NOT_CODE = (*machine.RECORDS, ":(exclude)*.md", ":(exclude)notebooks/*.ipynb")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
+from training.run import registry
 from training.run.command_line import add_runs, new_parser
 from training.run.options import require
 
@@ -26,11 +27,8 @@ Measure the speed of environments and trainers. By default, stock MaskablePPO tr
 configurations, the trainers are timed in turn, and the bars (targets) time the environment alone;
 other parts run only with --only. docs/explanation/benchmarks.md describes each.
 """
+PARTS = tuple(registry.SUITES)
 # As training.bench has them, which takes seconds to import.
-PARTS = (
-    *("configs", "trainers", "bars"),
-    *("training", "flags", "views", "replay", "replay_steps", "scale", "search"),
-)
 CONFIGS = ("baseline", "numba", "cython", "fast", "large_net", "dummy", "hierarchical")
 
 
@@ -77,8 +75,8 @@ def main(argv: list[str] | None = None) -> int:
     from training.evaluation import tables
 
     try:
-        known = args.game is None or args.game in games.names()
-        require(known, "--game", args.game, f"one of {', '.join(games.names())}")
+        known = args.game is None or args.game in games.GAMES
+        require(known, "--game", args.game, f"one of {', '.join(games.GAMES)}")
         return runner.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -31,12 +31,18 @@ GAMES = {
     "GameBoyLink-v0": "training.games.gameboy:LINK",
 }
 
-# Benchmarks of games, by name; the first one is the default.
-BENCHMARKS = {
-    "skullking": "training.apps.skullking.benchmark_rows:GAME",
-    "prospector": "training.apps.prospector.benchmark_rows:GAME",
-    "drmario": "training.apps.drmario.benchmark_rows:GAME",
-    "gameboy": "training.apps.gameboy.benchmark_rows:GAME",
+# What `python -m training benchmark --only` measures; all but the first are in a checkout alone.
+SUITES = {
+    "configs": "training.bench.configs:SUITE",
+    "trainers": "benchmarks.trainers:SUITE",
+    "bars": "benchmarks.bars:SUITE",
+    "training": "benchmarks.training:SUITE",
+    "flags": "benchmarks.flags:SUITE",
+    "views": "benchmarks.views:SUITE",
+    "replay": "benchmarks.replay:SUITE",
+    "replay_steps": "benchmarks.replay_steps:SUITE",
+    "scale": "benchmarks.scale:SUITE",
+    "search": "benchmarks.search:SUITE",
 }
 
 # Options and module of each trainer.
@@ -134,13 +140,16 @@ FUNCTIONS = {
     "train": "training.callbacks.start:train",
     "search": "training.search.agent:load",
     "searching": "training.search.agent:searching",
+    "benchmark skullking whole_games": "training.apps.skullking.pair_benchmark:play_games",
+    "benchmark skullking two_tiers": "training.apps.skullking.pair_benchmark:measure_flags",
+    "benchmark gameboy frames": "training.apps.gameboy.frames:frames_of",
 }
 
 
 def compose() -> None:
     """Fill the registries."""
     registry.GAMES.update(GAMES)
-    registry.BENCHMARKS.update(BENCHMARKS)
+    registry.SUITES.update(SUITES)
     for trainer, (options, module) in TRAINERS.items():
         registry.OPTIONS.register(trainer, options)
         registry.TRAINERS.register(trainer, module)

@@ -118,27 +118,25 @@ def test_a_record_has_the_command_as_it_is_typed(monkeypatch):
 
 
 def test_numbers_of_parsers_are_those_of_what_they_start():
-    from training.apps.drmario.reader import fitting, play
-    from training.apps.gameboy import benchmark_rows as gameboy
-    from training.apps.skullking import benchmark_rows as skullking
-    from training.bench import floors, runner
-    from training.bench import play as workloads
-    from training.bench.suites import artefact, cells, configs
-    from training.bench.suites import gpu_check as suite
-    from training.bench.suites import profile as profiler
 
-    assert benchmark_v9.PARTS == runner.PARTS
+    from benchmarks import gpu, skullking
+    from training.apps.drmario.reader import fitting, play
+    from training.bench import configs, records
+    from training.bench import matrix as cells
+    from training.bench import play as workloads
+    from training.bench import profile as profiler
+
     assert tuple(configs.CONFIGS) == benchmark_v9.CONFIGS
     args = benchmark_v9.parser().parse_args([])
-    assert (args.lanes, args.max_mem_delta) == (skullking.LANES, gameboy.MAX_MEM_DELTA)
-    assert args.floor_share == floors.SHARE
+    assert args.lanes == skullking.LANES
+    assert args.floor_share == records.SHARE
     args = profile.parser().parse_args([])
     assert (profile.MODES, profile.MINIBATCHES) == (profiler.MODES, profiler.MINIBATCHES)
     assert profile.WORKLOADS == matrix.WORKLOADS == tuple(workloads.WORKLOADS)
-    assert (args.floor_share, args.out) == (floors.SHARE, artefact.FOLDER)
+    assert (args.floor_share, args.out) == (records.SHARE, profiler.FOLDER)
     assert {name: usual for name, (_, usual) in cells.FACTORS.items()} == matrix.FACTORS
-    assert matrix.parser().parse_args([]).out == artefact.FOLDER / "matrix"
-    assert gpu_check.parser().parse_args([]).lanes == suite.LANES
+    assert matrix.parser().parse_args([]).out == profiler.FOLDER / "matrix"
+    assert gpu_check.parser().parse_args([]).lanes == gpu.LANES
     args = reader.parser().parse_args(["train", "--out", "x"])
     assert (args.frames, args.seed) == (fitting.Plan().frames, fitting.Plan().seed)
     args = reader.parser().parse_args(["play", "x"])

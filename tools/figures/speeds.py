@@ -128,7 +128,7 @@ def flags_verdict() -> str:
 
 
 FLAGS_CLAIM = "Each flag alone is at least as fast as the reference"
-FLAG_MEDIAN, FLAG_LEAST = 1.0, 0.97  # times the reference, as training.bench.suites.flags asks
+FLAG_MEDIAN, FLAG_LEAST = 1.0, 0.97  # times the reference, as benchmarks/targets.toml asks
 # What a flag replaces is there of about the size of the rest.
 _LIMITED = ("SkullKing", "Prospector")
 

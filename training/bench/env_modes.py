@@ -165,7 +165,7 @@ def env_only(
     repeats: int,
     seconds: float,
     memory: bool = True,
-    more: Callable[[Ready, Sequence[Sample]], dict[str, Any]] = lambda *_: {},
+    more: Callable[[Ready, Sequence[Sample]], dict[str, Any]] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Measure several plans in turns.
 
@@ -177,7 +177,7 @@ def env_only(
         Timed work of a repeat, at least.
     memory : bool
         Look for growing memory in a pass of its own, behind all timing.
-    more : callable
+    more : callable, optional
         Returns what a game adds to an entry.
 
     Returns
@@ -190,7 +190,7 @@ def env_only(
     samples = interleaved({n: r.work for n, r in ready.items()}, repeats, seconds, first)
     return {
         name: _make_entry(one, samples[name], one.built_s + first[name], memory)
-        | more(one, samples[name])
+        | (more(one, samples[name]) if more else {})
         for name, one in ready.items()
     }
 

@@ -1,6 +1,7 @@
 """The runner of all suites: it measures rows, judges them by targets, prints and records.
 
-A suite lists rows and targets. ``args`` are the options of ``training.benchmark_v9`` throughout.
+A suite measures rows; ``benchmarks/targets.toml`` says what is asked of them. ``args`` are the
+options of ``training.benchmark_v9`` throughout.
 """
 
 from __future__ import annotations
@@ -10,56 +11,121 @@ import json
 import math
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 
 from fastenv.errors import ConfigError
-from training.bench import floors, progress, records, tables
-from training.bench.suite import Options, Suite
+from training.bench import records, tables, targets, timing
 from training.bench.targets import Row
 from training.evaluation.judging import MILESTONES, get_judging
-from training.run import files, machine
+from training.run import files, machine, registry
 from training.run.folder import RunFolder
 
-# What ``--only`` takes; records have these names.
-PARTS = (
-    *("configs", "trainers", "bars"),
-    *("training", "flags", "views", "replay", "replay_steps", "scale", "search"),
-)
+GAME_RECORDS = ("gameboy",)  # games whose bars are measured only where they are named
 
 
-def suites() -> dict[str, Suite]:
-    """Return all suites in the order in which they are measured; they bring torch and SB3."""
-    from training.bench.suites import (
-        configs,
-        flags,
-        replay,
-        replay_steps,
-        scale,
-        search,
-        throughput,
-        trainers,
-        training,
-        views,
-    )
+@dataclass(frozen=True)
+class Options:
+    """The options of a measurement.
 
-    replays = (replay, replay_steps)
-    modules = (throughput, trainers, training, flags, views, *replays, scale, search, configs)
-    return {module.SUITE.name: module.SUITE for module in modules}
+    Parameters
+    ----------
+    args : Namespace
+    console : Console
+        For what is to be said beside the tables.
+    seconds : float
+        Timed work of a repeat, at least.
+    """
+
+    args: argparse.Namespace
+    console: Console
+    seconds: float
+
+    @property
+    def repeats(self) -> int:
+        """Repeats of each work."""
+        return int(self.args.repeats)
 
 
-def chosen(args: argparse.Namespace) -> list[Suite]:
+@dataclass(frozen=True)
+class Suite:
+    """Rows that are measured together.
+
+    Parameters
+    ----------
+    measure : callable
+        Takes the options; returns the measured rows.
+    check : callable
+        Refuses options of the command line that cannot be measured.
+    tables : tuple of callable
+        Each shows the measured rows; None where it has nothing to show.
+    title : str
+        That of the table of targets; ``{repeats}`` and ``{games}`` are filled in.
+    targets : tuple of str
+        Parts of ``benchmarks/targets.toml`` that judge the rows.
+    seconds, short_seconds : float
+        Timed work of a repeat, and where it has to be short.
+    """
+
+    measure: Callable[[Options], list[Row]]
+    check: Callable[[argparse.Namespace], object] = lambda _: None
+    tables: tuple[Callable[[list[Row]], RenderableType | None], ...] = ()
+    title: str = ""
+    targets: tuple[str, ...] = ()
+    seconds: float = 2.0
+    short_seconds: float | None = None
+
+    def run(self, args: argparse.Namespace, console: Console) -> list[Row]:
+        """Measure, judge and show by the options of a command line; return all rows."""
+        usual = self.short_seconds if args.short and self.short_seconds else self.seconds
+        rows = self.measure(Options(args, console, float(args.seconds or usual)))
+        limit = {"max_mem_delta": args.max_mem_delta}
+        judged = [each for part in self.targets for each in targets.judge(part, rows, **limit)]
+        shown = [table(rows) for table in self.tables]
+        if judged:
+            shown.append(tables.target_table(judged, self._make_title(rows, args)))
+        for each in shown:
+            if each is not None:
+                console.print(each)
+        return rows + judged
+
+    def _make_title(self, rows: list[Row], args: argparse.Namespace) -> str:
+        games = dict.fromkeys(row["game"] for row in rows if "game" in row)
+        return self.title.format(repeats=args.repeats, games=", ".join(games))
+
+
+def load_suite(name: str) -> Suite:
+    """Import a suite; it brings torch and Stable-Baselines3.
+
+    Raises
+    ------
+    ConfigError
+        If it is one of ``benchmarks/``, and that folder is not there.
+    """
+    try:
+        suite: Suite = registry.SUITES.load(name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "benchmarks":
+            raise
+        raise ConfigError(
+            f"--only {name}: its measurements are in benchmarks/ of a checkout of fastenv, and "
+            "that is not here. --only configs, profile, matrix and vectorised do without."
+        ) from error
+    return suite
+
+
+def chosen(args: argparse.Namespace) -> list[str]:
     """Return the suites that a command line asks for.
 
     Without ``--config`` the usual ones belong to the run; ``--config`` asks for configurations.
     """
-    every = suites()
     if args.only is not None:
-        return [every[args.only]]
-    usual = [suite for suite in every.values() if suite.usual and args.config is None]
-    return [*usual, every["configs"]]
+        return [args.only]
+    return ["configs"] if args.config is not None else ["bars", "trainers", "configs"]
 
 
 def check(args: argparse.Namespace) -> None:
@@ -76,7 +142,7 @@ def check(args: argparse.Namespace) -> None:
         if value is not None and value < lowest:
             option = name.replace("_", "-")
             raise ConfigError(f"--{option} {value}: must be at least {lowest}.")
-    floors.check_share(args.floor_share)
+    records.check_share(args.floor_share)
     if args.record:
         record_path(args)
         records.check_clean()
@@ -99,10 +165,9 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     ConfigError
         For an unknown configuration or flag, or a number that nothing can be measured with.
     """
-    from training.bench.suites import configs
-
     check(args)
-    configs.chosen(args)
+    load_suite("configs").check(args)
+    suites = [load_suite(name) for name in chosen(args)]
     reached = [milestone_row(RunFolder.find(name, args.runs)) for name in args.milestones or ()]
     begin = time.perf_counter()
     rows = [records.head() if head is None else head]
@@ -110,8 +175,8 @@ def measure(args: argparse.Namespace, console: Console, head: Row | None = None)
     for milestone in reached:
         console.print(get_judging(milestone["env"]).get_milestones().table(milestone))
     rows += reached
-    for suite in chosen(args):
-        rows += suite.run(Options(args, console))
+    for suite in suites:
+        rows += suite.run(args, console)
     rows[0]["load_after"] = machine.load()
     rows[0]["wall_s"] = round(time.perf_counter() - begin, 1)
     console.print(f"measured in {rows[0]['wall_s']} s, load {machine.load()}")
@@ -143,16 +208,13 @@ def record_path(args: argparse.Namespace) -> str:
     ConfigError
         If only a part of a kind is measured, or something else than usual.
     """
-    from training.bench import games
-
     whole = args.only is not None and not (args.config or args.set or args.milestones)
-    alone = [game for game in games.registered() if game.throughput and game.throughput.alone]
-    possible = [None, *(game.name for game in alone if args.only == "bars")]
+    possible = [None, *(GAME_RECORDS if args.only == "bars" else ())]
     if not whole or args.game not in possible:
-        named = " or ".join(f"--only bars --game {game.name}" for game in alone)
+        named = " or ".join(f"--only bars --game {game}" for game in GAME_RECORDS)
         raise ConfigError(
-            f"--record needs --only {', '.join(PARTS)} as it is by default, or {named}: records "
-            "are compared."
+            f"--record needs --only {', '.join(registry.SUITES)} as it is by default, or {named}: "
+            "records are compared."
         )
     return f"{'-'.join(filter(None, (args.only, args.game)))}.jsonl"
 
@@ -163,18 +225,18 @@ def run(args: argparse.Namespace, console: Console) -> int:
     files.prepare("--out", out)
     check(args)
     head = records.head()
-    with progress.written_to(out, head):
+    with timing.written_to(out, head):
         rows = measure(args, console, head)
     records.write(out, rows)
     console.print(f"rows in {out}")
-    judged = floors.judge(rows, args.floor_share) if args.enforce_floor else []
+    judged = records.judge_floors(rows, args.floor_share) if args.enforce_floor else []
     if args.record:
         kept = records.keep(record_path(args), rows, rows[0], rows[1:])
         console.print(f"it is the record {kept}, and in the history")
     below = [verdict for verdict in judged if not verdict["pass"]]
     for verdict in below:
-        print(f"error: {floors.sentence(verdict)}", file=sys.stderr)
+        print(f"error: {records.floor_sentence(verdict)}", file=sys.stderr)
     if judged:
-        console.print(floors.summary(judged, rows))
+        console.print(records.floor_summary(judged, rows))
     missed = any(row["kind"] == "bar" and row["pass"] is False for row in rows)
     return 1 if below or (missed and args.enforce) else 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from statistics import median
 
-from rich.console import Group
 from rich.table import Table
 
 from training.bench.targets import Row
@@ -42,47 +40,6 @@ def table_of(title: str, columns: str, left: int = 1, caption: str | None = None
     return table
 
 
-def env_table(rows: list[Row]) -> Table | None:
-    """Make the table of the environment alone: speed of each row, and of writing as many bytes."""
-    rows = [row for row in rows if row["kind"] == "env"]
-    if not rows:
-        return None
-    heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, write ns"
-    table = table_of("Environment alone, random legal play unless said; medians", heads, left=3)
-    for r in rows:
-        every = r["steps_per_cpu_s_all"]
-        fill = r.get("fill_steps_per_cpu_s")
-        figures = (r["steps_per_s"], r["steps_per_cpu_s"], min(every), max(every))
-        table.add_row(
-            *(r["what"], f"{r['tier']} {r.get('workload', '')}", r["backend"]),
-            *(f"{r['num_envs']:,}", str(r["num_threads"])),
-            *(f"{x:,.0f}" for x in figures),
-            f"{1e9 / r['steps_per_cpu_s']:,.0f}",
-            "" if fill is None else f"{1e9 / fill:,.1f}",
-        )
-    return table
-
-
-def flag_table(rows: list[Row]) -> Table:
-    """Make the table of each flag alone, a row for each."""
-    heads = (
-        "env, flag, lanes, reference us, limit us, measured us, part of the limit, "
-        "over reference, min..max"
-    )
-    table = table_of(
-        "One flag alone, random legal play, same-step reset; CPU a step", heads, left=2
-    )
-    for r in rows:
-        every, limit = r["over_reference_all"], r.get("limit_us")
-        table.add_row(
-            *(r["env"], r["flag"] + (", noisy" if r["noisy"] else ""), f"{r['num_envs']:,}"),
-            *(f"{r['reference_us']:,.1f}", "-" if limit is None else f"{limit:,.1f}"),
-            *(f"{r['us']:,.1f}", "-" if limit is None else f"{r['share_of_limit']:.2f}"),
-            *(f"{r['over_reference']:.3f}", f"{min(every):.3f}..{max(every):.3f}"),
-        )
-    return table
-
-
 def target_table(judged: list[Row], title: str) -> Table:
     """Make the table of targets and their measured values."""
     table = table_of(title, "target, asked, measured, min..max, wall steps/s, pass")
@@ -106,89 +63,6 @@ def _format_value(value: float, share: bool) -> str:
     if share:
         return f"{value:.1%}"
     return f"{value:,.4g}" if value < 1000 else f"{value:,.0f}"
-
-
-def trainer_table(rows: list[Row]) -> Table:
-    """Make the table of the trainers that were timed in turns."""
-    r = rows[0]
-    title = (
-        f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
-        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['minibatch']:,}, "
-        f"{r['torch_threads']} thread; medians of {r['repeats']}"
-    )
-    table = table_of(title, "trainer, precision, steps/s, per CPU-s, times sb3, min..max", left=2)
-    for r in rows:
-        every = r["ratio_per_cpu_s_all"]
-        table.add_row(
-            *(r["name"], r["precision"] + (", noisy" if r["noisy"] else "")),
-            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
-            *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
-        )
-    return table
-
-
-def timed_table(rows: list[Row]) -> Table:
-    """Make the table of trainers by the part that was timed."""
-    heads = (
-        "what, trainer, env, precision, lanes, T, minibatch, epochs, threads, steps/s, per CPU-s, "
-        "env %"
-    )
-    table = table_of(
-        "Trainers, by what is timed; rows of one kind in turns; medians", heads, left=4
-    )
-    for r in rows:
-        sizes = ("num_envs", "rollout_steps", "minibatch", "epochs", "torch_threads")
-        table.add_row(
-            ", ".join([r["mode"], *([r["waiting"]] if "waiting" in r else [])])
-            + (", noisy" if r["noisy"] else ""),
-            *(r.get("name", r["trainer"]), r["env"], r["precision"]),
-            *(f"{r[key]:,}" for key in sizes),
-            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
-            f"{r['share_env']:.1%}" if "share_env" in r else "",
-        )
-    return table
-
-
-def step_table(rows: list[Row]) -> Table:
-    """Make the table of the steps from lists to tensors, each beside the one before it."""
-    heads = "game, step, what ran, precision, per CPU-s, times the step before, env us, act, learn"
-    table = table_of(
-        f"Steps of the replay, in turns; medians of {rows[0]['repeats']}", heads, left=4
-    )
-    for r in rows:
-        over = r.get("over_step_before_all")
-        table.add_row(
-            *(r["game"], r["step"] + (", noisy" if r["noisy"] else ""), r["name"], r["precision"]),
-            f"{r['steps_per_cpu_s']:,.0f}",
-            f"{median(over):.2f} ({min(over):.2f}..{max(over):.2f})" if over else "",
-            *(f"{r['us_per_step'][phase]:,.1f}" for phase in ("env", "collect", "update")),
-        )
-    return table
-
-
-def scale_table(rows: list[Row]) -> Table:
-    """Make the table of whole runs by the processes that they were spread over."""
-    heads = "what ran, backend, steps/s, min..max, per CPU-s, cores, us a step by phase"
-    table = table_of("Whole runs, in turns; end to end; medians", heads, left=2)
-    for r in rows:
-        every = r["steps_per_s_all"]
-        table.add_row(
-            *(r["name"] + (", noisy" if r["noisy"] else ""), r["backend"]),
-            *(f"{r['steps_per_s']:,.0f}", f"{min(every):,.0f}..{max(every):,.0f}"),
-            *(f"{r['steps_per_cpu_s']:,.0f}", f"{r['cores_used']:.2f}"),
-            ", ".join(f"{name} {us:.1f}" for name, us in r["us_per_step"].items()),
-        )
-    return table
-
-
-def split_lines(rows: list[Row]) -> Group | None:
-    """Break down the time of a step, in a line for each row that has its phases."""
-    lines = []
-    for row in rows:
-        if "us_per_step" in row:
-            parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
-            lines.append(f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}")
-    return Group(*lines) if lines else None
 
 
 def config_table(rows: list[Row]) -> Table:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import statistics
+import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import psutil
 
-from training.bench import progress
 from training.run import machine
+from training.run.jsonl import JsonLines
 
 NOISE = 0.10
 
@@ -116,47 +119,19 @@ def interleaved(
     for repeat in range(1, repeats + 1):
         for name, work in works.items():
             samples[name].append(_time_repeat(work, seconds))
-            progress.tell(repeat, repeats, name, samples[name][-1].per_s)
-    return samples
-
-
-def in_turns(
-    works: Mapping[str, Work], repeats: int, seconds: float, turns: int = 1
-) -> dict[str, list[Sample]]:
-    """Time several works in turns, piece by piece: what is compared is of the same moments.
-
-    Parameters
-    ----------
-    works : mapping of str to Work
-        Each is run once before, outside of all figures.
-    repeats : int
-    seconds : float
-        Timed work of a repeat of the first; the others take as many pieces.
-    turns : int
-        Pieces of each in a repeat at least.
-    """
-    for work in works.values():
-        _run_once(work)
-    samples: dict[str, list[Sample]] = {name: [] for name in works}
-    first = next(iter(works))
-    for repeat in range(1, repeats + 1):
-        before = machine.load()
-        pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in works}
-        while len(pieces[first]) < turns or sum(wall for _, wall, _ in pieces[first]) < seconds:
-            for name, work in works.items():
-                pieces[name].append((work.steps, *_run_once(work)))
-        for name, done in pieces.items():
-            samples[name].append(sample(done, before))
-            progress.tell(repeat, repeats, name, samples[name][-1].per_s)
+            tell_repeat(repeat, repeats, name, samples[name][-1].per_s)
     return samples
 
 
 def rows(works: Mapping[str, Work], repeats: int, seconds: float) -> list[dict[str, Any]]:
-    """Time several works in turns; return a row each: its own fields, and the figures."""
+    """Time several works in turns; return a row each: its name, its own fields, the figures."""
     samples = interleaved(works, repeats, seconds)
-    every = [work.row() | summary(samples[name], work.threads) for name, work in works.items()]
+    every = [
+        {"name": name} | work.row() | summary(samples[name], work.threads)
+        for name, work in works.items()
+    ]
     for row in every:
-        progress.keep(row)
+        keep_row(row)
     return every
 
 
@@ -234,3 +209,72 @@ def summary(samples: Sequence[Sample], threads: int = 1) -> dict[str, Any]:
         "load": [samples[0].load_before, samples[-1].load_after],
         "noisy": noisy(samples, threads == 1),
     }
+
+
+# -- the progress of a measurement: a line a repeat, and its rows on the disk ----------------------
+
+
+class _Rows:
+    """A file of rows, which is replaced as soon as there is a first one."""
+
+    def __init__(self, path: Path, head: dict[str, Any]) -> None:
+        self._path, self._head = path, head
+        self._file: JsonLines | None = None
+
+    def write(self, row: dict[str, Any]) -> None:
+        """Append a row."""
+        if self._file is None:
+            self._path.unlink(missing_ok=True)
+            self._file = JsonLines(self._path)
+            self._file.write(self._head)
+        self._file.write(row)
+
+    def close(self) -> None:
+        """Close the file, if there is one."""
+        if self._file is not None:
+            self._file.close()
+
+
+_open: list[_Rows] = []  # of the measurement that goes on, if there is one
+
+
+@contextmanager
+def written_to(path: Path, head: dict[str, Any]) -> Iterator[None]:
+    """Print repeats, and write rows to a file as soon as they are measured.
+
+    Parameters
+    ----------
+    path : Path
+        Replaced with the first row. What was measured stays there if the measurement is stopped.
+    head : dict
+        The first row.
+    """
+    rows = _Rows(path, head)
+    _open.append(rows)
+    try:
+        yield
+    finally:
+        _open.remove(rows)
+        rows.close()
+
+
+def keep_row(row: dict[str, Any]) -> None:
+    """Write a row that was measured."""
+    if _open:
+        _open[-1].write(row)
+
+
+def tell_repeat(repeat: int, repeats: int, name: str, per_s: float) -> None:
+    """Print the speed of a work in a repeat.
+
+    Parameters
+    ----------
+    repeat, repeats : int
+        Which one of how many, from 1 on.
+    name : str
+    per_s : float
+        Steps a second.
+    """
+    if _open:
+        text = f"{name}, repeat {repeat} of {repeats}: {per_s:,.0f} steps a second"
+        print(text, file=sys.stderr, flush=True)

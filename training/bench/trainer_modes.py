@@ -23,7 +23,6 @@ from rich.console import Console
 
 from training.bench import ran
 from training.bench.env_modes import measured, medians
-from training.bench.learners import ADAPTERS
 from training.bench.stock import PHASES, Iteration, Stopwatch
 from training.bench.timing import Sample, sample, spread
 from training.callbacks.start import train
@@ -39,6 +38,7 @@ from training.run.torch_setup import torch_threads
 from training.sb3 import run as sb3
 
 NEVER = 1 << 62
+ADAPTERS = {"sb3": "BatchVecEnv", "rllib": "RLlib"}  # through what a trainer steps the engine
 METHOD = {
     "trainer": (
         "runs of training.train; timed: all iterations but the first of each, with their log; no "

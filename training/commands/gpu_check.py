@@ -36,14 +36,14 @@ def main(argv: list[str] | None = None) -> int:
 
     import torch
 
-    from training.bench.suites import gpu_check
+    from benchmarks import gpu
     from training.evaluation import tables
 
     if not torch.cuda.is_available():
         print("no CUDA device here: nothing was checked")
         return 0
     try:
-        return gpu_check.run(args, tables.console())
+        return gpu.run(args, tables.console())
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

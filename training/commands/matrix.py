@@ -71,7 +71,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
 
-    from training.bench.suites import matrix
+    from training.bench import matrix
     from training.evaluation import tables
 
     try:

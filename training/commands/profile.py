@@ -89,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
 
-    from training.bench.suites import profile
+    from training.bench import profile
     from training.evaluation import tables
 
     try:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fastenv.errors import FastEnvError
-from training.bench.suites import vectorised
+from training.bench import vectorised
 from training.evaluation import tables
 from training.run.command_line import new_parser
 from training.run.registry import DEFAULT_ENVS

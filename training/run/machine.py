@@ -16,6 +16,8 @@ from typing import Any
 import psutil
 
 ROOT = Path(__file__).resolve().parents[2]
+# Committed records, in what git takes as paths: no code, so new ones are no change of it.
+RECORDS = (":(exclude)benchmarks/*.json*", ":(exclude)benchmarks/*.sqlite")
 PACKAGES = (
     "numpy",
     "numba",
@@ -49,7 +51,7 @@ def revision() -> dict[str, Any]:
     ``benchmarks/`` are no changes: nothing that is measured depends on them, and one is taken
     behind the other.
     """
-    status = git("status", "--porcelain", "--", ".", ":(exclude)benchmarks")
+    status = git("status", "--porcelain", "--", ".", *RECORDS)
     dirty = None if status is None else bool(status)
     return {"git_rev": git("rev-parse", "--short=12", "HEAD"), "dirty": dirty}
 

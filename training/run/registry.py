@@ -81,7 +81,7 @@ class Command(NamedTuple):
 GAMES = Registry()  # by environment id: training.run.games.GameTraining
 OPTIONS = Registry()  # by trainer: a subclass of training.run.config.RunConfig
 TRAINERS = Registry()  # modules; training.run.trainers says what is in them
-BENCHMARKS = Registry()  # by game: training.bench.game.GameBenchmark
+SUITES = Registry()  # by name: training.bench.runner.Suite
 # Trainers of a part of a game whose agents play whole games.
 WHOLE_GAMES: set[str] = set()
 # By module that cannot be imported: what a trainer needs, and how that is installed.

@@ -2,7 +2,7 @@
 
 import json
 
-from training.bench import floors, records
+from training.bench import records
 from training.bench.ran import key
 
 HEAD = {"kind": "head", "created": "2026-01-02T03:04:05Z", "git_rev": "abc", "dirty": False}
@@ -27,6 +27,6 @@ def assert_described(rows):
     assert [key(line) for line in lines] == keys
     for row in rows:
         if row.get("steps_per_cpu_s") is not None:
-            floor = floors.find(row, 1.0, lines)
+            floor = records.find_floor(row, 1.0, lines)
             assert floor.recorded == row["steps_per_cpu_s"], row["ran"]
             assert floor.check(row)["pass"]

@@ -7,13 +7,12 @@ import sys
 
 import pytest
 
+from benchmarks import drmario
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
-from training.apps.drmario import benchmark_rows as drmario
-from training.bench import tables, timing
-from training.bench.suites import vectorised
+from training.bench import tables, targets, timing, vectorised
 from training.commands import vectorised as command
 
 pytestmark = needs_core
@@ -22,15 +21,16 @@ SMALL = {"num_envs": 4, "n_steps": 8, "batch_size": 16, "n_epochs": 1}
 
 @pytest.fixture(scope="module")
 def rows():
-    return [
+    rows = [
         *timing.rows(drmario.play_works(lanes=8), 1, 0.001),
         *drmario.training_rows(1, 0.001, SMALL),
     ]
+    return [row | {"title": drmario.title(row), "game": "Dr. Mario"} for row in rows]
 
 
 def test_bars_are_all_judged(rows):
     assert_described(rows)
-    judged = drmario.judge(rows)
+    judged = targets.judge("bars", rows)
     assert [bar["asked"] for bar in judged] == [
         *("at least 1.5e+07", "at least 5e+06"),
         *("at least 2,500", "at least 8,000", "at least 20,000", "at least 1,500"),
@@ -115,15 +115,14 @@ def test_the_comparison_is_written_as_json_and_csv(tmp_path):
     assert set(vectorised.REPEATED) <= set(lines[0])
 
 
-@pytest.mark.parametrize(
-    "wrong", [["--steps", "0"], ["--num-envs", "0"], ["--seed", "-1"], ["--set", "level=99"]]
-)
-def test_the_comparison_refuses_what_cannot_be_measured(wrong, capsys):
-    assert command.main(["--ways", "engine", *wrong]) == 2
-    assert "must be" in capsys.readouterr().err
+REFUSED = [["--steps", "0"], ["--num-envs", "0"], ["--seed", "-1"], ["--set", "level=99"]]
 
 
-def test_an_unknown_option_of_the_game_is_refused_by_name():
+def test_the_comparison_refuses_what_cannot_be_measured(capsys, subtests):
+    for wrong in REFUSED:
+        with subtests.test(wrong):
+            assert command.main(["--ways", "engine", *wrong]) == 2
+            assert "must be" in capsys.readouterr().err
     plan = vectorised.Plan("DrMarioPlacement-v0", {"levels": 3})
     with pytest.raises(ConfigError, match="levels"):
         vectorised.rows(plan, ["engine"], [1])

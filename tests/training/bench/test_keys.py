@@ -8,31 +8,28 @@ from types import SimpleNamespace
 
 import pytest
 
+from benchmarks import (
+    drmario,
+    flags,
+    gameboy,
+    prospector,
+    replay,
+    scale,
+    search,
+    skullking,
+    trainers,
+    training,
+    views,
+)
+from benchmarks.learners import Timed
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.slow import late
 from tests.training.bench.test_scale import turn
 from training import benchmark_v9
-from training.apps.drmario import benchmark_rows as drmario
-from training.apps.gameboy import benchmark_rows as gameboy
-from training.apps.prospector import benchmark_rows as prospector
-from training.apps.skullking import benchmark_rows as skullking
-from training.apps.skullking import search_rows
-from training.bench import env_modes, timing, trainer
-from training.bench.learners import Timed
-from training.bench.suite import Options
-from training.bench.suites import (
-    configs,
-    flags,
-    replay,
-    scale,
-    throughput,
-    trainers,
-    training,
-    vectorised,
-    views,
-)
-from training.bench.suites import profile as profiles
+from training.bench import configs, env_modes, stock, timing, vectorised
+from training.bench import profile as profiles
+from training.bench.runner import Options
 from training.commands import profile
 from training.run import machine
 
@@ -76,18 +73,17 @@ def once(works):
 
 
 def described(flags, _steps, _played):
-    """What ``trainer.measure`` returns of a configuration that is not trained."""
-    ran = trainer.described(flags, trainer.make_vec_env(flags))
+    """What ``stock.measure`` returns of a configuration that is not trained."""
+    ran = stock.described(flags, stock.make_vec_env(flags))
     names = ("share_env", "steps_per_s", "steps_per_cpu_s")
     return {"ran": ran, "noisy": False, **dict.fromkeys(names, 1.0)}
 
 
 @needs_core
 def test_rows_of_throughput(monkeypatch):
-    monkeypatch.setattr(throughput, "measure", described)
+    monkeypatch.setattr(skullking, "measure", described)
     rows = [
         *skullking.all_rows(1, 1.0),
-        throughput.stock_row(skullking.STOCK, 1),
         *(
             row
             for works in (prospector.env_works, prospector.thread_works)
@@ -104,8 +100,8 @@ def test_rows_of_search(monkeypatch):
         engine.reset_many(seeds=0)
         return engine.get_states()
 
-    monkeypatch.setattr(search_rows, "first_cards", dealt)
-    assert_recorded(search_rows.rows(1, 1.0), "search.jsonl")
+    monkeypatch.setattr(search, "first_cards", dealt)
+    assert_recorded(search.rows(1, 1.0), "search.jsonl")
 
 
 @needs_core
@@ -122,7 +118,7 @@ def test_rows_of_the_game_boy(monkeypatch):
             for rom in ("busy", "heavy", "poll", "split", "delay")
             for row in gameboy.step_rows(rom, 1, 1.0, (64,))
         ),
-        *(gameboy.alone_row(*each, 1, 1.0) for each in gameboy.ASKED if each[1] != "step"),
+        *(gameboy.alone_row(*each, 1, 1.0) for each in gameboy.MEASURED if each[1] != "step"),
         *gameboy.many_rows(1, 1.0, many=()),
         *gameboy.reset_rows(1, 1.0),
         *gameboy.forced_rows(1, 1.0),
@@ -174,7 +170,7 @@ def test_rows_of_the_configurations(monkeypatch):
     names = [name for name in configs.CONFIGS if name != "hierarchical"]
     given = ["--only", "configs", "--short", "--repeats", "1", "--config", *names]
     args = benchmark_v9.parser().parse_args(given)
-    rows = configs.SUITE.measure(Options(args, SimpleNamespace()))
+    rows = configs.SUITE.measure(Options(args, SimpleNamespace(), 1.0))
     assert_recorded(rows, "configs.jsonl", but=1)
 
 

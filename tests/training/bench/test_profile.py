@@ -1,5 +1,4 @@
 import json
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,11 +7,9 @@ import pytest
 import fastenv
 from tests.needs import needs_core, needs_speed
 from tests.slow import every, late
-from training.bench import floors, play, records
+from training.bench import play, profile, records
 from training.bench.env_modes import EnvPlan, env_only, measured, prepare
-from training.bench.suites import artefact as artefacts
-from training.bench.suites import profile
-from training.bench.timing import Sample, Work, in_turns, interleaved, noisy, sample, spread
+from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
 from training.commands import profile as command
 from training.run import machine
 
@@ -106,40 +103,40 @@ def test_existing_artefact_is_not_written_over(tmp_path, capsys):
 
 
 def test_run_is_named_after_commit_and_time():
-    name = artefacts.new_run_id("0123456789ab")
+    name = profile.new_run_id("0123456789ab")
     assert name.startswith("0123456-20")
     assert name.endswith("Z")
-    assert artefacts.new_run_id(None).startswith("nocommit"[:7])
+    assert profile.new_run_id(None).startswith("nocommit"[:7])
 
 
-@pytest.mark.parametrize(
-    ("flags", "says"),
-    [
-        (["--modes", "env_only,sweep"], "--modes 'sweep'"),
-        (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
-        (["--workload", "cash_out"], "take masked_uniform"),
-        (["--workload", "uniform"], "take masked_uniform"),
-        (["--env", "Chess-v0"], "Chess-v0"),
-        (["--num-envs", "0"], "num_envs"),
-        (["--seconds", "0"], "--seconds 0"),
-        (["--repeats", "0"], "--repeats 0"),
-        (["--minibatches", "7"], "--minibatches 7"),
-        (["--threads-scaling", "2"], "--threads-scaling"),
-        (["--threads-scaling", "1,x"], "--threads-scaling '1,x'"),
-        (["--enforce-target"], "--target-steps-per-sec"),
-        (["--target-mode", "trainer"], "--target-mode trainer"),
-        (["--set", "ppo.speed=3"], "ppo.speed"),
-        (["--info-columns", "nothing_such"], "nothing_such"),
-        (["--pin", "x"], "--pin 'x'"),
-        (["--run-id", "../../x"], "--run-id='../../x' is not possible"),
-    ],
-)
-def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, flags, says):
-    status, found = run(tmp_path, *flags)
-    assert (status, found) == (2, None)
-    error = capsys.readouterr().err
-    assert says in error
-    assert error.count("\n") == 1
+REFUSED = [
+    (["--modes", "env_only,sweep"], "--modes 'sweep'"),
+    (["--workload", "hold"], "SkullKingWorker-v0 does not have"),
+    (["--workload", "cash_out"], "take masked_uniform"),
+    (["--workload", "uniform"], "take masked_uniform"),
+    (["--env", "Chess-v0"], "Chess-v0"),
+    (["--num-envs", "0"], "num_envs"),
+    (["--seconds", "0"], "--seconds 0"),
+    (["--repeats", "0"], "--repeats 0"),
+    (["--minibatches", "7"], "--minibatches 7"),
+    (["--threads-scaling", "2"], "--threads-scaling"),
+    (["--threads-scaling", "1,x"], "--threads-scaling '1,x'"),
+    (["--enforce-target"], "--target-steps-per-sec"),
+    (["--target-mode", "trainer"], "--target-mode trainer"),
+    (["--set", "ppo.speed=3"], "ppo.speed"),
+    (["--info-columns", "nothing_such"], "nothing_such"),
+    (["--pin", "x"], "--pin 'x'"),
+    (["--run-id", "../../x"], "--run-id='../../x' is not possible"),
+]
+
+
+def test_bad_flag_is_refused_with_nothing_written(tmp_path, capsys, subtests):
+    for flags, says in REFUSED:
+        with subtests.test(flags):
+            assert run(tmp_path, *flags) == (2, None)
+            error = capsys.readouterr().err
+            assert says in error
+            assert error.count("\n") == 1
 
 
 # -- verdicts --------------------------------------------------------------------------------------
@@ -187,7 +184,7 @@ def test_other_implementation_than_asked_for_is_2(tmp_path, monkeypatch, capsys)
 @pytest.mark.parametrize(("asked", "selected"), [("auto", "numba"), ("fast", "fast")])
 def test_right_implementations(asked, selected):
     modes = [{"mode": "m", "backend_requested": asked, "backend_selected": selected}]
-    assert artefacts.not_as_requested(modes) == []
+    assert profile.not_as_requested(modes) == []
 
 
 def test_growing_memory_is_a_failure():
@@ -204,10 +201,10 @@ def test_growing_memory_is_a_failure():
 
 def test_floor_below_the_record_is_1_and_without_one_2(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(profile, "measure", lambda *_: ([entry(100)], []))
-    monkeypatch.setattr(floors, "find", lambda *_: floors.Floor(700.0, 1000.0, "r", True))
+    monkeypatch.setattr(records, "find_floor", lambda *_: records.Floor(700.0, 1000.0, "r", True))
     assert run(tmp_path, "--enforce-floor")[0] == 1
     assert "100 steps per CPU second are below the floor of 700 (r)" in capsys.readouterr().err
-    monkeypatch.setattr(floors, "find", lambda *_: None)
+    monkeypatch.setattr(records, "find_floor", lambda *_: None)
     assert run(tmp_path, "--enforce-floor", name="two") == (2, None)
     assert "has nothing of the same thing (step_many" in capsys.readouterr().err
 
@@ -226,7 +223,7 @@ def test_trend_compares_with_the_one_before(tmp_path, monkeypatch, capsys):
         path = tmp_path / f"{1 - k}.json"
         path.write_text(json.dumps(report(f"2026-01-0{k + 1}T00:00:00Z", speed, f"rev{k}")))
     (tmp_path / "broken.json").write_text("{")
-    lines, skipped = artefacts.artefacts(tmp_path)
+    lines, skipped = profile.read_artefacts(tmp_path)
     assert skipped == [str(tmp_path / "broken.json")]
     rows = records.trend(lines)
     assert [r["git_rev"] for r in rows] == ["rev0", "rev1"]
@@ -350,14 +347,6 @@ def test_ratios_are_of_things_timed_in_turns(tmp_path):
 def test_spread_of_values():
     found = spread([4.0, 1.0, 2.0, 3.0])
     assert found == {"min": 1, "median": 2.5, "mean": 2.5, "max": 4, "p95": pytest.approx(3.85)}
-
-
-def test_a_repeat_has_as_many_turns_as_are_asked():
-    order = []
-    works = {name: Work(partial(order.append, name), 3) for name in ("a", "b")}
-    found = in_turns(works, 2, 0.0, turns=3)
-    assert order == ["a", "b"] * 7  # once before, then three turns of two repeats
-    assert [s.steps for s in found["a"]] == [s.steps for s in found["b"]] == [9, 9]
 
 
 def test_repeat_is_the_sum_of_its_pieces():

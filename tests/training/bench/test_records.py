@@ -7,21 +7,19 @@ from pathlib import Path
 import pytest
 
 import fastenv
+from benchmarks import bars, drmario, gameboy, prospector, trainers, views
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.slow import late
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
-from training.apps.drmario import benchmark_rows as drmario
-from training.apps.gameboy import benchmark_rows as gameboy
-from training.apps.prospector import benchmark_rows as prospector
-from training.bench import floors, games, progress, ran, records, runner, timing
-from training.bench.suite import Suite
-from training.bench.suites import artefact, throughput, trainers, views
+from training.bench import games, ran, records, timing
+from training.bench import profile as profiler
+from training.bench.runner import Suite
 from training.commands import profile
 from training.ppo.options import NativeConfig, NativeRun
-from training.run import machine
+from training.run import machine, registry
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKER = "SkullKingWorker-v0"
@@ -189,21 +187,21 @@ def test_floor_is_the_newest_of_the_same_thing_on_this_processor(monkeypatch):
         line("2026-01-05", 9000.0, cpu_flags=["avx512_bf16"]),
         line("2026-01-03", 9000.0, cpu_model="another"),
     ]
-    floor = floors.find(row, every=every)
+    floor = records.find_floor(row, every=every)
     assert (floor.recorded, floor.same_machine) == (2000.0, True)
     assert floor.steps_per_cpu_s == pytest.approx(1400)
     assert floor.source == "x.jsonl, commit abc"
     assert floor.check(row)["pass"]
     assert not floor.check({**row, "steps_per_cpu_s": 1399.0})["pass"]
-    elsewhere = floors.find(row, every=every[-1:])
+    elsewhere = records.find_floor(row, every=every[-1:])
     assert not elsewhere.same_machine
-    said = floors.sentence(elsewhere.check({**row, "noisy": True}))
+    said = records.floor_sentence(elsewhere.check({**row, "noisy": True}))
     assert "1,500 steps per CPU second are below the floor of 6,300 (x.jsonl, commit abc)" in said
     assert "0.7 times the record; the record is of another processor; something" in said
-    said = floors.sentence(floor.check({**row, "steps_per_cpu_s": 1399.0}))
+    said = records.floor_sentence(floor.check({**row, "steps_per_cpu_s": 1399.0}))
     assert said.endswith("0.7 times the record")
-    assert floors.find({"ran": of(num_players=3)}, every=every) is None
-    assert floors.find({"steps_per_cpu_s": 1.0}, every=every) is None
+    assert records.find_floor({"ran": of(num_players=3)}, every=every) is None
+    assert records.find_floor({"steps_per_cpu_s": 1.0}, every=every) is None
 
 
 @pytest.mark.parametrize(
@@ -246,8 +244,7 @@ def test_unchanged_build_reaches_the_floors_of_its_record_and_no_higher_ones(
     works = (prospector.env_works(4), prospector.thread_works(4))
     rows = [row for each in works for row in timing.rows(each, 1, 1e-4)]
     measured = list(rows)
-    suite = Suite("bars", lambda *_: measured)
-    monkeypatch.setattr(throughput, "SUITE", suite)
+    monkeypatch.setattr(bars, "SUITE", Suite(lambda _: measured))
     measure = ["--only", "bars", "--out", str(repository / "out.jsonl")]
     assert benchmark_v9.main([*measure, "--enforce-floor"]) == 2
     assert "has nothing of the same thing" in capsys.readouterr().err
@@ -255,7 +252,7 @@ def test_unchanged_build_reaches_the_floors_of_its_record_and_no_higher_ones(
     assert_described(rows)
     assert benchmark_v9.main([*measure, "--enforce-floor"]) == 0
     assert f"{len(rows)} of {len(rows)} rows reach their floor\n" in capsys.readouterr().out
-    raised = ["--floor-share", str(1.5 * floors.SHARE)]
+    raised = ["--floor-share", str(1.5 * records.SHARE)]
     assert benchmark_v9.main([*measure, "--enforce-floor", *raised]) == 1
     said = capsys.readouterr().err.splitlines()
     assert len(said) == len(rows)
@@ -286,20 +283,19 @@ def test_profile_is_a_record_and_held_to_it(repository, monkeypatch, capsys):
     assert "has nothing of the same thing" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_a_part_of_a_kind_is_no_record(repository, capsys, subtests):
+    for options in (
         ["--only", "bars", "--game", "prospector"],
         ["--only", "configs", "--config", "fast"],
         ["--only", "trainers", "--set", "n_envs=3"],
         [],
-    ],
-)
-def test_a_part_of_a_kind_is_no_record(repository, capsys, options):
-    assert benchmark_v9.main([*options, "--record", "--out", str(repository / "o")]) == 2
-    said = capsys.readouterr()
-    assert "--record needs --only" in said.err
-    assert said.out == ""
+    ):
+        with subtests.test(options):
+            out = ["--out", str(repository / "o")]
+            assert benchmark_v9.main([*options, "--record", *out]) == 2
+            said = capsys.readouterr()
+            assert "--record needs --only" in said.err
+            assert said.out == ""
 
 
 @pytest.mark.parametrize("dirty", [True, None])
@@ -352,11 +348,11 @@ def test_history_holds_every_committed_record():
             assert len(described) == len(set(described)), f"{name}: a row twice"
             for one in held:
                 if one.get("steps_per_cpu_s"):
-                    newest = floors.find(one, 1.0, held)
+                    newest = records.find_floor(one, 1.0, held)
                     assert newest.recorded == one["steps_per_cpu_s"], name
 
 
-@pytest.mark.parametrize("game", games.names())
+@pytest.mark.parametrize("game", list(games.GAMES))
 def test_every_game_has_a_baseline_of_the_profiler(game):
     """What it measures by default, and in training, each found again by what ran."""
     prefix = {"skullking": "SkullKing", "prospector": "Prospector", "drmario": "DrMario"}
@@ -364,8 +360,8 @@ def test_every_game_has_a_baseline_of_the_profiler(game):
     (name,) = [name for name in committed() if name.startswith(f"throughput/{env}")]
     head, modes = committed()[name]
     assert [mode["mode"] for mode in modes] == ["env_only", "trainer", "breakdown"]
-    for row in artefact.rows_of(head):
-        assert floors.find(row).recorded == row["steps_per_cpu_s"]
+    for row in profiler.rows_of(head):
+        assert records.find_floor(row).recorded == row["steps_per_cpu_s"]
     assert "/tmp" not in json.dumps(head["config"])
 
 
@@ -378,7 +374,7 @@ def test_history_is_in_order_and_clean():
 
 def test_there_is_one_record_of_each_kind():
     """A newer record takes the place of the older one, whose figures the history keeps."""
-    kinds = {*runner.PARTS, "bars-gameboy"}
+    kinds = {*registry.SUITES, "bars-gameboy"}
     for name in committed():
         allowed = name.removesuffix(".jsonl") in kinds
         allowed |= name == "matrix.json" or name.startswith(("vectorised-", "throughput/"))
@@ -404,7 +400,7 @@ def test_what_was_measured_is_on_the_disk_and_told_before_the_end(tmp_path, caps
     path = tmp_path / "rows.jsonl"
     path.write_text("an older file")
     works = {"fill": timing.Work(lambda: sum(range(100)), 10, row=lambda: {"kind": "env"})}
-    with progress.written_to(path, {"kind": "head"}):
+    with timing.written_to(path, {"kind": "head"}):
         assert path.read_text() == "an older file"
         timing.rows(works, 2, 1e-6)
         kinds = [json.loads(line)["kind"] for line in path.read_text().splitlines()]

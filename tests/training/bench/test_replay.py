@@ -2,7 +2,8 @@
 
 import pytest
 
-from training.bench.suites import replay as suite
+from benchmarks import replay as suite
+from training.bench.targets import judge
 from training.dqn.run import make_trainer
 
 
@@ -43,12 +44,15 @@ def test_rows_become_verdicts():
     share = {"share_env": 0.04, "share_env_all": [0.03, 0.04, 0.2]}
     rows = [
         *(row("write", [4e6, 6e6, 7e6]), row("uniform", [1e4] * 3)),
-        *(row("prioritised", [1e6 / 150, 1e6 / 170, 1e6 / 150]), row("acting fp32", [9e4] * 3)),
+        *(
+            row("prioritised", [1e6 / 150, 1e6 / 170, 1e6 / 150]),
+            row("acting fp32", [9e4] * 3, judged=True),
+        ),
         *(row("SB3's DQN, one env", [100.0, 100, 200]), row("ours, lanes 1", [100.0, 300, 200])),
         *(row("ours, lanes 64", [600.0] * 3), row("pixels PPO", [1.0] * 3, **share)),
         row("pixels DQN", [1.0] * 3, share_env=0.06, share_env_all=[0.06] * 3),
     ]
-    found = suite.judge(rows)
+    found = judge("replay", suite.with_difference(rows))
     assert [b["measured"] for b in found[:3]] == pytest.approx([6e6, 100.0, 50.0])
     assert [b["pass"] for b in found] == [True, True, True, False, False, True, True, False]
     assert found[4]["all"] == [1.0, 3.0, 1.0]

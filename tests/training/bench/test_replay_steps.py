@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
+from benchmarks import replay_steps
+from benchmarks.replay_steps import ListReplay, step_table
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
 from tests.training.dqn.test_replay import NAMES, Both, Wild
-from training.bench.suites import replay_steps
-from training.bench.suites.list_replay import ListReplay
-from training.bench.tables import step_table
 from training.dqn.replay import ReplayLanes
 from training.nets import compiled
 

@@ -4,12 +4,13 @@ import json
 
 import pytest
 
+from benchmarks import scale
+from benchmarks.scale import COMMON, WAYS, Turn, Way
 from fastenv.errors import ConfigError
 from tests.training.bench.described import assert_described
 from tools.figures import records, speeds
 from training import benchmark_v9
-from training.bench.suites import scale
-from training.bench.suites.scale import COMMON, WAYS, Turn, Way
+from training.bench.targets import judge
 from training.bench.timing import Sample
 from training.run.config import RunConfig
 from training.run.config_files import merge
@@ -77,7 +78,7 @@ def test_a_row_says_what_ran():
 
 
 def test_rows_become_verdicts():
-    found = scale.judge(rows())
+    found = judge("scale", rows())
     assert [b["measured"] for b in found] == pytest.approx([60 / 35, 263 / 113, 52 / 32, 51 / 30])
     assert [b["pass"] for b in found] == [True, False, True, True]
     assert [b["noisy"] for b in found] == [False] * 4
@@ -138,7 +139,7 @@ def test_the_page_has_the_table_of_the_newest_record(tmp_path, monkeypatch):
     assert "--only scale" in measured()
     head = {"git_rev": "a" * 12, "created": "2026-01-01", "dirty": False, "load": 0.1}
     head |= {"load_after": 0.2, "host": {"cpu_model": "a core", "physical_cores": 2}}
-    every = [head, *rows(), *scale.judge(rows())]
+    every = [head, *rows(), *judge("scale", rows())]
     (tmp_path / "scale.jsonl").write_text("\n".join(map(json.dumps, every)))
     text = measured()
     assert "| native, 2 ranks of torchrun, 1 torch thread each | 64 | `fast` | 31,250" in text

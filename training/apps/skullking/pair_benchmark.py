@@ -92,7 +92,7 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
 
 
 def measure_flags(flags: Any, steps: int, games: int) -> dict[str, Any]:
-    """Return the measured fields of a configuration, as ``trainer.measure`` does for one agent."""
+    """Return the measured fields of a configuration, as ``stock.measure`` does for one agent."""
     return measure(settings(flags), steps, games)
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from benchmarks.search import TABLE, first_cards
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from training import load_policy
 from training.apps.skullking.opponent_model import OpponentModel
-from training.apps.skullking.search_rows import TABLE, first_cards
 from training.evaluation.loop import Loop
 from training.players.names import make_player
 from training.players.network import seat_policy

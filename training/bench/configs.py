@@ -11,12 +11,12 @@ from typing import Any
 from rich.console import Group
 
 from fastenv.errors import ConfigError
-from training.bench import games, progress, ran, timing
+from training.bench import games, ran, timing
 from training.bench.env_modes import EnvPlan, prepare
-from training.bench.suite import Options, Suite
+from training.bench.runner import Options, Suite
+from training.bench.stock import Flags, measure
 from training.bench.tables import config_table
 from training.bench.targets import Row
-from training.bench.trainer import Flags, measure
 from training.run import plain_yaml
 
 # Each differs from the first in what it is named after, and in nothing else.
@@ -65,17 +65,19 @@ def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[
     steps : int
         Timed steps of a repeat, at least.
     repeats, played : int
-        See :func:`training.bench.trainer.measure`.
+        See :func:`training.bench.stock.measure`.
     """
     fields: Row = {"kind": "config", "config": name, "flags": asdict(flags)}
     fields |= {"backend": flags.backend, "repeats": repeats, "games": played}
     seeded = [replace(flags, seed=flags.seed + k) for k in range(repeats)]
     try:
-        two_tiers = games.of(flags.env).two_tiers if flags.use_hierarchical else None
+        two_tiers = games.of(flags.env).find("two_tiers") if flags.use_hierarchical else None
         runs = []
         for repeat, each in enumerate(seeded, 1):
             runs.append((two_tiers or measure)(each, steps, played))
-            progress.tell(repeat, repeats, f"{name} of {flags.env}", runs[-1]["steps_per_s"] or 0)
+            timing.tell_repeat(
+                repeat, repeats, f"{name} of {flags.env}", runs[-1]["steps_per_s"] or 0
+            )
         # Two environments in turns: there is no such thing as the one alone.
         alone = None if two_tiers else env_only(flags, repeats)
     except ConfigError as error:
@@ -158,15 +160,15 @@ def chosen(args: argparse.Namespace) -> list[tuple[str, Flags]]:
     for name in args.config or ():
         if name not in CONFIGS:
             raise ConfigError(f"--config {name!r}: must be among {', '.join(CONFIGS)}.")
-    every = [game.config_env for game in games.registered()]
+    every = [game.config_env for game in games.GAMES.values()]
     envs = every if args.only == "configs" else [Flags.env]
-    envs = [games.get(args.game).config_env] if args.game else envs
+    envs = [games.GAMES[args.game].config_env] if args.game else envs
     named = [text.partition("=")[2] for text in args.set if text.startswith("env=")]
     envs = named[-1:] or envs
     configs = []
     for env in envs:
         for name in args.config or CONFIGS:
-            possible = games.of(env).two_tiers or not CONFIGS[name].use_hierarchical
+            possible = games.of(env).find("two_tiers") or not CONFIGS[name].use_hierarchical
             if possible or (args.config and len(envs) == 1):
                 configs.append((name, with_flags(of_env(name, env), args.set)))
     return configs
@@ -178,19 +180,17 @@ def tables(rows: Sequence[Row]) -> Group:
     return Group(*(config_table([r for r in rows if r["flags"]["env"] == env]) for env in envs))
 
 
-class Configs(Suite):
-    """The suite, which flags and games of a command line choose from."""
-
-    def measure(self, options: Options) -> list[Row]:
-        """Return the rows that a command line asks for."""
-        args, rollouts = options.args, SHORT_ROLLOUTS if options.short else ROLLOUTS
-        played = args.games if args.games is not None else (40 if options.short else 200)
-        rows = []
-        for name, each in chosen(args):
-            steps = args.steps or rollouts * each.n_envs * each.n_steps
-            rows.append(row(name, each, steps, args.repeats, played))
-            progress.keep(rows[-1])
-        return rows
+def measure_chosen(options: Options) -> list[Row]:
+    """Measure the rows that a command line asks for."""
+    args = options.args
+    rollouts = SHORT_ROLLOUTS if args.short else ROLLOUTS
+    played = args.games if args.games is not None else (40 if args.short else 200)
+    rows = []
+    for name, each in chosen(args):
+        steps = args.steps or rollouts * each.n_envs * each.n_steps
+        rows.append(row(name, each, steps, args.repeats, played))
+        timing.keep_row(rows[-1])
+    return rows
 
 
-SUITE = Configs(name="configs", tables=(tables,))
+SUITE = Suite(measure_chosen, check=chosen, tables=(tables,))

@@ -7,34 +7,150 @@ stored. A row says what ran as it is found in the trainer, not as it was asked f
 
 from __future__ import annotations
 
+import random
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from statistics import median
 from typing import Any
 
+import numpy as np
 import torch
+from rich.table import Table
+from torch import Tensor
 
-from training.bench import games, ran
-from training.bench.suite import Suite
-from training.bench.suites.list_replay import ListReplay
-from training.bench.tables import step_table
+from training.bench import ran
+from training.bench.runner import Suite
+from training.bench.tables import table_of
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, summary
-from training.dqn.replay import ReplayLanes, TensorReplay
+from training.dqn.replay import Batch, ReplayLanes, TensorReplay
 from training.dqn.run import make_lanes
 from training.dqn.trainer import DQNTrainer
+from training.dqn.windows import RUNNING, TERMINATED, TRUNCATED
 from training.nets.compiled import Compiled
 from training.run.config import RunConfig
 from training.run.config_files import merge
+from training.run.engine import Engine
 from training.run.envs import stream_seed
 
 STORED = 16_384  # decisions
 # What is trained, by the name of the game.
-SETTINGS = {
-    name: given for game in games.registered() for name, given in game.replay_settings.items()
+SETTINGS: dict[str, dict[str, Any]] = {
+    "Skull King": {
+        "env": "SkullKingFlat-v0",
+        "num_envs": 128,
+        "env_options": {"opponents": "rule_medium", "obs_ext": "memory", "reward": "points"},
+        "dqn": {
+            **{"net_arch": [256, 256], "num_quantiles": 25, "n_step": 3, "gamma": 0.97},
+            **{"batch_size": 512, "replay_ratio": 4.0, "iteration_steps": 32},
+        },
+    },
+    "Lantern Walk": {
+        "env": "LanternWalk-v0",
+        "num_envs": 64,
+        "env_options": {
+            **{"states": "lantern_walk", "start_state": None, "sticky": 0.25, "max_steps": 512},
+            **{"pixels": "packed72x20", "stack_k": 2},
+            "allowed_buttons": ["a", "up", "down", "left", "right"],
+        },
+        "dqn": {
+            **{"encoder": "conv", "net_arch": [256], "num_quantiles": 25, "n_step": 5},
+            **{"batch_size": 256, "replay_ratio": 2.0, "iteration_steps": 32},
+        },
+    },
 }
 COMMON: dict[str, Any] = {"trainer": "dqn", "torch_threads": 1, "device": "cpu"}
 METHOD = "whole iterations behind the first, in turns; one process; nothing is logged or saved"
+
+
+class ListReplay(TensorReplay):
+    """A queue of decisions for each lane, and finished windows that are copied one by one.
+
+    Steps are taken in a :class:`training.dqn.replay.TensorReplay` of a few rows.
+
+    Parameters
+    ----------
+    engine : Engine
+    lanes, capacity, n_step : int
+    gamma : float
+    seed : int
+    """
+
+    def __init__(
+        self, engine: Engine, lanes: int, capacity: int, n_step: int, gamma: float, seed: int
+    ) -> None:
+        super().__init__(engine, lanes, (n_step + 1) * lanes, n_step, gamma)
+        self._queues: list[deque[dict[str, Any]]] = [deque() for _ in range(lanes)]
+        self._stored: deque[dict[str, Any]] = deque(maxlen=capacity)
+        self._random = random.Random(seed)
+
+    @property
+    def available(self) -> int:
+        """Windows that are stored."""
+        return len(self._stored)
+
+    def advance(self) -> None:
+        """Go on to the next row, and store the windows that it completes."""
+        row = self.head
+        super().advance()
+        for lane, queue in enumerate(self._queues):
+            end = int(self.end[row, lane])
+            queue.append(self._make_decision(row, lane))
+            behind = self._look_behind(row, lane, cut=end == TRUNCATED)
+            while queue and (end != RUNNING or len(queue) == self.n_step):
+                self._stored.append(self._make_window(queue) | behind)
+                queue.popleft()
+
+    def _make_decision(self, row: int, lane: int) -> dict[str, Any]:
+        return {
+            "obs": self.obs[row, lane].numpy().copy(),
+            "action": int(self.action[row, lane]),
+            "reward": float(self.reward[row, lane]),
+            "discount": float(self.discount[row, lane]),
+            "end": int(self.end[row, lane]),
+        }
+
+    def _look_behind(self, row: int, lane: int, *, cut: bool) -> dict[str, Any]:
+        """Return observation and mask behind a decision; one that was cut keeps its own mask."""
+        obs, mask = self.obs[self.head, lane], self.mask[row if cut else self.head, lane]
+        if cut:
+            obs = self.final_obs[int(self.final_at[row, lane]) % self.finals]
+        legal = np.unpackbits(mask.numpy(), count=self.num_actions, bitorder="little")
+        return {"next_obs": obs.numpy().copy(), "next_mask": legal.view(np.bool_)}
+
+    def _make_window(self, queue: deque[dict[str, Any]]) -> dict[str, Any]:
+        total, reach = 0.0, 1.0
+        for decision in queue:
+            total += reach * decision["reward"]
+            reach *= decision["discount"]
+        if queue[-1]["end"] == TERMINATED:
+            reach = 0.0
+        first = queue[0]
+        kept = {"obs": first["obs"], "action": first["action"]}
+        return {**kept, "reward": total, "discount": reach}
+
+    def sample(self, count: int, beta: float = 0.0) -> Batch:
+        """Return windows that are drawn one by one and stacked."""
+        index = [self._random.randrange(len(self._stored)) for _ in range(count)]
+        drawn = [self._stored[k] for k in index]
+
+        def stacked(name: str) -> Tensor:
+            return torch.from_numpy(np.stack([window[name] for window in drawn]))
+
+        return Batch(
+            index=torch.tensor(index),
+            obs=stacked("obs"),
+            action=stacked("action"),
+            reward=stacked("reward").float(),
+            discount=stacked("discount").float(),
+            next_obs=stacked("next_obs"),
+            next_mask=stacked("next_mask"),
+            weight=torch.ones(count),
+        )
+
+
 STORES: dict[type[TensorReplay], str] = {ListReplay: "lists", TensorReplay: "tensors"}
 
 
@@ -202,4 +318,25 @@ def _split_time(phases: Sequence[Mapping[str, float]], per_cpu_s: float) -> dict
     return {name: 1e6 / per_cpu_s * value / whole for name, value in sums.items()}
 
 
-SUITE = Suite(name="replay_steps", rows=rows, tables=(step_table,), seconds=2.0, short_seconds=0.5)
+def step_table(rows: list[Row]) -> Table:
+    """Make the table of the steps from lists to tensors, each beside the one before it."""
+    heads = "game, step, what ran, precision, per CPU-s, times the step before, env us, act, learn"
+    table = table_of(
+        f"Steps of the replay, in turns; medians of {rows[0]['repeats']}", heads, left=4
+    )
+    for r in rows:
+        over = r.get("over_step_before_all")
+        table.add_row(
+            *(r["game"], r["step"] + (", noisy" if r["noisy"] else ""), r["name"], r["precision"]),
+            f"{r['steps_per_cpu_s']:,.0f}",
+            f"{median(over):.2f} ({min(over):.2f}..{max(over):.2f})" if over else "",
+            *(f"{r['us_per_step'][phase]:,.1f}" for phase in ("env", "collect", "update")),
+        )
+    return table
+
+
+SUITE = Suite(
+    lambda options: rows(options.repeats, options.seconds),
+    tables=(step_table,),
+    short_seconds=0.5,
+)

@@ -12,6 +12,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import torch
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
+from torch import nn
 
 import fastenv
 from fastenv.drmario import DrMarioGame, _reachability
@@ -20,20 +24,18 @@ from fastenv.drmario.successors import count_bottles
 from fastenv.engine import rng_streams
 from fastenv.vector import allocate
 from training.bench import ran
-from training.bench.game import GameBenchmark, Throughput
 from training.bench.play import Playback
-from training.bench.targets import Row, env_share, ratio, speed, time_of_step
+from training.bench.stock import time_stock
+from training.bench.targets import Row
 from training.bench.timing import Work, rows
+from training.bench.trainer_modes import trained_row
 
 FRAMES, PLACEMENTS = "DrMarioFrame-v0", "DrMarioPlacement-v0"
 LANES = 1024
 SPREAD = 1024  # frames played before, in which each lane is reset once
-FRAMES_ASKED = {"none": 15e6, "bitplane_bottle": 5e6}  # frames a second, by observation
-PLACEMENTS_ASKED = {0: 2_500, 10: 8_000, 20: 20_000}  # decisions a second, by level
-QUERY_MS = {0: 0.25, 10: 0.08}  # by level
-SUCCESSORS, SUCCESSORS_ASKED = (10, 20), 1.5e6  # levels; placements a second
-OVER_REFERENCE, GREEDY_ASKED = 100, 1_500
-SHARES = {"sb3": 0.25, "native": 0.20}
+OBSERVATIONS = ("none", "bitplane_bottle")  # of frames
+LEVELS = (0, 10, 20)  # of placements
+QUERIES, SUCCESSORS = (0, 10), (10, 20)  # levels
 TRAINING: dict[str, Any] = {
     "level": 10,
     "obs": "bitplane_bottle_conn_mask",
@@ -88,7 +90,7 @@ def placement_works(name: str, level: int, backend: str, lanes: int, steps: int)
     row = _make_fields(play.engine, options) | {"name": name, "ran": play.ran()}
     row["what"] = "random feasible placements, warp"
     works = {name: replace(play.work(), row=lambda: row)}
-    if level in QUERY_MS and backend != "reference":
+    if level in QUERIES and backend != "reference":
         query = row | {"name": f"queries {level}", "ran": play.ran(timed="planner alone")}
         query["what"] = "planner alone, decisions of random feasible placements"
         works[query["name"]] = replace(query_work(play), row=lambda: query)
@@ -170,8 +172,8 @@ def _make_fields(engine: fastenv.BatchEngine, options: Mapping[str, Any]) -> Row
 
 def play_works(lanes: int = LANES) -> dict[str, Work]:
     """Prepare all works of play and of the planner."""
-    works = {f"frames {obs}": frame_work(obs, lanes) for obs in FRAMES_ASKED}
-    for level in PLACEMENTS_ASKED:
+    works = {f"frames {obs}": frame_work(obs, lanes) for obs in OBSERVATIONS}
+    for level in LEVELS:
         works |= placement_works(f"placements {level}", level, "fast", lanes, 16)
     for level in SUCCESSORS:
         works[f"successors {level}"] = successors_work(level, min(lanes, 256), 16)
@@ -182,52 +184,40 @@ def play_works(lanes: int = LANES) -> dict[str, Work]:
 # -- the environment's share of a training ---------------------------------------------------------
 
 
-def small_cnn() -> type:
-    """Return a network for planes of a bottle: two convolutions and a layer of 128."""
-    import torch
-    from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
-    from torch import nn
+class SmallCNN(BaseFeaturesExtractor):
+    """A network for planes of a bottle: two convolutions and a layer of 128."""
 
-    class SmallCNN(BaseFeaturesExtractor):
-        def __init__(self, space: Any) -> None:
-            super().__init__(space, 128)
-            self._layers = nn.Sequential(
-                nn.Conv2d(space.shape[0], 32, 5, padding=2),
-                nn.ReLU(),
-                nn.Conv2d(32, 32, 3, padding=1),
-                nn.ReLU(),
-                nn.Flatten(),
-                nn.Linear(32 * t.CELLS, 128),
-                nn.ReLU(),
-            )
+    def __init__(self, space: Any) -> None:
+        super().__init__(space, 128)
+        self._layers = nn.Sequential(
+            nn.Conv2d(space.shape[0], 32, 5, padding=2),
+            nn.ReLU(),
+            nn.Conv2d(32, 32, 3, padding=1),
+            nn.ReLU(),
+            nn.Flatten(),
+            nn.Linear(32 * t.CELLS, 128),
+            nn.ReLU(),
+        )
 
-        def forward(self, planes: torch.Tensor) -> torch.Tensor:
-            features: torch.Tensor = self._layers(planes)
-            return features
-
-    return SmallCNN
+    def forward(self, planes: torch.Tensor) -> torch.Tensor:
+        """Return the features, shape (n, 128)."""
+        features: torch.Tensor = self._layers(planes)
+        return features
 
 
 def stock_row(repeats: int, sizes: Mapping[str, Any] = SIZES) -> Row:
     """Measure stock MaskablePPO with a small CNN: as many timed iterations as ``repeats``."""
-    from sb3_contrib import MaskablePPO
-
-    from training.bench.stock import time_stock
-
-    network = small_cnn()
     engine = fastenv.make_engine(PLACEMENTS, sizes["num_envs"], num_threads=1, **TRAINING)
     learning = {name: value for name, value in sizes.items() if name != "num_envs"}
-    policy = {"features_extractor_class": network, "net_arch": []}
+    policy = {"features_extractor_class": SmallCNN, "net_arch": []}
     learner = partial(MaskablePPO, "MlpPolicy", policy_kwargs=policy)
-    named = f"MaskablePPO with {network.__name__}"
+    named = f"MaskablePPO with {SmallCNN.__name__}"
     row = time_stock(learner, named, engine, learning, repeats)
-    return row | {"what": f"stock MaskablePPO, {network.__name__}"}
+    return row | {"what": f"stock MaskablePPO, {SmallCNN.__name__}"}
 
 
 def native_row(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES) -> Row:
     """Measure the native trainer, whose convolutions are those of its ``auto`` encoder."""
-    from training.bench.trainer_modes import trained_row
-
     learning = {name: value for name, value in sizes.items() if name != "num_envs"}
     options = {
         "env": PLACEMENTS,
@@ -249,56 +239,13 @@ def training_rows(repeats: int, seconds: float, sizes: Mapping[str, Any] = SIZES
     return [row | common | {"name": name} for name, row in rows.items()]
 
 
-# -- targets ---------------------------------------------------------------------------------------
-
-
-def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row]:
-    """Measure everything the targets need; the number of lanes is always the same."""
-    return [*rows(play_works(), repeats, seconds), *training_rows(repeats, seconds)]
-
-
 def title(row: Row) -> str:
     """Describe a measured row in words."""
     options = ", ".join(f"{name} {value}" for name, value in row["options"].items())
     return f"{row['env']}, {row['what']}, {options}, {row['backend']}, n={row['num_envs']}"
 
 
-def judge(measured: list[Row], max_mem_delta: int = 0) -> list[Row]:
-    """Return one row for each target, from the rows of :func:`all_rows`."""
-    named = {row["name"]: row for row in measured}
-    speeds = {f"frames {obs}": least for obs, least in FRAMES_ASKED.items()}
-    speeds |= {f"placements {level}": least for level, least in PLACEMENTS_ASKED.items()}
-    speeds["greedy"] = GREEDY_ASKED
-    queries = {level: named[f"queries {level}"] for level in QUERY_MS}
-    over, under = named["placements 10"], named["reference"]
-    beside = f"{title(over)}: over {under['backend']}, n={under['num_envs']}"
-    return [
-        *(
-            speed(f"{title(named[name])}: steps a CPU second", least, named[name])
-            for name, least in speeds.items()
-        ),
-        *(
-            speed(f"{title(row)}: placements a CPU second", SUCCESSORS_ASKED, row)
-            for row in (named[f"successors {level}"] for level in SUCCESSORS)
-        ),
-        *(
-            time_of_step(f"{title(row)}: CPU milliseconds a query", QUERY_MS[level], row, 1e3)
-            for level, row in queries.items()
-        ),
-        ratio(beside, OVER_REFERENCE, over, under),
-        *(
-            env_share(f"{title(named[name])}: env share of wall time", most, named[name])
-            for name, most in SHARES.items()
-        ),
-    ]
-
-
-GAME = GameBenchmark(
-    name="drmario",
-    title="Dr. Mario",
-    envs=("DrMario",),
-    throughput=Throughput(all_rows, judge, "as named"),
-    config_env=PLACEMENTS,
-    small={"n_steps": 8, "batch": 64},
-    pieces={"DrMario": 8},
-)
+def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row]:
+    """Measure everything the targets need; the number of lanes is always the same."""
+    measured = [*rows(play_works(), repeats, seconds), *training_rows(repeats, seconds)]
+    return [row | {"title": title(row)} for row in measured]

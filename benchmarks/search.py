@@ -17,7 +17,8 @@ from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.bench import timing
 from training.bench.ran import describe_engine
-from training.bench.targets import Row, speed, target
+from training.bench.runner import Suite
+from training.bench.targets import Row
 from training.bench.timing import Work
 from training.evaluation.loop import Loop
 from training.players.bots import Bot
@@ -34,7 +35,6 @@ BOT = "heuristic"
 TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 ROUND = 9  # index of the round of ten cards
 AGENT = "pretrained/skullking"
-PLAYS_PER_S, WORLDS_PER_S, DECISION_MS, ALONE_PER_S = 8e6, 2e6, 0.5, 1e5
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
@@ -64,20 +64,14 @@ def _prepare_works() -> dict[str, Work]:
 
     game = _Games()
     return {
-        "worlds": Work(
-            draw, ROWS, row=partial(_make_row, "worlds", engine, "resample", worlds=WORLDS)
-        ),
-        "rollouts": Work(
-            roll, plays, row=partial(_make_row, "rollouts", engine, "rollout", **about)
-        ),
+        "worlds": Work(draw, ROWS, row=partial(_make_row, engine, "resample", worlds=WORLDS)),
+        "rollouts": Work(roll, plays, row=partial(_make_row, engine, "rollout", **about)),
         "searcher": Work(
             game.play,
             game.decisions,
-            row=partial(
-                _make_row, "searcher", game.engine, "decisions", worlds=WORLDS, rollouts=BOT
-            ),
+            row=partial(_make_row, game.engine, "decisions", worlds=WORLDS, rollouts=BOT),
         ),
-        "alone": Work(decide, ROWS, row=partial(_make_row, "alone", engine, "act", agent=AGENT)),
+        "alone": Work(decide, ROWS, row=partial(_make_row, engine, "act", agent=AGENT)),
     }
 
 
@@ -112,27 +106,18 @@ class _Games:
         return taken
 
 
-def _make_row(name: str, engine: BatchEngine, timed: str, **how: Any) -> Row:
+def _make_row(engine: BatchEngine, timed: str, **how: Any) -> Row:
     described = describe_engine(engine, timed, **how)
-    row = {"kind": "search", "name": name, "num_envs": engine.num_envs, "num_threads": 1}
+    row = {"kind": "search", "num_envs": engine.num_envs, "num_threads": 1}
     return row | {"ran": described}
 
 
-def judge(measured: list[Row]) -> list[Row]:
-    """Return the targets of the four."""
-    named = {row["name"]: row for row in measured}
-    decision = named["searcher"]
-    every = [1000 / per_s for per_s in decision["steps_per_cpu_s_all"]]
-    return [
-        speed(f"{AGENT} alone, decisions a CPU second", ALONE_PER_S, named["alone"]),
-        speed("rollouts, four heuristic, plays a CPU second", PLAYS_PER_S, named["rollouts"]),
-        speed("worlds, round 10, first trick, a CPU second", WORLDS_PER_S, named["worlds"]),
-        target(
-            f"searcher, {WORLDS} worlds, CPU milliseconds a card in whole games of {TABLES}",
-            DECISION_MS,
-            1000 / decision["steps_per_cpu_s"],
-            most=True,
-            every=every,
-            noisy=decision["noisy"],
-        ),
-    ]
+SUITE = Suite(
+    lambda options: [
+        row | {"game": "Skull King"} for row in rows(options.repeats, options.seconds)
+    ],
+    title="Bars of search; CPU time of one core, medians",
+    targets=("search",),
+    seconds=4.0,
+    short_seconds=1.0,
+)

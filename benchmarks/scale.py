@@ -8,19 +8,25 @@ from __future__ import annotations
 
 import shlex
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+import numpy as np
+import psutil
+from rich.table import Table
+
+from benchmarks.learners import trainer_row
 from fastenv.errors import ConfigError
-from training.bench.learners import trainer_row
-from training.bench.suite import Options, Suite
-from training.bench.suites.meter import Meter, train
-from training.bench.tables import scale_table
-from training.bench.targets import Row, ratio, unmeasured
+from training.bench.runner import Options, Suite
+from training.bench.tables import table_of
+from training.bench.targets import Row
 from training.bench.timing import Sample
 from training.rllib.options import RLlibConfig, RLlibRun
 from training.run import envs, files, machine
@@ -30,10 +36,10 @@ from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
 
 MODE = "scale"
-RUNNERS, OVER_REFERENCE, RANKS = 1.6, 2.5, 1.6
 WARMUP = 2  # iterations
 OTHERS = 0.2  # cores that something else may use
 LIMIT_S = 900.0
+LOOK_S = 0.25
 RLLIB = ".venv-rllib/bin/python"
 RLLIB_PYTHON = machine.ROOT / RLLIB
 NO_RLLIB = "there is no .venv-rllib (make rllib)"
@@ -198,6 +204,105 @@ def turn_of(run: RunFolder, meter: Meter, load: float) -> Turn:
     return Turn(run.config, summary, sample, phases, max(0.0, (busy - cpu) / wall))
 
 
+# -- a run in processes of its own, with the CPU time of all of them -------------------------------
+
+
+class Meter:
+    """Starts a command and follows the CPU time of its processes, of those that ended too.
+
+    Parameters
+    ----------
+    command : sequence of str
+    out : file
+        For what it says.
+    """
+
+    def __init__(self, command: Sequence[str], out: IO[bytes]) -> None:
+        self._process = subprocess.Popen(
+            command, cwd=machine.ROOT, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+        )
+        self._root = psutil.Process(self._process.pid)
+        self._seen: dict[psutil.Process, float] = {}
+        self._at: list[tuple[float, float, float]] = []
+
+    def follow(self, limit_s: float) -> int:
+        """Wait for its end; return the exit status. One that takes too long is ended."""
+        deadline = time.monotonic() + limit_s
+        while self._process.poll() is None:
+            self._look()
+            if time.monotonic() > deadline:
+                self._end()
+            time.sleep(LOOK_S)
+        return self._process.returncode
+
+    def _end(self) -> None:
+        with suppress(psutil.Error):  # one may have ended just now
+            for each in [*self._root.children(recursive=True), self._root]:
+                each.kill()
+
+    def _look(self) -> None:
+        try:
+            every = [self._root, *self._root.children(recursive=True)]
+        except psutil.Error:
+            return
+        for each in every:
+            try:
+                used = each.cpu_times()
+            except psutil.Error:
+                continue  # it has just ended; what it had used before is known
+            self._seen[each] = used.user + used.system
+        used_by_all = psutil.cpu_times()
+        waiting = sum(getattr(used_by_all, name, 0.0) for name in ("idle", "iowait"))
+        busy = sum(used_by_all) - getattr(used_by_all, "guest", 0.0) - waiting
+        self._at.append((time.time(), sum(self._seen.values()), busy))
+
+    def between(self, begin: float, end: float) -> tuple[float, float]:
+        """Return the CPU seconds of the command, and of the whole machine, between two times.
+
+        Parameters
+        ----------
+        begin, end : float
+            On the clock ``time.time``.
+        """
+        at, own, busy = np.array(self._at).T
+        first, last = (tuple(np.interp(x, at, y) for y in (own, busy)) for x in (begin, end))
+        return float(last[0] - first[0]), float(last[1] - first[1])
+
+
+def train(
+    command: Sequence[str], options: dict[str, Any], folder: Path, name: str, limit_s: float
+) -> tuple[RunFolder, Meter]:
+    """Train to the end in other processes, without an evaluation.
+
+    Parameters
+    ----------
+    command : sequence of str
+        What starts ``training.train``.
+    options : dict
+        Of the run.
+    folder : Path
+        Takes the run, its config and what it says.
+    name : str
+    limit_s : float
+
+    Raises
+    ------
+    ConfigError
+        If it fails; with its last line.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    config, log = folder / f"{name}.json", folder / f"{name}.log"
+    files.write_json(config, options)
+    arguments = ["--config", str(config), "--runs", str(folder), "--name", name, "--no-evaluation"]
+    with log.open("wb") as out:
+        meter = Meter([*command, *arguments], out)
+        code = meter.follow(limit_s)
+    if code != 0:
+        last = (log.read_text("utf-8", "replace").strip().splitlines() or ["no message"])[-1]
+        raise ConfigError(f"{shlex.join(command)} failed: {last}")
+    return RunFolder.open(folder / name), meter
+
+
 # -- rows ------------------------------------------------------------------------------------------
 
 
@@ -230,6 +335,8 @@ def row(key: str, way: Way, turns: Sequence[Turn]) -> Row:
         "backend": summary["backend"],
         "name": name_of(config, summary),
         "way": key,
+        "setting": setting_of(timed),
+        "cores": machine.physical_cores(),
         "ranks": spread["ranks"],
         "env_runners": rllib.env_runners,
         "learners": rllib.learners,
@@ -273,51 +380,32 @@ def setting_of(row: Mapping[str, Any]) -> str:
     )
 
 
-def judge(rows: Sequence[Row]) -> list[Row]:
-    """Return the targets of the rows of :func:`all_rows`."""
-    by = {row["way"]: row for row in rows if row.get("mode") == MODE}
-    cores = f"{machine.physical_cores()} cores"
-    return [
-        _judge_ratio(
-            by, "rllib, 2 runners", "rllib", RUNNERS, f"sampling, {cores}", "sampled_per_s"
-        ),
-        _judge_ratio(by, "rllib", "rllib, reference", OVER_REFERENCE, f"end to end, {cores}"),
-        _judge_ratio(by, "torchrun", "native", RANKS, f"end to end, {cores}"),
-        _judge_ratio(
-            by, "torchrun, more lanes", "native, more lanes", RANKS, f"end to end, {cores}"
-        ),
-    ]
+def scale_table(rows: list[Row]) -> Table:
+    """Make the table of whole runs by the processes that they were spread over."""
+    heads = "what ran, backend, steps/s, min..max, per CPU-s, cores, us a step by phase"
+    table = table_of("Whole runs, in turns; end to end; medians", heads, left=2)
+    for r in rows:
+        every = r["steps_per_s_all"]
+        table.add_row(
+            *(r["name"] + (", noisy" if r["noisy"] else ""), r["backend"]),
+            *(f"{r['steps_per_s']:,.0f}", f"{min(every):,.0f}..{max(every):,.0f}"),
+            *(f"{r['steps_per_cpu_s']:,.0f}", f"{r['cores_used']:.2f}"),
+            ", ".join(f"{name} {us:.1f}" for name, us in r["us_per_step"].items()),
+        )
+    return table
 
 
-def _judge_ratio(
-    by: Mapping[str, dict[str, Any]],
-    over: str,
-    under: str,
-    least: float,
-    how: str,
-    figure: str = "steps_per_s",
-) -> Row:
-    if over not in by or under not in by:
-        return unmeasured(f"{over} over {under}, {how}", least, NO_RLLIB)
-    a, b = by[over], by[under]
-    what = f"{a['name']}, {a['backend']} over {b['name']}, {b['backend']}"
-    return ratio(f"{what}; {how}; {setting_of(a)}", least, a, b, figure)
+def measure(options: Options) -> list[Row]:
+    """Measure the rows that a command line asks for; ``--steps`` are those of each run."""
+    if not RLLIB_PYTHON.is_file():
+        options.console.print(f"{NO_RLLIB}, and the runs of RLlib are left out")
+    steps = options.args.steps
+    return all_rows(options.repeats, None if steps is None else max(1, steps // ROLLOUT))
 
 
-class Scale(Suite):
-    """The suite, whose runs have lengths of their own."""
-
-    def measure(self, options: Options) -> list[Row]:
-        """Return the rows that a command line asks for; ``--steps`` are those of each run."""
-        if not RLLIB_PYTHON.is_file():
-            options.console.print(f"{NO_RLLIB}, and the runs of RLlib are left out")
-        steps = options.args.steps
-        return all_rows(options.repeats, None if steps is None else max(1, steps // ROLLOUT))
-
-
-SUITE = Scale(
-    name="scale",
-    judge=judge,
+SUITE = Suite(
+    measure,
     tables=(scale_table,),
-    title=lambda _: "Bars of several processes; wall, paired turns",
+    title="Bars of several processes; wall, paired turns",
+    targets=("scale",),
 )

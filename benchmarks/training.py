@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import torch
+from rich.console import Group
+from rich.table import Table
 
-from training.bench import games
-from training.bench.learners import Timed, in_turns, trainer_row, with_ppo, with_stock
-from training.bench.suite import Suite
-from training.bench.suites import cuda, trainers
-from training.bench.suites.trainers import NO_BF16
-from training.bench.tables import split_lines, timed_table
-from training.bench.targets import Row, env_share, ratio, speed, unmeasured
+from benchmarks import gpu, skullking, trainers
+from benchmarks.learners import Timed, in_turns, trainer_row, with_ppo, with_stock
+from training.bench.runner import Suite
+from training.bench.stock import Flags, make_model, make_vec_env
+from training.bench.tables import table_of
+from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, noisy
-from training.bench.trainer import Flags, make_model, make_vec_env
 from training.nets.precision import cpu_has_bf16
 from training.run import machine
 from training.run.config import RunConfig
 
-OVER_REFERENCE = 6.0
 REFERENCE_LANES = 64
-ROLLOUT = 150_000
-ENV_SHARE = 0.03
-OVER_ONE_THREAD = 1.6
 REFERENCE, ROLLING, THREADS, SHARE = "reference envs", "rollout", "threads", "env share"
+LEARNED = {
+    **skullking.TIERS,
+    "prospector": "Prospector-v0",
+}  # whose share of a training is measured
 # How a thread of OpenMP waits for the others: what its process has to be started with.
 WAITING = {
     "as started": {},
@@ -39,7 +39,7 @@ WAITING = {
 
 
 def all_rows(repeats: int, seconds: float, config: Any = None) -> list[Row]:
-    """Measure everything the targets need.
+    """Measure everything the targets need, those of the trainers and of a GPU included.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def all_rows(repeats: int, seconds: float, config: Any = None) -> list[Row]:
     seconds : float
         Timed work of a repeat, at least.
     config : RunConfig, optional
-        What is trained; default :func:`training.bench.suites.trainers.setting`.
+        What is trained; default :func:`benchmarks.trainers.setting`.
     """
     config = config or trainers.setting()
     parts = (trainers.rows, reference_rows, rollout_rows, share_rows, thread_rows)
     measured = [row for rows in parts for row in rows(config, repeats, seconds)]
-    return measured + (cuda.rows(repeats, seconds) if torch.cuda.is_available() else [])
+    return measured + (gpu.rows(repeats, seconds) if torch.cuda.is_available() else [])
 
 
 def reference_rows(config: Any, repeats: int, seconds: float) -> list[Row]:
@@ -98,8 +98,12 @@ def reference_rows(config: Any, repeats: int, seconds: float) -> list[Row]:
     for threads, each in ours.items():
         stock = with_stock(each.config), engines[threads], "fp32"
         timed = samples[f"sb3 {threads}"]
-        rows.append(trainer_row(*stock, timed, REFERENCE, adapter="DummyVecEnv"))
-        rows.append(each.row(samples[f"native {threads}"], REFERENCE))
+        pair = (
+            trainer_row(*stock, timed, REFERENCE, adapter="DummyVecEnv"),
+            each.row(samples[f"native {threads}"], REFERENCE),
+        )
+        cores = "all cores" if threads == machine.physical_cores() else "one core"
+        rows += [row | {"name": f"{row['trainer']}, {cores}"} for row in pair]
     return rows
 
 
@@ -120,10 +124,9 @@ def rollout_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
 def share_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
     """Measure the native trainer on every tier, with the environment's share of its wall time."""
     learners = {}
-    for game in games.registered():
-        options = dict(config.env_options) if game.opponents else {}
-        for tier, env in game.learned.items():
-            learners[tier] = Timed(config.replace(env=env, env_options=options))
+    for tier, env in LEARNED.items():
+        options = dict(config.env_options) if tier in skullking.TIERS else {}
+        learners[tier] = Timed(config.replace(env=env, env_options=options))
     samples = in_turns(learners, repeats, seconds)
     return [
         each.row(samples[tier], SHARE) | {"tier": tier} | each.share()
@@ -172,60 +175,42 @@ def _measure_threads(config: RunConfig, repeats: int, seconds: float) -> list[Ro
     ]
 
 
-# -- targets ---------------------------------------------------------------------------------------
-
-
-def judge(rows: Sequence[Row]) -> list[Row]:
-    """Return one row for each target, from the rows of :func:`all_rows`."""
-
-    def those(mode: str) -> list[Row]:
-        return [r for r in rows if r["mode"] == mode]
-
-    today, ours = those(REFERENCE)[-2:]  # with all cores
-    over = (
-        f"flat, {ours['num_envs']} lanes, all cores: native over stock on DummyVecEnv of "
-        "reference envs, wall"
+def timed_table(rows: list[Row]) -> Table:
+    """Make the table of trainers by the part that was timed."""
+    heads = (
+        "what, trainer, env, precision, lanes, T, minibatch, epochs, threads, steps/s, per CPU-s, "
+        "env %"
     )
-    return [
-        *trainers.judge(those("train")),
-        ratio(over, OVER_REFERENCE, ours, today, "steps_per_s"),
-        _judge_rollout({r["precision"]: r for r in those(ROLLING)}),
-        *map(_judge_share, those(SHARE)),
-        *_judge_threads(those(THREADS)),
-        *cuda.judge(rows),
-    ]
+    table = table_of(
+        "Trainers, by what is timed; rows of one kind in turns; medians", heads, left=4
+    )
+    for r in rows:
+        sizes = ("num_envs", "rollout_steps", "minibatch", "epochs", "torch_threads")
+        table.add_row(
+            ", ".join([r["mode"], *([r["waiting"]] if "waiting" in r else [])])
+            + (", noisy" if r["noisy"] else ""),
+            *(r.get("name", r["trainer"]), r["env"], r["precision"]),
+            *(f"{r[key]:,}" for key in sizes),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            f"{r['share_env']:.1%}" if "share_env" in r else "",
+        )
+    return table
 
 
-def _judge_share(row: Row) -> Row:
-    most = games.of(row["env"]).share_at_most.get(row["tier"], ENV_SHARE)
-    what = f"{row['tier']}, {row['num_envs']} lanes: env share of training time"
-    return env_share(what, most, row)
-
-
-def _judge_rollout(by_precision: dict[str, Row]) -> Row:
-    what = "rollout alone, native bf16: steps a CPU second"
-    if "bf16" in by_precision:
-        return speed(what, ROLLOUT, by_precision["bf16"])
-    reason = f"{NO_BF16}; fp32: {by_precision['fp32']['steps_per_cpu_s']:,.0f}"
-    return unmeasured(what, ROLLOUT, reason)
-
-
-def _judge_threads(rows: list[Row]) -> list[Row]:
-    what = "two torch threads over one, wall"
-    if not rows:
-        return [unmeasured(what, OVER_ONE_THREAD, "this machine has one core")]
-    pairs = zip(rows[::2], rows[1::2], strict=True)
-    return [
-        ratio(f"{what}, waiting {one['waiting']}", OVER_ONE_THREAD, two, one, "steps_per_s")
-        for one, two in pairs
-    ]
+def split_lines(rows: list[Row]) -> Group | None:
+    """Break down the time of a step, in a line for each row that has its phases."""
+    lines = []
+    for row in rows:
+        if "us_per_step" in row:
+            parts = ", ".join(f"{name} {us:.2f}" for name, us in row["us_per_step"].items())
+            lines.append(f"{row['mode']}, epochs {row['epochs']}, microseconds a step: {parts}")
+    return Group(*lines) if lines else None
 
 
 SUITE = Suite(
-    name="training",
-    rows=all_rows,
-    judge=judge,
+    lambda options: all_rows(options.repeats, options.seconds),
     tables=(timed_table, split_lines),
-    title=lambda options: f"Bars of training; medians of {options.repeats}",
+    title="Bars of training; medians of {repeats}",
+    targets=("trainers", "training", "gpu"),
     seconds=4.0,
 )

@@ -23,23 +23,28 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+from rich.table import Table
 
 import fastenv
+from benchmarks import gameboy
 from fastenv import BatchEngine
 from fastenv.checks import without_padding
 from fastenv.errors import ConfigError
+from fastenv.gameboy.goal_template import OURS as GOALS
+from fastenv.gameboy.goal_template import load_goal, save_goal
 from fastenv.registry import short_id
 from fastenv.scaffold import new_game
-from training.bench import games, ran
+from training.bench import ran
 from training.bench.play import Playback, make_engine
-from training.bench.suite import Suite
-from training.bench.tables import flag_table
-from training.bench.targets import Row, target
+from training.bench.runner import Suite
+from training.bench.tables import table_of
+from training.bench.targets import Row
 from training.bench.timing import Sample, sample, summary
 from training.run import machine
 
@@ -53,12 +58,15 @@ METHOD = (
 BESIDE = "the reference and the other flag, over the same steps, each in a process of its own"
 LANES = (1, 8, 64)
 STAGGER = 20  # batch steps played before, in which each lane is reset once
-SHARE = 0.85  # of the limit, asked where the two parts are of one size
-MEDIAN, LEAST = 1.0, 0.97  # times the reference, asked of the repeats of every row
-# Lane steps of a piece of work: the shorter it is, the more turns in a repeat.
+# Lane steps of a piece of work, by the beginning of an id: the shorter it is, the more turns in a
+# repeat, and the slower the reference is, the shorter it has to be.
 PIECE = 256
+PIECES = {"SkullKingManager": 32, "DrMario": 8, "GameBoy": 1, "Lantern": 1}
+# What each flag replaces is of about the size of the rest, so that there is a limit to speak of.
+LIMITED = ("SkullKing", "Prospector")
 TURNS = 2  # of a repeat at least, also where one step of 64 lanes takes seconds
 SCAFFOLDED = "scaffolded_coins"
+RECORDS = shutil.ignore_patterns("*.jsonl", "*.sqlite", "throughput")  # that no copy needs
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
@@ -94,9 +102,9 @@ def scaffolded_rows(repeats: int, seconds: float) -> list[Row]:
         raise ConfigError(f"a new game can be measured in a checkout alone, and {root} is none")
     with TemporaryDirectory() as folder:
         copied = Path(folder)
-        for name in ("fastenv", "training", "tools", "build/cython"):
+        for name in ("fastenv", "training", "tools", "benchmarks", "build/cython"):
             if (root / name).is_dir():
-                shutil.copytree(root / name, copied / name)
+                shutil.copytree(root / name, copied / name, ignore=RECORDS)
         for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
             shutil.copy2(root / name, copied)
         (copied / "tests").mkdir()
@@ -105,7 +113,7 @@ def scaffolded_rows(repeats: int, seconds: float) -> list[Row]:
         _run(copied, "setup.py", "-q", "build_ext", "--inplace")
         numbers = (str(repeats), str(seconds))
         env = "".join(map(str.title, SCAFFOLDED.split("_"))) + "-v0"
-        printed = _run(copied, "-m", "training.bench.suites.flags", env, *numbers)
+        printed = _run(copied, "-m", "benchmarks.flags", env, *numbers)
     measured: list[Row] = json.loads(printed.splitlines()[-1])
     return measured
 
@@ -136,11 +144,10 @@ def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Ro
     RuntimeError
         If the backends do not end in the same states.
     """
-    game = games.of(env)
-    piece = next((n for start, n in game.pieces.items() if env.startswith(start)), PIECE)
-    ways = [*BACKENDS, *(LIMITS if game.limited else ())]
+    piece = next((n for start, n in PIECES.items() if env.startswith(start)), PIECE)
+    ways = [*BACKENDS, *(LIMITS if env.startswith(LIMITED) else ())]
     with TemporaryDirectory() as folder, ExitStack() as stack:
-        options = game.flag_options(env, Path(folder))
+        options = options_of(env, Path(folder))
         play = Playback(env, lanes, 0, options, stagger=STAGGER)
         rows = play.engine.get_states()
         steps = max(1, piece // lanes)
@@ -168,6 +175,24 @@ def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Ro
         }
         for backend in ("numba", "cython")
     ]
+
+
+def options_of(env: str, folder: Path) -> dict[str, Any]:
+    """Return the options that an environment is measured with: steps of the Game Boy of one frame.
+
+    Parameters
+    ----------
+    env : str
+    folder : Path
+        Takes the template of a goal, which says how long steps are.
+    """
+    if not env.startswith(("GameBoy", "Lantern")):
+        return {}
+    if env != "GameBoyGoal-v0":
+        return dict(gameboy.ONE_FRAME)
+    template = folder / f"{GOALS[0]}_by_frames"
+    save_goal(template, replace(load_goal(GOALS[0]), **gameboy.ONE_FRAME))
+    return gameboy.ONE_FRAME | {"goal": str(template)}
 
 
 class Stepper:
@@ -375,31 +400,31 @@ def _strip_encoding(engine: BatchEngine, rows: np.ndarray) -> BatchEngine:
     return stripped
 
 
-def judge(rows: list[Row]) -> list[Row]:
-    """Return targets: over the reference for each row, and a share of the limit for some."""
-    judged = []
+def flag_table(rows: list[Row]) -> Table:
+    """Make the table of each flag alone, a row for each."""
+    heads = (
+        "env, flag, lanes, reference us, limit us, measured us, part of the limit, "
+        "over reference, min..max"
+    )
+    table = table_of(
+        "One flag alone, random legal play, same-step reset; CPU a step", heads, left=2
+    )
     for r in rows:
-        what = f"{r['env']}, {r['flag']} alone, {r['num_envs']:,} lanes"
-        every, noisy = r["over_reference_all"], r["noisy"]
-        for name, least, got in (
-            ("over the reference", MEDIAN, r["over_reference"]),
-            ("over the reference, least repeat", LEAST, min(every)),
-        ):
-            judged.append(target(f"{what}: {name}", least, got, every=every, noisy=noisy))
-        if games.of(r["env"]).limited:
-            every, got = r["share_of_limit_all"], r["share_of_limit"]
-            judged.append(
-                target(f"{what}: part of the limit", SHARE, got, every=every, noisy=noisy)
-            )
-    return judged
+        every, limit = r["over_reference_all"], r.get("limit_us")
+        table.add_row(
+            *(r["env"], r["flag"] + (", noisy" if r["noisy"] else ""), f"{r['num_envs']:,}"),
+            *(f"{r['reference_us']:,.1f}", "-" if limit is None else f"{limit:,.1f}"),
+            *(f"{r['us']:,.1f}", "-" if limit is None else f"{r['share_of_limit']:.2f}"),
+            *(f"{r['over_reference']:.3f}", f"{min(every):.3f}..{max(every):.3f}"),
+        )
+    return table
 
 
 SUITE = Suite(
-    name="flags",
-    rows=rows,
-    judge=judge,
+    lambda options: rows(options.repeats, options.seconds),
     tables=(flag_table,),
-    title=lambda options: f"Bars of the flags; medians of {options.repeats}",
+    title="Bars of the flags; medians of {repeats}",
+    targets=("flags",),
     short_seconds=0.5,
 )
 

@@ -12,11 +12,11 @@ import torch
 from training.bench import ran
 from training.bench.targets import Row
 from training.bench.timing import Sample, Work, interleaved, summary
+from training.bench.trainer_modes import ADAPTERS
 from training.run import trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
 
-ADAPTERS = {"sb3": "BatchVecEnv", "rllib": "RLlib"}  # through what a trainer steps the engine
 METHOD = (
     "whole iterations behind the first, in turns; no log, no checkpoint; one process, in which "
     "freed memory is kept for all of them"

@@ -8,30 +8,28 @@ wall time, and what slows one emulator slows the other in its turn.
 from __future__ import annotations
 
 import gc
+import statistics
 import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from stable_baselines3 import PPO
 
 import fastenv
-from fastenv.gameboy import GameBoyGame
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
-from fastenv.gameboy.goal_template import OURS as GOALS
-from fastenv.gameboy.goal_template import load_goal, save_goal
-from fastenv.gameboy.tables import CLOCK, FRAME
+from training.apps.gameboy.frames import counted, per_frame
 from training.bench import ran
 from training.bench.env_modes import EnvPlan, Ready, prepare
-from training.bench.game import GameBenchmark, Throughput
-from training.bench.targets import Row, env_share, ratio, target, time_of_step, unmeasured
-from training.bench.timing import Sample, Work, rows, rss_mb, spread
+from training.bench.stock import time_stock
+from training.bench.targets import Row
+from training.bench.timing import Work, rows, rss_mb
 
 ENV = "GameBoyPixels-v0"
 FRAMES = 24  # of a step
@@ -41,52 +39,19 @@ LANES = (64, 1024)
 MANY = (8192, 16_384)
 STAGGER = 8  # steps in which each lane is reset once
 MBC1 = "micro/mbc1"
-# ROM and way: frames a CPU second, and times PyBoy; None is not asked for.
-ASKED: dict[tuple[str, str], tuple[float | None, float | None]] = {
-    (OURS, "step"): (400e3, 6.5),
-    ("busy", "step"): (48e3, 3.3),
-    ("heavy", "step"): (55e3, 3.3),
-    ("poll", "step"): (400e3, None),
-    ("split", "step"): (400e3, None),
-    ("delay", "step"): (None, None),
-    ("busy", "skip"): (50e3, 3.3),
-    ("poll", "skip"): (3e6, None),
-    (OURS, "draw"): (38e3, 2.4),
-}
-RESET_US, PYTHON_US, MANY_OVER_64 = 2.0, 15.0, 0.9
-TWO_THREADS, ENV_SHARE = 1.8, 0.05
+# ROM and way, each beside PyBoy; LANES is for the first, the others play on fewer.
+MEASURED = (
+    *((OURS, "step"), ("busy", "step"), ("heavy", "step"), ("poll", "step"), ("split", "step")),
+    *(("delay", "step"), ("busy", "skip"), ("poll", "skip"), (OURS, "draw")),
+)
 # Of stock PPO, whose CnnPolicy is the network of Nature's DQN, on four gray frames.
 LEARNING: dict[str, Any] = {"num_envs": 64, "n_steps": 32, "batch_size": 256, "n_epochs": 4}
 SEEN: dict[str, Any] = {"pixels": "84x84", "pixel_mode": "gray", "stack_k": 4, "sticky": 0.25}
 GROWTH_STEPS = 100_000
-MAX_MEM_DELTA = 2**20  # bytes of the resident set, unless others are given
 METHOD_ALONE = "one machine without an environment; keys and frames are those of PyBoy"
 METHOD_RESET = "reset_many with masks of every other lane, in turns; a step is a lane's reset"
 WAYS = {"skip": "nothing drawn", "draw": "every frame drawn"}
-NO_PYBOY = "PyBoy is not installed"
-FRAMES_A_SECOND = CLOCK / FRAME  # of the console
-COUNTED, COUNTED_STEPS = 64, 16  # lanes and steps whose instructions are counted
 ONE_FRAME: dict[str, Any] = {"frames_per_step": 1, "release_after_frames": 1}
-GOAL = f"{GOALS[0]}_by_frames"  # the goal of GameBoyGoal-v0, for steps of one frame
-PIXELS: dict[str, Any] = {  # frames as pixels, of which both families learn
-    "env": ENV,
-    "env_options": {"pixels": "84x84", "stack_k": 4, "states": OURS},
-}
-REPLAY: dict[str, dict[str, Any]] = {
-    "Lantern Walk": {
-        "env": "LanternWalk-v0",
-        "num_envs": 64,
-        "env_options": {
-            **{"states": "lantern_walk", "start_state": None, "sticky": 0.25, "max_steps": 512},
-            **{"pixels": "packed72x20", "stack_k": 2},
-            "allowed_buttons": ["a", "up", "down", "left", "right"],
-        },
-        "dqn": {
-            **{"encoder": "conv", "net_arch": [256], "num_quantiles": 25, "n_step": 5},
-            **{"batch_size": 256, "replay_ratio": 2.0, "iteration_steps": 32},
-        },
-    },
-}
 
 
 def rom_options(rom: str) -> dict[str, Any]:
@@ -94,48 +59,6 @@ def rom_options(rom: str) -> dict[str, Any]:
     if rom == OURS:
         return {"states": OURS, "start_state": None}
     return {"rom": str(resources.files("fastenv.gameboy") / "roms" / f"{rom}.gb")}
-
-
-def counted(rows: np.ndarray) -> np.ndarray:
-    """Sum the instructions and cycles that machines have executed, from their rows."""
-    return np.array([rows["instr"].sum(), rows["cyc"].sum()], np.float64)
-
-
-def per_frame(before: np.ndarray, after: np.ndarray) -> float:
-    """Compute the instructions of a frame between two counts."""
-    instructions, cycles = after - before
-    return float(instructions / cycles * FRAME)
-
-
-def figures(engine: fastenv.BatchEngine, seed: int) -> dict[str, Any]:
-    """Count instructions and resets of a program in a little random play, which is not timed.
-
-    Parameters
-    ----------
-    engine : BatchEngine
-        Of a Game Boy; all lanes begin anew.
-    seed : int
-
-    Returns
-    -------
-    dict
-        ``frames_per_step``; ``instructions_per_frame``; ``resets_per_step``, of a lane.
-    """
-    lanes, rng = np.arange(min(engine.num_envs, COUNTED)), np.random.default_rng(seed)
-    counts, ended, game = np.zeros(2), 0, engine.game
-    assert isinstance(game, GameBoyGame)
-    engine.reset_many(seeds=seed)
-    for _ in range(COUNTED_STEPS):
-        before = counted(engine.get_states(lanes))
-        engine.step_many(fastenv.sample_legal(engine.mask, rng), autoreset=False)
-        counts += counted(engine.get_states(lanes)) - before
-        ended += int(engine.ended.sum())
-        engine.reset_many(mask=engine.ended.copy())
-    return {
-        "frames_per_step": game.config.frames_per_step,
-        "instructions_per_frame": round(per_frame(np.zeros(2), counts)),
-        "resets_per_step": ended / (COUNTED_STEPS * engine.num_envs),
-    }
 
 
 @contextmanager
@@ -237,9 +160,11 @@ def many_rows(
     before = counted(plays[0].engine.get_states())
     measured = rows(works_of(OURS, "many", plays, SCALE), repeats, seconds)
     executed = per_frame(before, counted(plays[0].engine.get_states()))
+    names, sizes = ["few", *["many"] * len(many)], [bytes_of(play.engine) for play in plays]
     return [
-        _in_frames(row, None, executed) | {"bytes_per_env": bytes_of(play.engine)}
-        for row, play in zip(measured, plays, strict=True)
+        _in_frames(row, None, executed)
+        | {"name": name, "bytes_per_env": each, "lane_bytes": sum(each.values())}
+        for row, name, each in zip(measured, names, sizes, strict=True)
     ]
 
 
@@ -307,10 +232,6 @@ def thread_rows(repeats: int, seconds: float, lanes: int = LANES[-1]) -> list[Ro
 
 def stock_row(repeats: int, sizes: Mapping[str, Any] = LEARNING) -> Row:
     """Measure stock PPO with its own CNN: as many timed iterations as ``repeats``."""
-    from stable_baselines3 import PPO
-
-    from training.bench.stock import time_stock
-
     engine = fastenv.make_engine(ENV, sizes["num_envs"], num_threads=1, **rom_options(OURS), **SEEN)
     learning = {name: value for name, value in sizes.items() if name != "num_envs"}
     learner = partial(PPO, "CnnPolicy")
@@ -386,16 +307,22 @@ def _in_frames(row: Row, pyboy: Row | None = None, executed: float = 0.0) -> Row
             every = [speed * frames for speed in each["steps_per_cpu_s_all"]]
             row[f"{name}frames_per_cpu_s"] = each["steps_per_cpu_s"] * frames
             row[f"{name}frames_per_cpu_s_all"] = every
-    return row | ({"instructions_per_frame": round(executed)} if executed else {})
-
-
-# -- targets ---------------------------------------------------------------------------------------
+    if pyboy is not None:
+        speeds = row["frames_per_cpu_s_all"], row["pyboy_frames_per_cpu_s_all"]
+        row["times_pyboy_all"] = [a / b for a, b in zip(*speeds, strict=True)]
+        row["times_pyboy"] = statistics.median(row["times_pyboy_all"])
+    if executed:
+        row["instructions_per_frame"] = round(executed)
+        way = WAYS.get(row["what"], f"step, n={row['num_envs']:,}")
+        about = f"{row['instructions_per_frame']:,} instructions a frame"
+        row["title"] = f"game boy: {row['rom']}, {about}, {way}"
+    return row
 
 
 def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row]:
     """Measure everything the targets need; the numbers of lanes are always the same."""
     measured = []
-    for rom, way in ASKED:
+    for rom, way in MEASURED:
         if way == "step":
             measured += step_rows(rom, repeats, seconds, LANES if rom == OURS else LANES[:1])
         else:
@@ -403,121 +330,3 @@ def all_rows(repeats: int, seconds: float, lanes: int | None = None) -> list[Row
     for measure in (many_rows, reset_rows, forced_rows, thread_rows):
         measured += measure(repeats, seconds)
     return [*measured, single_row(repeats, seconds), growth_row(), stock_row(repeats)]
-
-
-def judge(measured: list[Row], max_mem_delta: int = MAX_MEM_DELTA) -> list[Row]:
-    """Return one row for each target, from the rows of :func:`all_rows`.
-
-    Parameters
-    ----------
-    measured : list of dict
-    max_mem_delta : int
-        Bytes by which the resident set may grow.
-    """
-    by = {what: [row for row in measured if row["what"] == what] for what in _JUDGED}
-    judged_rows = [judged for row in measured for judged in _speed_targets(row)]
-    few, *more = by["many"]
-    for row in more:
-        lanes = f"{row['num_envs']:,} lanes over {few['num_envs']}, packed"
-        what = f"game boy: {lanes}, {sum(row['bytes_per_env'].values()):,} bytes a lane"
-        judged_rows.append(ratio(what, MANY_OVER_64, row, few))
-    for row in by["masked reset"]:
-        name = f"game boy: masked reset, {row['cart_ram_bytes']:,} bytes of cartridge RAM"
-        judged_rows.append(time_of_step(f"{name}, n={row['num_envs']:,}, us a lane", RESET_US, row))
-    what = "game boy: one env through Gymnasium, one frame of halt, us a step"
-    judged_rows.append(time_of_step(what, PYTHON_US, by["gymnasium step"][0]))
-    one, two = by["threads"]
-    what = f"game boy: 2 threads over 1, n={one['num_envs']:,}, wall"
-    judged_rows.append(ratio(what, TWO_THREADS, two, one, "steps_per_s"))
-    growth, stock = by["growth"][0], by["stock PPO"][0]
-    name = f"game boy: growth over {growth['steps']:,} steps, bytes of"
-    for memory, limit in (("python", 0), ("rss", max_mem_delta)):
-        grown = growth[f"{memory}_growth_bytes"]
-        judged_rows.append(target(f"{name} {memory}", limit, grown, most=True))
-    what = f"game boy: stock PPO, CnnPolicy, {stock['num_envs']} lanes: env share of wall time"
-    return [*judged_rows, env_share(what, ENV_SHARE, stock)]
-
-
-_JUDGED = ("many", "masked reset", "gymnasium step", "threads", "growth", "stock PPO")
-
-
-def _speed_targets(row: Row) -> list[Row]:
-    """Return the targets of frames a CPU second, and of times PyBoy, that a row has."""
-    speed, times = ASKED.get((row["rom"], row["what"]), (None, None))
-    if speed is None and times is None:
-        return []
-    way = WAYS.get(row["what"], f"step, n={row['num_envs']:,}")
-    name = f"game boy: {row['rom']}, {row['instructions_per_frame']:,} instructions a frame, {way}"
-    targets = []
-    if speed is not None:
-        every = row["frames_per_cpu_s_all"]
-        targets.append(
-            target(
-                f"{name}: frames a CPU second",
-                *(speed, row["frames_per_cpu_s"]),
-                every=every,
-                noisy=row["noisy"],
-            )
-        )
-    if times is not None and "pyboy_frames_per_cpu_s" in row:
-        targets.append(
-            ratio(
-                f"{name}: times PyBoy",
-                times,
-                row,
-                {**row, "frames_per_cpu_s_all": row["pyboy_frames_per_cpu_s_all"]},
-                "frames_per_cpu_s",
-            )
-        )
-    elif times is not None:
-        targets.append(unmeasured(f"{name}: times PyBoy", times, NO_PYBOY))
-    return targets
-
-
-# -- what other suites measure ---------------------------------------------------------------------
-
-
-def frames_of(ready: Ready, samples: Sequence[Sample]) -> dict[str, Any]:
-    """Compute the field ``frames`` of an entry of the profiler."""
-    frames = figures(ready.engine, ready.plan.seed)
-    each = frames["frames_per_step"]
-    a_second = spread([s.per_s * each for s in samples])
-    frames |= {
-        "frames_per_s": a_second,
-        "frames_per_cpu_s": spread([s.per_cpu_s * each for s in samples]),
-        "realtime_factor": a_second["median"] / FRAMES_A_SECOND,
-    }
-    return {"frames": frames}
-
-
-def flag_options(env: str, folder: Path) -> dict[str, Any]:
-    """Return the options with which flags are measured: steps of one frame.
-
-    Parameters
-    ----------
-    env : str
-    folder : Path
-        Takes the template of a goal, which says how long steps are.
-    """
-    if env != "GameBoyGoal-v0":
-        return ONE_FRAME
-    template = folder / GOAL
-    save_goal(template, replace(load_goal(GOALS[0]), **ONE_FRAME))
-    return ONE_FRAME | {"goal": str(template)}
-
-
-GAME = GameBenchmark(
-    name="gameboy",
-    title="Game Boy",
-    envs=("GameBoy", "LanternWalk"),
-    throughput=Throughput(all_rows, judge, "as named", alone=True),
-    config_env=ENV,
-    small={"n_envs": 2, "n_steps": 2, "batch": 4},
-    pieces={"GameBoy": 1, "Lantern": 1},
-    emulated=True,
-    flag_options=flag_options,
-    more=frames_of,
-    forced_resets={"max_steps": 1},
-    replay_settings=REPLAY,
-    pixels=PIXELS,
-)

@@ -1,17 +1,23 @@
 """Run ``training benchmark matrix``: cells, each in fresh processes, and their summary.
 
-``args`` are the options of that command throughout.
+The best trainer cells must also learn as well as the default, in trainings of a fixed length over
+several seeds. ``args`` are the options of that command throughout.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
+import math
+import random
+import shlex
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,30 +25,188 @@ from rich.console import Console
 
 import fastenv
 from fastenv.errors import BackendUnavailableError, ConfigError
-from training.bench import records
+from training.bench import profile, records
 from training.bench.play import check_workload
-from training.bench.suites import artefact
-from training.bench.suites.cells import (
-    FACTORS,
-    Cell,
-    default_of,
-    figures,
-    mode_summary,
-    one_at_a_time,
-    order,
-    product,
-    ranked,
-)
-from training.bench.suites.learning import Trainings, compare
-from training.bench.suites.profile import chosen_modes, numbers
+from training.bench.profile import chosen_modes, numbers
 from training.bench.tables import as_csv, matrix_table
+from training.bench.timing import NOISE
+from training.evaluation.intervals import over_seeds
+from training.ppo.options import NativeRun
 from training.run import files, machine
 from training.run.config import BACKENDS
-from training.run.config_files import parse_assignments
+from training.run.config_files import merge, parse_assignments
+from training.run.folder import RunFolder
+from training.run.jsonl import read_lines
 
 START_S = 8.0  # imports, compilation and recording of a fresh process
 PRECISIONS = ("fp32", "bf16", "fp16")
 RUN_LIMIT_S = 3600.0
+# Factor, its short name in ids, and what a run has unless told otherwise.
+_USUAL = NativeRun()
+FACTORS: dict[str, tuple[str, Any]] = {
+    "backend": ("", "auto"),
+    "num_envs": ("ne", _USUAL.num_envs),
+    "env_threads": ("et", _USUAL.env_threads),
+    "rollout_steps": ("rs", _USUAL.ppo.n_steps),
+    "minibatches": ("mb", _USUAL.rollout // _USUAL.ppo.batch_size),
+    "epochs": ("ue", _USUAL.ppo.n_epochs),
+    "precision": ("", "fp32"),
+}
+ENV_FACTORS = ("backend", "num_envs", "env_threads")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One setting of one mode; a factor that the mode does not have is None.
+
+    Parameters
+    ----------
+    mode : str
+    backend : str
+    num_envs, env_threads : int
+    rollout_steps, minibatches, epochs : int or None
+    precision : str or None
+    """
+
+    mode: str
+    backend: str
+    num_envs: int
+    env_threads: int
+    rollout_steps: int | None = None
+    minibatches: int | None = None
+    epochs: int | None = None
+    precision: str | None = None
+
+    @property
+    def id(self) -> str:
+        """Name of the cell: mode and settings."""
+        values = ((short, getattr(self, name)) for name, (short, _) in FACTORS.items())
+        return "-".join([self.mode, *(f"{s}{v}" for s, v in values if v is not None)])
+
+    def knobs(self) -> dict[str, Any]:
+        """Return the settings without the mode."""
+        knobs = asdict(self)
+        del knobs["mode"]
+        return knobs
+
+
+def product(modes: Sequence[str], factors: Mapping[str, Sequence[Any]]) -> list[Cell]:
+    """Return all combinations of all factors for each mode, each once."""
+    cells = []
+    for mode in modes:
+        names = ENV_FACTORS if mode == "env_only" else tuple(factors)
+        combinations = itertools.product(*(factors[name] for name in names))
+        cells += [Cell(mode, **dict(zip(names, c, strict=True))) for c in combinations]
+    return list(dict.fromkeys(cells))
+
+
+def default_of(factors: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return the usual value of each factor if it is listed, else the first that is."""
+    return {n: FACTORS[n][1] if FACTORS[n][1] in v else v[0] for n, v in factors.items()}
+
+
+def one_at_a_time(modes: Sequence[str], factors: Mapping[str, Sequence[Any]]) -> list[Cell]:
+    """Return the default of each mode, and the cells that differ from it in one factor."""
+    default = default_of(factors)
+    cells = product(modes, {name: [value] for name, value in default.items()})
+    for name, values in factors.items():
+        cells += product(modes, {n: values if n == name else [v] for n, v in default.items()})
+    return list(dict.fromkeys(cells))
+
+
+def order(cells: Sequence[Cell], repeats: int, seed: int) -> list[tuple[Cell, int]]:
+    """Return every run: all cells once in random order, then all again, and so on.
+
+    A machine that slows down over the hour slows all cells alike.
+    """
+    rng = random.Random(seed)
+    runs = []
+    for repeat in range(repeats):
+        runs += [(cell, repeat) for cell in rng.sample(list(cells), len(cells))]
+    return runs
+
+
+# -- figures ---------------------------------------------------------------------------------------
+
+
+def figures(values: Sequence[float], wanted: int) -> dict[str, Any]:
+    """Compute the statistics of a cell's repeats.
+
+    Parameters
+    ----------
+    values : sequence of float
+        Steps per second, at least one.
+    wanted : int
+        Repeats that were asked for.
+
+    Returns
+    -------
+    dict
+        ``mean``, ``min``, ``max``, ``p50``, ``sd``, ``interval`` (95 % of the mean; None of a
+        single repeat) and ``stable``: all repeats are there, deviating by at most a tenth.
+    """
+    n, mean = len(values), statistics.fmean(values)
+    sd = statistics.stdev(values) if n > 1 else None
+    return {
+        "mean": mean,
+        "min": min(values),
+        "max": max(values),
+        "p50": statistics.median(values),
+        "sd": sd,
+        "interval": None if sd is None else over_seeds(values).to_list()[1:],
+        "stable": n >= wanted and (sd is None or sd <= NOISE * mean),
+    }
+
+
+def ranked(cells: Sequence[dict[str, Any]], mode: str) -> list[dict[str, Any]]:
+    """Return the measured cells of a mode: stable ones first, then by mean, the first on ties."""
+    measured = [c for c in cells if c["mode"] == mode and c["status"] == "ok"]
+    return sorted(measured, key=lambda c: (not c["stable"], -c["mean"]))
+
+
+def mode_summary(
+    cells: Sequence[dict[str, Any]], mode: str, safety: float, target: float
+) -> dict[str, Any]:
+    """Return the verdict on a mode, with the floor that later runs can be held to.
+
+    Parameters
+    ----------
+    cells : sequence of dict
+    mode : str
+    safety : float
+        Share of the best cell's slowest repeat that is recommended as a floor.
+    target : float
+        Steps per second.
+    """
+    top = ranked(cells, mode)[:3]
+    summary: dict[str, Any] = {
+        "successful_candidates": sum(c["mode"] == mode and c["status"] == "ok" for c in cells),
+        "floor_safety_factor": safety,
+        "target_steps_per_sec": target,
+    }
+    if not top:
+        return {
+            **summary,
+            "best_candidate_id": None,
+            "target_attained": False,
+            "top_candidates": [],
+        }
+    best = top[0]
+    return {
+        **summary,
+        "best_candidate_id": best["id"],
+        "best_is_stable": best["stable"],
+        "best_mean_steps_per_sec": best["mean"],
+        "best_interval": best["interval"],
+        "best_min_steps_per_sec": best["min"],
+        "recommended_floor_steps_per_sec": best["min"] * safety,
+        "delta_to_target_steps_per_sec": target - best["mean"],
+        "target_attained": best["mean"] >= target,
+        "top_candidates": [c["id"] for c in top],
+    }
+
+
+# -- which cells -----------------------------------------------------------------------------------
 
 
 def chosen_factors(args: argparse.Namespace) -> dict[str, list[Any]]:
@@ -265,6 +429,146 @@ def rows_of(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
+# -- whether a fast setting still learns -----------------------------------------------------------
+
+LATE = 0.75  # of a training: what comes behind it counts
+
+
+class Trainings:
+    """Trainings in fresh processes, each kept in a folder; one that is there is not run again.
+
+    Parameters
+    ----------
+    folder : Path
+    base : dict
+        Options of every run: ``env``, ``total_steps``, ``torch_threads``.
+    assignments : sequence of str
+        More of them, as ``--set`` takes them.
+    seeds : sequence of int
+    """
+
+    def __init__(
+        self, folder: Path, base: dict[str, Any], assignments: Sequence[str], seeds: Sequence[int]
+    ) -> None:
+        self._folder = folder.resolve()
+        self._base, self._assignments, self.seeds = base, assignments, seeds
+
+    def returns(self, knobs: dict[str, Any]) -> list[float | None]:
+        """Train a cell; return the mean return late in the training, one for each seed.
+
+        Raises
+        ------
+        ConfigError
+            If a training fails.
+        """
+        return [late_return(self._run(knobs, seed).metrics) for seed in self.seeds]
+
+    def _run(self, knobs: dict[str, Any], seed: int) -> RunFolder:
+        name = f"{knobs['id']}-s{seed}"
+        path = self._folder / name
+        if (path / "summary.json").exists():
+            return RunFolder.open(path)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        config = self._folder / f"{name}.json"
+        files.write_json(config, self.config(knobs, seed))
+        words = [sys.executable, "-m", "training.train", "--config", str(config), "--name", name]
+        words += ["--runs", str(self._folder), "--no-evaluation"]
+        done = subprocess.run(
+            words,
+            cwd=machine.ROOT,
+            capture_output=True,
+            text=True,
+            timeout=RUN_LIMIT_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise ConfigError(f"{shlex.join(words)} failed: {last}")
+        return RunFolder.open(path)
+
+    def config(self, knobs: dict[str, Any], seed: int) -> dict[str, Any]:
+        """Return the options of a training with the settings of a cell."""
+        values = {
+            **self._base,
+            "backend": knobs["backend"],
+            "num_envs": knobs["num_envs"],
+            "env_threads": knobs["env_threads"],
+            "seed": seed,
+            "ppo": {
+                "n_steps": knobs["rollout_steps"],
+                "batch_size": knobs["num_envs"] * knobs["rollout_steps"] // knobs["minibatches"],
+                "n_epochs": knobs["epochs"],
+                "precision": knobs["precision"],
+            },
+        }
+        return merge(parse_assignments(self._assignments), values)
+
+
+def late_return(metrics: Path) -> float | None:
+    """Return the mean return of the episodes late in a training, None if none ended then."""
+    records = read_lines(metrics)
+    late = [r for r in records if r["step"] > LATE * records[-1]["step"] and "episode" in r]
+    episodes = sum(r["episode"]["n"] for r in late)
+    if not episodes:
+        return None
+    return sum(r["episode"]["n"] * r["episode"]["return_mean"] for r in late) / episodes
+
+
+def compare(
+    trainings: Trainings, best: Sequence[dict[str, Any]], default: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the verdict on each of the best cells, and the first stable one that passes.
+
+    Parameters
+    ----------
+    trainings : Trainings
+    best : sequence of dict
+        Records of cells, the best first.
+    default : dict
+        ``id`` and settings of the cell to compare with.
+    """
+    usual = trainings.returns(default)
+    verdicts: dict[str, dict[str, Any]] = {}
+    for cell in best:
+        returns = usual if cell["id"] == default["id"] else trainings.returns(cell)
+        ours, theirs = _keep_complete(returns), _keep_complete(usual)
+        if ours is None or theirs is None:
+            verdicts[cell["id"]] = {"pass": False, "why": "a training had no episode to judge by"}
+        else:
+            verdicts[cell["id"]] = learns_as_well(ours, theirs)
+    passed = (c["id"] for c in best if c["stable"] and verdicts[c["id"]]["pass"])
+    return {"default": default["id"], "cells": verdicts, "recommended": next(passed, None)}
+
+
+def learns_as_well(returns: Sequence[float], default: Sequence[float]) -> dict[str, Any]:
+    """Test whether a setting reaches the return of the default within 2 standard errors.
+
+    Parameters
+    ----------
+    returns, default : sequence of float
+        Mean return late in training, one value a seed.
+    """
+    mean, usual = statistics.fmean(returns), statistics.fmean(default)
+    error = math.hypot(_standard_error(returns), _standard_error(default))
+    return {
+        "returns": list(returns),
+        "mean": mean,
+        "default_mean": usual,
+        "standard_error": error,
+        "pass": mean >= usual - 2 * error,
+    }
+
+
+def _keep_complete(returns: Sequence[float | None]) -> list[float] | None:
+    """Return the values if none is missing, else None."""
+    present = [value for value in returns if value is not None]
+    return present if len(present) == len(returns) else None
+
+
+def _standard_error(values: Sequence[float]) -> float:
+    return statistics.stdev(values) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+
+
 # -- results ---------------------------------------------------------------------------------------
 
 COLUMNS = (
@@ -348,7 +652,7 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     fastenv.make_engine(args.env, 1, backend="reference", **options)
     if "env_only" in modes:
         check_workload(args.env, args.workload)
-    run_id = artefact.choose_run_id(args.run_id)
+    run_id = profile.choose_run_id(args.run_id)
     folder = args.out / run_id
     files.prepare("--out", args.out / f"{run_id}.json")
     if folder.exists() and (not args.resume or (folder / "matrix.json").exists()):
@@ -358,7 +662,7 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     console.print(f"{len(cells)} cells ({kind}), {args.repeats} repeats, in {folder}")
     cells_found = run_all(args, cells, folder / "cells", console)
     matrix = {
-        **artefact.head(run_id, {k: str(v) for k, v in vars(args).items()}),
+        **profile.make_head(run_id, {k: str(v) for k, v in vars(args).items()}),
         "kind": "matrix",
         "design": kind,
         "default": default_of(factors),
@@ -441,7 +745,7 @@ def gate(args: argparse.Namespace, console: Console) -> int:
         words = command(args, cell, args.seed)
         words[words.index("--repeats") + 1] = str(args.repeats)
         words += ["--target-steps-per-sec", str(floor), "--target-mode", mode, "--enforce-target"]
-        run_id = f"{artefact.new_run_id(machine.revision()['git_rev'])}-gate-{mode}"
+        run_id = f"{profile.new_run_id(machine.revision()['git_rev'])}-gate-{mode}"
         words += ["--run-id", run_id, "--out", str(args.out.resolve())]
         done = subprocess.run(words, cwd=machine.ROOT, timeout=RUN_LIMIT_S, check=False)
         console.print(f"{cell.id}: {'holds' if done.returncode == 0 else 'FAILS'}")

@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +19,19 @@ from rich.console import Console
 
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
-from training.bench import floors, games, records, tables
-from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only
+from training.bench import games, records, tables
+from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only, medians
 from training.bench.play import check_workload
-from training.bench.suites import artefact
 from training.ppo.options import PPOConfig
-from training.run import files
+from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.config_files import merge, parse_assignments
 from training.run.games import get_game
+from training.run.names import PLAIN, is_plain
+from training.run.options import require
 
+SCHEMA = 1
+FOLDER = Path("artifacts/throughput")
 MODES = ("env_only", "trainer", "trainer_eval", "breakdown")
 # What is timed is the machinery of an evaluation, not a verdict on the agent.
 SMALL_EVALUATION = {"games": 16, "episodes": 32, "bootstrap": 100}
@@ -162,11 +167,11 @@ def check(args: argparse.Namespace, modes: Sequence[str], config: RunConfig) -> 
         raise ConfigError("--enforce-target needs --target-steps-per-sec.")
     if args.target_mode is not None and args.target_mode not in modes:
         raise ConfigError(f"--target-mode {args.target_mode}: is not among --modes.")
-    floors.check_share(args.floor_share)
+    records.check_share(args.floor_share)
     if args.record:
         records.check_clean()
     if args.force_resets and not games.of(short_id(config.env)).forced_resets:
-        which = ", ".join(game.title for game in games.registered() if game.forced_resets)
+        which = ", ".join(game.title for game in games.GAMES.values() if game.forced_resets)
         raise ConfigError(f"--force-resets: is for the {which}, not for {config.env}.")
     if "env_only" in modes:
         check_workload(config.env, args.workload, config.env_options)
@@ -188,6 +193,134 @@ def pin(cores: str) -> None:
         ) from error
 
 
+# -- artefacts: one JSON file a run, never written over --------------------------------------------
+
+
+def new_run_id(git_rev: str | None) -> str:
+    """Return the name of a run: its commit and the UTC time."""
+    return (git_rev or "nocommit")[:7] + datetime.now(UTC).strftime("-%Y%m%dT%H%M%SZ")
+
+
+def choose_run_id(name: str | None) -> str:
+    """Return the name of a run: the one that is given, or a new one.
+
+    Raises
+    ------
+    ConfigError
+        If it is no name of a file.
+    """
+    require(not name or is_plain(str(name)), "--run-id", name, PLAIN)
+    return name or new_run_id(machine.revision()["git_rev"])
+
+
+def new_path(folder: Path, run_id: str) -> Path:
+    """Make the path of a run's new artefact.
+
+    Raises
+    ------
+    ConfigError
+        If something is there already.
+    """
+    path = folder / f"{run_id}.json"
+    if path.exists():
+        raise ConfigError(f"{path} is there already: choose another --run-id.")
+    return path
+
+
+def make_head(run_id: str, config: dict[str, Any]) -> dict[str, Any]:
+    """Make the head of an artefact: the machine, versions and config of its figures."""
+    return {"schema": SCHEMA, "run_id": run_id, **machine.taken_on(), "config": config}
+
+
+def rows_of(report: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the modes of an artefact as measured rows of a record."""
+    return [row_of(entry) for entry in report["modes"]]
+
+
+def row_of(entry: dict[str, Any]) -> dict[str, Any]:
+    """Make a row of an entry of ``modes``: its description, and the medians of its figures."""
+    return {"ran": entry["ran"], **medians(entry), "noisy": entry["noisy"]}
+
+
+def keep(report: dict[str, Any]) -> Path:
+    """Make an artefact the record of its environment in ``benchmarks/``; return where it lies."""
+    name = f"throughput/{report['config']['run']['env']}.json"
+    return records.keep(name, report, report, rows_of(report))
+
+
+def read_artefacts(folder: Path) -> tuple[list[dict[str, Any]], list[str]]:
+    """Convert the artefacts of a folder to lines of the history.
+
+    Returns
+    -------
+    lines : list of dict
+        See :func:`training.bench.records.lines`.
+    skipped : list of str
+        Files that are no artefacts.
+    """
+    lines, skipped = list[dict[str, Any]](), []
+    for path in sorted(folder.glob("*.json")):
+        try:
+            report = json.loads(path.read_text(encoding="utf-8"))
+            if report["schema"] != SCHEMA:
+                raise ValueError
+            lines += records.lines(report, rows_of(report), path.name)
+        except (OSError, ValueError, KeyError, TypeError):
+            skipped.append(str(path))
+    return lines, skipped
+
+
+def judge_target(
+    modes: Sequence[dict[str, Any]], steps_per_s: float | None, mode: str, enforced: bool
+) -> dict[str, Any]:
+    """Return ``target`` of an artefact: the median of the first entry of ``mode`` against it.
+
+    Raises
+    ------
+    ConfigError
+        If that mode was not measured.
+    """
+    if steps_per_s is None:
+        return {
+            "steps_per_s": None,
+            "mode": None,
+            "measured": None,
+            "enforced": False,
+            "pass": True,
+        }
+    entry = next((m for m in modes if m["mode"] == mode), None)
+    if entry is None:
+        raise ConfigError(f"--target-mode {mode}: that mode is not among --modes.")
+    measured = entry["stats"]["steps_per_s"]["median"]
+    return {
+        "steps_per_s": steps_per_s,
+        "mode": mode,
+        "measured": measured,
+        "enforced": enforced,
+        "pass": measured >= steps_per_s,
+    }
+
+
+def target_sentence(target: dict[str, Any]) -> str:
+    """Describe the distance to a target in one sentence."""
+    measured, wanted = target["measured"], target["steps_per_s"]
+    side = "reaches" if target["pass"] else "is below"
+    return (
+        f"{target['mode']}: the median of {measured:,.0f} steps/s {side} the target of "
+        f"{wanted:,.0f} ({measured / wanted:.0%} of it)"
+    )
+
+
+def not_as_requested(modes: Sequence[dict[str, Any]]) -> list[str]:
+    """Return a sentence for each entry whose implementation is not the one asked for."""
+    return [
+        f"{m['mode']}: {m['backend_requested']} was asked for, {m['backend_selected']} selected."
+        for m in modes
+        if m["backend_requested"] not in ("auto", m["backend_selected"])
+        and (m["backend_requested"], m["backend_selected"]) != ("native", "fast")
+    ]
+
+
 # -- measuring -------------------------------------------------------------------------------------
 
 
@@ -204,7 +337,7 @@ def measure(
     ratios: list[dict[str, Any]] = []
     for mode in modes:
         if mode == "env_only":
-            more = games.of(short_id(config.env)).more
+            more = games.of(short_id(config.env)).find("frames")
             by_name = env_only(env_plans(args, config), args.repeats, args.seconds, more=more)
             entries += by_name.values()
             ratios += env_ratios(by_name)
@@ -246,24 +379,22 @@ def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
     modes = chosen_modes(args.modes)
     config = run_config(args)
     check(args, modes, config)
-    run_id = artefact.choose_run_id(args.run_id)
+    run_id = choose_run_id(args.run_id)
     files.prepare("--out", args.out / f"{run_id}.json")
-    path = artefact.new_path(args.out, run_id)
+    path = new_path(args.out, run_id)
     if args.pin is not None:
         pin(args.pin)
     entries, ratios = measure(args, modes, config)
     arguments = {k: v for k, v in vars(args).items() if k != "out"}  # a path of somebody's machine
-    result = artefact.head(run_id, {"run": config.to_dict(), "profile": arguments})
+    result = make_head(run_id, {"run": config.to_dict(), "profile": arguments})
     target_mode = args.target_mode or ("env_only" if "env_only" in modes else modes[0])
-    target = artefact.judge_target(
-        entries, args.target_steps_per_sec, target_mode, args.enforce_target
-    )
-    rows = map(artefact.row_of, entries)
+    target = judge_target(entries, args.target_steps_per_sec, target_mode, args.enforce_target)
+    rows = map(row_of, entries)
     result |= {
         "modes": entries,
         "ratios": ratios,
         "target": target,
-        "floors": floors.judge(rows, args.floor_share) if args.enforce_floor else [],
+        "floors": records.judge_floors(rows, args.floor_share) if args.enforce_floor else [],
         "notes": notes(entries),
     }
     records.write(path, result)
@@ -272,7 +403,7 @@ def report(args: argparse.Namespace) -> tuple[dict[str, Any], Path]:
 
 def notes(entries: Sequence[dict[str, Any]]) -> list[str]:
     """List the notes for readers of the figures."""
-    notes = artefact.not_as_requested(entries)
+    notes = not_as_requested(entries)
     if any(entry["noisy"] for entry in entries):
         notes.append("noisy: something else ran on the machine; compare ratios only")
     if any(len(entry["repeats"]) < 3 for entry in entries):
@@ -284,8 +415,10 @@ def failures(args: argparse.Namespace, result: dict[str, Any]) -> list[str]:
     """Return a sentence for everything that was enforced and missed."""
     sentences = []
     if result["target"]["enforced"] and not result["target"]["pass"]:
-        sentences.append(artefact.target_sentence(result["target"]))
-    sentences += [floors.sentence(verdict) for verdict in result["floors"] if not verdict["pass"]]
+        sentences.append(target_sentence(result["target"]))
+    sentences += [
+        records.floor_sentence(verdict) for verdict in result["floors"] if not verdict["pass"]
+    ]
     limit = args.max_mem_delta
     for entry in result["modes"] if limit is not None else ():
         grown = entry["alloc"].get("rss_growth_mb", 0.0)
@@ -315,7 +448,7 @@ def show(result: dict[str, Any], console: Console) -> None:
             f"({min(each):,.2f}..{max(each):,.2f})"
         )
     if result["target"]["steps_per_s"] is not None:
-        console.print(artefact.target_sentence(result["target"]))
+        console.print(target_sentence(result["target"]))
     for floor in result["floors"]:
         elsewhere = "" if floor["same_machine"] else "; it was taken on another processor"
         share = floor["floor_steps_per_cpu_s"] / floor["recorded"]
@@ -338,7 +471,7 @@ def frames_sentence(frames: dict[str, Any]) -> str:
 
 def show_trend(folder: Path, console: Console) -> None:
     """Print the speeds of the history, and of the artefacts in a folder, by commit."""
-    artefacts, skipped = artefact.artefacts(folder)
+    artefacts, skipped = read_artefacts(folder)
     rows = records.trend([*records.history(), *artefacts])
     title = f"{len(rows)} figures in {records.HISTORY.name} and {folder}"
     caption = f"no artefacts: {', '.join(skipped)}" if skipped else None
@@ -359,8 +492,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     show(result, console)
     console.print(f"written to {path}")
     if args.record:
-        console.print(f"it is the record {artefact.keep(result)}, and in the history")
-    wrong = artefact.not_as_requested(result["modes"])
+        console.print(f"it is the record {keep(result)}, and in the history")
+    wrong = not_as_requested(result["modes"])
     missed = failures(args, result)
     for sentence in (*wrong, *missed):
         print(f"error: {sentence}", file=sys.stderr)

@@ -20,18 +20,17 @@ from fastenv.adapters.torch import TorchVecEnv
 from training.bench import timing
 from training.bench.play import Playback
 from training.bench.ran import describe_engine
-from training.bench.suite import Suite
-from training.bench.targets import Row, ratio
+from training.bench.runner import Suite
+from training.bench.stock import Flags
+from training.bench.targets import Row
 from training.bench.timing import Work
-from training.bench.trainer import Flags
 from training.run.config import RunConfig
 
 ENV = RunConfig.get_default("env")
 LANES, STEPS = 4096, 64
-PPO = Path(__file__).resolve().parents[3] / "docs" / "examples" / "ppo.py"
+PPO = Path(__file__).resolve().parents[1] / "docs" / "examples" / "ppo.py"
 PPO_LANES = 256
 FOUR_ROUNDS: dict[str, Any] = {"schedule": (1, 2, 3, 4), "reward": "points"}
-COST = 0.02  # of the engine's step, at most
 TURNS = 30  # so short that a slow moment of the machine meets both
 
 
@@ -103,15 +102,15 @@ def _prepare_steps() -> dict[str, Work]:
     return {
         name: Work(
             *(run, LANES * STEPS, rewind),
-            partial(_make_row, name, engine, "step", adapter=adapter, **how),
+            partial(_make_row, engine, "step", adapter=adapter, **how),
         )
         for name, (run, adapter) in runs.items()
     }
 
 
-def _make_row(name: str, engine: fastenv.BatchEngine, timed: str, **how: Any) -> Row:
+def _make_row(engine: fastenv.BatchEngine, timed: str, **how: Any) -> Row:
     described = describe_engine(engine, timed, **how)
-    row = {"kind": "view", "name": name, "num_envs": engine.num_envs, "num_threads": 1}
+    row = {"kind": "view", "num_envs": engine.num_envs, "num_threads": 1}
     return row | {"ran": described}
 
 
@@ -130,28 +129,15 @@ def _prepare_loops() -> dict[str, Work]:
         )
         iterations = ppo["train"](view(vec), 10**12, settings)
         how = {"adapter": view.__name__, "trainer": PPO.name, "config": vars(settings)}
-        about = partial(_make_row, name, vec.engine, "iterations", **how)
+        about = partial(_make_row, vec.engine, "iterations", **how)
         works[name] = Work(iterations.__next__, settings.steps * PPO_LANES, row=about)
     return works
 
 
-def judge(rows: list[Row]) -> list[Row]:
-    """Return the targets: tensors over the engine alone, and the loop over that by hand."""
-    named = {row["name"]: row for row in rows}
-    engine, tensors = named["engine's step"], named["step as tensors"]
-    by_hand, loop = named["PPO by hand"], named["PPO on tensors"]
-    what = f"TorchVecEnv over the engine alone, Worker, {LANES:,} lanes"
-    return [
-        ratio(what, 1 / (1 + COST), tensors, engine),
-        ratio("docs/examples/ppo.py over the same by hand on NumPy", 1.0, loop, by_hand),
-    ]
-
-
 SUITE = Suite(
-    name="views",
-    rows=rows,
-    judge=judge,
-    title=lambda _: "Bars of the views; CPU time, medians of paired turns",
+    lambda options: rows(options.repeats, options.seconds),
+    title="Bars of the views; CPU time, medians of paired turns",
+    targets=("views",),
     seconds=4.0,
     short_seconds=1.0,
 )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
 from typing import Any
 
-from training.bench.learners import Timed, in_turns, with_ppo, with_stock
-from training.bench.suite import Options, Suite
-from training.bench.tables import trainer_table
-from training.bench.targets import Row, ratio, unmeasured
-from training.nets.precision import cpu_has_bf16
+from rich.table import Table
+
+from benchmarks.learners import Timed, in_turns, with_ppo, with_stock
+from training.bench.runner import Options, Suite
+from training.bench.tables import table_of
+from training.bench.targets import Row
 from training.run.config import RunConfig
 
 BASE = "sb3"
@@ -21,9 +21,6 @@ NAMED = {
     "native auto": ("auto", "separate"),
     "native auto, shared trunk": ("auto", "shared"),
 }
-OVER_STOCK = 1.2
-OVER_STOCK_BF16 = {"native auto": 2.6, "native auto, shared trunk": 4.2}
-NO_BF16 = "this processor does not multiply bfloat16 itself"
 
 
 def setting(lanes: int = 512) -> Any:
@@ -70,34 +67,36 @@ def rows(config: Any, repeats: int, seconds: float) -> list[Row]:
     return measured
 
 
-def judge(rows: Sequence[Row]) -> list[Row]:
-    """Return the targets of :func:`rows`."""
-    beside = {r["name"]: r for r in rows}
-    judged = []
-    for name, least in {"native fp32": OVER_STOCK, **OVER_STOCK_BF16}.items():
-        what = f"{name} over stock MaskablePPO, {beside[name]['num_envs']} lanes, per CPU second"
-        if name in OVER_STOCK_BF16 and not cpu_has_bf16():
-            judged.append(unmeasured(what, least, NO_BF16))
-        else:
-            judged.append(ratio(what, least, beside[name], beside[BASE]))
-    return judged
+def trainer_table(rows: list[Row]) -> Table:
+    """Make the table of the trainers that were timed in turns."""
+    r = rows[0]
+    title = (
+        f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
+        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['minibatch']:,}, "
+        f"{r['torch_threads']} thread; medians of {r['repeats']}"
+    )
+    table = table_of(title, "trainer, precision, steps/s, per CPU-s, times sb3, min..max", left=2)
+    for r in rows:
+        every = r["ratio_per_cpu_s_all"]
+        table.add_row(
+            *(r["name"], r["precision"] + (", noisy" if r["noisy"] else "")),
+            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
+            *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
+        )
+    return table
 
 
-class Trainers(Suite):
-    """The suite, on fewer lanes where it has to be short."""
-
-    def measure(self, options: Options) -> list[Row]:
-        """Return the rows that a command line asks for."""
-        config = setting(128 if options.short else 512)
-        return rows(config, options.repeats, options.seconds_of(self))
+def measure(options: Options) -> list[Row]:
+    """Time the trainers, on fewer lanes where it has to be short."""
+    config = setting(128 if options.args.short else 512)
+    return rows(config, options.repeats, options.seconds)
 
 
-SUITE = Trainers(
-    name="trainers",
-    judge=judge,
+SUITE = Suite(
+    measure,
     tables=(trainer_table,),
-    title=lambda options: f"Bars of the trainers; medians of {options.repeats}",
+    title="Bars of the trainers; medians of {repeats}",
+    targets=("trainers",),
     seconds=4.0,
     short_seconds=1.0,
-    usual=True,
 )

@@ -1,1 +1,0 @@
-"""The suites, each with its rows and targets."""
