@@ -66,7 +66,6 @@ PIECES = {"SkullKingManager": 32, "DrMario": 8, "GameBoy": 1, "Lantern": 1}
 LIMITED = ("SkullKing", "Prospector")
 TURNS = 2  # of a repeat at least, also where one step of 64 lanes takes seconds
 SCAFFOLDED = "scaffolded_coins"
-RECORDS = shutil.ignore_patterns("*.jsonl", "*.sqlite", "throughput")  # that no copy needs
 
 
 def rows(repeats: int, seconds: float) -> list[Row]:
@@ -104,7 +103,7 @@ def scaffolded_rows(repeats: int, seconds: float) -> list[Row]:
         copied = Path(folder)
         for name in ("fastenv", "training", "tools", "benchmarks", "build/cython"):
             if (root / name).is_dir():
-                shutil.copytree(root / name, copied / name, ignore=RECORDS)
+                shutil.copytree(root / name, copied / name)
         for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE"):
             shutil.copy2(root / name, copied)
         (copied / "tests").mkdir()
