@@ -22,8 +22,9 @@ studio: $(EXTENSION)
 test: $(EXTENSION)
 	$(PY) -m pytest -n $(JOBS) --dist worksteal -m "not slow" $(PYTEST_ARGS)
 
+# Of the widest parametrisations a drawn share; all of them with ALL=1, the same again with SLOW_SEED=N.
 slow-test: $(EXTENSION)
-	$(PY) -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
+	SLOW_SEED=$(if $(ALL),all,$${SLOW_SEED:-$$(date +%s)}) $(PY) -m pytest -n $(JOBS) --dist worksteal -m slow $(PYTEST_ARGS)
 
 # Ray pins another Gymnasium, so it lives in an environment of its own; the extensions are those built above.
 rllib: $(RLLIB_VENV) $(EXTENSION)

@@ -8,6 +8,8 @@ import sys
 import pytest
 from hypothesis import settings
 
+from tests import slow
+
 # Where nothing keeps bytecode, each worker rewrites every test, and each process that a test starts
 # compiles all that it imports: in memory nothing else comes of it, and a checkout has room.
 sys.dont_write_bytecode = False
@@ -24,13 +26,14 @@ settings.register_profile("deep", settings.get_profile("dev"), max_examples=20_0
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))
 
 
-def pytest_report_header() -> str:
+def pytest_report_header() -> list[str]:
     """Say which build is tested: a checkout, a copy and an installed wheel look alike otherwise."""
+    drawn = [f"slow cases: one in {slow.SHARE}, by SLOW_SEED={slow.seed()}"] if slow.seed() else []
     try:
         from fastenv import _batch
     except ImportError as error:
-        return f"fastenv core: none ({error}); the tests of compiled code are skipped"
-    return f"fastenv core: {_batch.__file__}"
+        return [f"fastenv core: none ({error}); the tests of compiled code are skipped", *drawn]
+    return [f"fastenv core: {_batch.__file__}", *drawn]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -49,6 +52,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if params.get("backend") in ("cython", "fast"):
             item.add_marker(needs_core)
     _skip_without_gpu(items)
+    _draw_slow_cases(config, items)
+
+
+def _draw_slow_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the slow cases that ``SLOW_SEED`` does not draw."""
+    out = [
+        item
+        for item in items
+        if item.get_closest_marker("drawn") and not slow.is_drawn(item.nodeid)
+    ]
+    if out:
+        config.hook.pytest_deselected(items=out)
+        left_out = set(out)
+        items[:] = [item for item in items if item not in left_out]
 
 
 def _skip_without_gpu(items: list[pytest.Item]) -> None:

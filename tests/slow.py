@@ -1,5 +1,11 @@
-"""Which parameters of a test wait for ``make slow-test``: the others show a fault first."""
+"""Which parameters of a test wait for ``make slow-test``: the others show a fault first.
 
+Of the widest parametrisations, a run of ``make slow-test`` takes one in four, drawn by the variable
+``SLOW_SEED``, which the header of the run prints. ``make slow-test ALL=1`` takes all of them.
+"""
+
+import os
+import random
 from collections.abc import Iterable
 from itertools import product
 from typing import Any
@@ -7,6 +13,18 @@ from typing import Any
 import pytest
 
 Parameters = type(pytest.param())
+SHARE = 4  # one in so many
+
+
+def seed() -> str | None:
+    """Return what draws the slow parameters of this run; all of them are taken without it."""
+    asked = os.environ.get("SLOW_SEED", "")
+    return None if asked in ("", "all") else asked
+
+
+def is_drawn(name: str) -> bool:
+    """Return whether this run takes a slow case of that name, as every worker decides alike."""
+    return seed() is None or random.Random(f"{seed()} {name}").randrange(SHARE) == 0
 
 
 def _made(value: Any) -> Any:
@@ -14,17 +32,20 @@ def _made(value: Any) -> Any:
     return value if isinstance(value, Parameters) else pytest.param(value)
 
 
-def late(*values: Any) -> list[Any]:
-    """Return parameters that are slow."""
+def late(*values: Any, drawn: bool = False) -> list[Any]:
+    """Return parameters that are slow, and of which a run takes a drawn share if so asked."""
+    marks = [pytest.mark.slow, *([pytest.mark.drawn] if drawn else [])]
     return [
-        pytest.param(*each.values, marks=[*each.marks, pytest.mark.slow], id=each.id)
+        pytest.param(*each.values, marks=[*each.marks, *marks], id=each.id)
         for each in map(_made, values)
     ]
 
 
 def every(step: int, values: Iterable[Any]) -> list[Any]:
-    """Return parameters of which all but each ``step``-th are slow."""
-    return [value if k % step == 0 else late(value)[0] for k, value in enumerate(values)]
+    """Return parameters of which all but each ``step``-th are slow, and drawn."""
+    return [
+        value if k % step == 0 else late(value, drawn=True)[0] for k, value in enumerate(values)
+    ]
 
 
 def together(table: Iterable[Any], step: int = 1) -> list[Any]:
@@ -34,7 +55,7 @@ def together(table: Iterable[Any], step: int = 1) -> list[Any]:
 
 
 def diagonal(*axes: Iterable[Any]) -> list[Any]:
-    """Return all combinations of values, slow but for a few that have each value once or more.
+    """Return all combinations, slow and drawn but for a few that have each value once or more.
 
     The k-th of these has the k-th value of every axis, from the first again where there are fewer.
     Values that are slow themselves are in none of them.
@@ -51,7 +72,7 @@ def diagonal(*axes: Iterable[Any]) -> list[Any]:
             marks=[mark for each in parts for mark in each.marks],
             id=_name_of(parts),
         )
-        combined.append(one if at in shown or _is_slow(one) else late(one)[0])
+        combined.append(one if at in shown or _is_slow(one) else late(one, drawn=True)[0])
     return combined
 
 

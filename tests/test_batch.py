@@ -15,6 +15,7 @@ from fastenv.rng import Rng
 from tests.loops import Loop, buffers, copied
 from tests.rowcalls import UNWRITTEN, by_reference, unwritten
 from tests.slow import diagonal, late
+from tests.tables import walk
 from tests.toy import RACE_FIXED, RaceGame, WalkGame
 
 _batch = pytest.importorskip("fastenv._batch")
@@ -148,8 +149,8 @@ WANTED = [
 ]
 
 
-@pytest.mark.parametrize("num_threads", [1, 3])
-@pytest.mark.parametrize(("info", "terms"), WANTED)
+@walk("num_threads", [1, 3])
+@walk(("info", "terms"), WANTED)
 def test_only_wanted_columns_are_written_in_the_wanted_order(info, terms, num_threads):
     n, rng, ended = 8, np.random.default_rng(1), 0
     whole = started(RaceGame(goal=7), n)

@@ -7,6 +7,7 @@ import fastenv
 from tests.api import test_copies as copies
 from tests.api.short import SEVERAL
 from tests.slow import diagonal
+from tests.tables import walk
 
 N, STEPS, LOOKS = 2, 24, (0, 1, 15)  # most episodes end within them
 OPTIONS = {"SkullKingFlat-v0": {"schedule": (1, 2)}}
@@ -172,7 +173,7 @@ def test_results_are_the_caller_s(kind, env_id, options):
     assert_results_are_the_caller_s(kind, env_id, STEPS, **options)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("backend", "kind"),
     diagonal(["reference", "numba", "cython"], [Single, Vector, Parallel, Turns]),
 )

@@ -25,6 +25,7 @@ from pettingzoo.utils.conversions import aec_to_parallel  # noqa: E402
 
 from fastenv.adapters.pettingzoo import aec_env, parallel_env  # noqa: E402
 from tests.slow import diagonal, every  # noqa: E402
+from tests.tables import walk  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 TABLES = {
@@ -239,9 +240,7 @@ def test_bots_play_the_seat_that_is_shown(env_id):
 # -- in turns ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("table", "backend"), diagonal([*TABLES, *TOYS], ["reference", "numba", "cython", "fast"])
-)
+@walk(("table", "backend"), diagonal([*TABLES, *TOYS], ["reference", "numba", "cython", "fast"]))
 def test_all_backends_show_the_same_table(table, backend):
     envs = [table_of(table), table_of(table, backend=backend)]
     for env in envs:
@@ -349,7 +348,7 @@ def test_a_copy_goes_on_where_the_original_stood():
         assert (a, x["observation"].tobytes()) == (b, y["observation"].tobytes())
 
 
-@pytest.mark.parametrize("action", [None, 1.0, True, "0", 11, -1, [0], 3, 10**40])
+@walk("action", [None, 1.0, True, "0", 11, -1, [0], 3, 10**40])
 def test_what_is_no_legal_action_is_refused_and_nothing_moves(action):
     env = table_of("flat")  # one card is dealt: bids 0 and 1 are legal
     env.reset(seed=1)
@@ -409,8 +408,8 @@ def test_pictures_are_those_of_the_game():
     assert table_of("flat").render() is None
 
 
-@pytest.mark.parametrize("make", [aec_env, parallel_env])
-@pytest.mark.parametrize(
+@walk("make", [aec_env, parallel_env])
+@walk(
     ("game", "says"),
     [
         ("Prospector-v0", "^id 'Prospector-v0': it is for one player, PettingZoo shows games of"),
@@ -497,7 +496,7 @@ def test_a_race_is_that_of_the_engine():
         env.step(given)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("change", "says"),
     [
         ({"player_2": 0}, "'player_2' must be one of player_0, player_1"),

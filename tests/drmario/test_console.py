@@ -11,6 +11,7 @@ from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import Button, Mode, Next, Tile
 from tests.drmario.rows import CompiledRows, assert_same_row, reference_row
 from tests.drmario.test_reference import new_game
+from tests.tables import walk
 
 LEFT, RIGHT, BOTH = Button.LEFT, Button.RIGHT, Button.LEFT | Button.RIGHT
 YELLOW, RED, BLUE = range(3)
@@ -110,8 +111,8 @@ def test_a_turn_with_both_directions_goes_left_as_with_left_alone():
 # -- levels above 20: initData_level clears what it then copies ------------------------------------
 
 
-@pytest.mark.parametrize("level", [20, 21, 24])
-@pytest.mark.parametrize("agents", [1, 2])
+@walk("level", [20, 21, 24])
+@walk("agents", [1, 2])
 def test_no_level_begins_with_speed_ups(level, agents):
     config = DrMarioConfig(placement=False, agents=agents, level=level)
     lanes = CompiledRows(config)
@@ -176,8 +177,8 @@ def virus_rows(viruses, color=RED):
     return cells
 
 
-@pytest.mark.parametrize("speed", t.SPEEDS)
-@pytest.mark.parametrize("viruses", [1, 5, 6, 7, 11, 12, 13, 14])
+@walk("speed", t.SPEEDS)
+@walk("viruses", [1, 5, 6, 7, 11, 12, 13, 14])
 def test_score_of_viruses_cleared_at_once(viruses, speed):
     game = game_with(virus_rows(viruses), speed, next_action=Next.PLACED, placed_step=5)
     (player,) = frames(game, 0)

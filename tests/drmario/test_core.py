@@ -11,6 +11,7 @@ from tests.drmario import golden
 from tests.drmario.rows import CompiledRows, assert_same_row, played
 from tests.needs import needs_core
 from tests.slow import every, late
+from tests.tables import walk
 
 pytestmark = needs_core
 RENAMED = {"pill_count_bcd_lo": "pill_count_lo", "pill_count_bcd_hi": "pill_count_hi"}
@@ -114,7 +115,7 @@ def random_actions(rng, config, previous):
     return np.where(rng.random(len(previous)) < 0.5, previous, drawn)
 
 
-@pytest.mark.parametrize("name", every(8, CONFIGS))
+@walk("name", every(8, CONFIGS))
 def test_frames_are_those_of_the_reference(name):
     config = DrMarioConfig(placement=False, **CONFIGS[name])
     rng, lanes = np.random.default_rng(5), CompiledRows(config)

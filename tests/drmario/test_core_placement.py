@@ -10,6 +10,7 @@ from tests.drmario.rows import CompiledRows, assert_same_row, played
 from tests.drmario.test_placement import EPISODES
 from tests.needs import needs_core
 from tests.slow import every, late
+from tests.tables import walk
 
 pytestmark = needs_core
 reachability = pytest.importorskip("fastenv.drmario._reachability")
@@ -81,8 +82,8 @@ def choose(rng, costs):
     return int(rng.choice(feasible))
 
 
-@pytest.mark.parametrize("steps", [15, *late(80)])
-@pytest.mark.parametrize("name", every(2, CONFIGS))
+@walk("steps", [15, *late(80)])
+@walk("name", every(2, CONFIGS))
 def test_placements_are_those_of_the_reference(name, steps):
     config = DrMarioConfig(**CONFIGS[name])
     rng, lanes, seed = np.random.default_rng(7), CompiledRows(config), 21

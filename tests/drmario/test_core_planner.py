@@ -13,6 +13,7 @@ from tests.drmario.random_play import ask, random_play
 from tests.drmario.rows import Scripts
 from tests.drmario.stepper import replay
 from tests.slow import late
+from tests.tables import walk
 
 core = pytest.importorskip("fastenv.drmario._reachability")
 pytestmark = pytest.mark.parity
@@ -219,7 +220,7 @@ def test_no_boards():
     assert lengths.shape == (0,)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("arguments", "message"),
     [
         ((EMPTY_BOARD[0], 0, 13), r"boards must be uint8 \(n, 128\), got uint8 \(128,\)"),

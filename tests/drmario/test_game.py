@@ -12,6 +12,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError, StateError
 from tests.drmario import golden
 from tests.needs import FASTEST
+from tests.tables import walk
 
 
 def engine_of(n=2, seed=1, opponent=None, **options):
@@ -20,7 +21,7 @@ def engine_of(n=2, seed=1, opponent=None, **options):
     return engine
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "message"),
     [
         ({"level": 25}, "level=25 is not possible: level must be an integer from -15 to 24"),
@@ -51,9 +52,7 @@ def test_options_that_are_not_there_are_refused_by_name(options, message):
         make_game(**options)
 
 
-@pytest.mark.parametrize(
-    "value", [4.0, 2, True, np.True_, np.array([1, 4]), np.array(4), "4", None, [1]], ids=repr
-)
+@walk("value", [4.0, 2, True, np.True_, np.array([1, 4]), np.array(4), "4", None, [1]], ids=repr)
 def test_a_stack_that_is_no_number_of_frames_is_refused(value):
     with pytest.raises(ConfigError) as caught:
         make_game(placement=False, stack=value)
@@ -203,7 +202,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@walk("name", REFUSED)
 def test_rows_that_no_game_can_be_in_are_refused(name):
     field, value, message = REFUSED[name]
     engine = engine_of(level=2)

@@ -19,6 +19,7 @@ from fastenv.memory import aligned
 from fastenv.paths import callable_at
 from tests.rowcalls import unwritten
 from tests.slow import diagonal
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -195,9 +196,7 @@ def test_what_is_left_out_of_a_game_to_be_shown_is_read_by_nothing(config, seed)
     assert_same(config, game, costs, shown)
 
 
-@pytest.mark.parametrize(
-    ("agents", "name", "dtype"), diagonal([1, 2], layout.OBSERVATIONS, layout.OBS_DTYPES)
-)
+@walk(("agents", "name", "dtype"), diagonal([1, 2], layout.OBSERVATIONS, layout.OBS_DTYPES))
 def test_every_observation(name, dtype, agents):
     config = DrMarioConfig(agents=agents, obs=name, obs_dtype=dtype, rewards=WEIGHTS)
     for seed in range(5):

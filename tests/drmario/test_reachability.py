@@ -16,6 +16,7 @@ from fastenv.drmario.reachability import (
 from fastenv.errors import ConfigError, InvalidActionError
 from tests.drmario.boards import charged_board, random_boards, recorded_questions
 from tests.slow import late
+from tests.tables import walk
 
 QUESTIONS, COSTS = recorded_questions()
 EMPTY_BOARD = np.full(128, 0xFF, np.uint8)
@@ -73,7 +74,7 @@ def test_roots_hold_one_direction_at_most():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
+@walk("seed", range(8))
 def test_searches_agree_on_random_boards(seed):
     rng = np.random.default_rng(seed)
     board, parity, gravity = random_boards(rng, 1)[0], seed % 2, int(rng.integers(2, 20))
@@ -116,7 +117,7 @@ def test_blocked_spawn_has_no_placement():
     assert (exhaustive(board, 0, 13) == INFEASIBLE).all()
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changed", "message"),
     [
         ({"board": np.zeros(127, np.uint8)}, r"board must be uint8 \(128,\), got uint8 \(127,\)"),

@@ -16,6 +16,7 @@ from fastenv.drmario.player import pose_of
 from fastenv.drmario.render import render_ansi, render_rgb
 from fastenv.drmario.tables import Mode, Next, Reason, Tile
 from fastenv.drmario.view import game_views, halves_of
+from tests.tables import walk
 
 PLACEMENT = DrMarioConfig(level=3, speed="high", game_seed=0x8988)
 FRAME = DrMarioConfig(placement=False, obs="bitplane", game_seed=0x8988)
@@ -73,8 +74,8 @@ def test_colour_changes_nothing_that_the_text_says():
     assert "\x1b" not in plain(row)
 
 
-@pytest.mark.parametrize("rot", range(4))
-@pytest.mark.parametrize("height", [0, 7, 15])
+@walk("rot", range(4))
+@walk("height", [0, 7, 15])
 def test_the_falling_pill_is_where_it_is(rot, height):
     row = row_of(FRAME)
     player = row["players"][0]
@@ -179,7 +180,7 @@ def test_news_of_a_step():
     assert "out of reach" in plain(row_with(row, ev_invalid=1))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("config", "reason", "fields", "endings"),
     [
         (PLACEMENT, Reason.CLEAR, {"stage_clear": (1,)}, ["clear"]),

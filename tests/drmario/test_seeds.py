@@ -12,6 +12,7 @@ from fastenv.drmario.seeds import FILE, registry_seeds, seed_id, seed_of, seeds_
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.tables import walk
 from tools import drmario_seeds as tool
 
 JSON = FILE.with_suffix(".json")
@@ -59,7 +60,7 @@ def test_entries_are_found_by_name():
         assert seed_of(each["id"]) == (each["level"], each["seed"][0] * 256 + each["seed"][1])
 
 
-@pytest.mark.parametrize("name", ["L21_S000", "L05_S120", "L5_S017", "L05-S017", "", "L05_S0017"])
+@walk("name", ["L21_S000", "L05_S120", "L5_S017", "L05-S017", "", "L05_S0017"])
 def test_names_that_are_not_there_are_refused(name):
     with pytest.raises(ConfigError, match="must be one of the registry, L00_S000 to L20_S119"):
         seed_of(name)

@@ -17,6 +17,7 @@ from fastenv.errors import ConfigError, StateError
 from tests.drmario.boards import GAMES, hand_made, positions
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 
 
 def first(found):
@@ -45,7 +46,7 @@ def test_counted_is_played(name, seed, planned):
 
 
 @needs_core
-@pytest.mark.parametrize("name", [name for name in GAMES if name not in ("match", "replay")])
+@walk("name", [name for name in GAMES if name not in ("match", "replay")])
 def test_they_are_what_the_engine_makes_of_placements(name):
     """In many positions: the compiled ones against compiled steps."""
     ended = matched = 0

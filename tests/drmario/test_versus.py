@@ -9,6 +9,7 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.vector import sample_legal
 from tests.needs import FASTEST
+from tests.tables import walk
 
 PLAIN = {"obs": "bitplane_bottle", "extras": (), "stack": 1}
 every_backend = pytest.mark.parametrize("backend", ["reference", "numba", "cython", "fast"])
@@ -88,7 +89,7 @@ COLORS = [2, 0, 1, 2]
 
 
 @every_backend
-@pytest.mark.parametrize("attacked", [0, 1])
+@walk("attacked", [0, 1])
 def test_garbage_falls_where_and_when_the_rules_say(backend, attacked):
     cases = [(size, frame) for size in FALLS for frame in range(4)]
     engine = match_of(len(cases), backend)

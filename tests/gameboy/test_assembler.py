@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tables import walk
 from tools.sm83 import AssemblyError, assemble, assemble_text
 from tools.sm83.encoding import MNEMONICS, forms
 from tools.sm83.expressions import evaluate
@@ -67,7 +68,7 @@ def test_the_table_has_all_opcodes() -> None:
     assert TABLE.count("-") == 11
 
 
-@pytest.mark.parametrize("opcode", [i for i, text in enumerate(TABLE) if text not in ("-", "CB")])
+@walk("opcode", [i for i, text in enumerate(TABLE) if text not in ("-", "CB")])
 def test_every_opcode_has_its_bytes(opcode: int) -> None:
     text = TABLE[opcode]
     operand = b""
@@ -98,7 +99,7 @@ def test_no_other_form_exists() -> None:
     assert len(distinct) == (244 - 7) + 64 + 24 + 72
 
 
-@pytest.mark.parametrize(
+@walk(
     ("short", "full"),
     [
         ("cp 5", "cp a, 5"),
@@ -124,7 +125,7 @@ def test_numbers_become_bytes(small: int, large: int) -> None:
 # -- expressions ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "value"),
     [
         ("1 + 2 * 3", 7),

@@ -24,6 +24,7 @@ from tests.gameboy.machines import RANDOMS, assert_same
 from tests.gameboy.test_validate import CARTRIDGE, random_row
 from tests.needs import needs_core
 from tests.slow import diagonal, every, late, together
+from tests.tables import walk
 from tools.gameboy.generators.sound import heard_parts, sounding
 from tools.gameboy.machines import build
 
@@ -102,7 +103,7 @@ def square(began, period, duty, volume):
     return digital
 
 
-@pytest.mark.parametrize(("first", "duty"), diagonal([0xFF10, 0xFF15], every(2, range(4))))
+@walk(("first", "duty"), diagonal([0xFF10, 0xFF15], every(2, range(4))))
 def test_a_square_takes_eight_steps_by_its_period(first, duty):
     heard = Heard()
     heard.set(first + 1, duty << 6)
@@ -314,7 +315,7 @@ def test_power_off_is_silence():
     validate_rows(row, heard.machine.cartridge)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("volume", "before", "after", "then"),
     [
         (5, 0x08, 0x08, 6),
@@ -610,7 +611,7 @@ def row_with_sound():
     return row, cartridge
 
 
-@pytest.mark.parametrize(
+@walk(
     ("field", "value", "message"),
     [
         ("sums", 32_000, "within 240 for each T"),

@@ -10,6 +10,7 @@ from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
 from fastenv.gameboy.reference.cart import Cart
 from fastenv.gameboy.state import lane_dtype, shared_record, state_dtype
 from fastenv.gameboy.tables import Mbc
+from tests.tables import walk
 from tools.gameboy.machines import LOGO, SEVERAL, build
 
 
@@ -23,7 +24,7 @@ def bank_at(cart, address):
     return cart.read_rom(address) | cart.read_rom(address + 1) << 8
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "ram", "mbc", "ram_size"),
     [(0x00, 2, Mbc.NONE, 0), (0x08, 2, Mbc.NONE, 0x2000), (0x01, 3, Mbc.MBC1, 0),
      (0x03, 3, Mbc.MBC1, 0x8000), (0x13, 2, Mbc.MBC3, 0x2000), (0x1B, 4, Mbc.MBC5, 0x20000),
@@ -54,7 +55,7 @@ def test_lengths_that_no_rom_has_are_refused(length):
         read_cartridge(bytes(length), "game")
 
 
-@pytest.mark.parametrize("kind", [0x04, 0x07, 0x0B, 0x20, 0x22, 0xFC, 0xFF])
+@walk("kind", [0x04, 0x07, 0x0B, 0x20, 0x22, 0xFC, 0xFF])
 def test_types_that_are_not_emulated_are_refused_by_name(kind):
     rom = bytearray(build(b"").rom)
     rom[0x147] = kind
@@ -71,7 +72,7 @@ def test_a_program_for_the_colour_machine_alone_is_refused():
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("color", [0x00, 0x41, 0x7F, 0x80, 0x84, 0xC1])
+@walk("color", [0x00, 0x41, 0x7F, 0x80, 0x84, 0xC1])
 def test_programs_for_both_machines_or_this_one_are_taken(color):
     assert build(b"", color=color).mbc == Mbc.NONE
 
@@ -102,7 +103,7 @@ def test_odd_sizes_are_filled_up():
     assert shared_record(cartridge)["rom"].shape == (1, 8 * 0x4000)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("bank1", "bank2", "mode", "low", "high"),
     [(0, 0, 0, 0, 1), (0x20, 0, 0, 0, 1), (5, 0, 0, 0, 5), (0x1F, 3, 0, 0, 0x7F),
      (0, 2, 1, 0x40, 0x41), (3, 1, 1, 0x20, 0x23)],
@@ -149,7 +150,7 @@ def test_ram_of_several_games():
     assert (cart.ram[0], cart.ram[0x4000]) == (5, 6)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("what", "kind", "banks", "patches"),
     [
         ("one logo", 0x01, 64, SEVERAL[:1]),
@@ -207,7 +208,7 @@ def test_mbc30_banks():
         assert cart.read_ram(0xA000) == seen
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "ram", "banks", "message"),
     [
         (0x00, 0, 8, "131,072 bytes of ROM, of which type $00 at $0147 reaches the first 32,768"),

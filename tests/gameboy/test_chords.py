@@ -16,6 +16,7 @@ from fastenv.gameboy.tables import Key
 from tests.gameboy.lanes import BACKENDS, SHORT, engine_of
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
+from tests.tables import walk
 
 CHORDS = [[], ["a"], ["b", "right"]]
 HELD = SHORT | {"stack_k": 1}  # a step of one frame, whose buttons are held
@@ -106,7 +107,7 @@ def test_wrong_bits_are_refused_and_nothing_moves(actions, says):
     assert np.array_equal(engine.get_state(), before)
 
 
-@pytest.mark.parametrize("action", [np.zeros(7), 256, -1, 0.5, None, [2] * 8, "a"])
+@walk("action", [np.zeros(7), 256, -1, 0.5, None, [2] * 8, "a"])
 def test_a_wrong_action_of_one_environment_is_refused(action):
     env = fastenv.make("GameBoyPixels-v0", actions=MULTI_BINARY, **HELD)
     env.reset(seed=0)
@@ -134,7 +135,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("options", "says"), REFUSED, ids=lambda x: str(x)[:40])
+@walk(("options", "says"), REFUSED, ids=lambda x: str(x)[:40])
 def test_bad_options_are_refused_by_name(options, says):
     with pytest.raises(ConfigError, match=says):
         make_game(**options)

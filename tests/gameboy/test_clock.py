@@ -16,6 +16,7 @@ from tests.gameboy.lanes import BACKENDS, engine_of
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tools.gameboy.machines import build
 
 WITH_RAM = {"kind": 0x10, "ram": 3, "banks": 8}
@@ -31,7 +32,7 @@ def after_a_second(registers):
     return list(clock.registers)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("before", "after"),
     [((0, 0, 0, 0, 0), [1, 0, 0, 0, 0]),
      ((59, 0, 0, 0, 0), [0, 1, 0, 0, 0]),
@@ -136,7 +137,7 @@ def random_program(rng):
 
 
 @needs_core
-@pytest.mark.parametrize("seed", every(3, range(12)))
+@walk("seed", every(3, range(12)))
 def test_reference_and_core_agree(seed):
     from fastenv.gameboy.console import Console
 
@@ -189,7 +190,7 @@ def test_time_that_passes_in_halt_counts():
     assert passed > 600
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "field", "value"),
     [(0x10, "clock", 0x40), (0x10, "clock_latched", 0x80), (0x10, "clock_armed", 2),
      (0x10, "clock_part", CLOCK), (0x10, "clock_part", 2), (0x13, "clock", 1),

@@ -6,6 +6,7 @@ import pytest
 
 from fastenv.gameboy.cartridge import RAM_SIZES, SUPPORTED
 from tests.needs import needs_core
+from tests.tables import walk
 from tools.gameboy.difference_record import sources_sha256
 from tools.gameboy.generators import banks
 from training.run import machine
@@ -76,8 +77,8 @@ def test_a_case_of_each_kind(kind, tool):
 @needs_core
 @pytest.mark.parity
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("begin", [0, 11])
+@walk("kind", KINDS)
+@walk("begin", [0, 11])
 def test_the_first_cases_of_the_search(kind, begin):
     """The record has many more; these show a fault of today."""
     from tools.gameboy import cases

@@ -28,6 +28,7 @@ from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import WRAM, Key
 from tests.gameboy.lanes import SHORT, WORLD, engine_of
 from tests.needs import needs_core
+from tests.tables import walk
 from tools.gameboy.machines import build
 
 ROM = read_rom("lantern_walk")
@@ -46,8 +47,8 @@ def play(engine, steps, seed=0):
 
 
 @needs_core
-@pytest.mark.parametrize("stack_k", [1, 2, 4])
-@pytest.mark.parametrize("pixels", FORMATS)
+@walk("stack_k", [1, 2, 4])
+@walk("pixels", FORMATS)
 def test_a_step_moves_the_stack_and_adds_the_frame(pixels, stack_k):
     engine = engine_of(2, pixels=pixels, stack_k=stack_k, **WALK)
     before = engine.obs.copy()
@@ -477,7 +478,7 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("options", "says"), REFUSED, ids=lambda x: str(x)[:40])
+@walk(("options", "says"), REFUSED, ids=lambda x: str(x)[:40])
 def test_bad_options_are_refused_by_name(options, says):
     with pytest.raises(ConfigError, match=says):
         make_game(**options)

@@ -22,6 +22,7 @@ from fastenv.verify import Case, draw_options, first_difference
 from tests.gameboy.lanes import BACKENDS, ENGINES, SHORT, WORLD, engine_of
 from tests.needs import needs_core
 from tests.slow import every, late, together
+from tests.tables import walk
 
 IDS = ("GameBoyGoal-v0", "GameBoyPixels-v0", "GameBoyOverworld-v0", "LanternWalk-v0")
 
@@ -184,7 +185,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("options", "field", "value"), WRONG, ids=lambda x: str(x)[:40])
+@walk(("options", "field", "value"), WRONG, ids=lambda x: str(x)[:40])
 def test_impossible_rows_are_refused_by_field(options, field, value):
     engine = engine_of(2, "numba", stack_k=1, states="lantern_walk", **options)
     rows, before = engine.get_states(), engine.get_state()

@@ -31,6 +31,7 @@ from tests.gameboy.lanes import BACKENDS, engine_of
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tools.gameboy.generators.display import writing_cartridge
 from tools.gameboy.machines import build, machine_with_memory, reloaded
 
@@ -220,7 +221,7 @@ def test_many_programs_that_write_within_lines():
 
 @needs_core
 @pytest.mark.parity
-@pytest.mark.parametrize("seed", range(20, 26))
+@walk("seed", range(20, 26))
 def test_drawing_and_steps_change_nothing_else(seed):
     _, plain = twins(seed, fixed_frames=seed % 2 == 0)
     _, quick = twins(seed, fixed_frames=seed % 2 == 0)
@@ -299,7 +300,7 @@ def change(row, at, value):
     row["line"][0, at] = value
 
 
-@pytest.mark.parametrize(
+@walk(
     ("at", "value", "message"),
     [
         (LINE_COUNT, MOST_WRITES + 1, "0 to 50 writes"),

@@ -11,6 +11,7 @@ from fastenv.gameboy.reference import Link, Machine
 from fastenv.gameboy.tables import FRAME, IO
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tools.gameboy.generators.serial import hammering_cartridge
 from tools.gameboy.machines import build, differences, machine_with_memory
 
@@ -105,7 +106,7 @@ def test_writes_to_div_hurry_a_transfer():
     assert seen[1][1] == 0xFE, "the transfer is not over yet"
 
 
-@pytest.mark.parametrize("after", range(8, 20))
+@walk("after", range(8, 20))
 def test_a_listener_sees_a_bit_in_the_machine_cycle_in_which_it_leaves(after):
     clock = (wait(8), write(IO.DIV, 0), write(IO.SB, 0), write(IO.SC, 0x81))
     div_written = 5 + 8 + 2 + 2  # machine cycles; programs begin after 5
@@ -158,7 +159,7 @@ def random_pair(seed):
 
 @needs_core
 @pytest.mark.parity
-@pytest.mark.parametrize("seed", every(3, range(6)))
+@walk("seed", every(3, range(6)))
 def test_core_and_reference(seed):
     link, twins, rng = random_pair(seed)
     run_both(link, twins, 3, rng)

@@ -17,6 +17,7 @@ from fastenv.gameboy.savestate import save_state
 from fastenv.gameboy.shipped import shipped
 from tests.gameboy.test_lanes import compare
 from tests.needs import FASTEST, needs_core
+from tests.tables import walk
 
 FRAME = {"frames_per_step": 1, "release_after_frames": 1}
 UP, DOWN = 4, 5  # actions
@@ -227,7 +228,7 @@ def test_pictures():
 # -- refusals --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "message"),
     [
         ({"roms": ("duel",)}, "roms=.* is not possible: roms must be one for both sides, or two."),

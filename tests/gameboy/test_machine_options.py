@@ -14,6 +14,7 @@ from tests.gameboy.lanes import BACKENDS, engine_of
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import diagonal
+from tests.tables import walk
 from tools.gameboy.machines import build, machine_with_memory, reloaded
 
 ONE_FRAME = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
@@ -139,7 +140,7 @@ def shifted(turns, then="idle"):
 
 
 @needs_core
-@pytest.mark.parametrize(("then", "turns"), diagonal(THEN, [1, 3, 5]))
+@walk(("then", "turns"), diagonal(THEN, [1, 3, 5]))
 def test_fixed_frames_end_amid_a_picture(turns, then):
     """One frame of three is drawn; what was not drawn has counted lines all the same."""
     from fastenv.gameboy.console import Console

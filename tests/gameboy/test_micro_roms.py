@@ -3,9 +3,8 @@
 import json
 from typing import Any
 
-import pytest
-
 from tests.gameboy import pyboy
+from tests.tables import walk
 from tools.roms import ROMS
 
 MANIFEST = json.loads((ROMS / "manifest.json").read_text(encoding="ascii"))
@@ -35,14 +34,14 @@ def test_there_is_a_program_for_every_part_of_the_machine() -> None:
     }
 
 
-@pytest.mark.parametrize("name", [name for name, notes in MICRO.items() if "pyboy" not in notes])
+@walk("name", [name for name, notes in MICRO.items() if "pyboy" not in notes])
 def test_program_passes(name: str) -> None:
     result, checks = run(name)
     assert result == PASSED, f"check {checks}"
     assert checks > 2 or name in ("micro/sprites.gb", "micro/window.gb")
 
 
-@pytest.mark.parametrize("name", [name for name, notes in MICRO.items() if "pyboy" in notes])
+@walk("name", [name for name, notes in MICRO.items() if "pyboy" in notes])
 def test_known_deviation_is_still_one(name: str) -> None:
     result, checks = run(name)
     assert result == FAILED or checks == 0, "take the note out of the source"

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fastenv.gameboy.position import pack, unpack
 from fastenv.gameboy.reference import Machine
 from tests.needs import HAS_CORE
+from tests.tables import walk
 from tools import opcodes
 from tools.gameboy.machines import build
 
@@ -77,8 +78,8 @@ def execute(code, implementation, data=b"", **registers):
     return unpack(console.row, machine.cartridge), None
 
 
-@pytest.mark.parametrize("opcode", LEGAL)
-@pytest.mark.parametrize("zero", [0, 1])
+@walk("opcode", LEGAL)
+@walk("zero", [0, 1])
 def test_duration(opcode, zero):
     """With all flags cleared or set, of which the conditions are opposite."""
     duration = DURATIONS[opcode].split("/")
@@ -87,7 +88,7 @@ def test_duration(opcode, zero):
     assert cycles == int(duration[taken])
 
 
-@pytest.mark.parametrize("opcode", range(256))
+@walk("opcode", range(256))
 def test_duration_behind_the_prefix(opcode):
     at_hl, bit = opcode & 7 == 6, opcode >> 6 == 1
     _, cycles = execute(bytes((0xCB, opcode)), "reference")
@@ -123,7 +124,7 @@ class RecordingBus:
         bus.count = recorded("i", count)
 
 
-@pytest.mark.parametrize(("opcode", "order"), ORDER.items())
+@walk(("opcode", "order"), ORDER.items())
 def test_order_of_accesses(opcode, order):
     machine = Machine(build(b""))
     machine.cpu.pc, machine.cpu.sp, machine.cpu.hl, machine.cpu.f = 0xC000, 0xDF00, 0xD000, 0
@@ -290,8 +291,8 @@ def test_stack(implementation, p, value):
     assert machine.cpu.sp == 0xDF00
 
 
-@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
-@pytest.mark.parametrize("opcode", [0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC])
+@walk("implementation", IMPLEMENTATIONS)
+@walk("opcode", [0xD3, 0xDB, 0xDD, 0xE3, 0xE4, 0xEB, 0xEC, 0xED, 0xF4, 0xFC])
 def test_illegal_opcodes_lock(implementation, opcode):
     machine, _ = execute(bytes((opcode,)), implementation)
     assert machine.cpu.locked

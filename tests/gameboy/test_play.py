@@ -15,6 +15,7 @@ from fastenv.gameboy.render import half_blocks
 from fastenv.gameboy.savestate import load_state
 from fastenv.gameboy.tables import HEIGHT, WIDTH, Key
 from tests.needs import needs_core
+from tests.tables import walk
 from tools.gameboy.machines import build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +58,7 @@ def test_a_screen_is_closed_whatever_happens():
     assert fake.closed
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "keys", "leave"),
     [
         ("", [], False),

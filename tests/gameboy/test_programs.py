@@ -13,6 +13,7 @@ from fastenv.gameboy.tables import Key
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tools.roms import ROMS
 
 MANIFEST = json.loads((ROMS / "manifest.json").read_text(encoding="ascii"))
@@ -39,7 +40,7 @@ def run_checks(machine, wram, frames=60):
 
 
 @needs_core
-@pytest.mark.parametrize("name", MICRO)
+@walk("name", MICRO)
 def test_checks_pass(name):
     from fastenv.gameboy.console import Console
 
@@ -49,7 +50,7 @@ def test_checks_pass(name):
     assert result == PASSED, f"check {checks}"
 
 
-@pytest.mark.parametrize(
+@walk(
     "name",
     [name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in MICRO],
 )
@@ -60,10 +61,8 @@ def test_checks_pass_in_the_reference(name):
 
 
 @needs_core
-@pytest.mark.parametrize(
-    "name", every(3, ["lantern_walk.gb", *(name for name in PROGRAMS if "walk" not in name)])
-)
-@pytest.mark.parametrize("frames", [8, pytest.param(100, marks=pytest.mark.slow)])
+@walk("name", every(3, ["lantern_walk.gb", *(name for name in PROGRAMS if "walk" not in name)]))
+@walk("frames", [8, pytest.param(100, marks=pytest.mark.slow)])
 def test_reference_and_core_agree(name, frames):
     from fastenv.gameboy.console import Console
 
@@ -96,10 +95,8 @@ def first_difference(name, frames, seed):
 
 
 @needs_core
-@pytest.mark.parametrize("name", every(3, ALIKE))
-@pytest.mark.parametrize(
-    ("frames", "seed"), [(300, 1), pytest.param(3000, 2, marks=pytest.mark.slow)]
-)
+@walk("name", every(3, ALIKE))
+@walk(("frames", "seed"), [(300, 1), pytest.param(3000, 2, marks=pytest.mark.slow)])
 def test_no_difference_from_pyboy(name, frames, seed):
     assert first_difference(name, frames, seed) is None
 
@@ -118,6 +115,6 @@ def test_fireflies_behind_each_other_are_no_difference():
 
 
 @needs_core
-@pytest.mark.parametrize("name", every(2, [name for name in MICRO if name not in DIFFERS]))
+@walk("name", every(2, [name for name in MICRO if name not in DIFFERS]))
 def test_no_difference_from_pyboy_in_the_checks(name):
     assert first_difference(name, 40, 1) is None

@@ -34,6 +34,7 @@ from tests.gameboy.lanes import BACKENDS, SHORT
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
 from tests.slow import late
+from tests.tables import walk
 from tools.gameboy.machines import build
 
 MBC5 = "fastenv/gameboy/roms/micro/mbc5.gb"
@@ -163,7 +164,7 @@ def test_expressions_come_to_what_their_trees_do(tree, now, before):
         assert evaluate(parse(text, WHERE, COUNTS), now, before) == value(now, before)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "value"),
     [
         ("1 + 2 * 3", 7), ("10 - 2 - 3", 5), ("100 // 7 // 2", 7), ("-7 // 2", -4), ("-7 % 3", 2),
@@ -207,7 +208,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "says"), WRONG, ids=lambda x: str(x)[:20])
+@walk(("text", "says"), WRONG, ids=lambda x: str(x)[:20])
 def test_wrong_expressions_are_refused_with_their_column(text, says):
     with pytest.raises(ConfigError, match=says) as error:
         parse(text, WHERE, COUNTS)
@@ -234,7 +235,7 @@ def field(**entry):
     return read_field("x", {"address": "$C000", **entry}, "fields.x")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("entry", "content", "value"),
     [
         ({"type": "u1"}, "fe", 254), ({"type": "i1"}, "fe", -2), ({"type": "<u2"}, "0102", 0x201),
@@ -284,7 +285,7 @@ BAD_FIELDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("entry", "says"), BAD_FIELDS, ids=lambda x: str(x)[:30])
+@walk(("entry", "says"), BAD_FIELDS, ids=lambda x: str(x)[:30])
 def test_wrong_fields_are_refused_by_name(entry, says):
     with pytest.raises(ConfigError, match=says):
         read_field("x", {"address": "$C000", **entry} if entry else entry, "fields.x")

@@ -17,6 +17,7 @@ from fastenv.gameboy.ram_search import RamSearch
 from fastenv.gameboy.retro_import import import_retro
 from fastenv.gameboy.savestate import save_state
 from tests.needs import FASTEST, needs_core
+from tests.tables import walk
 from tools.gameboy.machines import build
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -74,7 +75,7 @@ def test_a_number_ends_with_the_memory_in_which_it_begins():
     assert [(f["bank"], f["address"]) for f in search.found()] == [(0, "$BFFF")]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("value", "says"),
     [
         *(("bigger", "'bigger'"), (1.5, "1.5"), (True, "True"), ("more", "no row")),
@@ -287,7 +288,7 @@ WRONG = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "scenario", "says"), WRONG, ids=lambda x: str(x)[:30])
+@walk(("data", "scenario", "says"), WRONG, ids=lambda x: str(x)[:30])
 def test_what_no_map_can_say_is_refused_by_name(data, scenario, says):
     with pytest.raises(ConfigError, match=says):
         import_retro(data, scenario)

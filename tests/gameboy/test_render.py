@@ -15,6 +15,7 @@ from fastenv.gameboy.steering import ButtonSteering
 from fastenv.play import play_episode, steer, written_over
 from tests.needs import FASTEST, needs_core
 from tests.slow import every
+from tests.tables import walk
 
 ROMS = resources.files("fastenv.gameboy") / "roms"
 NAMES = ("busy", "heavy", "poll", "halt", "split", "delay")
@@ -39,8 +40,8 @@ def lcd(env):
 
 
 @needs_core
-@pytest.mark.parametrize(("policy", "pixels"), [("lcd", "72x80"), ("fixed", "84x84")])
-@pytest.mark.parametrize("program", every(2, PROGRAMS))
+@walk(("policy", "pixels"), [("lcd", "72x80"), ("fixed", "84x84")])
+@walk("program", every(2, PROGRAMS))
 def test_a_picture_is_the_display_of_the_next_frame(program, pixels, policy):
     options = {**PROGRAMS[program], "frame_policy": policy}
     part, whole = play(pixels, **options), play("160x144", **options)
@@ -106,7 +107,7 @@ def test_text_has_eighty_columns_and_thirty_six_lines(pixels):
     assert (title, len(lines), {*map(len, lines)}) == ("step 0", 36, {80})
 
 
-@pytest.mark.parametrize(
+@walk(
     ("columns", "lines", "size"),
     [
         (160, 72, (160, 72)),

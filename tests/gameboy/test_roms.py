@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 
 from fastenv.gameboy.lantern_walk import Cell, load_world
+from tests.tables import walk
 from tools import roms
 
 FILES = roms.build()
 NAMES = sorted(name for name in FILES if name.endswith(".gb"))
 
 
-@pytest.mark.parametrize("name", sorted(FILES))
+@walk("name", sorted(FILES))
 def test_committed_files_are_what_the_tool_writes(name: str) -> None:
     assert (roms.ROMS / name).read_bytes() == FILES[name], f"run {roms.COMMAND}"
 
@@ -32,7 +33,7 @@ def test_the_manifest_names_every_rom_with_its_hash() -> None:
         assert entry["program"]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@walk("name", NAMES)
 def test_headers_are_sound(name: str) -> None:
     rom = FILES[name]
     assert len(rom) == 0x8000 << rom[0x148]

@@ -12,6 +12,7 @@ from fastenv.gameboy.validate_machine import validate_rows
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tools.gameboy.generators.serial import hammering_cartridge
 from tools.gameboy.machines import build, machine_with_memory, reloaded
 
@@ -45,7 +46,7 @@ def test_a_transfer_is_clocked_by_the_timer(counter):
     assert cycles_until_over(sending(counter)) == (4096 - counter % 256) // 4
 
 
-@pytest.mark.parametrize("at", range(4, 1024, 60))
+@walk("at", range(4, 1024, 60))
 def test_writing_div_moves_the_end(at):
     """The counter goes on from 0; where its bit 7 was set, that is a fall."""
     left, passed = 4096 - 4 * at, 4 * at % 256
@@ -70,7 +71,7 @@ def test_the_write_itself_can_shift_a_bit_and_end_the_transfer():
 
 @needs_core
 @pytest.mark.parity
-@pytest.mark.parametrize("seed", every(3, range(6)))
+@walk("seed", every(3, range(6)))
 def test_core_and_reference(seed):
     from fastenv.gameboy.console import Console
 

@@ -15,6 +15,7 @@ from tests.gameboy.machines import RANDOMS, assert_same
 from tests.gameboy.test_validate import random_sound
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tools.gameboy.generators.sound import touching_cartridge
 from tools.gameboy.machines import build, reloaded
 
@@ -69,8 +70,8 @@ class Sound:
 # -- lengths ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("channel", range(4))
-@pytest.mark.parametrize(("left", "steps"), [(1, 1), (2, 3), (3, 5)])
+@walk("channel", range(4))
+@walk(("left", "steps"), [(1, 1), (2, 3), (3, 5)])
 def test_time_runs_with_every_second_step(channel, left, steps):
     sound = Sound()
     sound.begin(channel, left)
@@ -99,7 +100,7 @@ def test_power_that_comes_while_the_bit_is_high(late, left):
     assert sound.bus.apu.lengths[1] == left
 
 
-@pytest.mark.parametrize(
+@walk(
     ("left", "lasts", "then", "playing"),
     [(2, [0x40], 1, 1), (2, [0x40, 0x40, 0x00, 0x00], 1, 1),  # counting has to begin
      (1, [0x40], 0, 0), (1, [0xC0], 63, 1), (0, [0x80], 64, 1), (0, [0xC0], 63, 1),
@@ -149,7 +150,7 @@ def test_a_channel_that_is_not_heard_does_not_play():
 HIGHEST = {1: 0x555, 2: 0x666, 3: 0x71C, 4: 0x787, 5: 0x7C1, 6: 0x7E0, 7: 0x7F0}
 
 
-@pytest.mark.parametrize(("shift", "highest"), HIGHEST.items())
+@walk(("shift", "highest"), HIGHEST.items())
 def test_a_trigger_looks_at_the_next_period(shift, highest):
     sound = Sound()
     for period, playing in ((highest, 1), (highest + 1, 0)):
@@ -209,7 +210,7 @@ READ = {
 }
 
 
-@pytest.mark.parametrize(
+@walk(
     ("period", "time", "seen"),
     [(p, t, seen) for p, times in READ.items() for t, seen in times.items()],
 )
@@ -223,7 +224,7 @@ def test_the_wave_is_seen_when_it_is_fetched(period, time, seen):
     assert changed == (WAVE if seen == 0xFF else WAVE.replace(bytes((seen,)), b"\xee"))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("at", "first"),
     [(0, 0x10), (3, 0x54), (6, 0x76), (7, None), (13, None), (31, 0x10)],
 )
@@ -293,7 +294,7 @@ def test_many_programs_that_touch_the_sound(programs, seed):
 
 @needs_core
 @pytest.mark.parity
-@pytest.mark.parametrize("seed", every(10, range(20)))
+@walk("seed", every(10, range(20)))
 def test_a_sound_that_is_left_alone(seed):
     """Closed forms of many frames at once, on a machine that does nothing but halt."""
     from fastenv.gameboy.console import Console

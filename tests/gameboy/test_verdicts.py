@@ -9,6 +9,7 @@ import pytest
 from PIL import Image
 
 from tests.needs import needs_core
+from tests.tables import walk
 from tools.gameboy.machines import build
 
 pytestmark = needs_core
@@ -113,7 +114,7 @@ def test_text_on_the_screen(tmp_path, text, result):
     assert judge(tmp_path / "x.gb", program).here == result
 
 
-@pytest.mark.parametrize(
+@walk(
     ("name", "other"),
     [("boot_regs-dmg0", True), ("boot_regs-dmgABC", False), ("boot_hwio-dmgABCmgb", False),
      ("ly_lyc-C", True), ("ly_lyc-GS", False), ("boot_div-S", True), ("boot_regs-mgb", True),

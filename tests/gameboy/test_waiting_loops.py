@@ -8,6 +8,7 @@ from fastenv.gameboy.position import pack
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tools.gameboy.generators.programs import waiting_cartridge
 from tools.gameboy.machines import build, machine_with_memory
 
@@ -39,18 +40,18 @@ def run_both(cartridge, seed, frames, **options):
     return console
 
 
-@pytest.mark.parametrize("loop", every(2, LOOPS))
+@walk("loop", every(2, LOOPS))
 def test_a_loop_that_waits(loop):
     counts = b"\x21\x00\xc0\x34"  # how often it was over
     run_both(build(LOOPS[loop] + counts + b"\xc3\x50\x01"), 0, 3)
 
 
-@pytest.mark.parametrize("seed", every(4, range(12)))
+@walk("seed", every(4, range(12)))
 def test_programs_that_wait_somehow(seed):
     run_both(waiting_cartridge(random.Random(seed)), seed, 3, fixed_frames=seed % 3 == 0)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@walk("seed", range(40))
 def test_left_out_or_not_is_the_same(seed):
     """Many more, without the reference: the core with all iterations beside the core without."""
     from fastenv.gameboy.console import Console

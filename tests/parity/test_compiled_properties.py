@@ -15,6 +15,7 @@ from fastenv.skullking import tables as t
 from fastenv.skullking.layout import layout
 from fastenv.verify import available, draw_options
 from tests.slow import diagonal, every
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -37,7 +38,7 @@ def random_step(engine, rng, **how):
 
 
 @compiled
-@pytest.mark.parametrize(("tier", "players"), diagonal(TIERS, range(2, t.MAX_PLAYERS + 1)))
+@walk(("tier", "players"), diagonal(TIERS, range(2, t.MAX_PLAYERS + 1)))
 def test_observations_stay_within_their_bounds(tier, players):
     schedules = [*t.SCHEDULES, (10,) * t.MAX_ROUNDS]
     for k, schedule in enumerate(schedules):
@@ -201,7 +202,7 @@ def test_another_process_and_the_reference_play_the_same_game():
 # -- automatic reset ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("tier", "backend"), diagonal(every(2, TIERS), RUNNABLE))
+@walk(("tier", "backend"), diagonal(every(2, TIERS), RUNNABLE))
 def test_automatic_reset_is_a_reset_after_the_step(tier, backend):
     n, steps = (256, 120) if backend == "fast" else (4, 90)
     options = {"agent_seat": "rotate", "deals": "duplicate", "schedule": (2, 1)}

@@ -12,6 +12,7 @@ from fastenv.verify import Case, first_difference
 from tests.drmario.boards import Narrow
 from tests.needs import HAS_CORE, needs_core
 from tests.slow import late, together
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 KINDS = [(1, False), (1, True), (2, False), (2, True)]
@@ -36,7 +37,7 @@ def game_of(seed, agents, placement, **changes):
     return make_game(**fixed, **options), options
 
 
-@pytest.mark.parametrize(
+@walk(
     ("agents", "placement", "opponent"),
     [
         *((1, placement, None) for placement in (False, True)),
@@ -45,7 +46,7 @@ def game_of(seed, agents, placement, **changes):
         *late(*together([(2, False, "external"), (2, True, "random")])),
     ],
 )
-@pytest.mark.parametrize("number", [1, *late(4)])
+@walk("number", [1, *late(4)])
 def test_backends_give_the_same_bits(agents, placement, opponent, number):
     frames, placements = (60, 15) if number > 1 else (30, 8)
     for seed in range(number):
@@ -144,7 +145,7 @@ def test_every_observation_of_two_players(placement):
 
 
 @needs_core
-@pytest.mark.parametrize(("placement", "opponent"), ALL_BOTS)
+@walk(("placement", "opponent"), ALL_BOTS)
 def test_a_bot_plays_against_one_agent_alike(placement, opponent):
     fixed = {"level": (24, 20), "speed": ("high", "medium")}
     game, options = game_of(3, 2, placement, **fixed)
@@ -155,7 +156,7 @@ def test_a_bot_plays_against_one_agent_alike(placement, opponent):
 
 
 @needs_core
-@pytest.mark.parametrize(("placement", "kind"), ALL_BOTS)
+@walk(("placement", "kind"), ALL_BOTS)
 def test_bots_choose_alike_in_all_backends(placement, kind):
     game, _ = game_of(1, 2, placement)
     for agent in range(2):

@@ -14,6 +14,7 @@ from fastenv.skullking.layout import layout
 from fastenv.skullking.tables import Bot, Phase
 from fastenv.verify import Case, available
 from tests.slow import diagonal, every
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -85,9 +86,7 @@ def assert_same_position(outside, inside):
     np.testing.assert_array_equal(*infos)
 
 
-@pytest.mark.parametrize(
-    ("tier", "players", "backend"), diagonal(TIERS, every(3, PLAYERS), RUNNABLE)
-)
+@walk(("tier", "players", "backend"), diagonal(TIERS, every(3, PLAYERS), RUNNABLE))
 def test_bots_fed_from_outside_play_the_game_of_bots_inside(tier, players, backend):
     seed = 1000 * players + len(tier)
     kind = ("rule_hard", "heuristic")[players % 2 and tier != "manager"]
@@ -257,8 +256,8 @@ def test_everybody_bids_at_a_table_and_sees_what_to_bid_on(tier):
     assert len(hands) == 8
 
 
-@pytest.mark.parametrize("reward", ["points", "points_rank"])
-@pytest.mark.parametrize("tier", ["Flat", "Manager", "Worker", "Ability"])
+@walk("reward", ["points", "points_rank"])
+@walk("tier", ["Flat", "Manager", "Worker", "Ability"])
 def test_scores_of_the_agent_are_ten_times_what_it_is_paid(tier, reward):
     options = {"reward": reward, "agent_seat": 1, "round_weights": "uniform"}
     engine = table_of(tier, lanes=16, **options)

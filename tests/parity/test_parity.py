@@ -14,6 +14,7 @@ from fastenv.skullking import tables as t
 from fastenv.verify import BACKENDS, Case, available, draw_options, first_difference, verify
 from tests.needs import needs_core
 from tests.slow import diagonal, every, late
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -38,9 +39,7 @@ def run(tier, options, seed, *, num_envs=3, steps=20, engines=ENGINES, **events)
     assert difference is None, f"\n{difference}"
 
 
-@pytest.mark.parametrize(
-    ("tier", "players"), diagonal(TIERS, every(3, range(2, t.MAX_PLAYERS + 1)))
-)
+@walk(("tier", "players"), diagonal(TIERS, every(3, range(2, t.MAX_PLAYERS + 1))))
 def test_every_tier_and_number_of_players(tier, players):
     seed = 100 * players + TIERS.index(tier)
     run(tier, draw_options(id_of(tier), seed, num_players=players), seed)
@@ -76,8 +75,8 @@ SWITCHES = {
 }
 
 
-@pytest.mark.parametrize("steps", [6, *late(30)])
-@pytest.mark.parametrize("switch", SWITCHES)
+@walk("steps", [6, *late(30)])
+@walk("switch", SWITCHES)
 def test_every_value_of_every_switch(switch, steps):
     """Against the fused path alone, which leaves time for more steps."""
     engines = {name: (name, 1) for name in (RUNNABLE[0], RUNNABLE[-1])}
@@ -239,7 +238,7 @@ def test_a_lane_is_the_single_environment_with_its_seed(backend):
                 singles[i], _ = env.reset()
 
 
-@pytest.mark.parametrize("kind", list(t.BOT_NAMES))
+@walk("kind", list(t.BOT_NAMES))
 def test_scripted_players_agree(kind):
     from fastenv.engine import rng_streams
 

@@ -8,6 +8,7 @@ from fastenv.engine import rng_streams
 from fastenv.prospector.bots import Bot
 from fastenv.verify import available
 from tests.slow import every
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -15,7 +16,7 @@ RUNNABLE = [n for n, why in available(fastenv.make_game("Prospector-v0")).items(
 NAMES = [*(bot.name.lower() for bot in Bot), "market_timer_iron"]
 
 
-@pytest.mark.parametrize("name", every(2, NAMES))
+@walk("name", every(2, NAMES))
 def test_players_act_alike_in_every_backend(name):
     lanes = 3
     engines = [

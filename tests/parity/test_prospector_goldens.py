@@ -10,6 +10,7 @@ from tests.needs import needs_core
 from tests.prospector import golden
 from tests.prospector.drivers import EngineDriver, replay
 from tests.slow import every
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -18,8 +19,8 @@ RUNNABLE = [n for n, why in available(fastenv.make_game("Prospector-v0")).items(
 BATCHES = {"reference": (1,), "numba": (1,), "cython": (1,), "fast": (1, 3)}
 
 
-@pytest.mark.parametrize("path", every(9, golden.TRACES), ids=lambda path: path.stem)
-@pytest.mark.parametrize("backend", [name for name in RUNNABLE if name != "reference"])
+@walk("path", every(9, golden.TRACES), ids=lambda path: path.stem)
+@walk("backend", [name for name in RUNNABLE if name != "reference"])
 def test_backend_replays_a_golden_trace(backend, path):
     trace = golden.Trace(path)
     for num_envs in BATCHES[backend]:

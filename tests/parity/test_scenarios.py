@@ -12,6 +12,7 @@ from fastenv.verify import BACKENDS, first_difference
 from tests.skullking import scenarios as sc
 from tests.skullking.states import rows_of
 from tests.slow import diagonal
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -24,7 +25,7 @@ def backend(request):
 def on_each(scenarios):
     """Give each scenario one backend after the other; on all of them they are slow."""
     named = [pytest.param(s, id=s.id) for s in scenarios]
-    return pytest.mark.parametrize(("backend", "s"), diagonal(BACKENDS, named))
+    return walk(("backend", "s"), diagonal(BACKENDS, named))
 
 
 class Lane:
@@ -93,7 +94,7 @@ def test_a32_eight_players_get_nine_cards_in_round_10(backend):
     assert seen[8] == ([8] * 8, 10)
 
 
-@pytest.mark.parametrize("s", sc.ROUNDS, ids=lambda s: s.id)
+@walk("s", sc.ROUNDS, ids=lambda s: s.id)
 def test_round_follows_its_script(backend, s):
     rules, knobs, rows = sc.round_row(s)
     history = sc.follow(s, rows, Lane(backend, rules, knobs))
@@ -118,7 +119,7 @@ def test_a42_rosie_may_choose_herself(backend):
     assert (row["leader"], row["turn"], row["table_len"], row["phase"]) == (1, 1, 0, Phase.PLAY)
 
 
-@pytest.mark.parametrize("pirate", PIRATES)
+@walk("pirate", PIRATES)
 def test_a43_after_the_last_trick_only_harry_decides(backend, pirate):
     rules, knobs, rows = sc.last_trick_row(pirate)
     row = sc.play(rows, [0], Lane(backend, rules, knobs))
@@ -128,7 +129,7 @@ def test_a43_after_the_last_trick_only_harry_decides(backend, pirate):
     assert row["abilities_used"] == 0
 
 
-@pytest.mark.parametrize("tier", ["flat", "ability"])
+@walk("tier", ["flat", "ability"])
 def test_a44_bendt_holds_eleven_cards_for_a_moment(backend, tier):
     rules, knobs, rows = sc.bendt_row(tier=tier)
     stepper = Lane(backend, rules, knobs)
@@ -176,7 +177,7 @@ def test_a46_kraken_in_the_last_trick(backend):
 # -- Graybeard (docs/skullking.md, 7.2) ---------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("ghost", "leader", "table_seats"),
     [
         ("P9", GRAYBEARD, [GRAYBEARD, 0]),  # he won; then the player who led plays second

@@ -13,6 +13,7 @@ from fastenv.prospector.tables import COMMODITIES, Action
 from fastenv.rng import Rng
 from tests.prospector import golden
 from tests.prospector.games import mask_of, obs_of, pay, random_walk
+from tests.tables import walk
 
 MINER, SCANNER, TIMER = Bot.GREEDY_MINER, Bot.CAUTIOUS_SCANNER, Bot.MARKET_TIMER
 HAULER = Bot.RICH_HAUL
@@ -131,12 +132,12 @@ RULES = [  # bot, what it sees, what it does
 ]
 
 
-@pytest.mark.parametrize(("kind", "view", "action"), RULES)
+@walk(("kind", "view", "action"), RULES)
 def test_rules(kind, view, action):
     assert act(kind, **view) == action
 
 
-@pytest.mark.parametrize("name", [bot.name.lower() for bot in Bot])
+@walk("name", [bot.name.lower() for bot in Bot])
 def test_names(name):
     assert bots.bot_kind(name) == bots.bot_kind(f"  {name.title()} ") == Bot[name.upper()]
 

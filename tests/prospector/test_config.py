@@ -5,6 +5,7 @@ import pytest
 
 from fastenv.errors import ConfigError
 from fastenv.prospector.config import ProspectorConfig
+from tests.tables import walk
 
 
 @pytest.mark.parametrize("value", [120, 120.0, np.float32(120), np.int64(120)])
@@ -19,7 +20,7 @@ def test_the_default_is_that_of_the_contract():
     assert ProspectorConfig().time_max == 20_000.0
 
 
-@pytest.mark.parametrize("value", [0, -1, np.nan, np.inf, 10**400, True, "120", None, [120]])
+@walk("value", [0, -1, np.nan, np.inf, 10**400, True, "120", None, [120]])
 def test_other_values_are_refused(value):
     with pytest.raises(ConfigError, match=r"^time_max=.*positive finite number"):
         ProspectorConfig(time_max=value)

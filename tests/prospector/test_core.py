@@ -13,6 +13,7 @@ from tests.prospector import golden
 from tests.prospector.drivers import replay
 from tests.prospector.games import info_of, pay, rows_of
 from tests.slow import every
+from tests.tables import walk
 
 core = pytest.importorskip("fastenv.prospector._core")
 
@@ -70,7 +71,7 @@ class CoreDriver:
         self._look()
 
 
-@pytest.mark.parametrize("path", every(9, golden.TRACES), ids=lambda path: path.stem)
+@walk("path", every(9, golden.TRACES), ids=lambda path: path.stem)
 def test_core_replays_a_golden_trace(path):
     trace = golden.Trace(path)
     replay(CoreDriver(float(trace["time_max"])), trace)
@@ -100,7 +101,7 @@ def likely_action(rng):
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("seed", every(3, range(12)))
+@walk("seed", every(3, range(12)))
 def test_episodes_are_those_of_the_reference(seed):
     rng = np.random.default_rng(seed)
     game, batch = Prospector(2000.0, seed), core_over(1, 2000.0)
@@ -155,7 +156,7 @@ def strange_row(rng, seed):
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("seed", range(10))
+@walk("seed", range(10))
 def test_every_action_from_strange_rows_is_that_of_the_reference(seed):
     rng = np.random.default_rng(seed)
     row = strange_row(rng, seed)

@@ -13,6 +13,7 @@ core = pytest.importorskip("fastenv.prospector._core")
 kernels = pytest.importorskip("fastenv.prospector.kernels")
 
 from tests.prospector.test_core import OUT_OF_RANGE, core_over  # noqa: E402
+from tests.tables import walk  # noqa: E402
 
 pytestmark = pytest.mark.parity
 
@@ -94,8 +95,8 @@ def test_fused_steps_are_plain_steps_encoded(autoreset):
     assert ends > 3
 
 
-@pytest.mark.parametrize("n", [1, 2, 5, 64])
-@pytest.mark.parametrize("num_threads", [2, 3])
+@walk("n", [1, 2, 5, 64])
+@walk("num_threads", [2, 3])
 def test_results_do_not_depend_on_threads(n, num_threads):
     one, many = fused_over(n, 200.0), fused_over(n, 200.0, num_threads=num_threads)
     rng = np.random.default_rng(n)

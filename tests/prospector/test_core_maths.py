@@ -11,6 +11,7 @@ import fastenv
 from fastenv.prospector import tables as t
 from fastenv.prospector.state import STATE_DTYPE
 from tests.slow import every
+from tests.tables import walk
 
 core = pytest.importorskip("fastenv.prospector._core")
 pytestmark = pytest.mark.parity
@@ -109,7 +110,7 @@ def some_rows(rng, n):
     return rows
 
 
-@pytest.mark.parametrize("dt", every(3, range(t.TRAVEL_TIME_MAX + 1)))
+@walk("dt", every(3, range(t.TRAVEL_TIME_MAX + 1)))
 def test_prices_are_those_of_the_library(dt):
     rng = np.random.default_rng(dt)
     n = 4000

@@ -10,6 +10,7 @@ from fastenv.prospector.layout import INFO_COLUMNS, OBS_LAYOUT, REWARD_TERMS
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.tables import NUM_ACTIONS, OBS_DIM, PRICE_BASE, Action
 from tests.prospector.games import after, away, info_of, mask_of, obs_of, pay
+from tests.tables import walk
 
 START = {name: start for name, start, _, _ in OBS_LAYOUT}
 
@@ -152,7 +153,7 @@ ENDS = [  # done, stranded, destroyed, reward with 3000 credits
 ]
 
 
-@pytest.mark.parametrize(("done", "stranded", "destroyed", "expected"), ENDS)
+@walk(("done", "stranded", "destroyed", "expected"), ENDS)
 def test_reward_of_the_end(done, stranded, destroyed, expected):
     game = away()
     game.done, game.ev_stranded, game.ev_destroyed, game.credits = done, stranded, destroyed, 3000.0

@@ -8,9 +8,10 @@ from tests.prospector import golden
 from tests.prospector.drivers import ReferenceDriver, replay
 from tests.prospector.games import rows_of
 from tests.slow import every
+from tests.tables import walk
 
 
-@pytest.mark.parametrize("path", every(9, golden.TRACES), ids=lambda path: path.stem)
+@walk("path", every(9, golden.TRACES), ids=lambda path: path.stem)
 def test_reference_replays_a_golden_trace(path):
     trace = golden.Trace(path)
     replay(ReferenceDriver(float(trace["time_max"])), trace)

@@ -30,6 +30,7 @@ from tests.rowcalls import (
     without_compiler,
 )
 from tests.slow import every, late
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -244,7 +245,7 @@ def golden_steps(path):
             driver.reset(None if trace.meta["reset_mode"] == "continue" else resets[t])
 
 
-@pytest.mark.parametrize("path", every(9, golden.TRACES), ids=lambda path: path.stem)
+@walk("path", every(9, golden.TRACES), ids=lambda path: path.stem)
 def test_golden_traces(path):
     steps = list(golden_rows(path))
     rows = np.concatenate([row for row, _, _ in steps])
@@ -280,8 +281,8 @@ def assert_same_decisions(kind, obs, mask, target=3, seed=0, decide=by_bot_kerne
     return actions
 
 
-@pytest.mark.parametrize("step", [4, *late(1)])
-@pytest.mark.parametrize("kind", Bot)
+@walk("step", [4, *late(1)])
+@walk("kind", Bot)
 def test_bots_decide_the_same_on_golden_observations(kind, step):
     seen = set()
     for path in golden.TRACES[::step]:

@@ -12,6 +12,7 @@ from fastenv.prospector.pcg import Pcg
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.tables import PRICE_BASE, Action
 from tests.prospector.games import Dice, after, away, draws_between, mask_of, rows_of
+from tests.tables import walk
 
 # -- worlds (docs/prospector.md, 20) ------------------------------------------------------------
 
@@ -355,7 +356,7 @@ PURCHASES = [  # action, price, what it changes, by how much
 ]
 
 
-@pytest.mark.parametrize(("action", "price", "field", "gain"), PURCHASES)
+@walk(("action", "price", "field", "gain"), PURCHASES)
 def test_purchases(action, price, field, gain):
     game = Prospector(seed=0)
     game.fuel, game.hull, game.tool, game.credits = 100.0, 50.0, 30.0, price

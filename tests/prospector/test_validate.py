@@ -19,6 +19,7 @@ from fastenv.verify import available, first_difference
 from tests.prospector import golden
 from tests.prospector.drivers import ReferenceDriver, inject
 from tests.prospector.games import away, info_of, obs_of, random_walk, rows_of
+from tests.tables import walk
 
 RULES = ProspectorConfig().rules_record()
 MESSAGE = re.compile(r"lane (\d+): (\w+)=.* is not possible: .*\.$")
@@ -42,7 +43,7 @@ def test_unpacked_games_do_not_share_their_arrays_with_the_row():
     assert rows.tobytes() == before
 
 
-@pytest.mark.parametrize("path", golden.TRACES, ids=lambda path: path.stem)
+@walk("path", golden.TRACES, ids=lambda path: path.stem)
 def test_golden_injections_pass(path):
     trace = golden.Trace(path)
     if not trace.meta["inject"]:
@@ -150,7 +151,7 @@ def test_every_field_is_tried():
     assert WRONG.keys() | {"rng"} == set(STATE_DTYPE.names)  # any generator state is possible
 
 
-@pytest.mark.parametrize("field", WRONG)
+@walk("field", WRONG)
 def test_a_wrong_field_is_refused_by_name(field):
     rows = rows_of(away(), away())
     validate_rows(rows, RULES)
@@ -214,7 +215,7 @@ CROSS = [
 ]
 
 
-@pytest.mark.parametrize(("field", "change"), CROSS)
+@walk(("field", "change"), CROSS)
 def test_fields_must_fit_each_other(field, change):
     rows = rows_of(away())
     change(rows[0])

@@ -17,6 +17,7 @@ from fastenv.prospector.world import FIRST_CONFIDENCE
 from tests.needs import FASTEST, HAS_CORE
 from tests.prospector.games import mask_of, rows_of
 from tests.slow import every
+from tests.tables import walk
 
 BACKENDS = ("reference", "numba", "cython", "fast") if HAS_CORE else ("reference", "numba")
 TICKS = (50.0, 2000.0, t.TIME_MAX)
@@ -297,7 +298,7 @@ def test_broken_asteroids_make_a_node_more_dangerous_in_every_world():
 # -- rollouts ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bot", every(3, make_game().bot_names))
+@walk("bot", every(3, make_game().bot_names))
 def test_rollouts_of_every_player_agree(bot):
     time_max = 60.0
     rows = np.concatenate([travelled(s, 5 * s, time_max) for s in range(4)])

@@ -7,6 +7,7 @@ import pytest
 from fastenv.skullking import bots
 from fastenv.skullking.tables import BOT_NAMES, Bot
 from tests.skullking.scenarios import cards, plays
+from tests.tables import walk
 
 EASY, MEDIUM, HARD = Bot.RULE_EASY, Bot.RULE_MEDIUM, Bot.RULE_HARD
 PI_MEDIUM = Bot.RULE_PI_MEDIUM
@@ -45,7 +46,7 @@ def view(hand="", bid=-1, won=0, table="", legal=None, num_cards=None, num_hands
 # -- bids ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "u", "bid"),
     [
         (HARD, 0.5, 2),  # 0.90 + 0.60 + 0.70 = 2.2
@@ -74,7 +75,7 @@ def test_random_bids_anything():
     assert draws.asked == [5]
 
 
-@pytest.mark.parametrize("kind", list(BOT_NAMES.values()))
+@walk("kind", list(BOT_NAMES.values()))
 def test_only_random_fires_cannonballs(kind):
     draws = Draws(1)
     assert bots.choose_cannon(kind, draws) == (kind == Bot.RANDOM)
@@ -84,7 +85,7 @@ def test_only_random_fires_cannonballs(kind):
 # -- cards --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("needed", "k", "plan"),
     [
         (2, 1, "lose"),
@@ -102,7 +103,7 @@ def test_plan(needed, k, plan):
     assert bots.plan(needed, k) == plan
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "bid", "card"),
     [
         (HARD, 0, "ES1"),
@@ -157,7 +158,7 @@ def test_random_draws_for_a_single_card_too():
     assert draws.asked == [1, 3]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("hand", "bid", "table", "card"),
     [
         ("P9 P14", 1, "P3 P5 P8", "P9"),  # last and winning with both: the first of equal values
@@ -194,7 +195,7 @@ def test_rosie_goes_to_oneself():
     assert draws.asked == [4]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "bid", "slots"),
     [
         (EASY, 1, (0, 1)),
@@ -219,7 +220,7 @@ def test_random_discards_among_the_slots_that_are_left():
     assert draws.asked == [5, 4]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "hand", "needed", "index"),
     [
         (MEDIUM, "P3", 0, 1),
@@ -238,9 +239,7 @@ def test_rascal_bets_on_the_bid(kind, hand, needed, index):
     assert bots.choose_bet(kind, own, Draws()) == index
 
 
-@pytest.mark.parametrize(
-    ("bid", "won", "change"), [(1, 1, 0), (1, 2, 1), (2, 1, -1), (0, 2, 0), (4, 1, 0), (0, 1, 1)]
-)
+@walk(("bid", "won", "change"), [(1, 1, 0), (1, 2, 1), (2, 1, -1), (0, 2, 0), (4, 1, 0), (0, 1, 1)])
 def test_harry_makes_the_bid_exact_if_he_can(bid, won, change):
     assert bots.choose_change(HARD, view(bid=bid, won=won, num_cards=4), Draws()) == change
 

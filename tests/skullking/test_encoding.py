@@ -29,6 +29,7 @@ from tests.skullking.states import (
     trump,
     worker_game,
 )
+from tests.tables import walk
 
 
 def blocks(game):
@@ -64,7 +65,7 @@ def check(game, expected):
 # -- features (docs/skullking.md, 10.1) -----------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("card", "features"),
     [
         (parrot(7), [1, 0, 0, 0, 0.5, 0, 0, 0, 0]),
@@ -198,7 +199,7 @@ def test_flat_end():
     )
 
 
-@pytest.mark.parametrize(
+@walk(
     ("hand", "cards", "tenths"),
     [
         ([KING], 1, 1),  # 0.95 + 0.2 = 1.15
@@ -412,7 +413,7 @@ def test_worker_goal(bid, won, urgency, flags, must):
     check(game, {"urgency": [urgency], "needed_flags": flags, "must_win_all": [must]})
 
 
-@pytest.mark.parametrize(
+@walk(
     ("hand", "needed", "value"),
     [
         ([HARRY], 0, [0.25, 0.8, 0.3, 0]),
@@ -437,7 +438,7 @@ def test_worker_ability_value(hand, needed, value):
     check(game, {"ability_value": value})
 
 
-@pytest.mark.parametrize(
+@walk(
     ("table", "late_suit", "lead"),
     [
         ([], False, 0),

@@ -17,6 +17,7 @@ from fastenv.skullking.tables import NUM_ACTIONS, NUM_CARDS, SPECIALS, Phase, Ti
 from tests.rowcalls import Encoded, assert_same_bits, by_kernels, by_reference
 from tests.skullking.states import rows_of
 from tests.slow import diagonal
+from tests.tables import walk
 
 pytestmark = pytest.mark.parity
 
@@ -84,7 +85,7 @@ def played_rows(tier, variant, n=160):
     return rows
 
 
-@pytest.mark.parametrize(("tier", "variant"), diagonal(TIERS, VARIANTS))
+@walk(("tier", "variant"), diagonal(TIERS, VARIANTS))
 def test_played_games(tier, variant):
     assert_same(played_rows(tier, variant), game_of(tier, variant))
 
@@ -189,8 +190,8 @@ def test_altered_positions(tier, seed, variant):
 # -- hidden information (docs/skullking.md, 18) ----------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", ["default", "eight", "long"])
-@pytest.mark.parametrize("tier", TIERS)
+@walk("variant", ["default", "eight", "long"])
+@walk("tier", TIERS)
 def test_unseen_cards_and_secret_bids_do_not_show(tier, variant):
     game, rng = game_of(tier, variant), random.Random(1)
     rows, players = played_rows(tier, variant).copy(), int(game.rules["num_players"][0])
@@ -217,8 +218,8 @@ def test_unseen_cards_and_secret_bids_do_not_show(tier, variant):
 # -- what a row's functions write ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("variant", ["default", "eight"])
-@pytest.mark.parametrize("tier", TIERS)
+@walk("variant", ["default", "eight"])
+@walk("tier", TIERS)
 def test_functions_of_a_row_write_the_places_of_that_row_alone(tier, variant):
     game, rows = game_of(tier, variant), played_rows(tier, variant)
     every, lanes = by_kernels(game, rows), range(0, len(rows), 3)

@@ -10,6 +10,7 @@ from fastenv.engine import BatchEngine
 from fastenv.skullking import SkullKingGame, make_game
 from fastenv.skullking import tables as t
 from tests.needs import FASTEST
+from tests.tables import walk
 
 BOTH = {"round_weights": "linear", "allowed_phases": ("mid", "late")}
 
@@ -57,8 +58,8 @@ def test_lanes_keep_what_was_set_in_them_alone():
     assert np.array_equal(again._knobs, engine._knobs)
 
 
-@pytest.mark.parametrize("name", t.ROUND_WEIGHTS)
-@pytest.mark.parametrize("schedule", ["classic", "even_keeled", (10,) * 12])
+@walk("name", t.ROUND_WEIGHTS)
+@walk("schedule", ["classic", "even_keeled", (10,) * 12])
 def test_configured_values_are_read_back(name, schedule):
     engine = engine_of(schedule=schedule, round_weights=name, allowed_phases=["late", "early"])
     if schedule == "classic":
@@ -72,7 +73,7 @@ def test_configured_values_are_read_back(name, schedule):
 EARLY = (1.0,) + (0.0,) * 9
 
 
-@pytest.mark.parametrize(
+@walk(
     ("name", "value", "message"),
     [
         ("round_weights", EARLY, r"round_weights=.*at least one of the 10 rounds.*'late'"),
@@ -117,7 +118,7 @@ COLLECTIONS = {
 }
 
 
-@pytest.mark.parametrize("name", COLLECTIONS)
+@walk("name", COLLECTIONS)
 def test_collections_are_read_once_and_kept(name):
     """Of an iterator the second reader finds nothing: neither cards nor knobs then agree."""
     value = COLLECTIONS[name]

@@ -31,6 +31,7 @@ from fastenv.skullking.tables import (
     Phase,
     Tier,
 )
+from tests.tables import walk
 
 # First index of each block for up to four players (docs/skullking.md, 10.3 to 10.6).
 SPEC = {
@@ -124,7 +125,7 @@ def test_blocks_begin_where_the_spec_says(tier):
     assert tuple((block.name, block.offset) for block in lay.layout(tier)) == SPEC[tier]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("tier", "players", "dim"),
     [
         (Tier.FLAT, 5, 190 + 9 + 3 + 1 + 2 + 1),
@@ -141,7 +142,7 @@ def test_larger_tables_have_a_slot_for_everybody(tier, players, dim):
     assert lay.obs_dim(tier, players) == dim
 
 
-@pytest.mark.parametrize("players", range(2, 9))
+@walk("players", range(2, 9))
 def test_the_flat_tier_shows_decisions_about_abilities_as_the_ability_tier_does(players):
     flat = lay.layout(Tier.FLAT, players, decisions=True)
     ability = lay.layout(Tier.ABILITY, players)
@@ -153,8 +154,8 @@ def test_the_flat_tier_shows_decisions_about_abilities_as_the_ability_tier_does(
     assert lay.layout(Tier.ABILITY, players, decisions=True) == ability
 
 
-@pytest.mark.parametrize("tier", Tier)
-@pytest.mark.parametrize("players", range(2, 9))
+@walk("tier", Tier)
+@walk("players", range(2, 9))
 def test_blocks_lie_end_to_end_and_each_has_a_function(tier, players):
     blocks = lay.layout(tier, players, memory=True, decisions=True)
     assert blocks[0].offset == 0

@@ -14,6 +14,7 @@ from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import NUM_ACTIONS, Phase
 from tests.skullking.states import rows_of
 from tests.slow import every
+from tests.tables import walk
 
 GAMES = {
     "worker": {"tier": "worker", "obs_ext": "memory"},
@@ -139,7 +140,7 @@ def test_rows_are_those_of_the_naive_conversion_both_ways(name, seed):
         assert pack(copy) == row
 
 
-@pytest.mark.parametrize("name", GAMES)
+@walk("name", GAMES)
 def test_unpacked_games_go_on_like_the_original(name):
     game, choice = start(name, 5), random.Random(5)
     while not game.done:

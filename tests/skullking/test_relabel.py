@@ -9,6 +9,7 @@ from fastenv.skullking.rewards import bid_reward
 from fastenv.skullking.tables import Tier
 from tests.skullking.rounds import TABLES, engine_of, finished_rounds, play
 from tests.slow import every
+from tests.tables import walk
 
 
 def options_of(table):
@@ -35,7 +36,7 @@ def goal_of(step, num_players=4, **_options):
     return round(10 * float(step.obs[blocks["status"].offset]))
 
 
-@pytest.mark.parametrize("table", every(2, TABLES), ids=str)
+@walk("table", every(2, TABLES), ids=str)
 def test_its_own_goal_changes_nothing(table):
     rounds = finished_rounds(play(engine_of(64, table), 60, seed=3), **table)
     assert len(rounds) > 100
@@ -45,7 +46,7 @@ def test_its_own_goal_changes_nothing(table):
         assert bits(same) == bits(steps)
 
 
-@pytest.mark.parametrize("table", every(2, TABLES), ids=str)
+@walk("table", every(2, TABLES), ids=str)
 def test_the_achieved_goal_is_paid_at_the_end_and_shown_from_the_start(table):
     bonus = table.get("goal_bonus", 5.0)
     rounds = finished_rounds(play(engine_of(64, table), 60, seed=4), **table)
@@ -144,7 +145,7 @@ def test_a_round_by_hand():
     assert [step.reward for step in after] == [-1.5, 0.5]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("cards", "bid", "won", "others"),
     [
         (5, 2, 2, [1, 3]),

@@ -18,6 +18,7 @@ from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import table_view
 from tests.skullking.states import rows_of
 from tests.slow import every
+from tests.tables import walk
 
 VARIANTS = {
     "flat": {"tier": "flat"},
@@ -67,7 +68,7 @@ def shuffle_unseen(row: np.void, seed: int) -> None:
         array[i] = card
 
 
-@pytest.mark.parametrize(
+@walk(
     ("card", "mode", "name"),
     [
         (30, None, "Parrot 7"),
@@ -85,7 +86,7 @@ def test_card_name_is_the_printed_one(card: int, mode: int | None, name: str) ->
     assert card_name(card, mode) == name
 
 
-@pytest.mark.parametrize("variant", every(4, VARIANTS))
+@walk("variant", every(4, VARIANTS))
 def test_hidden_cards_and_secret_bids_change_nothing(variant: str) -> None:
     for n, (game, row, rules) in enumerate(positions(**VARIANTS[variant])):
         before, text = table_view(row, rules), render_ansi(row, rules)
@@ -103,7 +104,7 @@ def test_hidden_cards_and_secret_bids_change_nothing(variant: str) -> None:
             np.testing.assert_array_equal(render_rgb(row, rules), picture)
 
 
-@pytest.mark.parametrize("variant", every(2, VARIANTS))
+@walk("variant", every(2, VARIANTS))
 def test_marked_actions_are_the_legal_ones(variant: str) -> None:
     for game, row, rules in positions(**VARIANTS[variant]):
         expected = set() if game.done else set(game.legal_actions())

@@ -26,6 +26,7 @@ from tests.skullking.states import (
     trump,
     worker_game,
 )
+from tests.tables import walk
 
 # -- rewards --------------------------------------------------------------------------------------
 
@@ -58,7 +59,7 @@ def test_flat_reward_of_a_bid(bid, estimate, expected):
     assert (points, ranked) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("strength", "needed", "quality"),
     [
         (0.95, 1, 1.0),
@@ -75,7 +76,7 @@ def test_flat_reward_of_card_quality(strength, needed, quality):
     assert reward("flat", **card(strength, needed))[0] == pytest.approx(0.1 + quality)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("needed", "trick", "left", "expected"),
     [
         (1, 1, 3, 3.0),
@@ -112,9 +113,7 @@ def test_flat_reward_of_a_round(bid, won, expected):
     )
 
 
-@pytest.mark.parametrize(
-    ("rank", "expected"), [(1, 10), (2, 3), (3, -2), (4, -5), (5, -5), (8, -5)]
-)
+@walk(("rank", "expected"), [(1, 10), (2, 3), (3, -2), (4, -5), (5, -5), (8, -5)])
 def test_reward_of_the_rank(rank, expected):
     end = {"ev_round": 10, "ev_bid": 1, "ev_won": 1, "ev_points": 20, "ev_rank": rank}
     shaped, points, ranked = reward("flat", **card(0.55, -1, 2), **end)
@@ -124,7 +123,7 @@ def test_reward_of_the_rank(rank, expected):
     assert (shaped, points, ranked) == (5, 2, 2 + expected)  # the shaped one has no rank
 
 
-@pytest.mark.parametrize(
+@walk(
     ("bid", "won", "expected"),
     [(0, 0, 7.5), (3, 3, 5), (3, 2, 1), (3, 5, -1), (4, 1, -3.5), (5, 0, -4.5)],
 )
@@ -149,8 +148,8 @@ WORKER_TRICKS = [
 ]
 
 
-@pytest.mark.parametrize("tier", ["worker", "ability"])
-@pytest.mark.parametrize(("needed", "trick", "left", "expected"), WORKER_TRICKS)
+@walk("tier", ["worker", "ability"])
+@walk(("needed", "trick", "left", "expected"), WORKER_TRICKS)
 def test_worker_reward_of_a_trick(tier, needed, trick, left, expected):
     assert reward(tier, **card(0.95, needed, trick, left))[0] == expected
 
@@ -177,7 +176,7 @@ def test_rosie_reward_is_selectable(action, shaping):
     assert reward("ability", {"rosie_shaping": True}, **events)[0] == shaping
 
 
-@pytest.mark.parametrize(
+@walk(
     ("discard", "needed", "expected"),
     [
         (ESCAPE, 1, 0.1),
@@ -199,13 +198,13 @@ def test_rosie_reward_is_selectable(action, shaping):
         (WHALE, 0, 0.0),
     ],
 )
-@pytest.mark.parametrize("phase", [Phase.BENDT_1, Phase.BENDT_2])
+@walk("phase", [Phase.BENDT_1, Phase.BENDT_2])
 def test_bendt_reward(phase, discard, needed, expected):
     got = reward("ability", ev_phase=phase, ev_card=discard, ev_needed=needed, ev_left=3)
     assert got == (expected, 0, 0)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("action", "needed", "left", "expected"),
     [
         (1, 0, 2, 0.05),
@@ -221,15 +220,15 @@ def test_rascal_reward(action, needed, left, expected):
     assert reward("ability", **events)[0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize(("bet", "won", "paid"), [(20, 2, 0.2), (10, 2, 0.1), (20, 3, -0.2)])
-@pytest.mark.parametrize("tier", ["ability", "worker"])
+@walk(("bet", "won", "paid"), [(20, 2, 0.2), (10, 2, 0.1), (20, 3, -0.2)])
+@walk("tier", ["ability", "worker"])
 def test_rascal_bet_is_paid_when_the_round_ends(tier, bet, won, paid):
     end = {"ev_round": 5, "ev_bid": 2, "ev_won": won, "ev_bet": bet}
     shaped = reward(tier, **card(0.95, 1, 1, 1), **end)[0]
     assert shaped == pytest.approx(3 + 5 * (won == 2) + paid)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("action", "needed", "expected"),
     [
         (1, 0, 0.1),  # exact already

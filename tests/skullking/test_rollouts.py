@@ -13,6 +13,7 @@ from tests.by_hand import bits
 from tests.needs import FASTEST, needs_core
 from tests.skullking.moments import TIERS, game_of, moments
 from tests.slow import every
+from tests.tables import walk
 
 few = settings(max_examples=8)
 seeds = st.integers(0, 2**32 - 1)
@@ -91,9 +92,9 @@ def table(options, n=24, steps=0):
 
 
 @needs_core
-@pytest.mark.parametrize("kind", ["random", "heuristic"])
-@pytest.mark.parametrize("steps", [0, 14, 24])
-@pytest.mark.parametrize("options", OPTIONS)
+@walk("kind", ["random", "heuristic"])
+@walk("steps", [0, 14, 24])
+@walk("options", OPTIONS)
 def test_a_rollout_is_the_steps_of_an_engine(options, steps, kind):
     """To the end of the episode, each lane with the generator of its own rollout."""
     engine, rows = table(options, steps=steps)

@@ -23,6 +23,7 @@ from fastenv.skullking.reference import (
 )
 from fastenv.skullking.tables import NUM_CARDS, NUMBER, SUIT, TRUMP, CardClass, Scoring
 from tests.skullking.scenarios import LEGALITY, SCORES, TRICKS, cards, plays
+from tests.tables import walk
 
 
 def trick_rules(options: dict) -> TrickRules:
@@ -35,24 +36,24 @@ def trick_rules(options: dict) -> TrickRules:
     )
 
 
-@pytest.mark.parametrize("s", TRICKS, ids=lambda s: s.id)
+@walk("s", TRICKS, ids=lambda s: s.id)
 def test_trick_goes_to(s):
     trick = resolve_trick(plays(s.names), trick_rules(s.options))
     assert trick[:4] == (s.winner, s.leader, s.bonus, list(s.alliances))
 
 
-@pytest.mark.parametrize("s", [s for s in TRICKS if not s.options], ids=lambda s: s.id)
+@walk("s", [s for s in TRICKS if not s.options], ids=lambda s: s.id)
 def test_trick_needs_no_rules(s):
     assert resolve_trick(plays(s.names)).winner == s.winner
 
 
-@pytest.mark.parametrize("s", LEGALITY, ids=lambda s: s.id)
+@walk("s", LEGALITY, ids=lambda s: s.id)
 def test_hand_may_play(s):
     legal = legal_cards(cards(s.hand), plays(s.table), trick_rules(s.options))
     assert legal == cards(s.legal)
 
 
-@pytest.mark.parametrize("s", SCORES, ids=lambda s: s.id)
+@walk("s", SCORES, ids=lambda s: s.id)
 def test_round_scores(s):
     scoring = Scoring[s.scoring.upper()]
     score = score_round(
@@ -66,7 +67,7 @@ def test_a32_eight_players_get_nine_cards_in_round_10():
     assert SkullKingConfig(num_players=8).hand_sizes()[9] == 9
 
 
-@pytest.mark.parametrize("hands", range(2, 9))
+@walk("hands", range(2, 9))
 def test_hand_sizes_are_those_of_the_table(hands):
     full, base = ([9, 9], [8, 8]) if hands == 8 else ([9, 10], [9, 10])
     assert hand_sizes(range(1, 11), 74, hands) == [*range(1, 9), *full]
@@ -108,7 +109,7 @@ def test_two_cards_compare_as_in_the_table():
 # -- lead suit, Tigress, estimate (docs/skullking.md, 3.5, 8.3, 10.2) ----------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("table", "suit", "late"),
     [
         ("", OPEN, OPEN),
@@ -141,7 +142,7 @@ def test_tigress_is_a_pirate_if_tricks_are_needed(bid, won, mode):
     assert tigress_mode(bid, won) == mode
 
 
-@pytest.mark.parametrize(
+@walk(
     ("hand", "expected"),
     [
         ("", 0),

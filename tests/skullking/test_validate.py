@@ -16,6 +16,7 @@ from tests.by_hand import bits
 from tests.needs import needs_core
 from tests.skullking import scenarios as sc
 from tests.slow import late
+from tests.tables import walk
 
 TIERS = ("flat", "manager", "worker", "ability")
 PLAYED = ["worker", *late(*(tier for tier in TIERS if tier != "worker"))]  # the quickest
@@ -187,7 +188,7 @@ def everything(engine):
     return [array.tobytes() for array in (*arrays, *engine.info.values())]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("field", "value", "named"),
     [
         ("phase", t.Phase.HARRY, "phase|tricks"),
@@ -244,7 +245,7 @@ def other_record(rows):
     return rows.astype([(name, STATE_DTYPE[name]) for name in STATE_DTYPE.names])  # not aligned
 
 
-@pytest.mark.parametrize(
+@walk(
     "change",
     [
         wrong_dtype,
@@ -264,7 +265,7 @@ def test_rows_of_another_kind_are_refused(change):
     assert everything(engine) == before
 
 
-@pytest.mark.parametrize("lanes", [[3], [-4], [0.5, 1], [[0, 1]], [True, False], "0"])
+@walk("lanes", [[3], [-4], [0.5, 1], [[0, 1]], [True, False], "0"])
 def test_lanes_that_do_not_exist_are_refused(lanes):
     engine = rows_of("worker")
     before = everything(engine)
