@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests.needs import needs_core
-from training.apps.skullking.last_tricks import FIRST, LATER, action_values, regret
+from tools.last_tricks import FIRST, LATER, action_values, regret
 from training.apps.skullking.search_rows import BOT, TABLE, first_cards
 from training.players.draws import mix
 from training.search.rules import margin
