@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.search import BOT, TABLE, first_cards
 from tests.needs import needs_core
-from training.apps.skullking.last_tricks import FIRST, LATER, action_values, regret
+from tools.last_tricks import FIRST, LATER, action_values, regret
 from training.players.draws import mix
 from training.search.rules import margin
 
