@@ -1,13 +1,13 @@
-"""A beam through Lantern Walk, on the committed ROM."""
+"""The example of a beam through Lantern Walk, on the committed ROM."""
 
 import numpy as np
 import pytest
 
+from docs.examples.walk_search import Quest, search_walk, start_engine
 from fastenv.errors import ConfigError
 from fastenv.gameboy.lantern_walk import Cell, load_world
 from tests.needs import needs_core
 from training.apps.gameboy.players import Scripted
-from training.apps.gameboy.walk_search import Quest, search_walk, start_engine
 from training.players.player import every_lane
 
 WALK = {"states": "lantern_walk"}
