@@ -202,6 +202,7 @@ class Build:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
+            self.close()  # or what is left of it is found in whatever runs then
             raise RuntimeError(f"{self.folder}: the process of this build has ended")
         return json.loads(line)
 
