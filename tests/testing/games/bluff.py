@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from gymnasium import spaces
@@ -19,7 +19,11 @@ class Bluff(AECEnv):
     Action k below 12 bids that the sum is at least k + 1; the last action doubts the bid.
     """
 
-    metadata = {"name": "bluff_v0", "render_modes": [], "is_parallelizable": False}
+    metadata: ClassVar[dict[str, Any]] = {
+        "name": "bluff_v0",
+        "render_modes": [],
+        "is_parallelizable": False,
+    }
 
     def __init__(self) -> None:
         super().__init__()

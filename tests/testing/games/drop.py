@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -18,7 +18,7 @@ SPACE = spaces.Box(-HIGH, HIGH, dtype=np.float32)
 class Drop(gymnasium.Env[np.ndarray, int]):
     """Touch the ground slowly. The observation is (height, speed, fuel)."""
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self) -> None:
         self.observation_space = SPACE

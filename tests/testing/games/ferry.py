@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -19,7 +19,7 @@ class Ferry(gymnasium.Env[np.ndarray, int]):
     delivered in the last; the current moves the ferry a row in some steps.
     """
 
-    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode = render_mode

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -19,7 +19,7 @@ class Piles(gymnasium.Env[dict[str, Any], int]):
     deck is, or when no card can be put and no skip is left.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self) -> None:
         self.observation_space = spaces.Dict(
