@@ -108,11 +108,11 @@ def main() -> None:
     for way in ("beside", "alone"):
         found = [row for row in rows if row[way]["found"]]
         steps = [row[way]["steps"] for row in found]
-        again = sum(bool(row[way]["replays"]) for row in found)
+        replayed = sum(bool(row[way]["replays"]) for row in found)
         median = statistics.median(steps) if steps else "-"
         print(
             f"{way}: {len(found)} of {len(rows)} found, median {median} steps, "
-            f"{again} scripts fail again"
+            f"{replayed} scripts fail again"
         )
     if args.out:
         args.out.write_text(json.dumps({"seconds": args.seconds, "faults": rows}, indent=1) + "\n")
