@@ -42,7 +42,7 @@ MANAGER = GameTraining(
     table=TABLE,
     capabilities={
         "auxiliary": "training.apps.skullking.hindsight.auxiliary:make_run_auxiliary",
-        "auxiliary_modes": "training.apps.skullking.hindsight.modes:MODES",
+        "auxiliary_modes": "training.apps.skullking.hindsight:MODES",
         "critic_view": "training.apps.skullking.critic_view:make_critic_view",
         "describe_decision": "training.apps.skullking.decision_text:describe_decision",
         "judging": "training.apps.skullking.evaluation:JUDGING",
