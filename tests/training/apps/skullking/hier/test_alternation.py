@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from training.apps.skullking.hier.alternation import REFERENCE, AdaptiveEpochs, next_policy
 from training.apps.skullking.hier.options import HierConfig
+from training.apps.skullking.hier.trainer import REFERENCE, AdaptiveEpochs, next_policy
 
 
 @pytest.mark.parametrize("rollouts", [(512, 96), (512, 512), (64, 1000), (1000, 1)])

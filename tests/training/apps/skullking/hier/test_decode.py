@@ -7,8 +7,8 @@ import torch
 from fastenv.errors import ConfigError
 from fastenv.skullking.rules import score_round
 from fastenv.skullking.tables import Scoring
-from training.apps.skullking.hindsight.decode import decoding, expected_points
 from training.apps.skullking.hindsight.auxiliary import tricks_log_probs
+from training.apps.skullking.hindsight.decode import decoding, expected_points
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.ppo.options import NativeConfig, PPOConfig

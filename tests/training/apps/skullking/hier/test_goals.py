@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
+from training.apps.skullking.hier.manager_env import GoalLanes
 from training.apps.skullking.hier.options import GoalShares
-from training.apps.skullking.lane_goals import GoalLanes
 from training.run.envs import make_engine
 
 N, SEED = 40, 17

@@ -12,9 +12,8 @@ from fastenv.skullking.relabel import relabel_bid
 from fastenv.skullking.tables import NUM_ACTIONS
 from tests.skullking.rounds import finished_rounds
 from tests.slow import every, together
-from training.apps.skullking.hindsight.auxiliary import make
-from training.apps.skullking.hindsight.auxiliary import tricks_log_probs
 from training.apps.skullking.hindsight import BIDS, MODES
+from training.apps.skullking.hindsight.auxiliary import make, tricks_log_probs
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller
 from training.players.trained import load
 from training.ppo.options import NativeConfig, NativeRun, PPOConfig

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from training.apps.skullking.manager_env import ManagerEnv, RuleCards
+from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
@@ -14,7 +14,7 @@ def test_manager_bids_better_than_at_random():
         "SkullKingWorker-v0", 128, {"goal_mode": "manager", "allowed_phases": ["early"]}
     )
     points = []
-    env = ManagerEnv(engine, make_engine("SkullKingManager-v0", 1), RuleCards(), "points")
+    env = ManagerEnv(engine, make_engine("SkullKingManager-v0", 1), reward="points")
     trainer = PPOTrainer(
         env,
         PPOConfig(

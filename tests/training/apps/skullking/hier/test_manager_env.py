@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from fastenv.skullking import encoding, reference
+from fastenv.skullking import encoding
 from fastenv.skullking.rewards import manager_shaped
 from fastenv.skullking.tables import Phase
 from tests.slow import diagonal
-from training.apps.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards, bid_rewards
+from training.apps.skullking.hier.manager_env import ManagerEnv, WorkerCards
 from training.run.envs import make_engine
 
 WORKER, FLAT, MANAGER = (f"SkullKing{tier}-v0" for tier in ("Worker", "Flat", "Manager"))
@@ -50,7 +50,7 @@ def test_a_manager_sees_nothing_of_the_round_to_come(options):
 )
 def test_with_rule_cards_it_is_the_manager_tier_bit_for_bit(mode, reward, options):
     n, rng = 16, np.random.default_rng(5)
-    ours = manager_env(mode, RuleCards(), n, options, reward)
+    ours = manager_env(mode, None, n, options, reward)
     theirs = make_engine(MANAGER, n, {**options, "mode": mode, "reward": reward})
     ours.reset_many(seeds=21)
     theirs.reset_many(seeds=21)
@@ -148,23 +148,6 @@ def test_only_lanes_that_play_are_asked_for_a_card(rigid):
     assert asked == [(cards > k).sum() for k in range(cards.max())]
 
 
-def test_rewards_are_those_of_the_reference():
-    game = reference.SkullKing(*_round_rules())
-    game.ev_round = 1
-    for cards in range(1, 11):
-        game.ev_cards = cards
-        for bid in range(cards + 1):
-            for won in range(cards + 1):
-                game.ev_bid, game.ev_won = bid, won
-                found = bid_rewards(np.array([bid]), np.array([won]), np.array([cards]))
-                assert found[0] == np.float32(manager_shaped(game))
-
-
-def _round_rules():
-    game = make_engine(MANAGER, 1).game
-    return reference.to_namespace(game.rules[0]), reference.to_namespace(game.default_knobs(1)[0])
-
-
 def test_state_of_a_manager_env_goes_on_exactly(rigid):
     envs = [manager_env("round", WorkerCards(rigid(203)), 8) for _ in range(2)]
     rng = np.random.default_rng(9)
@@ -179,7 +162,7 @@ def test_state_of_a_manager_env_goes_on_exactly(rigid):
 
 
 def test_knobs_reach_the_rounds():
-    env = manager_env("round", RuleCards(), 16)
+    env = manager_env("round", None, 16)
     env.configure("allowed_phases", ["early"])
     env.reset_many(seeds=2)
     assert set(np.unique(env.engine.info["round"])) <= {1, 2, 3}

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from training.apps.skullking.manager_env import ManagerEnv, RuleCards
-from training.apps.skullking.round_stats import RoundStats
+from training.apps.skullking.hier.manager_env import ManagerEnv
+from training.apps.skullking.hier.trainer import RoundStats
 from training.run.envs import make_engine
 
 SEED = 13
@@ -17,7 +17,7 @@ def worker(n):
 def manager(n, mode):
     env = "SkullKingFlat-v0" if mode == "game" else "SkullKingWorker-v0"
     engine = make_engine(env, n, {"goal_mode": "manager"})
-    return ManagerEnv(engine, make_engine("SkullKingManager-v0", 1), RuleCards())
+    return ManagerEnv(engine, make_engine("SkullKingManager-v0", 1))
 
 
 @pytest.mark.parametrize(

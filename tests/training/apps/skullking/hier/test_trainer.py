@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from training.apps.skullking.manager_env import RuleCards, WorkerCards
+from training.apps.skullking.hier.manager_env import WorkerCards
 from training.callbacks.gate import policy_hash
+from training.players.bots import Bot
 
 
 def hashes(trainer):
@@ -41,7 +42,7 @@ def test_worker_plays_the_managers_cards_once_it_may(make_trainer):
     while trainer.stage < 2:
         details = trainer.iterate()
     assert details["partner"] == {"name": "rule_hard", "version": 0}
-    assert isinstance(trainer.manager_env.cards, RuleCards)
+    assert isinstance(trainer.manager_env.cards, Bot)
     trainer.worker_plays = True
     while trainer.stage < 4:
         details = trainer.iterate()
