@@ -15,8 +15,8 @@ import fastenv
 from training.apps.skullking import abilities, goals, matches, tables
 from training.apps.skullking.columns import SHOWN
 from training.apps.skullking.matches import count_players
-from training.apps.skullking.players import tier_of, who_plays
 from training.apps.skullking.rules import STRONGEST
+from training.apps.skullking.whole_games import ENV, tier_of, who_plays
 from training.evaluation.intervals import Interval
 from training.evaluation.judging import EVALUATE, Judging
 from training.evaluation.results import Estimates
@@ -171,7 +171,7 @@ def _report_abilities(
 
 
 def _reward_table() -> str:
-    return f"reward table of {matches.ENV}, fastenv {fastenv.__version__}"
+    return f"reward table of {ENV}, fastenv {fastenv.__version__}"
 
 
 def _match_record(
@@ -180,7 +180,7 @@ def _match_record(
     players = count_players(trained.config)
     return {
         "protocol": "duplicate deals, agent in every seat",
-        "env": matches.ENV,
+        "env": ENV,
         "players": players,
         "deals": games // players,
         "games": games,

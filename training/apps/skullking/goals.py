@@ -14,7 +14,7 @@ import numpy as np
 
 from training.apps.skullking import abilities
 from training.apps.skullking.matches import BASELINES
-from training.apps.skullking.players import tier_of
+from training.apps.skullking.whole_games import tier_of
 from training.evaluation.evaluation import Evaluation, Watch, play
 from training.evaluation.intervals import Interval
 from training.evaluation.loop import MAX_DECISIONS

@@ -11,9 +11,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from training.apps.skullking.pair import DECODED, HALVES
-from training.apps.skullking.players import match_player
 from training.apps.skullking.rules import SETS, STRONGEST
+from training.apps.skullking.whole_games import DECODED, ENV, match_player
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval
 from training.evaluation.judging import COMPARE, CURVE, EVALUATE
@@ -28,7 +27,6 @@ from training.run.names import is_search
 from training.run.sections import EvaluationConfig
 from training.run.seeds import CURVE_SEEDS, MATCH_SEEDS
 
-ENV = "SkullKingFlat-v0"
 BASELINES = ("random", "rule_hard", "heuristic")
 
 
@@ -120,8 +118,7 @@ def seat_players(
     if purpose == CURVE:
         return own
     makers: dict[str, MakePlayer] = {name: partial(Bot, name) for name in BASELINES}
-    makers |= {name: make for name, make in halves.items() if name in HALVES}
-    makers |= own
+    makers |= halves | own
     if trained.draws:
         makers[DRAWN] = match_player(trained, options.bids, sample=True)
     if trained.search is not None:

@@ -9,7 +9,7 @@ from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
 from training.apps.skullking import goals, matches
 from training.apps.skullking.columns import COLUMNS
-from training.apps.skullking.players import in_whole_games
+from training.apps.skullking.whole_games import in_whole_games
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.results import Results, join
 from training.players.bots import Bot

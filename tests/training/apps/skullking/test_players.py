@@ -5,7 +5,7 @@ import pytest
 
 from fastenv.skullking.tables import Phase
 from training.apps.skullking import matches
-from training.apps.skullking.players import in_whole_games
+from training.apps.skullking.whole_games import in_whole_games
 from training.nets.actor_critic import RecurrentLogits
 from training.players.player import begin_all, every_lane
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 
 import fastenv
 from fastenv import BatchEngine
@@ -22,13 +23,13 @@ from training.apps.skullking.hier.manager_env import (
     WorkerCards,
 )
 from training.apps.skullking.hier.options import HierConfig, HierRun
-from training.apps.skullking.hier.selfplay import as_player, make_league
 from training.apps.skullking.rules import rules_of
-from training.apps.skullking.whole_games import manager_observer
+from training.apps.skullking.whole_games import ENV, PairNet, WholeGames, manager_observer
 from training.callbacks import certificates
 from training.callbacks.gate import Certificate, Gate, policy_hash
 from training.callbacks.windows import step_columns
-from training.nets.actor_critic import make_logits
+from training.nets.actor_critic import ActorCritic, make_logits
+from training.nets.layout import obs_layout
 from training.players.network import Network
 from training.ppo import run as native
 from training.ppo.parts import PPOTrainer
@@ -41,7 +42,6 @@ from training.run.trainer import Metrics, Trainer
 from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
 
-FLAT = "SkullKingFlat-v0"
 GATE_LANES = 256
 LOW, HIGH = 8, 30  # epochs that follow the variance of the returns
 REFERENCE = 10  # rollouts
@@ -144,8 +144,7 @@ class HierTrainer(Trainer):
         if self.config.selfplay is not None and folder is not None:
             assert isinstance(worker, BatchEngine)  # with self-play the others are bots
             assert isinstance(manager, BatchEngine)
-            observers = {"worker": worker, "manager": self.observer}
-            league = self.league = make_league(self.config, folder, self.runs, observers)
+            league = self.league = self._make_league(folder, worker)
             # "explore" is the stream of the partners
             seeds = {name: stream_seed(run.seed, "pool") for name, run in self.runs.items()}
             # bots are met in lanes of every source of goals, which are blocks
@@ -153,6 +152,20 @@ class HierTrainer(Trainer):
             rounds = league.seat(worker, seeds["worker"], **how)
             return rounds, league.seat(manager, seeds["manager"])
         return worker, manager
+
+    def _make_league(self, folder: Path, worker: BatchEngine) -> League:
+        """Make the league of a run, whose snapshots are pairs, without engines yet."""
+        options = self.config.env_options
+        layouts = {"worker": obs_layout(worker), "manager": obs_layout(self.observer)}
+
+        def make_pair() -> PairNet:
+            nets = {
+                name: ActorCritic(layouts[name], run.ppo, run.native)
+                for name, run in self.runs.items()
+            }
+            return PairNet(options, nets)
+
+        return League(self.config, folder, make_pair, WholeGames(options).see)
 
     def _make_worker_lanes(self) -> Lanes:
         run = self.runs["worker"]
@@ -167,7 +180,7 @@ class HierTrainer(Trainer):
         """Make the engine of the Manager's rounds."""
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
-        env = FLAT if whole else run.env
+        env = ENV if whole else run.env
         (engine,) = envs.make_lanes(run.replace(env=env, env_options=values)).engines
         assert isinstance(engine, Rounds)
         return engine
@@ -209,8 +222,8 @@ class HierTrainer(Trainer):
         for each in self.trainers.values():
             each.start()
         if self.league is not None:  # behind the start, for the same reason
-            nets = {each: trainer.net for each, trainer in self.trainers.items()}
-            self.league.begin_iteration(self.steps, as_player(nets))
+            nets = {each: self.trainers[each].net for each in ("manager", "worker")}
+            self.league.begin_iteration(self.steps, nn.ModuleDict(nets))
         if name != self.learning:
             self._begin_stage(name)
         self._stats.clear()

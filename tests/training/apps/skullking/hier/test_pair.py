@@ -5,7 +5,7 @@ import pytest
 
 from fastenv.skullking.tables import Phase
 from training.apps.skullking import matches
-from training.apps.skullking.pair import BIDS, CARDS, Pair
+from training.apps.skullking.whole_games import BIDS, CARDS, Pair
 from training.players.bots import Bot
 from training.players.player import begin_all, every_lane
 from training.run.envs import make_engine
@@ -30,7 +30,7 @@ def test_manager_bids_and_worker_plays(pair):
     }
     n, bids, lanes = engine.num_envs, 0, every_lane(engine)
     engine.reset_many(seeds=SEED)
-    whole, rule = pair.player(engine), Bot("rule_hard", engine)
+    whole, rule = pair.player(pair.bids)(engine), Bot("rule_hard", engine)
     halves = {name: make(engine) for name, make in pair.halves("heuristic").items()}
     for player in (whole, rule, *halves.values()):
         begin_all(player, engine, 0)

@@ -10,8 +10,7 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.slow import late
 from training.apps.skullking.hier.options import check, policy_run
-from training.apps.skullking.pair import BIDS, CARDS
-from training.apps.skullking.players import tier_of
+from training.apps.skullking.whole_games import BIDS, CARDS, tier_of
 from training.callbacks.start import check_config
 from training.players.trained import load
 from training.run.config import RunConfig
