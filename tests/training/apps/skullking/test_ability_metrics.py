@@ -15,6 +15,7 @@ from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import STRENGTH, Phase
 from tests.slow import late, together
+from tests.tables import walk
 from training.apps.skullking import goals
 from training.apps.skullking.abilities import MEASURES, Account, play_abilities
 from training.evaluation.evaluation import Evaluation, play
@@ -212,7 +213,7 @@ def events(**values):
     return SimpleNamespace(get_states=lambda lanes: row[lanes])
 
 
-@pytest.mark.parametrize(("result", "won"), [(1, 1), (2, 0)])  # 2: lost, or destroyed
+@walk(("result", "won"), [(1, 1), (2, 0)])  # 2: lost, or destroyed
 def test_rosies_trick_is_the_one_that_ends_next(result, won):
     account, lanes = Account(1), np.array([0])
     account(events(ev_trick=1, phase=Phase.ROSIE), lanes)

@@ -1,13 +1,13 @@
 """What ``python -m training values`` refuses, and which of its games only judge."""
 
 import numpy as np
-import pytest
 
 from tests.needs import needs_core
+from tests.tables import walk
 from training.apps.skullking import fit_values
 
 
-@pytest.mark.parametrize(
+@walk(
     ("words", "says"),
     [
         (["--games", "0"], "--games=0 is not possible: --games must be from 8"),

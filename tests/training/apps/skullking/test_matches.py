@@ -7,6 +7,7 @@ import pytest
 import fastenv
 from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
+from tests.tables import walk
 from training.apps.skullking import goals, matches
 from training.apps.skullking.whole_games import in_whole_games
 from training.evaluation.evaluation import Evaluation, play
@@ -109,8 +110,8 @@ def test_players_draw_from_seeds_of_their_own():
     np.testing.assert_array_equal(two["margin"], again["margin"])
 
 
-@pytest.mark.parametrize("ext", [None, "memory"])
-@pytest.mark.parametrize("tier", ["Worker", "Ability", "Manager"])
+@walk("ext", [None, "memory"])
+@walk("tier", ["Worker", "Ability", "Manager"])
 def test_network_of_a_smaller_tier_plays_whole_games(tier, ext):
     env = f"SkullKing{tier}-v0"
     view = make_engine(env, 1, {"obs_ext": ext})

@@ -16,6 +16,7 @@ from fastenv.skullking.tables import (
     Phase,
 )
 from tests.slow import late
+from tests.tables import walk
 from training.apps.skullking.fit_values import play_samples
 from training.apps.skullking.round_view import NEEDS, RoundView
 from training.players.bots import Bot
@@ -51,7 +52,7 @@ def slow_view(row, players):
     return [*hands, *table, *needs, *numbers, *progress, *np.eye(10)[left - 1]], seats
 
 
-@pytest.mark.parametrize("players", [*late(2, 4), 6])
+@walk("players", [*late(2, 4), 6])
 def test_view_is_that_of_a_plain_loop(players):
     options = {"num_players": players, "two_player": "plain", "tigress": "agent"}
     engine = fastenv.make_engine(FLAT, 8, seats="all", **options)

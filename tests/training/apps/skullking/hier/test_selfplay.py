@@ -8,6 +8,7 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Bot, Phase
 from tests.bits import equal
 from tests.slow import late
+from tests.tables import walk
 from tests.training.killing import killed_at, rating_rows
 from training.apps.skullking.hier.options import check
 from training.apps.skullking.hier.trainer import HierTrainer
@@ -272,7 +273,7 @@ def test_before_the_first_snapshot_nothing_is_different(train_hier, tmp_path):
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changes", "says"),
     [
         ({"selfplay": {"start": 0}, "hier": {"mode": "round"}}, "hier.mode='round'"),
