@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 import pytest
 
-from training.apps.skullking.manager_env import ManagerEnv, RuleCards
+from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.run.engine import Engine
 from training.run.envs import make_engine
 from training.selfplay.engine import PoolEngine
@@ -37,7 +37,7 @@ def opponents():
 
 def manager():
     worker = make_engine("SkullKingWorker-v0", LANES, {"goal_mode": "manager"})
-    return ManagerEnv(worker, make_engine("SkullKingManager-v0", 1), RuleCards())
+    return ManagerEnv(worker, make_engine("SkullKingManager-v0", 1))
 
 
 @pytest.fixture(params=[batch, pool, opponents, manager], ids=lambda make: make.__name__)

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import fastenv
 from fastenv.skullking.tables import Phase
+from tests.tables import walk
 from tools.fit_win_chance import fit_scale, measure, reliability
 from training.apps.skullking.win_chance import SCALES, chances, make_win, scales
 
@@ -25,7 +25,7 @@ def test_what_the_record_says_comes_true():
         assert abs(row["won"] - row["said"]) < 0.02, row
 
 
-@pytest.mark.parametrize("cards", [0, 1, 10, 22, 54, 90])
+@walk("cards", [0, 1, 10, 22, 54, 90])
 def test_chances_are_shared_and_rise_with_points(cards):
     totals = np.array([[0, 0, 0, 0], [90, 80, 80, -200], [10, 0, 0, 0]], np.float64)
     found = chances(totals, np.full(3, cards))

@@ -121,6 +121,14 @@ def _bid(engine: Any, lanes: np.ndarray) -> np.ndarray:
     return bid
 
 
+def _in_round(number: int) -> Callable[[Mapping[str, np.ndarray]], np.ndarray]:
+    return lambda columns: columns["round"] == number
+
+
+def _reached_in(number: int) -> Callable[[Mapping[str, np.ndarray]], np.ndarray]:
+    return lambda columns: columns["reached"] * (columns["round"] == number)
+
+
 GOAL_COLUMNS = {
     "round": Column("kept", when="begin"),
     "cards": Column("kept", "cards", when="begin"),
@@ -131,3 +139,7 @@ GOAL_COLUMNS = {
         read=lambda engine, lanes: _hit(engine.info)[lanes],
     ),
 }
+GOAL_COLUMNS["overall"] = Column("kept", of=lambda columns: columns["reached"])
+for _r in range(1, ROUNDS + 1):
+    GOAL_COLUMNS[f"in_round_{_r}"] = Column("kept", of=_in_round(_r))
+    GOAL_COLUMNS[f"round_{_r}"] = Column("kept", of=_reached_in(_r), per=f"in_round_{_r}")
