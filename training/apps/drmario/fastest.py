@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.errors import FastEnvError
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.apps.drmario.placements import is_falling
-from training.apps.drmario.seed_plan import check_games
+from training.apps.drmario.seed_command import check_games, list_games
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import new_parser
@@ -253,7 +253,8 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(words)
     try:
         _check(args)
-        rows = [_search_game(args, *game) for game in _list_games(args)]
+        games = list_games(args.levels, args.speeds, args.seeds)
+        rows = [_search_game(args, *game) for game in games]
         if args.out is not None:
             _write(args, rows)
     except (FastEnvError, OSError) as error:
@@ -271,14 +272,6 @@ def _check(args: argparse.Namespace) -> None:
         files.prepare("--out", args.out)
     if args.best_times is not None:
         prepare(args.best_times)
-
-
-def _list_games(args: argparse.Namespace) -> Iterator[tuple[int, str, int]]:
-    """Yield level, speed and number in the registry of all games."""
-    for level in args.levels:
-        for speed in args.speeds:
-            for index in range(args.seeds):
-                yield level, speed, index
 
 
 def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from training.apps.drmario.evaluator.features import (
     situations,
 )
 from training.apps.drmario.evaluator.measure import calibration
-from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, Measure, frames_left
+from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, Measure
 from training.apps.drmario.evaluator.samples import (
     CENSORED,
     CLEARED,
@@ -338,7 +338,7 @@ def test_evaluators_for_something_else_are_refused_by_name(saved, rows, tmp_path
 def test_potential_is_minus_the_mean(saved, rows):
     evaluator = model.load(saved)
     wanted = -evaluator.quantiles(situations(rows)).mean(1)
-    np.testing.assert_allclose(frames_left(saved)(rows), wanted, rtol=1e-5)
+    np.testing.assert_allclose(model.find_potential(f"evaluator:{saved}")(rows), wanted, rtol=1e-5)
 
 
 def test_shaping_by_an_evaluator_is_refused_where_it_says_nothing(saved):
@@ -365,7 +365,9 @@ def test_shaping_by_an_evaluator_telescopes(tmp_path):
     evaluator.save(saved)
     engine = make_engine(samples.ENV, 4, {"level": 0})
     engine.reset_many(seeds=SEED)
-    potential = Potential(engine, frames_left(saved), kappa=250.0, gamma=0.9997)
+    potential = Potential(
+        engine, model.find_potential(f"evaluator:{saved}"), kappa=250.0, gamma=0.9997
+    )
     potential.begin()
     first, total, discount = potential.values.copy(), np.zeros(4), np.ones(4)
     bot, running = greedy(engine, SEED), np.ones(4, np.bool_)

@@ -14,8 +14,8 @@ from training.apps.drmario import seed_command as command
 from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.costs import columns, cvar
-from training.apps.drmario.players import ENV, find_player
-from training.apps.drmario.seed_plan import Plan
+from training.apps.drmario.players import find_player
+from training.apps.drmario.seed_command import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.results import Results
@@ -207,7 +207,7 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
 
     def play(who, seed=0):
         player, _ = find_player(who)
-        results = seeds.play(ENV, {}, player, replace(plan, seed=seed))
+        results = seeds.play({}, player, replace(plan, seed=seed))
         assert results["game"].tolist() == [0, 0, 0, 1, 1, 1]
         assert (results["ticks"] <= 2000 + 500).all()
         ends = zip(results["ticks"].tolist(), results["return"].tolist(), strict=True)
