@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pytest
 
+from tests.tables import walk
 from training.apps.prospector import protocol
 from training.apps.prospector.protocol import main
 from training.evaluation.evaluation import Evaluation, play
@@ -105,7 +106,7 @@ def test_existing_run_or_report_is_not_overwritten(report, capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "says"),
     [
         (["--seeds", "7,7"], "--seeds"),
@@ -140,7 +141,7 @@ def verdict(enforce, ours, guarded=0):
     return protocol.verdict(report, 5, enforce)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("ours", "guarded", "enforce", "passes", "met"),
     [
         ((10, 0.5), 0, True, True, True),

@@ -21,13 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv import BatchEngine
-from fastenv.drmario import DrMarioGame, make_game, reachability
+from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.errors import FastEnvError
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
-from training.apps.drmario.placements import is_falling
+from training.apps.drmario.placements import is_falling, press_towards
 from training.apps.drmario.seed_command import check_games, list_games
 from training.evaluation import replays
 from training.run import files, machine
@@ -212,9 +212,7 @@ def _find_buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
         player = row["players"][0]
         if is_falling(player) and pill != player["reserve_index"] and left:
             pill = int(player["reserve_index"])
-            gravity = t.gravity(int(player["speed_setting"]), int(player["speed_ups"]))
-            parity = int(row["frame"]) & 1
-            script = reachability.script(player["board"], parity, gravity, left.pop())
+            script = press_towards(row, player, left.pop())
         pressed.append(script[0] if script else 0)
         script = script[1:]
         engine.step_many(pressed[-1:], autoreset=False)

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from fastenv.drmario.greedy import weigh_bottle
 from fastenv.drmario.tables import GREEDY
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.apps.drmario.costs import cvar
 from training.apps.drmario.evaluator import model, samples
 from training.apps.drmario.evaluator.features import (
@@ -74,7 +75,7 @@ def rows():
 # -- measures --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.05, 0.25, 0.5, 0.9])
+@walk("share", [0.05, 0.25, 0.5, 0.9])
 def test_cvar_is_the_mean_of_the_largest_share(share):
     values = np.sort(np.random.default_rng(SEED).exponential(size=51))
     got = values @ Measure("cvar", share).weights(51)
@@ -82,7 +83,7 @@ def test_cvar_is_the_mean_of_the_largest_share(share):
     assert got > values.mean()  # frames are a cost: the bad end is the upper one
 
 
-@pytest.mark.parametrize("share", [0.001, 0.25, 0.5, 0.77, 0.999])
+@walk("share", [0.001, 0.25, 0.5, 0.77, 0.999])
 def test_quantile_lies_between_the_midpoints(share):
     values = np.sort(np.random.default_rng(SEED).normal(size=21))
     midpoints = (np.arange(21) + 0.5) / 21

@@ -18,6 +18,7 @@ from fastenv.drmario.render import render_rgb
 from fastenv.drmario.tables import Tile
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.tables import walk
 from training.apps.drmario.reader import (
     camera,
     cell_classes,
@@ -84,7 +85,7 @@ def bottle(*pills):
     return tiles
 
 
-@pytest.mark.parametrize(
+@walk(
     ("pills", "expected"),
     [
         ([(9, 5, 0)], (9, 5, 0, 1, 2)),
@@ -335,9 +336,7 @@ class Exact(CameraPlayer):
         )
 
 
-@pytest.mark.parametrize(
-    "options", [{"level": 20, "speed": "low"}, {"level": -1, "speed": "high"}], ids=str
-)
+@walk("options", [{"level": 20, "speed": "low"}, {"level": -1, "speed": "high"}], ids=str)
 def test_who_reads_right_sees_what_rows_show(options):
     lanes = 4
     engine = make_engine("DrMarioPlacement-v0", lanes, options)

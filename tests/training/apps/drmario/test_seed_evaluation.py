@@ -10,6 +10,7 @@ import pytest
 from fastenv.drmario.seeds import registry_seeds, seed_of
 from fastenv.drmario.tables import Reason
 from tests.needs import needs_core
+from tests.tables import walk
 from training.apps.drmario import seed_command as command
 from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
@@ -39,7 +40,7 @@ def played(episodes, plan, games=1):
     return Results(made, columns(plan.t_max))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("share", "wanted"),
     [(0.25, 95.0), (0.05, 100.0), (0.1, 100.0), (1.0, 55.0), (0.3, 90.0), (0.01, 100.0)],
 )
@@ -181,7 +182,7 @@ def test_anomalies_play_again(swept, capsys):
 
 
 @needs_core
-@pytest.mark.parametrize("damage", ["truncated", "foreign"])
+@walk("damage", ["truncated", "foreign"])
 def test_a_damaged_recording_is_refused_by_name(swept, damage, tmp_path, capsys):
     path = next((swept / "out" / "anomalies").iterdir())
     content = path.read_bytes()
