@@ -90,7 +90,7 @@ SPEEDS = (
         "--minibatches 4,16 --budget-seconds 600",
         15,
     ),
-    Speed("studio.json", "tools.studio_bars --out benchmarks/studio.json", 4),
+    Speed("studio.json", "benchmarks.studio --out benchmarks/studio.json", 4),
     Speed("gameboy-link.json", "tools.gameboy.bench_link --out benchmarks/gameboy-link.json", 2),
     Speed(
         "openspiel-hearts.json",

@@ -1,13 +1,13 @@
-"""The one JSON object that ``python -m tools.gameboy_steps`` prints."""
+"""The one JSON object that ``python -m benchmarks.gameboy_steps`` prints."""
 
 import json
 
 import numpy as np
 import pytest
 
+from benchmarks import gameboy_steps as gameboy
 from tests.needs import needs_core
 from tests.slow import every
-from tools import gameboy_steps as gameboy
 
 SHORT = ["--num-envs", "3", "--warmup-steps", "1", "--bench-steps", "3", "--frames-per-step", "2",
          "--release-after-frames", "1"]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Measure steps of the Game Boy's environments: ``python -m tools.gameboy_steps``.
+"""Measure steps of the Game Boy's environments: ``python -m benchmarks.gameboy_steps``.
 
 It prints exactly one JSON object: the ROM, the machine, every option, environment steps and frames
 a second of wall and of CPU time (medians of three windows), instructions of a frame, growth of
@@ -43,7 +43,7 @@ INFO_MODES = ("full", "stats", "none")
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
     parse = argparse.ArgumentParser(
-        prog="python -m tools.gameboy_steps",
+        prog="python -m benchmarks.gameboy_steps",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -1,4 +1,4 @@
-"""What the studio asks of a machine: ``python -m tools.studio_bars --out FILE``.
+"""What the studio asks of a machine: ``python -m benchmarks.studio --out FILE``.
 
 A browser without a window is driven by Playwright; the server runs in a process of its own, whose
 CPU seconds and memory are read from the system.
