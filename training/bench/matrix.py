@@ -26,7 +26,7 @@ from rich.console import Console
 import fastenv
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import profile, records
-from training.bench.play import check_workload
+from training.bench.env_modes import check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.bench.tables import as_csv, matrix_table
 from training.bench.timing import NOISE

@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from tests.needs import needs_speed
+from tests.tables import walk
 from training.bench import matrix
 from training.commands import matrix as command
 from training.ppo.options import NativeRun
@@ -93,7 +94,7 @@ def test_repeats_are_interleaved_in_random_order():
     assert runs == matrix.order(cells, 3, seed=1)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changes", "says"),
     [
         ({"precision": "fp16"}, "float16 needs a CUDA device"),
@@ -107,7 +108,7 @@ def test_gaps_say_why(changes, says):
     assert reason is None if says is None else says in reason
 
 
-@pytest.mark.parametrize("backend", ["cython", "fast"])
+@walk("backend", ["cython", "fast"])
 def test_backend_that_is_not_there_is_a_gap(no_core, backend):
     knobs = {**matrix.default_of(FACTORS), "backend": backend}
     assert "never built" in matrix.gap_of(matrix.Cell("trainer", **knobs), "SkullKingWorker-v0", {})

@@ -19,6 +19,7 @@ from ray.rllib.utils.minibatch_utils import ShardEpisodesIterator
 from ray.tune.registry import register_env
 
 from fastenv.adapters.rllib import MASK, OBSERVATIONS, SemiMarkovAdvantages, durations
+from tests.tables import walk
 from training.rllib.connectors import EpisodesToBatch
 from training.rllib.module import ActorCriticLearner, Lanes
 from training.rllib.trainer import ENV, algorithm_config
@@ -139,7 +140,7 @@ def module_of(runner):
     return module
 
 
-@pytest.mark.parametrize(
+@walk(
     ("decisions", "minibatch", "spare", "kept"),
     [
         (200, 64, 8, 192),  # the few beyond whole minibatches
