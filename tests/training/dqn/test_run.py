@@ -351,7 +351,7 @@ def test_sizes_are_those_of_the_tensors(recurrent):
     engine = make_engine(config.env, 8)
     replay = dqn.run.make_trainer(config).replay
     held = sum(x.nbytes for x in (*replay.tensors().values(), replay.final_obs))
-    held += replay.priorities._tree._tree.nbytes
+    held += replay.priorities.tree.nbytes
     held += 0 if recurrent == "none" else replay.state.nbytes
     assert config.replay_bytes(engine.obs[0].nbytes, engine.num_actions) == held
     assert "replay of 4,096 decisions" in config.sizes(4, 8)

@@ -109,7 +109,7 @@ def test_priority_of_a_sequence_is_mostly_that_of_its_largest_error():
         both.step(np.random.default_rng(3))
     errors = torch.tensor([1.0, -3.0, 2.0, 0.5])  # of two sequences, in the order of time
     both.replay.update_priorities(torch.tensor([2, 3]), errors)
-    found = both.replay.priorities._tree.priorities[[2, 3]]
+    found = both.replay.priorities.state_dict()["priorities"][[2, 3]]
     np.testing.assert_allclose(found, [0.9 * 2 + 0.1 * 1.5, 0.9 * 3 + 0.1 * 1.75], rtol=1e-5)
 
 
