@@ -177,24 +177,14 @@ def test_late_return_weighs_episodes(tmp_path):
     assert matrix.late_return(path) is None
 
 
-class Returns:
-    """Stands in for trainings: returns by the id of a cell."""
-
-    def __init__(self, by_id):
-        self.by_id = by_id
-
-    def returns(self, knobs):
-        return self.by_id[knobs["id"]]
-
-
 def test_fastest_that_learns_is_recommended():
     best = [{"id": "fast", "stable": True}, {"id": "mid", "stable": True}]
-    trainings = Returns({"fast": [0.0, 0.1], "mid": [10.0, 10.1], "usual": [10.0, 10.2]})
-    found = matrix.compare(trainings, best, {"id": "usual"})
+    returns = {"fast": [0.0, 0.1], "mid": [10.0, 10.1], "usual": [10.0, 10.2]}
+    found = matrix.compare(lambda cell: returns[cell["id"]], best, {"id": "usual"})
     assert found["recommended"] == "mid"
     assert not found["cells"]["fast"]["pass"]
-    trainings.by_id["mid"] = [None, 1.0]
-    found = matrix.compare(trainings, best, {"id": "usual"})
+    returns["mid"] = [None, 1.0]
+    found = matrix.compare(lambda cell: returns[cell["id"]], best, {"id": "usual"})
     assert found["recommended"] is None
     assert "episode" in found["cells"]["mid"]["why"]
 
