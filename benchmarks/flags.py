@@ -41,7 +41,7 @@ from fastenv.gameboy.goal_template import load_goal, save_goal
 from fastenv.registry import short_id
 from fastenv.scaffold import new_game
 from training.bench import ran
-from training.bench.play import Playback, make_engine
+from training.bench.env_modes import EnvPlan, Playback
 from training.bench.runner import Suite
 from training.bench.tables import table_of
 from training.bench.targets import Row
@@ -147,7 +147,7 @@ def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Ro
     ways = [*BACKENDS, *(LIMITS if env.startswith(LIMITED) else ())]
     with TemporaryDirectory() as folder, ExitStack() as stack:
         options = options_of(env, Path(folder))
-        play = Playback(env, lanes, 0, options, stagger=STAGGER)
+        play = Playback(EnvPlan(env, options, lanes, stagger=STAGGER, batches=0))
         rows = play.engine.get_states()
         steps = max(1, piece // lanes)
         started = [stack.enter_context(Stepper(w, env, options, rows, steps)) for w in ways]
@@ -256,7 +256,7 @@ class Stepper:
 def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_steps: int) -> None:
     """Run as the process of a :class:`Stepper`."""
     backend = way if way in BACKENDS else "reference"
-    engine = make_engine(env, len(rows), options, backend, 1)
+    engine = fastenv.make_engine(env, len(rows), backend=backend, num_threads=1, **options)
     engine.set_states(rows)
     about: Row = {"workload": "masked_uniform", "stagger": STAGGER, "batch_steps": batch_steps}
     pipe.send(ran.describe_engine(engine, "step_many", beside=BESIDE, **about))

@@ -26,7 +26,7 @@ from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from training.apps.gameboy.frames import counted, per_frame
 from training.bench import ran
-from training.bench.env_modes import EnvPlan, Ready, prepare
+from training.bench.env_modes import EnvPlan, Playback, prepare
 from training.bench.stock import time_stock
 from training.bench.targets import Row
 from training.bench.timing import Work, rows, rss_mb
@@ -82,14 +82,16 @@ def emulators(rom: str) -> Iterator[dict[str, Any]]:
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def ready(rom: str, lanes: int, batches: int, options: Mapping[str, Any], **changes: Any) -> Ready:
+def ready(
+    rom: str, lanes: int, batches: int, options: Mapping[str, Any], **changes: Any
+) -> Playback:
     """Prepare steps with random buttons in environments with one ROM."""
     sizes = {"stagger": STAGGER, "workload": "uniform", "batches": batches, **changes}
     return prepare(EnvPlan(ENV, {**rom_options(rom), **options}, num_envs=lanes, **sizes))
 
 
 def works_of(
-    rom: str, way: str, plays: Sequence[Ready], options: Row, beside: str | None = None
+    rom: str, way: str, plays: Sequence[Playback], options: Row, beside: str | None = None
 ) -> dict[str, Work]:
     """Make the works of plays, with the fields of their rows."""
     about = {**_describe(rom, way, options), "frames_per_step": FRAMES}

@@ -25,10 +25,16 @@ from training.bench.runner import Suite
 from training.bench.tables import table_of
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, summary
-from training.dqn.replay import Batch, ReplayLanes, TensorReplay
+from training.dqn.replay import (
+    RUNNING,
+    TERMINATED,
+    TRUNCATED,
+    Batch,
+    ReplayLanes,
+    TensorReplay,
+)
 from training.dqn.run import make_lanes
 from training.dqn.trainer import DQNTrainer
-from training.dqn.windows import RUNNING, TERMINATED, TRUNCATED
 from training.nets.compiled import Compiled
 from training.run.config import RunConfig
 from training.run.config_files import merge

@@ -18,7 +18,7 @@ import torch
 import fastenv
 from fastenv.adapters.torch import TorchVecEnv
 from training.bench import timing
-from training.bench.play import Playback
+from training.bench.env_modes import EnvPlan, Playback
 from training.bench.ran import describe_engine
 from training.bench.runner import Suite
 from training.bench.stock import Flags
@@ -80,10 +80,11 @@ def rows(repeats: int, seconds: float) -> list[Row]:
 
 
 def _prepare_steps() -> dict[str, Work]:
-    play = Playback(ENV, LANES, STEPS)
+    play = Playback(EnvPlan(ENV, num_envs=LANES, batches=STEPS))
     env = TorchVecEnv(fastenv.make_vec(ENV, LANES, autoreset_mode="same_step", num_threads=1))
     env.reset(seed=0)
-    start, actions = play.rows, [torch.from_numpy(batch) for batch in play.actions]
+    play.rewind()
+    start, actions = play.engine.get_states(), [torch.from_numpy(batch) for batch in play.actions]
     engine = env.engine  # one for both: memory of another engine would lie otherwise in the caches
 
     def alone() -> None:

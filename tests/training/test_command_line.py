@@ -120,8 +120,8 @@ def test_numbers_of_parsers_are_those_of_what_they_start():
 
     from benchmarks import gpu, skullking
     from training.bench import configs, records
+    from training.bench import env_modes as workloads
     from training.bench import matrix as cells
-    from training.bench import play as workloads
     from training.bench import profile as profiler
 
     assert tuple(configs.CONFIGS) == benchmark_v9.CONFIGS

@@ -8,9 +8,8 @@ import pytest
 from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.run.engine import Engine
 from training.run.envs import make_engine
-from training.selfplay.engine import PoolEngine
 from training.selfplay.opponents import OpponentEngine
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import PoolEngine, PoolPlayer
 
 LANES = 3
 ARRAYS = {name for name in Engine.__annotations__ if not name.startswith("_")}

@@ -13,15 +13,13 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
 
-from training.dqn import targets
+from training.dqn import loss
 from training.dqn.adam import ClippedAdam
 from training.dqn.direct import Direct, is_supported
 from training.dqn.explore import EpsilonGreedy
-from training.dqn.loss import quantile_huber
 from training.dqn.options import DQNConfig
-from training.dqn.replay import ReplayLanes, TensorReplay
+from training.dqn.replay import RUNNING, ReplayLanes, TensorReplay
 from training.dqn.sequences import SequenceReplay
-from training.dqn.windows import RUNNING
 from training.nets.layout import obs_layout, without_padding
 from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
@@ -366,17 +364,17 @@ class DQNTrainer(Trainer):
             net.draw_noise(1, self._noise)
         with self.precision.autocast():
             theta, target, further = self._evaluate(batch)
-        loss = (batch.weight * quantile_huber(theta, target, self.dqn.kappa)).mean()
-        self.precision.scale(loss + further).backward()
+        ours = (batch.weight * loss.quantile_huber(theta, target, self.dqn.kappa)).mean()
+        self.precision.scale(ours + further).backward()
         means = theta.detach().mean(1)
         error = (target.mean(1) - means) * (batch.weight > 0)
-        terms = (loss, further, error.abs().mean(), means.mean())
+        terms = (ours, further, error.abs().mean(), means.mean())
         return torch.stack([term.detach() for term in terms]), error
 
     def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute quantiles, targets and a further loss; see :mod:`training.dqn.targets`."""
+        """Compute quantiles, targets and a further loss; see :mod:`training.dqn.loss`."""
         recurrent = self.net.is_recurrent
-        compute = targets.compute_sequence_targets if recurrent else targets.compute_targets
+        compute = loss.compute_sequence_targets if recurrent else loss.compute_targets
         return compute(self.net, self.target, batch, self.dqn.double)
 
     @torch.no_grad()

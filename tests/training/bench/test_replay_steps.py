@@ -6,6 +6,7 @@ import pytest
 from benchmarks import replay_steps
 from benchmarks.replay_steps import ListReplay, step_table
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.training.bench.described import assert_described
 from tests.training.dqn.test_replay import NAMES, Both, Wild
 from training.dqn.replay import ReplayLanes
@@ -35,7 +36,7 @@ def written(n_step, rows, capacity):
     return both.replay, both.twin
 
 
-@pytest.mark.parametrize("n_step", [1, 3])
+@walk("n_step", [1, 3])
 def test_lists_draw_the_windows_that_a_list_of_all_decisions_has(n_step):
     rows, capacity = 48 + n_step, 40 * LANES  # has forgotten its first decisions
     replay, twin = written(n_step, rows, capacity)

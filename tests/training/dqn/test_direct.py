@@ -5,6 +5,7 @@ from copy import deepcopy
 import pytest
 import torch
 
+from tests.tables import walk
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import Corridor
 from training.dqn.adam import ClippedAdam
@@ -63,7 +64,7 @@ def both_ways(trainer, batch):
 
 
 @needs_fused
-@pytest.mark.parametrize("options", NETS)
+@walk("options", NETS)
 def test_loss_errors_and_gradients_are_those_of_autograd(options):
     trainer = trainer_of(options)
     trainer.start()
@@ -74,8 +75,8 @@ def test_loss_errors_and_gradients_are_those_of_autograd(options):
 
 
 @needs_fused
-@pytest.mark.parametrize("options", NETS)
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@walk("options", NETS)
+@walk("precision", ["fp32", "bf16"])
 def test_values_follow_the_network_however_its_parameters_change(options, precision):
     trainer = trainer_of(options)
     obs, close = batch_of().obs, 1e-5 if precision == "fp32" else 0.05
@@ -102,7 +103,7 @@ def test_values_follow_the_network_however_its_parameters_change(options, precis
 
 
 @pytest.mark.skipif(not cpu_has_bf16(), reason="the processor has no bfloat16")
-@pytest.mark.parametrize("options", NETS)
+@walk("options", NETS)
 def test_gradients_in_bfloat16_are_near_those_in_float32(options):
     trainer = trainer_of(options)
     found = []
@@ -112,7 +113,7 @@ def test_gradients_in_bfloat16_are_near_those_in_float32(options):
     assert (found[0] - found[1]).norm() < 0.05 * found[0].norm()
 
 
-@pytest.mark.parametrize(
+@walk(
     "options",
     [
         {"noisy": True},

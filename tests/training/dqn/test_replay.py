@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from tests.tables import walk
 from tests.training.dqn.twins import ListReplay
 from tests.training.ppo.engines import ToyEngine
-from training.dqn import windows
+from training.dqn import replay as windows
 from training.dqn.replay import ReplayLanes, TensorReplay
 
 RECORD = np.dtype([("board", "u1", (2, 3)), ("clock", "f4")], align=True)
@@ -195,8 +196,8 @@ def test_windows_and_masks_are_the_same_on_any_device(seed, n_step, rows):
         assert torch.equal(masks, windows.unpack_torch(packed, index, actions))
 
 
-@pytest.mark.parametrize("alpha", [None, 0.6])
-@pytest.mark.parametrize("steps", [5, 30])
+@walk("alpha", [None, 0.6])
+@walk("steps", [5, 30])
 def test_saved_replay_goes_on_exactly(steps, alpha):
     ours, theirs = Both([Wild(4)], 4 * 9, 2, alpha=alpha), Both([Wild(4)], 4 * 9, 2, alpha=alpha)
     rng = np.random.default_rng(4)

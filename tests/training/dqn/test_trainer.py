@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.tables import walk
 from tests.training.dqn.plain_dqn import PlainDQN, Walk
 from tests.training.ppo.engines import Bandit, Corridor, Steady
 from training.dqn.options import DQNConfig
@@ -72,7 +73,7 @@ def run(trainer, iterations):
     return trainer.net.state_dict(), {name: stored[name] for name in ("obs", "action", "reward")}
 
 
-@pytest.mark.parametrize("noisy", [False, True])
+@walk("noisy", [False, True])
 def test_one_lane_at_a_time_is_the_same_as_all_of_one(noisy):
     """T27: the legacy runner has an engine for each lane."""
     options = {"learning_starts": 32, "noisy": noisy, "prioritized": noisy}
@@ -215,7 +216,7 @@ def test_noise_of_the_target_is_its_own():
     assert not torch.equal(after[1], before[1])
 
 
-@pytest.mark.parametrize("options", [{}, {"dueling": False}, {"noisy": True}])
+@walk("options", [{}, {"dueling": False}, {"noisy": True}])
 def test_values_are_the_means_of_the_quantiles(options):
     net = make(Corridor(2), **options).net
     obs = torch.randn(6, 9)

@@ -9,6 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.training.expert.test_run import saved
 from tests.training.test_resume import metrics
 from training.apps.drmario.splits import seeds_for
@@ -88,7 +89,7 @@ def test_the_teacher_is_copied_where_the_network_plays():
     assert losses[1.0] < 0.8 * losses[1e-30]
 
 
-@pytest.mark.parametrize(("lead", "share"), [(0.0, 0.0), (1.0, 1.0)])
+@walk(("lead", "share"), [(0.0, 0.0), (1.0, 1.0)])
 def test_the_teacher_plays_at_first_as_far_as_it_leads(lead, share):
     trainer = trainer_of(lead=lead)
     trainer.start()
@@ -169,7 +170,7 @@ def test_a_game_that_does_not_split_its_seeds_says_so(tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize(
+@walk(
     ("expert", "says"),
     [
         ({"ppo": "rest"}, "expert.ppo='rest' is not possible"),

@@ -1,14 +1,14 @@
 """Estimates against their twin in plain Python: means, paired differences, what is dropped."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tables import walk
 from tests.training.search.slow_estimates import Position
 from training.players.draws import mix
-from training.search.beliefs import choose_by_weight
 from training.search.estimates import DOUBT, MIN_WORLDS, Estimates
+from training.search.searcher import choose_by_weight
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -74,7 +74,7 @@ def test_what_is_worse_in_every_world_by_the_same_is_dropped():
     assert fast.open.tolist() == [[False, True]]
 
 
-@pytest.mark.parametrize(("factor", "dropped"), [(1.01, True), (0.99, False)])
+@walk(("factor", "dropped"), [(1.01, True), (0.99, False)])
 def test_doubt_is_a_number_of_standard_errors(factor, dropped):
     spread = np.tile([1.0, -1.0], 8)
     error = np.sqrt((spread**2).sum() / 15 / 16)

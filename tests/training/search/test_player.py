@@ -8,6 +8,7 @@ import fastenv
 import training
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Phase
+from tests.tables import walk
 from tests.training.players.tables import play_table
 from training.evaluation.contest import load_players
 from training.players.names import make_player
@@ -15,9 +16,8 @@ from training.players.player import begin_all, every_lane
 from training.players.table import find_table
 from training.players.thought import Thought
 from training.run.envs import make_engine
-from training.search.agent import SearchAgent, load
+from training.search.agent import SearchAgent, SearchPlayer, draw_step, load
 from training.search.options import SearchOptions
-from training.search.player import SearchPlayer, draw_step
 from training.terminal import thinking
 from training.terminal.thinking import Thoughts
 
@@ -45,7 +45,7 @@ def to_cards(engine):
     return engine
 
 
-@pytest.mark.parametrize("options", ["", ",lead=1", ",temperature=5", ",decisions=all"])
+@walk("options", ["", ",lead=1", ",temperature=5", ",decisions=all"])
 def test_games_beside_it_change_nothing(options):
     engine = to_cards(table(4))
     lanes = np.arange(4)

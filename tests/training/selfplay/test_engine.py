@@ -15,9 +15,7 @@ from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import obs_layout
 from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
-from training.selfplay.engine import PoolEngine
-from training.selfplay.pool import Pool
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import Pool, PoolEngine, PoolPlayer
 
 ENV = "SkullKingFlat-v0"
 OPTIONS = {"schedule": [1, 2, 1], "opponents": "rule_easy", "reward": "points"}

@@ -49,7 +49,7 @@ AT_ONCE = 1 << 13  # rows that a network sees together
 
 
 class HandBelief:
-    """Weighs worlds by the actions of others; see :class:`training.search.beliefs.Belief`.
+    """Weighs worlds by the actions of others; see :class:`training.search.searcher.Belief`.
 
     Parameters
     ----------

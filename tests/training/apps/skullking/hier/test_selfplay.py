@@ -18,7 +18,7 @@ from training.nets.actor_critic import make_logits
 from training.players.load import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import PoolPlayer
 
 AGENT = "pretrained/skullking-ppo"
 # Games of two rounds; a rollout of the Worker has 128 decisions, one of the Manager 16.
