@@ -22,7 +22,7 @@ from training.dqn.direct_kernel import loss_rows
 from training.dqn.loss import levels
 from training.dqn.replay import Batch
 from training.nets.encoders import Encoder
-from training.nets.fused import available, before_activation, fused_name, layer
+from training.nets.layers import available, before_activation, fused_name, layer
 from training.nets.q_network import QNetwork
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

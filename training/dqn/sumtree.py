@@ -14,7 +14,7 @@ import numpy.typing as npt
 import torch
 
 from fastenv.numba_cache import cached_njit
-from training.nets.memory import zeros_in_large_pages
+from training.nets.precision import zeros_in_large_pages
 
 Array = npt.NDArray[Any]
 ONE = np.uint64(1)  # nodes without a sign need no check for one that counts from the end
