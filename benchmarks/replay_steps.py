@@ -35,7 +35,7 @@ from training.dqn.replay import (
 )
 from training.dqn.run import make_lanes
 from training.dqn.trainer import DQNTrainer
-from training.nets.compiled import Compiled
+from training.nets.precision import Compiled
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.engine import Engine

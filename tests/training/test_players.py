@@ -17,7 +17,7 @@ from training.evaluation.loop import Loop
 from training.games.skullking import TABLE
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic, RecurrentLogits
-from training.nets.initial import orthogonal
+from training.nets.layers import orthogonal
 from training.nets.layout import obs_layout
 from training.nets.recurrent import CELLS
 from training.players.bots import Bot, RandomLegal

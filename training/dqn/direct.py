@@ -22,7 +22,7 @@ from fastenv.numba_cache import cached_njit
 from training.dqn.loss import levels, loss_and_slope
 from training.dqn.replay import Batch
 from training.nets.encoders import Encoder
-from training.nets.fused import available, before_activation, fused_name, layer
+from training.nets.layers import available, before_activation, fused_name, layer
 from training.nets.q_network import QNetwork
 
 _DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}

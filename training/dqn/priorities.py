@@ -20,7 +20,7 @@ import torch
 from torch import Tensor
 
 from fastenv.numba_cache import cached_njit
-from training.nets.memory import zeros_in_large_pages
+from training.nets.precision import zeros_in_large_pages
 from training.run.trainer import TrainingError
 
 Array = npt.NDArray[Any]

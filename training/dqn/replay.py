@@ -32,9 +32,9 @@ from torch import Tensor
 from fastenv.numba_cache import cached_njit
 from training.dqn.options import finals_of
 from training.dqn.priorities import Priorities
-from training.nets.frames import FrameStack
 from training.nets.layout import as_array, as_tensor, storage
-from training.nets.memory import zeros_in_large_pages
+from training.nets.precision import zeros_in_large_pages
+from training.nets.q_network import FrameStack
 from training.run.engine import Engine, discounts
 from training.run.options import require
 

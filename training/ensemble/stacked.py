@@ -15,11 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from training.nets.activations import Tanh
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
 from training.nets.encoders import Convolutions
-from training.nets.fused import Layers
+from training.nets.layers import Tanh
 from training.nets.placements import PlacementHead
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.parts import Minibatches, StepWatch, adam
@@ -125,13 +124,11 @@ class StackedNet:
 
 
 def _prepare_for_vmap(net: ActorCritic) -> ActorCritic:
-    """Switch off what vmap cannot run: fused or reordered layers, chosen scores, our tanh.
+    """Switch off what vmap cannot run: reordered layers, chosen scores, our tanh.
 
     Ours overwrites its argument, and vmap has none to overwrite.
     """
     for module in list(net.modules()):
-        if isinstance(module, Layers):
-            module.may_fuse = False
         if isinstance(module, PlacementHead):
             module.may_choose = False
         if isinstance(module, Convolutions):

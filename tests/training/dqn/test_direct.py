@@ -10,7 +10,7 @@ from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import Corridor
 from training.dqn.adam import ClippedAdam
 from training.dqn.replay import Batch
-from training.nets.fused import available
+from training.nets.layers import available
 from training.nets.precision import cpu_has_bf16
 
 needs_fused = pytest.mark.skipif(not available(), reason="no fused layers here: autograd updates")

@@ -14,11 +14,9 @@ from tests.training.nets.test_encoders import layout_of
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import ToyEngine
 from training.dqn.options import DQNConfig
-from training.nets import compiled
-from training.nets.encoders import Encoder
-from training.nets.frames import unpack
+from training.nets import precision
+from training.nets.encoders import Encoder, PixelEncoder, unpack
 from training.nets.layout import as_tensor, obs_layout
-from training.nets.pixels import PixelEncoder
 from training.nets.q_network import QNetwork
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
@@ -190,7 +188,7 @@ def test_network_that_cannot_be_compiled_runs_as_it_is(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(compiled.torch, "compile", broken)
+    monkeypatch.setattr(precision.torch, "compile", broken)
     plain, ours = (make(Screen(4), compile=how, total_steps=999) for how in ("off", "default"))
     plain.iterate()
     with pytest.warns(RuntimeWarning, match=r"torch\.compile failed \(RuntimeError: no compiler\)"):

@@ -8,8 +8,7 @@ from fastenv.errors import ConfigError
 from training.ensemble.stacked import StackedNet
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
-from training.nets.layout import Field, ObsLayout
-from training.nets.parts import Placements
+from training.nets.layout import Field, ObsLayout, Placements
 from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.ppo.options import NativeConfig, PPOConfig
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from fastenv.gameboy.config import GameBoyConfig
-from training.nets.parts import ObservationParts
+from training.nets.layout import ObservationParts
 from training.run.engine import Engine
 
 

@@ -65,7 +65,7 @@ class Partner:
         mask : ndarray of uint8, shape (k, A)
         """
         trainer = self._trainer
-        with torch.inference_mode(), trainer.precision.autocast():
+        with torch.inference_mode(), trainer.precision.autocast:
             logits = trainer.net.logits(torch.from_numpy(obs).to(trainer.device))
             legal = torch.from_numpy(mask).to(trainer.device) != 0
             log_probs = masked_log_probs(logits, legal)
