@@ -8,12 +8,24 @@ import torch
 from tests.tables import walk
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import Corridor
+from training.dqn import direct
 from training.dqn.adam import ClippedAdam
 from training.dqn.replay import Batch
 from training.nets.layers import available
-from training.nets.precision import cpu_has_bf16
 
-needs_fused = pytest.mark.skipif(not available(), reason="no fused layers here: autograd updates")
+
+@pytest.fixture(autouse=True)
+def fused(monkeypatch):
+    """Compute the layers by torch where oneDNN does not fuse them; nothing else differs."""
+
+    def layer(x, weight, bias, activation):
+        y = torch.nn.functional.linear(x, weight, bias)
+        return y if activation == "none" else getattr(torch, activation)(y)
+
+    if not available():
+        monkeypatch.setattr(direct, "available", lambda: True)
+        monkeypatch.setattr(direct, "layer", layer)
+
 
 NETS = [
     {},
@@ -63,7 +75,6 @@ def both_ways(trainer, batch):
     return found
 
 
-@needs_fused
 @walk("options", NETS)
 def test_loss_errors_and_gradients_are_those_of_autograd(options):
     trainer = trainer_of(options)
@@ -74,7 +85,6 @@ def test_loss_errors_and_gradients_are_those_of_autograd(options):
     assert all(gradient.abs().max() > 1e-3 for gradient in slow[2:])
 
 
-@needs_fused
 @walk("options", NETS)
 @walk("precision", ["fp32", "bf16"])
 def test_values_follow_the_network_however_its_parameters_change(options, precision):
@@ -102,7 +112,6 @@ def test_values_follow_the_network_however_its_parameters_change(options, precis
         before = found
 
 
-@pytest.mark.skipif(not cpu_has_bf16(), reason="the processor has no bfloat16")
 @walk("options", NETS)
 def test_gradients_in_bfloat16_are_near_those_in_float32(options):
     trainer = trainer_of(options)

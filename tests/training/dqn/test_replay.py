@@ -212,6 +212,28 @@ def test_saved_replay_goes_on_exactly(steps, alpha):
     assert equal(ours.replay.tensors(), theirs.replay.tensors())
 
 
+def test_saved_replay_goes_on_where_last_observations_have_been_overwritten():
+    ours, theirs = Both([Wild(2)], 2 * 100, 1), Both([Wild(2)], 2 * 100, 1)
+    ours.parts[0].engine.ends = 1
+    for step in range(250):
+        ours.step(np.random.default_rng(step))
+    theirs.replay.load_state_dict(ours.replay.state_dict())
+    last = torch.full_like(ours.replay.final_obs[:1], 7.0)
+    for both in (ours, theirs):
+        both.replay.keep_final(both.replay.head, np.array([1]), last)
+    assert equal(ours.replay.tensors(), theirs.replay.tensors())
+    assert torch.equal(ours.replay.final_obs, theirs.replay.final_obs)
+
+
+def test_first_decision_of_a_run_that_goes_on_sees_what_was_shown_last():
+    part = Both([Wild(3)], 3 * 8, 2).parts[0]
+    obs = np.arange(part.obs.numel(), dtype=np.float32).reshape(part.obs.shape)
+    legal = np.eye(3, part.engine.num_actions, k=2, dtype=np.uint8)
+    part.restore(obs, legal)
+    np.testing.assert_array_equal(part.obs, obs)
+    np.testing.assert_array_equal(part.mask, legal)
+
+
 def test_ring_of_less_than_a_window_is_refused():
     with pytest.raises(ConfigError, match=r"dqn\.capacity=11 is not possible: .* at least 12"):
         TensorReplay(Wild(3), 3, 11, 3)

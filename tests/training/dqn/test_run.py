@@ -18,6 +18,9 @@ from tests.slow import late
 from tests.tables import walk
 from tests.training import third_game
 from training import dqn, export, load_policy
+from training.dqn.run import load_logits, load_net
+from training.nets.layout import obs_layout
+from training.nets.q_network import QNetwork
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig
 from training.run.config_files import merge
@@ -375,3 +378,17 @@ def test_presets_are_possible(name):
     config = RunConfig.from_mapping(load_preset(name))
     assert config.trainer == "dqn"
     assert config.dqn.learning_starts < config.total_steps / 4
+
+
+def test_the_network_that_is_loaded_has_the_parameters_of_the_checkpoint():
+    config = RunConfig.from_mapping(TINY)
+    engine = make_engine(config.env, 1)
+    trained = QNetwork(obs_layout(engine), config.dqn).state_dict()
+    trained = {name: value + 0.5 for name, value in trained.items()}
+    loaded = load_net(config, engine, trained)
+    assert equal(dict(loaded.state_dict()), trained)
+    engine.reset_many(seeds=1)
+    with torch.no_grad():
+        expected = loaded.logits(torch.from_numpy(engine.obs))
+    found = load_logits(config, engine, trained)(engine.obs)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -107,6 +107,17 @@ def test_stacks_of_a_ring_that_has_wrapped_around_are_whole(prioritized):
             assert torch.equal(getattr(batch, name), getattr(expected, name)), name
 
 
+def test_each_of_several_engines_sees_the_frames_of_its_own_lanes():
+    parts = [[kind(1), kind(2)] for kind in (Film, Whole)]
+    options = {**OPTIONS, "learning_starts": 40}
+    ours, whole = (make(e, stack_k=k, **options) for e, k in zip(parts, (K, 1), strict=True))
+    for trainer in (ours, whole):
+        trainer.iterate()
+    assert equal(ours.replay.action, whole.replay.action)
+    for mine, theirs in zip(ours._lanes, whole._lanes, strict=True):
+        assert torch.equal(mine.seen.reshape(theirs.seen.shape), theirs.seen)
+
+
 def test_frames_of_a_record_are_stacked_and_the_rest_is_the_newest():
     trainer = make(Record(2), stack_k=K, **OPTIONS)
     trainer.iterate()

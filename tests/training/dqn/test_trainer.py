@@ -252,3 +252,21 @@ def test_decisions_of_two_ticks_are_discounted_twice():
     ours, theirs = (t.replay.sample(64) for t in (slow, quick))
     np.testing.assert_allclose(ours.discount, theirs.discount, rtol=1e-6)
     np.testing.assert_allclose(ours.reward, theirs.reward, rtol=1e-6)
+
+
+def test_lanes_that_are_reset_have_forgotten_their_episodes():
+    trainer = make(Corridor(4), recurrent="gru", recurrent_size=8, seq_len=4, burn_in=0)
+    trainer.iterate()
+    assert trainer._state.any()
+    trainer.reset_lanes()
+    assert not trainer._state.any()
+
+
+@pytest.mark.parametrize(("groups", "noises"), [(1, 1), (4, 4), (64, 8)])
+def test_lanes_act_with_a_noise_of_their_group(groups, noises):
+    trainer = make(Corridor(8), noisy=True, noise_groups=groups)
+    trainer.start()
+    trainer.choose(0.0)
+    with torch.no_grad():
+        values = trainer.net.logits(torch.eye(9)[:1].expand(8, 9))
+    assert len(values.unique(dim=0)) == noises

@@ -17,7 +17,7 @@ from training.dqn.options import DQNConfig
 from training.nets import precision
 from training.nets.encoders import Encoder, PixelEncoder, unpack
 from training.nets.layout import as_tensor, obs_layout
-from training.nets.q_network import QNetwork
+from training.nets.q_network import NoisyLinear, QNetwork
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -195,3 +195,18 @@ def test_network_that_cannot_be_compiled_runs_as_it_is(monkeypatch):
         ours.iterate()
     for name, value in plain.net.state_dict().items():
         assert torch.equal(value, ours.net.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_noise_of_a_layer_is_that_of_its_weights_and_of_its_biases(groups):
+    layer, drawn = NoisyLinear(5, 4), torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        layer.weight_sigma.normal_(generator=drawn)
+        layer.bias_sigma.normal_(generator=drawn)
+    x = torch.randn(6, 5, generator=drawn)
+    layer.draw(groups, drawn)
+    for k, found in enumerate(layer(x)):
+        e_in, e_out = (part[k * groups // 6] for part in layer._noise)
+        weight = layer.weight + layer.weight_sigma * e_out[:, None] * e_in
+        bias = layer.bias + layer.bias_sigma * e_out
+        torch.testing.assert_close(found, weight @ x[k] + bias)

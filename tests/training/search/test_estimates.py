@@ -142,3 +142,19 @@ def test_seeds_never_meet():
     found = np.concatenate([mix(seeds, numbers, purpose) for purpose in range(4)])
     assert len(np.unique(found)) == len(found)
     assert mix(seeds[:1], numbers[:1], 1) == mix(seeds, numbers, 1)[0]
+
+
+def test_groups_of_positions_are_joined_as_they_are():
+    parts = [play(seed, blocks)[0] for seed, blocks in ((1, 1), (2, 4), (3, 3))]
+    assert any((part.open != part.legal).any() for part in parts)
+    joined = Estimates.join(parts)
+    compared = 0
+    for part in parts:
+        some = joined.take(np.arange(compared, compared + len(part.legal)))
+        compared += len(part.legal)
+        width = part.values.shape[2]
+        for name in ("legal", "open", "counts"):
+            np.testing.assert_array_equal(getattr(some, name), getattr(part, name), name)
+        np.testing.assert_array_equal(some.values[:, :, :width], part.values)
+        assert np.isnan(some.values[:, :, width:]).all()
+    assert compared == len(joined.legal)

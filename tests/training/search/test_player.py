@@ -1,5 +1,7 @@
 """Who searches, at tables and in episodes: alike in any batch, and what it thinks."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from rich.console import Console
@@ -256,3 +258,22 @@ def test_equal_actions_have_equal_bars(capsys):
     lines = capsys.readouterr().out.splitlines()[1:]
     assert lines[0].split() == ["action", "mean", "±", "worlds"]  # no policy was asked
     assert len({line.count("█") for line in lines[1:]}) == 1
+
+
+def test_decisions_are_drawn_at_the_temperature_that_is_asked_for():
+    """A low one takes what is worth most, a high one what the policy wants."""
+    means = np.array([[0.0, 10.0, 4.0]])
+    wanted, seeds = np.array([[0.98, 0.01, 0.01]]), np.arange(200).astype("u8")
+    every = [np.repeat(each, 200, axis=0) for each in (means, wanted)]
+    estimates = SimpleNamespace(means=lambda: every[0], counts=np.ones((200, 3)))
+    player = object.__new__(SearchPlayer)
+    taken = {}
+    for temperature in (0.1, 1000.0):
+        options = SearchOptions(temperature=temperature)
+        player.searcher = SimpleNamespace(options=options)
+        own = np.zeros(200, np.int32)
+        chosen = player._decide(SimpleNamespace(estimates=estimates), own, every[1], seeds)
+        taken[temperature] = np.bincount(chosen, minlength=3)
+        assert (chosen == draw_step(*every, temperature, seeds)).all()
+    assert taken[0.1][1] == 200
+    assert taken[1000.0][0] > 180

@@ -350,3 +350,20 @@ def test_open_cards_are_the_true_ones(policy):
     seed = module.mix(found.seeds[[k]], np.array([0]), module.ROLLOUT)
     then = found.engine.rollout(found.rows[[k]], [action], "heuristic", "round", seeds=seed)
     assert got.values[k, action, 0] == margin(then.outcomes, then.rows, found.seats[[k]])[0]
+
+
+@needs_core
+def test_errors_of_a_thought_are_those_of_differences_to_what_was_chosen():
+    found = cards()
+    searcher, k = found.searcher(halving=False), int(found.legal.sum(1).argmax())
+    results = found.search([k], halving=False)
+    values, legal = results.estimates.values[0], np.flatnonzero(found.legal[k])
+    chosen = int(legal[0])
+    thought = searcher.think(results, 0, chosen, np.ones(found.legal.shape[1]))
+    assert thought.actions.tolist() == legal.tolist()
+    differences = values[legal] - values[chosen]
+    differences[0] = values[chosen]
+    expected = differences.std(1, ddof=1) / np.sqrt(WORLDS)
+    np.testing.assert_allclose(thought.error, expected, atol=1e-9)
+    alone = values[legal].std(1, ddof=1) / np.sqrt(WORLDS)
+    assert not np.allclose(expected[1:], alone[1:])

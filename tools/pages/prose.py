@@ -7,6 +7,8 @@ and the head of a model card. Inline code counts as one word, and of a link the 
 import re
 from collections.abc import Iterator
 
+from tools.pages.files import PAGES
+
 GENERATED = re.compile(
     r"<!-- (?P<mark>[\w().]+)(?P<colon>:| )begin -->.*?<!-- (?P=mark)(?P=colon)end -->", re.DOTALL
 )
@@ -30,6 +32,27 @@ END = re.compile(
 # Words that a dot does not end a sentence behind.
 SHORT = re.compile(r"\b(?:Dr|Mr|Ms|St|No|Fig|vs|al|e\.g|i\.e|cf|approx|[A-Z])\.$")
 WORD = re.compile(rf"[\w{CODE}]")
+RULE_BOOKS = {f"docs/{game}.md" for game in ("drmario", "gameboy", "lantern_walk", "prospector")}
+LONG = RULE_BOOKS | {"docs/skullking.md", "docs/reference/options.md"}
+MOST_OF_A_SENTENCE, MOST_OF_A_PAGE, MOST_OF_THE_README = 40, 3000, 900
+
+
+def check() -> Iterator[str]:
+    """Yield the sentences and the pages that are too long (docs/style.md)."""
+    for name, text in PAGES.items():
+        for sentence in sentences(text):
+            if (count := len(words(sentence))) > MOST_OF_A_SENTENCE:
+                yield f"{name}: a sentence of {count} words: {shown(sentence)}"
+        count = sum(len(words(block)) for block in blocks(text))
+        if name not in LONG and count > MOST_OF_A_PAGE:
+            yield f"{name}: a page of {count} words"
+    # Tables are looked up, not read.
+    read = [line for line in PAGES["README.md"].splitlines() if not line.startswith("|")]
+    begin = " ".join(PAGES["README.md"].split()[:150])
+    if len(words("\n".join(read))) > MOST_OF_THE_README:
+        yield "README.md: it is not read in a minute"
+    if "<!-- first:end -->" not in begin or "```python import fastenv" not in begin:
+        yield "README.md: the first figure and the first code do not stand on the first screen"
 
 
 def blocks(text: str) -> Iterator[str]:

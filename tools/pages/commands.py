@@ -13,17 +13,19 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import fastenv
 from fastenv.errors import FastEnvError
+from tools import records
+from tools.pages.files import PAGES
 from training.evaluation.command import train_flags
+from training.run import machine
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
+from training.run.machine import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 OURS = re.compile(r"python -m ((?:training|fastenv|tools)(?:\.\w+)*)(?![\w.])")
 SHELL = re.compile(r"^\s*([A-Z]\w*)=[\"'](.*)[\"']\s*$")
 # What a line of a shell may begin with before a command of ours: a prompt, a variable, a loop.
@@ -31,6 +33,62 @@ TYPED = re.compile(r"\s*(?:\$ |\w+=\S+ |for .*; do |do |time )*python ")
 PLACEHOLDER = re.compile(r"(?:<[\w-]+>|[A-Z][A-Z_]*|\[.*\]|\.\.\.|…)(?:\.\.\.)?")
 DISPATCHERS = ("python -m training",)
 ENVS = {name.rpartition("/")[2] for name in fastenv.list_envs()}
+
+
+TARGETS = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+AGENT = re.compile(r"pretrained/[\w-]+")
+# Modules that started commands when records were taken, by what is typed today.
+RENAMED = {
+    "benchmark_v9": "benchmark",
+    "evaluate_seeds": "evaluate seeds",
+    "matrix": "benchmark matrix",
+    "milestones": "compare milestones",
+    "profile": "benchmark profile",
+    "vectorised": "benchmark vectorised",
+}
+
+
+def check() -> Iterator[str]:
+    """Yield the commands and targets of ``make`` on pages that cannot be typed."""
+    for name, text in PAGES.items():
+        for command, complete in commands(text):
+            yield from (f"{name}: {command}: {said}" for said in faults(command, complete))
+        code = [*blocks(text), *re.findall(r"`(make [\w -]+)`", text)]
+        for line in (line.partition("#")[0] for block in code for line in block.splitlines()):
+            found = re.match(r"\s*(?:\$ )?make((?: [\w-]+)+)\s*$", line)
+            for word in found[1].split() if found else ():
+                if not word.startswith("-") and word not in TARGETS:
+                    yield f"{name}: make has no target {word}"
+
+
+def check_records() -> Iterator[str]:
+    """Yield records that lack something, or are of commands or agents that are gone.
+
+    One that cannot be repeated, since options, configs or agents of it are gone, is marked old.
+    """
+    yield from records.check()
+    for path in records.committed():
+        head = records.head_of(path)
+        if "old" in head:
+            continue
+        name = path.relative_to(ROOT).as_posix()
+        said = head.get("commands") or [head.get("command", "")]
+        typed = [re.sub(r"(?<=python -m training)\.(\w+)", _as_typed_today, each) for each in said]
+        yield from (f"{name}: {each}: {said}" for each in typed for said in faults(each))
+        if records.history() is None:
+            continue  # this is no checkout with its history
+        for agent in set(AGENT.findall(" ".join(typed))):
+            weights = (f"{agent}/checkpoints", f"{agent}/*.safetensors")
+            changed = machine.git("diff", "--name-only", head["git_rev"], "HEAD", "--", *weights)
+            renamed = machine.git("ls-tree", head["git_rev"], agent) == ""
+            if changed and not renamed:
+                yield f"{name}: {agent} has been replaced since"
+    for speed in records.SPEEDS:
+        yield from (f"tools/records.py: {said}" for said in faults(f"python -m {speed.command}"))
+
+
+def _as_typed_today(module: re.Match[str]) -> str:
+    return f" {RENAMED.get(module[1], module[1])}"
 
 
 class Parsed(Exception):
