@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import select
 import shutil
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import tools.mutate_files as package
+from tools.command import new_parser
 from tools.mutate_files.kinds import KINDS, find_kind
 from tools.mutate_files.worker import Files
 
@@ -144,11 +144,7 @@ def read_again(name: str, seed: int, number: int, place: Path, keep: Path | None
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="tools.mutate_files",
-        description=package.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("mutate_files", package.__doc__)
     parser.add_argument("kinds", nargs="+", metavar="KIND", help=f"{', '.join(KINDS)} or all")
     parser.add_argument("--count", type=int, default=10_000, help="files of each kind")
     parser.add_argument("--seed", type=int, default=0)
