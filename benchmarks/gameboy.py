@@ -12,7 +12,7 @@ import statistics
 import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -66,17 +66,8 @@ def emulators(rom: str) -> Iterator[dict[str, Any]]:
     """Start our machine and, if it is installed, PyBoy with the same ROM, both past its title."""
     from tools.gameboy import bench  # needs the compiled core
 
-    cartridge = read_rom(rom_options(rom).get("rom", OURS))
-    players: dict[str, Any] = {"ours": bench.Ours(cartridge)}
-    with suppress(ModuleNotFoundError):
-        players["pyboy"] = bench.Theirs(cartridge)
-    for player in players.values():
-        player.step(bench.WARM_UP)
-    try:
+    with bench.players_of(read_rom(rom_options(rom).get("rom", OURS))) as players:
         yield players
-    finally:
-        if "pyboy" in players:
-            players["pyboy"].twin.close()
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -131,7 +122,8 @@ def step_rows(rom: str, repeats: int, seconds: float, lanes: tuple[int, ...] = L
 
 def alone_row(rom: str, way: str, repeats: int, seconds: float) -> Row:
     """Measure one machine that draws nothing (``skip``) or every frame (``draw``), beside PyBoy."""
-    sizes = {"ours": 1536, "pyboy": 192}  # frames of a piece of work
+    from tools.gameboy import bench  # needs the compiled core
+
     row = {"kind": "env", **_describe(rom, way, {}), "env": None, "backend": "fast"}
     row |= {"num_envs": 1, "num_threads": 1, "method": METHOD_ALONE, "frames_per_step": 1}
     row["ran"] = {
@@ -144,10 +136,7 @@ def alone_row(rom: str, way: str, repeats: int, seconds: float) -> Row:
     }
     with emulators(rom) as players:
         console = players["ours"].console
-        works = {
-            name: Work(partial(getattr(player, way), sizes[name]), sizes[name])
-            for name, player in players.items()
-        }
+        works = bench.works_of(players, way)
         before = counted(console.row)
         ours, *pyboy = rows(works, repeats, seconds)
         executed = per_frame(before, counted(console.row))

@@ -6,7 +6,6 @@ CPU seconds and memory are read from the system.
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import shutil
@@ -26,6 +25,7 @@ import psutil
 from websockets.sync.client import connect
 from websockets.typing import Origin
 
+from tools.command import new_parser
 from training.run import files, machine
 
 AGENT = "pretrained/skullking-ppo"
@@ -201,7 +201,7 @@ def _play(
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = new_parser("studio_bars", __doc__)
     parser.add_argument("--out", type=Path, required=True, help="the record to write")
     parser.add_argument("--seconds", type=float, default=120.0, help="of ten sessions at once")
     args = parser.parse_args(argv)

@@ -139,7 +139,7 @@ def test_every_id_is_in_the_gallery_with_its_picture() -> None:
     assert sorted(re.findall(r"^### (\S+)$", page, re.MULTILINE)) == sorted(names)
     assert sorted(re.findall(r"\]\(gallery/(\S+)\.png\)", page)) == sorted(names)
     pictures = [path.stem for path in (ROOT / "docs" / "gallery").iterdir()]
-    assert sorted(pictures) == sorted(names), "python -m tools.gallery"
+    assert sorted(pictures) == sorted(names), "python -m tools.pictures gallery"
 
 
 def test_every_public_name_is_in_the_reference() -> None:

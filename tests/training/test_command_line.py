@@ -109,7 +109,7 @@ def test_a_record_has_the_command_as_it_is_typed(monkeypatch):
     for file, words, said in (
         ("/x/training/__main__.py", ["evaluate", "a b"], "python -m training evaluate 'a b'"),
         ("/x/training/train.py", ["--seed", "1"], "python -m training.train --seed 1"),
-        (f"{machine.ROOT}/tools/film.py", ["-x"], "python -m tools.film -x"),
+        (f"{machine.ROOT}/tools/roms.py", ["-x"], "python -m tools.roms -x"),
         (f"{machine.ROOT}/tools/site/__main__.py", [], "python -m tools.site"),
     ):
         monkeypatch.setattr(sys, "argv", [file, *words])

@@ -45,10 +45,10 @@ def strings(path: Path) -> Iterator[str]:
     inside: set[int] = set()
     for node in ast.walk(tree):
         if id(node) in docstrings and isinstance(node, ast.Expr):
-            text = ast.get_docstring(docstrings[id(node)])
+            words = ast.get_docstring(docstrings[id(node)])
             inside.add(id(node.value))
-            if text and re.search(r"\bcuda\b", text, re.IGNORECASE):
-                yield text
+            if words and re.search(r"\bcuda\b", words, re.IGNORECASE):
+                yield words
         elif isinstance(node, ast.JoinedStr):
             parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
             inside.update(id(part) for part in node.values)

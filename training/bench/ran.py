@@ -175,6 +175,12 @@ def rom_of(game: Game) -> str | None:
     return None if cartridge is None else str(cartridge.sha256)[:DIGITS]
 
 
+def engine_row(kind: str, engine: BatchEngine, timed: str, **how: Any) -> dict[str, Any]:
+    """Describe what is timed of an engine on one thread, as its row says it."""
+    row = {"kind": kind, "num_envs": engine.num_envs, "num_threads": 1}
+    return row | {"ran": describe_engine(engine, timed, **how)}
+
+
 def digest(value: Any) -> Any:
     """Return a value, or the first digits of the SHA-256 of the file that it names."""
     if isinstance(value, (str, Path)) and "/" in str(value):

@@ -564,9 +564,9 @@ def test_flags_and_reference_take_the_same_steps_each_once(monkeypatch):
     costs_of.cache_clear()
     rows = flags.rows_of_lanes("DrMarioPlacement-v0", 2, 2, 1e-9)
     assert costs_of.cache_info().currsize == 0  # nothing was planned in this process
-    pieces = 2 * flags.TURNS
+    pieces = 2 * timing.TURNS
     assert [r["steps"] for r in rows] == [pieces * 4] * 2
-    assert len(taken["reference"]) == 1 + pieces * 2  # one batch to warm up
+    assert len(taken["reference"]) == (1 + pieces) * 2  # a piece to warm up
     assert taken["reference"] == taken["numba"] == taken["cython"]
     monkeypatch.setattr(flags.Stepper, "states", lambda _: b"")
     with pytest.raises(RuntimeError, match="DrMarioPlacement-v0: the states of reference"):
