@@ -36,7 +36,9 @@ def write_game(fault: dict[str, Any], number: int, folder: Path) -> str:
     if text.count(fault["old"]) != 1:
         raise ValueError(f"{fault['what']}: its text must stand once in {fault['file']}")
     name = f"faulty_{number}"
-    (folder / f"{name}.py").write_text(text.replace(fault["old"], fault["new"]))
+    (folder / f"{name}.py").write_text(
+        text.replace(fault["old"], fault["new"]) + fault.get("more", "")
+    )
     return f"{name}:{CLASSES[Path(fault['file']).stem]}"
 
 

@@ -62,11 +62,17 @@ class Search:
         Everything drawn follows from it.
     send : callable
         Told now and then that the search lives; with a case, what is about to be played.
+    episodes : int, optional
+        How many to play at most.
+    lanes : int
+        Of a vector, whose episodes need not be as long.
     """
 
     seconds: float
-    seed: int
-    send: Callable[[str, Any], None]
+    seed: int = 0
+    send: Callable[[str, Any], None] = lambda kind, value: None
+    episodes: int | None = None
+    lanes: int = 1
     cells: set[int] = field(default_factory=set)
     led_on: list[Episode] = field(default_factory=list)  # episodes that saw something new
     number: int = 0
@@ -82,7 +88,9 @@ class Search:
         return time.process_time() - self._cpu
 
     def is_over(self) -> bool:
-        """Return whether the time is over."""
+        """Return whether the time is over, or all episodes are played."""
+        if self.episodes is not None and self.number >= self.episodes:
+            return True
         return self.spent > self.seconds or time.monotonic() - self._clock > 10 * self.seconds
 
     def next_player(self) -> tuple[Episode, Player, int]:
@@ -96,7 +104,7 @@ class Search:
             former = self.led_on[int(rng.integers(len(self.led_on)))]
             episode = Episode(former.seed)
             prefix = former.actions[: int(rng.integers(len(former.actions) + 1))]
-        most = len(prefix or ()) + step_limit(rng, long=self.number % 7 == 3)
+        most = len(prefix or ()) + step_limit(rng, self.number % 7 == 3, self.lanes)
         if style == "look ahead":
             most = min(most, 100)
         self.number += 1
@@ -201,6 +209,7 @@ class Compare:
         move_generators(1)
         history: Case = []
         search.look_ahead = isinstance(pair.second, (SingleTrack, TurnsTrack))
+        search.lanes = getattr(pair.first, "num_lanes", 1)
         unsure = 0
         while True:
             episode, player, most = search.next_player()
@@ -348,6 +357,7 @@ class Check:
         report, laws = Report(self.names), Laws()
         track = self.make(laws)
         stresses = stresses_for(track, self.copies)
+        search.lanes = getattr(track, "num_lanes", 1)
         if not isinstance(track, (SingleTrack, TurnsTrack)) or not self.copies:
             search.look_ahead = False
         limit = getattr(getattr(track.env, "spec", None), "max_episode_steps", None)

@@ -37,6 +37,8 @@ class Laws:
     def __init__(self, *, quiet: bool = False) -> None:
         self.findings: dict[str, Finding] = {}
         self.quiet = quiet
+        self._ends = self._same = 0  # final observations, and those that are the next beginning
+        self._begins: set[str] = set()
 
     def broken(self, rule: str, source: str, value: Any, expected: str) -> None:
         """Keep that a rule is broken, unless it is known."""
@@ -177,7 +179,22 @@ class Laws:
             rule = "the step after an end resets the lane: it pays nothing and ends nothing"
             self.broken(rule, f"{VECTOR}, NEXT_STEP", rewards, "0 where the lane was reset")
 
-    def check_final(self, infos: Any, ended: Any, space: spaces.Space[Any]) -> dict[int, Any]:
+    def _check_ends(self, final: dict[int, Any], observations: Any) -> None:
+        """Hold final observations to be those of the end, not those of the next beginning."""
+        for lane, observation in final.items():
+            first = _of_lane(observations, lane)
+            self._ends += 1
+            self._begins.add(repr(first))
+            if first_difference("", observation, first) is None:
+                self._same += 1
+        if self._same == self._ends >= 3 and len(self._begins) >= 3:
+            rule = "'final_obs' is what the episode ended with, not the next one's beginning"
+            value = f"the beginning, {self._same} times"
+            self.broken(rule, f"{VECTOR}, SAME_STEP", value, "the end")
+
+    def check_final(
+        self, infos: Any, ended: Any, space: spaces.Space[Any], observations: Any
+    ) -> dict[int, Any]:
         """Return the final observations of the lanes that ended (SAME_STEP), by lane."""
         lanes = [int(lane) for lane in np.flatnonzero(ended)]
         source = f"{VECTOR}, SAME_STEP"
@@ -191,6 +208,7 @@ class Laws:
             rule = "'_final_obs' says which lanes ended"
             self.broken(rule, source, said, show(ended))
         final = {lane: _of_lane(given, lane) for lane in lanes}
+        self._check_ends(final, observations)
         for observation in final.values():
             self.check_observation(observation, space)
         return final

@@ -160,6 +160,7 @@ class Player:
         return None
 
 
-def step_limit(rng: np.random.Generator, long: bool) -> int:
+def step_limit(rng: np.random.Generator, long: bool, lanes: int) -> int:
     """Return after how many steps an episode is left: mostly short, now and then long."""
-    return 600 if long else math.ceil(4 * 2 ** rng.uniform(0, 5.5))
+    steps = 600 if long else math.ceil(4 * 2 ** rng.uniform(0, 5.5))
+    return min(steps, 120) if lanes > 1 else steps

@@ -209,7 +209,8 @@ class VectorTrack(Track):
         final: dict[int, Any] = {}
         if self.ended.any():
             if self.mode is AutoresetMode.SAME_STEP:
-                final = self.laws.check_final(infos, self.ended, self.env.single_observation_space)
+                space = self.env.single_observation_space
+                final = self.laws.check_final(infos, self.ended, space, observations)
             elif self.mode is AutoresetMode.DISABLED:
                 final = {
                     int(k): keep(take(observations, int(k))) for k in np.flatnonzero(self.ended)

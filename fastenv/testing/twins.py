@@ -27,7 +27,7 @@ def check_twins(job: Check, search: Search) -> Finding | None:
     and must be possible: it plays on by legal actions, and where the twin gives a replay, that
     leads there.
     """
-    for number in range(EPISODES):
+    for number in range(EPISODES if search.episodes is None else search.episodes):
         if search.spent > search.seconds / 3:
             return None
         rng = np.random.default_rng([search.seed, 17, number])

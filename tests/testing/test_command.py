@@ -1,0 +1,53 @@
+"""``python -m fastenv compare`` and ``check`` from the command line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from fastenv.__main__ import main
+from tests.tables import walk
+
+DROP = "tests.testing.games.drop"
+
+
+def test_a_difference_is_printed_and_written_as_a_script(tmp_path, capsys):
+    script = tmp_path / "shows.py"
+    arguments = ["tests.testing.faulty:Raising", "tests.testing.games.ferry:Ferry"]
+    assert main(["compare", *arguments, "--seconds", "0.5", "--script", str(script)]) == 1
+    assert "step 3 of episode 0" in capsys.readouterr().out
+    shown = subprocess.run(
+        [sys.executable, script], capture_output=True, text=True, env={"PYTHONPATH": "."}
+    )
+    assert "RuntimeError: the engine is gone" in shown.stdout
+
+
+def test_none_found_exits_with_0_and_as_json(capsys):
+    vector = f"{DROP}:DropVector"
+    arguments = ["compare", vector, f"{DROP}:Drop", "--seconds", "0.3", "--json"]
+    assert main([*arguments]) == 0
+    assert json.loads(capsys.readouterr().out)["findings"] == []
+
+
+@walk(
+    ("arguments", "words"),
+    [
+        (["check", "Nothing-v9"], "Nothing-v9"),
+        (["check", f"{DROP}:Drop", "--seconds", "-1"], "--seconds -1: must be a finite number"),
+        (["check", f"{DROP}:Drop", "--twin", "nothing"], "--twin 'nothing': must be module:name"),
+        (["compare", f"{DROP}:Drop", f"{DROP}:Drop", "--sync", "a:b"], "--sync 'a:b': must be"),
+    ],
+)
+def test_what_cannot_run_exits_with_2(arguments, words, capsys):
+    assert main(arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_importing_loads_neither_hypothesis_nor_pettingzoo():
+    code = (
+        "import sys, fastenv.testing\n"
+        "print([name for name in ('hypothesis', 'pettingzoo', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

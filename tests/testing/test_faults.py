@@ -1,0 +1,299 @@
+"""What ``compare`` and ``check`` find, and what they do not."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import numpy as np
+import pytest
+
+from fastenv.errors import ConfigError
+from fastenv.testing import assert_correct, assert_same, check, compare
+from fastenv.testing.jobs import Check, Compare, Search
+from fastenv.testing.recipes import RECIPES, as_sync
+from fastenv.testing.runner import Terms
+from tests.tables import walk
+from tests.testing import faulty
+from tests.testing.games.bluff import Bluff
+from tests.testing.games.drop import Drop, DropVector
+from tests.testing.games.ferry import Ferry
+from tests.testing.games.piles import Piles
+from tests.testing.twins import bluff_twin
+
+GAMES = {"ferry.py": Ferry, "piles.py": Piles, "drop.py": Drop, "bluff.py": Bluff}
+FAULTS = faulty.read_faults()
+# Rules that nothing but the reference knows, or that an episode in a hundred shows.
+BESIDE = [
+    "The current comes from NumPy's global generator",
+    "A load is delivered without one on board",
+    "The mask has one action too few",
+    "A cleared pile keeps its cards",
+    "The final observation is the first of the next episode",
+    "The time limit comes a step late",
+    "A landing at the limit is not called truncated",
+    "The height moves with the speed before the step",
+    "A bid may be repeated",
+    "A bid that is met exactly is called false",
+]
+ALONE = [
+    "The observation is the environment's own array",
+    "The current comes from NumPy's global generator",
+    "The seed is not passed on",
+    "Rocks are kept from one episode to the next",
+    "The observation has another dtype than its space",
+    "Rendering counts as a step",
+    "The mask of the info is the one before the step",
+    "The piles of the observation are the environment's own list",
+    "The deck belongs to the class",
+    "The reward is a number and not one for each lane",
+    "Rewards stay in the array of the last step",
+    "An agent sees the other's die in its mask",
+    "Observing moves the game's generator",
+    "The reset without a seed seeds again",
+    "Dice are shared between instances",
+    "A copy keeps the generator of the original",
+]
+
+
+def fault_of(what):
+    return next(fault for fault in FAULTS if fault["what"] == what)
+
+
+@walk("game", [Ferry, Piles, Drop, DropVector, Bluff])
+def test_games_as_they_should_be_have_no_fault(game):
+    report = Check(game).run(Search(60, episodes=3))
+    assert not report.faults, str(report)
+    assert report.episodes == 3
+    assert report.steps > 20
+    assert report.cells > 10
+
+
+@walk("mode", ["SameStep", "NextStep", "Disabled"])
+def test_a_vector_equals_its_single_environment_in_every_autoreset_mode(mode):
+    job = Compare(
+        ("tests.testing.games.drop:DropVector", {"mode": mode}), Drop, terms=Terms(loose=True)
+    )
+    report = job.run(Search(60, episodes=6))
+    assert not report.faults, str(report)
+
+
+@walk("what", BESIDE)
+def test_a_fault_is_found_beside_the_game_as_it_should_be(what):
+    fault = fault_of(what)
+    job = Compare(faulty.make_faulty(fault), GAMES[fault["file"]])
+    report = job.run(Search(60, episodes=120))
+    assert report.faults, what
+    case = report.faults[0].case
+    if case:
+        fresh = [type(each)(each.seed, list(each.actions)) for each in case]
+        assert report.faults[0].kind == "law broken" or job.play(fresh) is not None
+
+
+@walk("what", ALONE)
+def test_a_fault_is_found_without_a_reference(what):
+    fault = fault_of(what)
+    twin = bluff_twin if fault["file"] == "bluff.py" else None
+    report = Check(faulty.make_faulty(fault), twin=twin, copies=True).run(Search(60, episodes=5))
+    assert report.faults, what
+
+
+def test_the_texts_of_all_faults_stand_once_in_their_games():
+    assert len(FAULTS) == 80
+    assert sum(fault.get("early", False) for fault in FAULTS) == 40
+    for fault in FAULTS:
+        faulty.make_faulty(fault)
+
+
+def test_a_finding_is_short_and_its_script_prints_both_values():
+    report = compare("tests.testing.faulty:Raising", "tests.testing.games.ferry:Ferry", seconds=0.5)
+    (finding,) = report.faults
+    assert finding.kind == "difference"
+    assert [len(episode.actions) for episode in finding.case] == [3]
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said):
+        exec(compile(finding.script, "script", "exec"), {"__name__": "__main__"})
+    assert "RuntimeError: the engine is gone" in said.getvalue()
+    assert "tests.testing.games.ferry:Ferry" in said.getvalue()
+
+
+@walk(
+    ("name", "words"),
+    [
+        ("Crashing", "ended by status 3"),
+        ("Raising", "RuntimeError: the engine is gone"),
+        ("NotFinite", "a reward is a finite number"),
+        ("Four", "step returns (observation, reward, terminated, truncated, info)"),
+    ],
+)
+def test_what_does_not_go_on_is_a_finding(name, words):
+    report = check(f"tests.testing.faulty:{name}", seconds=0.5)
+    assert report.faults
+    assert words in str(report)
+
+
+def test_what_does_not_answer_is_a_finding():
+    report = check("tests.testing.faulty:Hanging", seconds=0.5, timeout=4)
+    assert "answers within 4 seconds" in str(report)
+
+
+def test_assertions_are_for_tests():
+    assert_same(Drop, Drop, seconds=0.3)
+    with pytest.raises(AssertionError, match="a reward is a finite number"):
+        assert_correct("tests.testing.faulty:NotFinite", seconds=0.3)
+
+
+@walk(
+    ("call", "words"),
+    [
+        (lambda: check(Ferry(), seconds=1), "an instance cannot be made again"),
+        (lambda: check(lambda: Ferry(), seconds=1), "must be a function that can be pickled"),
+        (lambda: check("Ferry", seconds=1), "must be a Gymnasium id such as CartPole-v1, or"),
+        (lambda: check("Nothing-v7", seconds=1), "Nothing-v7: Environment"),
+        (lambda: check("nowhere:make", seconds=1), "No module named 'nowhere'"),
+        (lambda: check("tests.testing.faulty:gone", seconds=1), "has no attribute 'gone'"),
+        (lambda: check("tests.testing.faulty:HERE", seconds=1), "must be something to call"),
+        (lambda: check("tests.testing.faulty:not_made", seconds=1), "OSError: no such level"),
+        (
+            lambda: check("tests.testing.faulty:not_an_environment", seconds=1),
+            "ndarray: must be an environment of Gymnasium",
+        ),
+        (lambda: check(Ferry, seconds=0), "seconds=0: must be a finite number above 0"),
+        (lambda: check(Ferry, seconds=float("nan")), "seconds=nan: must be a finite number"),
+        (lambda: check(Ferry, seconds=1, seed=-1), "seed=-1: must be an integer from 0"),
+        (lambda: check(Ferry, seconds=1, timeout=0), "timeout=0: must be a finite number"),
+        (lambda: compare(Ferry, Ferry, rtol=2), "rtol=2: must be a number from 0 to below 1"),
+        (lambda: compare(Ferry, Ferry, ignore="info"), "ignore='info': must be a sequence"),
+        (lambda: compare(Ferry, Ferry, sync="Chess"), "sync='Chess': must be one of CartPole"),
+        (lambda: compare(Ferry, Ferry, sync=3), "sync=3: must be a Sync, a function"),
+        (lambda: compare(Ferry, Bluff, seconds=1), "they cannot be compared"),
+        (
+            lambda: compare(
+                DropVector, ("tests.testing.games.drop:DropVector", {"mode": "NextStep"}), seconds=1
+            ),
+            "compare each with the single environment",
+        ),
+    ],
+)
+def test_what_cannot_be_examined_is_refused_in_a_sentence(call, words):
+    with pytest.raises(ConfigError) as caught:
+        call()
+    assert words in str(caught.value)
+
+
+IDS = {
+    "CartPole-v1": "CartPole",
+    "MountainCar-v0": "MountainCar",
+    "MountainCarContinuous-v0": "MountainCarContinuous",
+    "Pendulum-v1": "Pendulum",
+    "Acrobot-v1": "Acrobot",
+    "FrozenLake-v1": "FrozenLake",
+    "CliffWalking-v1": "CliffWalking",
+    "CliffWalkingSlippery-v1": "CliffWalkingSlippery",
+    "Taxi-v4": "Taxi",
+    "Blackjack-v1": "Blackjack",
+}
+
+
+@walk(("env_id", "recipe"), list(IDS.items()))
+def test_a_recipe_brings_one_into_the_state_of_another_that_draws_otherwise(env_id, recipe):
+    class Shifted:
+        """Draws other episodes than its twin: the seeds are others."""
+
+        def __new__(cls):
+            import gymnasium
+
+            env = gymnasium.make(env_id, disable_env_checker=True)
+            reset = env.reset
+            env.reset = lambda seed=None, options=None: reset(
+                seed=None if seed is None else seed + 1000, options=options
+            )
+            return env
+
+    terms = Terms(loose=True, rtol=1e-4, ignore=("info",))
+    job = Compare(Shifted, env_id, as_sync(recipe), "", terms)
+    report = job.run(Search(60, episodes=4))
+    assert not report.faults, str(report)
+    assert report.steps > 4
+    assert set(IDS.values()) | {"FrozenLake8x8"} == set(RECIPES)
+
+
+def test_without_a_recipe_other_draws_are_a_difference():
+    class Shifted(Drop):
+        def reset(self, *, seed=None, options=None):
+            return super().reset(seed=None if seed is None else seed + 1, options=options)
+
+    report = Compare(Shifted, Drop).run(Search(60, episodes=2))
+    assert report.faults[0].where == "observation[0], reset of episode 0"
+
+
+CORRECT = [
+    *("Acrobot-v1", "CartPole-v1", "MountainCar-v0", "Pendulum-v1", "Blackjack-v1"),
+    *("CliffWalking-v1", "CliffWalkingSlippery-v1", "FrozenLake-v1", "Taxi-v4"),
+]
+
+
+@walk("env_id", CORRECT)
+def test_environments_of_gymnasium_have_no_fault(env_id):
+    report = Check(env_id).run(Search(60, episodes=2))
+    assert not report.faults, str(report)
+
+
+def test_the_state_that_mountain_car_returns_is_its_own():
+    """Gymnasium 1.4: ``MountainCarContinuous`` returns the array that it reads in the next step."""
+    report = Check("MountainCarContinuous-v0").run(Search(60, episodes=2))
+    assert [finding.stress for finding in report.faults] == ["with what it returned overwritten"]
+
+
+def test_a_copy_of_tic_tac_toe_loses_the_board():
+    """PettingZoo 1.27: a copy is a new game, by its ``EzPickle``."""
+    pytest.importorskip("pettingzoo.classic.tictactoe_v3")
+    job = Check("pettingzoo.classic.tictactoe_v3:env")
+    report = job.run(Search(60, episodes=4))
+    assert {finding.stress for finding in report.faults} == {"copied", "pickled"}
+
+
+@walk("env_id", ["SkullKingFlat-v0", "Prospector-v0", "DrMarioPlacement-v0", "LanternWalk-v0"])
+def test_games_of_fastenv_have_no_fault(env_id):
+    report = Check(env_id).run(Search(60, episodes=1))
+    assert not report.faults, str(report)
+
+
+def _engine(backend):
+    import fastenv
+
+    return fastenv.make_engine("Prospector-v0", num_envs=2, backend=backend)
+
+
+def _fast():
+    return _engine("fast")
+
+
+def _reference():
+    return _engine("reference")
+
+
+def test_engines_are_compared_lane_by_lane():
+    report = Compare(_fast, _reference).run(Search(60, episodes=2))
+    assert not report.faults, str(report)
+    assert report.steps > 4
+
+
+def test_worlds_that_cannot_be_are_found():
+    def twin(env, agent, rng):
+        world = env.twin(agent, rng)
+        world.bid = 99
+        world.agent_selection = agent
+        return world
+
+    report = Check(Bluff, twin=twin).run(Search(60, episodes=1))
+    rules = " ".join(finding.rule for finding in report.faults)
+    assert "an agent sees nothing of what is hidden from it" in rules
+
+
+def test_a_report_says_how_much_was_tried():
+    report = Check(Ferry).run(Search(60, episodes=3))
+    said = str(report)
+    assert "none found in 3 episodes" in said
+    assert "a sample and no proof" in said
+    assert np.isclose(report.as_dict()["seconds"], report.seconds)
