@@ -13,7 +13,7 @@ from fastenv.skullking.render import render_ansi
 from fastenv.skullking.rules import Play, tigress_mode, winning_play
 from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import SUIT_NAMES, TableView, card_name, table_view
-from training.games.skullking.observation import blocks_of
+from training.apps.skullking.rules import blocks_of
 from training.run.game_view import GameView, ObservationBlock
 
 SUITS = tuple(name.partition(" ")[0].lower() for name in SUIT_NAMES)

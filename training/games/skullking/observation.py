@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from fastenv.skullking.layout import HAND_SLOTS, Block, layout
-from fastenv.skullking.tables import Abilities, Tier
+from fastenv.skullking.layout import HAND_SLOTS
+from fastenv.skullking.tables import Tier
+from training.apps.skullking.rules import blocks_of
 from training.nets.parts import ObservationParts
 from training.run.engine import Engine
-
-
-def blocks_of(game: Any) -> Sequence[Block]:
-    """Return the blocks of the observations of a game."""
-    rules = game.rules[0]
-    decides = rules["abilities"] == Abilities.AGENT
-    shape = int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"])
-    return layout(*shape, bool(decides))
 
 
 def parts_of(engine: Engine) -> ObservationParts:

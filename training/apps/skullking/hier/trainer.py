@@ -23,11 +23,11 @@ from training.apps.skullking.hier.manager_env import (
     WorkerCards,
 )
 from training.apps.skullking.hier.options import HierConfig, HierRun
+from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import ENV, PairNet, WholeGames, manager_observer
 from training.callbacks import certificates
 from training.callbacks.gate import Certificate, Gate, policy_hash
 from training.callbacks.windows import step_columns
-from training.games.skullking import rules_of
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
 from training.players.network import Network
