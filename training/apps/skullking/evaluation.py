@@ -12,11 +12,11 @@ from typing import Any
 from rich.console import Console
 
 from training.apps.skullking import goals, matches
+from training.apps.skullking.columns import SHOWN
 from training.apps.skullking.matches import count_players
+from training.apps.skullking.rules import STRONGEST
 from training.apps.skullking.whole_games import tier_of
 from training.evaluation.judging import Judging
-from training.games.skullking import STRONGEST
-from training.games.skullking.columns import SHOWN
 from training.players.trained import Trained
 from training.run.config import RunConfig
 from training.run.options import require

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -117,9 +116,9 @@ def _collect_samples(
     for k in range(batches):
         engine = table.make(lanes)
         seed = args.seed + k * lanes
-        samples = play_samples(engine, maker(who), seed)
-        running, seen, seats = view(samples.rows)
-        rows, gained = samples.rows[running], samples.gained[running]
+        kept, gains = play_samples(engine, maker(who), seed)
+        running, seen, seats = view(kept)
+        rows, gained = kept[running], gains[running]
         own = np.take_along_axis(gained, seats, axis=1)
         held = np.full(len(rows), k < batches // JUDGES)
         parts.append((seen.astype(np.float16), own, rows["cards"] - rows["tricks"], held))
@@ -152,14 +151,6 @@ def _compute_r2(predicted: np.ndarray, came: np.ndarray) -> float:
 
 
 # -- samples ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Samples:
-    """Rows (n,), and the points of each seat from there to the end of the round, float32 (n, P)."""
-
-    rows: np.ndarray
-    gained: np.ndarray
 
 
 class Strayer:
@@ -204,7 +195,7 @@ class Strayer:
         return np.where(strange, drawn, actions).astype(np.int32)
 
 
-def play_samples(engine: BatchEngine, make: MakePlayer, seed: int) -> Samples:
+def play_samples(engine: BatchEngine, make: MakePlayer, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Play whole games by one player in all seats, a game a lane, and keep rows within rounds.
 
     Search asks about positions into which nobody would have played. So each round has a trick,
@@ -219,6 +210,13 @@ def play_samples(engine: BatchEngine, make: MakePlayer, seed: int) -> Samples:
         Makes the player.
     seed : int
         Of the deals and of all that is drawn.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        Rows.
+    ndarray of float32, shape (n, P)
+        The points that each seat gained from there to the end of the round.
     """
     from training.evaluation.loop import Loop
 
@@ -234,7 +232,7 @@ def play_samples(engine: BatchEngine, make: MakePlayer, seed: int) -> Samples:
     kept, lane = np.concatenate(strayer.rows), np.concatenate(strayer.lanes)
     now = kept["round_idx"].astype(np.int64)
     gained = totals[lane, now + 1] - totals[lane, now]
-    return Samples(kept, gained.astype(np.float32))
+    return kept, gained.astype(np.float32)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console
 
 import fastenv
+from training.apps.skullking.rules import SETS, STRONGEST
 from training.apps.skullking.whole_games import DECODED, ENV, match_player, who_plays
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval
 from training.evaluation.judging import COMPARE, CURVE, EVALUATE, Judging
 from training.evaluation.loop import MAX_DECISIONS
 from training.evaluation.tables import format_interval, make_table, name_column, show_interval
-from training.games.skullking import SETS, STRONGEST
 from training.logs.run_data import describe_opponents
 from training.players.bots import Bot
 from training.players.player import MakePlayer

@@ -51,7 +51,7 @@ class Milestone:
     opponents : str
         Three of them sit at the table.
     measure : str
-        Of :data:`training.games.skullking.columns.COLUMNS`.
+        Of :data:`training.apps.skullking.columns.COLUMNS`.
     bar : float
     says : str
         In words.

@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fastenv.skullking import tables as t
-from fastenv.skullking.layout import layout
 from fastenv.skullking.render import render_ansi
 from fastenv.skullking.rules import Play, tigress_mode, winning_play
-from fastenv.skullking.tables import TIGRESS, Abilities, Phase
+from fastenv.skullking.tables import TIGRESS, Phase
 from fastenv.skullking.view import SUIT_NAMES, TableView, card_name, table_view
+from training.apps.skullking.rules import blocks_of
 from training.run.game_view import GameView, ObservationBlock
 
 SUITS = tuple(name.partition(" ")[0].lower() for name in SUIT_NAMES)
@@ -69,10 +69,7 @@ class SkullKingView(GameView):
 
     def blocks(self, engine: Any) -> Sequence[ObservationBlock]:
         """Return the blocks of the tier."""
-        rules = engine.game.rules[0]
-        decides = rules["abilities"] == Abilities.AGENT
-        shape = int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"])
-        return [ObservationBlock(*block) for block in layout(*shape, bool(decides))]
+        return [ObservationBlock(*block) for block in blocks_of(engine.game)]
 
 
 def _make_scene(view: TableView) -> dict[str, Any]:

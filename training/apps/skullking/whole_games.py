@@ -6,7 +6,7 @@ as players, and as one policy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,8 +33,6 @@ from training.run.envs import make_engine, with_defaults, without_agents
 ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
 DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's
-# A network that has learnt part of a game, and the environment and the options of its training.
-Learnt = tuple[Logits | RecurrentLogits, str, Mapping[str, Any]]
 
 
 def tier_of(env: str) -> str | None:
@@ -58,30 +56,6 @@ def manager_observer(options: Mapping[str, Any]) -> BatchEngine:
 
 
 # -- players ---------------------------------------------------------------------------------------
-
-
-def seat_parts(learnt: Sequence[Learnt], bot: str, engine: Any, *, sample: bool = False) -> Parts:
-    """Return networks as a player of whole games; a bot decides what is left.
-
-    Parameters
-    ----------
-    learnt : sequence of Learnt
-    bot : str
-    engine : BatchEngine
-        Of whole games.
-    sample : bool
-        The actions of the networks are drawn.
-    """
-    rules = games.get_game(ENV).table.parts
-    parts = [
-        learnt_part(
-            Network(logits, engine, seen_by(env, options), sample=sample),
-            rules[registry.short_id(env)],
-            options,
-        )
-        for logits, env, options in learnt
-    ]
-    return Parts(rules[WORKER].column, parts, Bot(bot, engine))
 
 
 def in_whole_games(
@@ -111,8 +85,9 @@ def in_whole_games(
     part = games.get_game(env).table.parts.get(registry.short_id(env))
     if part is None:
         return Network(logits, engine, sample=sample)
+    network = Network(logits, engine, seen_by(env, env_options), sample=sample)
     bot = part.bot if tier_of(env) == "manager" else bids
-    return seat_parts([(logits, env, env_options)], bot, engine, sample=sample)
+    return Parts(part.column, [learnt_part(network, part, env_options)], Bot(bot, engine))
 
 
 def match_player(trained: Trained, bids: str, *, sample: bool = False) -> MakePlayer:
@@ -166,8 +141,7 @@ class Pair:
 
     def whole_games(self) -> tuple[Logits, EnvSpec]:
         """Return both as one function of observations of whole games, and their observer."""
-        options = self.config.env_options
-        whole = WholeGames(options, {"manager": self.bids, "worker": self.cards})
+        options, whole = self.config.env_options, self._join(self.bids)
         spec = EnvSpec(
             ENV,
             with_defaults(ENV, without_agents(options)),
@@ -184,7 +158,8 @@ class Pair:
 
         It plays the best legal actions.
         """
-        return partial(seat_parts, [self._bidder(bids), self._worker], "rule_hard")
+        whole = self._join(bids)
+        return partial(Network, whole.logits, sight=whole.see)
 
     def halves(self, bidder: str) -> dict[str, MakePlayer]:
         """Make the factories of players that share a half with the pair: they measure each half.
@@ -194,20 +169,17 @@ class Pair:
         bidder : str
             The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
         """
+        options = self.config.env_options
         makers: dict[str, MakePlayer] = {
-            BIDS: partial(seat_parts, [self._bidder(self.bids)], "rule_hard"),
-            CARDS: partial(seat_parts, [self._worker], bidder),
+            BIDS: partial(in_whole_games, self.bids, MANAGER, manager_options(options)),
+            CARDS: partial(in_whole_games, self.cards, WORKER, options, bids=bidder),
         }
         if self.decoded is not None:
             makers[DECODED] = self.player(self.decoded)
         return makers
 
-    def _bidder(self, bids: Logits) -> Learnt:
-        return bids, MANAGER, manager_options(self.config.env_options)
-
-    @property
-    def _worker(self) -> Learnt:
-        return self.cards, WORKER, self.config.env_options
+    def _join(self, bids: Logits) -> WholeGames:
+        return WholeGames(self.config.env_options, {"manager": bids, "worker": self.cards})
 
 
 class WholeGames:

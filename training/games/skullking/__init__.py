@@ -5,18 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from fastenv import Game
-from fastenv.skullking import SkullKingConfig, SkullKingGame
 from fastenv.skullking.tables import Phase
-from training.games.skullking.columns import COLUMNS, GOAL_COLUMNS
+from training.apps.skullking.columns import COLUMNS, GOAL_COLUMNS
+from training.apps.skullking.rules import SETS
 from training.run.games import GameTraining, PartOfGame, TableRules
 
-# Opponent sets of an evaluation: the bot in all other seats, or bots of several kinds.
-SETS = (
-    *("random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_hard", "heuristic"),
-    "mixed",
-)
-STRONGEST = "rule_hard"
 ON_POLICY = ("native", "expert", "sb3", "ensemble", "rllib")  # they learn by the same options
 
 # A Worker's policy plays the cards of a game, a Manager's bids; rule_hard decides the rest.
@@ -70,10 +63,3 @@ WORKER = replace(
     columns=GOAL_COLUMNS,  # of rounds that are played to a goal
 )
 ABILITY = WORKER  # the same task, with more to decide
-
-
-def rules_of(game: Game) -> SkullKingConfig:
-    """Return the rules of a game of Skull King; TypeError for another game."""
-    if not isinstance(game, SkullKingGame):
-        raise TypeError(f"{type(game).__name__} is no game of Skull King")
-    return game.config

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastenv.skullking.layout import HAND_SLOTS, layout
-from fastenv.skullking.tables import Abilities, Tier
+from fastenv.skullking.layout import HAND_SLOTS
+from fastenv.skullking.tables import Tier
+from training.apps.skullking.rules import blocks_of
 from training.nets.layout import ObservationParts
 from training.run.engine import Engine
 
@@ -13,11 +14,7 @@ from training.run.engine import Engine
 def parts_of(engine: Engine) -> ObservationParts:
     """Locate phase and card slots, in tiers that show them."""
     game: Any = engine.game
-    rules = game.rules[0]
-    decides = rules["abilities"] == Abilities.AGENT
-    shape = int(rules["tier"]), int(rules["num_players"]), bool(rules["memory"])
-    blocks = layout(*shape, bool(decides))
-    named = {block.name: block for block in blocks}
+    named = {block.name: block for block in blocks_of(game)}
     phase = named.get("phase") or named.get("decision")
     width = named["hand"].length // HAND_SLOTS
     rows = [named[name] for name in ("hand", "table", "bendt_cards") if name in named]
@@ -25,5 +22,5 @@ def parts_of(engine: Engine) -> ObservationParts:
     return ObservationParts(
         phase=None if phase is None else (phase.offset, phase.length),
         slots=slots,
-        hand=None if shape[0] == Tier.MANAGER else slots[0],
+        hand=None if game.rules[0]["tier"] == Tier.MANAGER else slots[0],
     )

@@ -9,10 +9,10 @@ from fastenv.skullking.tables import Phase
 from tests.needs import HAS_CORE
 from tests.tables import walk
 from training.apps.skullking import goals, matches
+from training.apps.skullking.columns import COLUMNS
 from training.apps.skullking.whole_games import in_whole_games
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.results import Results, join
-from training.games.skullking.columns import COLUMNS
 from training.players.bots import Bot
 from training.players.network import Network
 from training.run.envs import make_engine

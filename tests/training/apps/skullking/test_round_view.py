@@ -100,21 +100,20 @@ def test_graybeard_gains_nothing():
 
 def test_samples_are_on_the_way_to_what_was_gained():
     engine = fastenv.make_engine(FLAT, 40, seats="all", schedule=(2, 5), deals="duplicate")
-    samples = play_samples(engine, partial(Bot, "heuristic"), 7)
-    rows = samples.rows
+    rows, gained_after = play_samples(engine, partial(Bot, "heuristic"), 7)
     assert (rows["phase"] == Phase.PLAY).all()
     assert len(rows) > 100
     assert (rows["table_len"] > 0).any()
     assert (rows["tricks"] == 0).any()
     gains = {}
-    for row, gained in zip(rows, samples.gained, strict=True):
+    for row, gained in zip(rows, gained_after, strict=True):
         key = int(row["round_idx"]), int(row["deal_seed"])
         assert gains.setdefault(key, tuple(gained)) == tuple(gained)  # of the round, however far
     last = rows["cards"] - rows["tricks"] == 1
     exact = last & (rows["table_len"] == 0)
     found = engine.rollout(rows[exact], players="heuristic", until="round")
     gained = found.outcomes - engine.game.outcomes(rows[exact])
-    np.testing.assert_array_equal(gained, samples.gained[exact])
+    np.testing.assert_array_equal(gained, gained_after[exact])
 
 
 def test_search_closes_rollouts_by_a_value(tmp_path):
@@ -148,9 +147,9 @@ def test_the_committed_value_fits_a_table_and_tells_last_tricks():
     assert path.stat().st_size < 1_000_000
     value = load(path)
     engine = fastenv.make_engine(FLAT, 60, seats="all", deals="duplicate")
-    samples = play_samples(engine, partial(Bot, "heuristic"), 12345)
-    last = samples.rows["cards"] - samples.rows["tricks"] == 1
-    _, seen, seats = RoundView(engine.game)(samples.rows[last])
-    gained = np.take_along_axis(samples.gained[last], seats, axis=1)
+    rows, gains = play_samples(engine, partial(Bot, "heuristic"), 12345)
+    last = rows["cards"] - rows["tricks"] == 1
+    _, seen, seats = RoundView(engine.game)(rows[last])
+    gained = np.take_along_axis(gains[last], seats, axis=1)
     left = ((value(seen) - gained) ** 2).mean() / gained.var()
     assert left < 0.5

@@ -23,11 +23,11 @@ from training.apps.skullking.hier.manager_env import (
     WorkerCards,
 )
 from training.apps.skullking.hier.options import HierConfig, HierRun
+from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import ENV, PairNet, WholeGames, manager_observer
 from training.callbacks import certificates
 from training.callbacks.gate import Certificate, Gate, policy_hash
 from training.callbacks.windows import step_columns
-from training.games.skullking import rules_of
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
 from training.players.network import Network
@@ -270,12 +270,11 @@ class HierTrainer(Trainer):
 
     def _describe_partner(self, name: str) -> dict[str, Any]:
         """Describe the other policy in the data of this iteration: its name and version."""
-        if name == "manager":
-            if not self.worker_plays:
-                return {"name": "rule_hard", "version": 0}
-            return {"name": "worker", "version": self.partners["worker"].version}
-        version = self.partners["manager"].version
-        return {"name": "manager" if version else "none", "version": version}
+        if name == "manager" and not self.worker_plays:
+            return {"name": "rule_hard", "version": 0}
+        partner = "worker" if name == "manager" else "manager"
+        version = self.partners[partner].version
+        return {"name": partner if version else "none", "version": version}
 
     # -- every step ------------------------------------------------------------------------------
 
@@ -530,19 +529,14 @@ class RoundStats:
             ``by_round``: lists, one entry a round. ``by_phase``: phase to the same figures.
             ``by_goal``: source to count and hit rate, if there are sources.
         """
-        names, values = (
-            ("n", "hit_rate", "won_minus_bid", "decisions", "episodes"),
-            self._compute_figures,
-        )
         number = np.arange(self._num_rounds) + 1
-        rounds = [values(number == r) for r in number]
-        phases = {
-            phase: dict(zip(names, values((number >= low) & (number <= high)), strict=True))
-            for phase, (low, high) in PHASE_ROUNDS.items()
-        }
+        rounds = [self._compute_figures(number == r) for r in number]
         record: dict[str, Any] = {
-            "by_round": dict(zip(names, map(list, zip(*rounds, strict=True)), strict=True)),
-            "by_phase": phases,
+            "by_round": {name: [figures[name] for figures in rounds] for name in rounds[0]},
+            "by_phase": {
+                phase: self._compute_figures((number >= low) & (number <= high))
+                for phase, (low, high) in PHASE_ROUNDS.items()
+            },
         }
         if self._sources:
             record["by_goal"] = {
@@ -554,16 +548,16 @@ class RoundStats:
     def _count(self, rounds: np.ndarray) -> np.ndarray:
         return np.bincount(rounds, minlength=self._num_rounds)
 
-    def _compute_figures(self, part: np.ndarray) -> tuple[Any, ...]:
+    def _compute_figures(self, part: np.ndarray) -> dict[str, Any]:
         """Return count, hit rate, mean error, share of decisions and of episodes of some rounds."""
         n = int(self.ended[part].sum())
-        return (
-            n,
-            _divide(self.hits[part].sum(), n),
-            _divide(self.error[part].sum(), n),
-            _divide(self.decisions[part].sum(), self.decisions.sum()),
-            _divide(n, self.ended.sum()),
-        )
+        return {
+            "n": n,
+            "hit_rate": _divide(self.hits[part].sum(), n),
+            "won_minus_bid": _divide(self.error[part].sum(), n),
+            "decisions": _divide(self.decisions[part].sum(), self.decisions.sum()),
+            "episodes": _divide(n, self.ended.sum()),
+        }
 
 
 def _divide(part: Any, whole: Any) -> float | None:

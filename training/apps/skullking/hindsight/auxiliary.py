@@ -15,8 +15,8 @@ from torch import Tensor
 from fastenv.skullking.config import SkullKingConfig
 from training.apps.skullking.hindsight import MODES, Mode
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
+from training.apps.skullking.rules import rules_of
 from training.callbacks.windows import step_columns
-from training.games.skullking import rules_of
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.options import ActorCriticRun, NativeConfig, PPOConfig
