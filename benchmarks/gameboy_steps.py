@@ -29,8 +29,8 @@ from fastenv.errors import FastEnvError
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from fastenv.gameboy.frames import FORMATS
-from training.apps.gameboy.frames import FRAMES_A_SECOND, figures
 from training.bench.timing import rss_mb
+from training.games.gameboy.frames import FRAMES_A_SECOND, figures
 from training.run import machine
 
 SCHEMA_VERSION = 1

@@ -11,10 +11,10 @@ from tests.bits import equal
 from tests.needs import needs_core
 from tests.training.expert.test_run import saved
 from tests.training.test_resume import metrics
-from training.apps.drmario.splits import seeds_for
 from training.expert.options import ExpertConfig, ExpertRun
 from training.expert.run import make_trainer
 from training.expert.teacher import make_teacher
+from training.games.drmario.splits import seeds_for
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.run.config import RunConfig
