@@ -26,9 +26,9 @@ from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.errors import FastEnvError
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
-from training.apps.drmario.seed_command import check_games, list_games
+from training.apps.drmario.placements import is_falling, press_towards
+from training.apps.drmario.seed_plan import check_games, list_games
 from training.evaluation import replays
-from training.games.drmario.placements import is_falling, press_towards
 from training.run import files, machine
 from training.run.command_line import new_parser
 from training.run.envs import make_engine

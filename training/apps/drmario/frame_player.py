@@ -8,7 +8,7 @@ import numpy as np
 
 from fastenv.drmario import tables as t
 from fastenv.errors import InvalidActionError, StateError
-from training.games.drmario.placements import is_falling, press_towards
+from training.apps.drmario.placements import is_falling, press_towards
 from training.players.names import Who, make_player
 from training.players.policy import Policy
 from training.run.envs import make_engine

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fastenv.drmario.layout import PLANES, STABLE
-from training.games.drmario.placements import cells_of_placements
+from training.apps.drmario.placements import cells_of_placements
 from training.nets.parts import Colours, ObservationParts, Placements
 from training.run.engine import Engine
 

@@ -25,7 +25,7 @@ from fastenv.drmario import DrMarioConfig, DrMarioGame
 from fastenv.drmario.tables import NUM_PLACEMENTS, Reason
 from training.apps.drmario.evaluator.features import situations
 from training.apps.drmario.evaluator.model import Evaluator, Measure, load
-from training.games.drmario.placements import cells_of_placements
+from training.apps.drmario.placements import cells_of_placements
 from training.players.player import MakePlayer
 from training.run.options import require
 from training.search.beam import Beam, Branches, Expansion
