@@ -24,12 +24,12 @@ from stable_baselines3 import PPO
 import fastenv
 from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
-from training.apps.gameboy.frames import counted, per_frame
 from training.bench import ran
 from training.bench.env_modes import EnvPlan, Playback, prepare
 from training.bench.stock import time_stock
 from training.bench.targets import Row
 from training.bench.timing import Work, rows, rss_mb
+from training.games.gameboy.frames import counted, per_frame
 
 ENV = "GameBoyPixels-v0"
 FRAMES = 24  # of a step

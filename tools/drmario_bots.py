@@ -1,7 +1,7 @@
 """How well Dr. Mario's bots play: ``python -m tools.drmario_bots --out FILE``.
 
 Every bot plays the same games of a level and speed to their ends, on the seeds for reports
-(``training/apps/drmario/splits.py``). So does a trained agent, which the path of its folder names.
+(``training/games/drmario/splits.py``). So does a trained agent, which the path of its folder names.
 A rate has its 95 % interval by Wilson's score.
 """
 
@@ -21,11 +21,11 @@ import torch
 import fastenv
 from fastenv import BatchEngine, Game
 from tools.command import new_parser, refusing
-from training.apps.drmario.splits import draw_seeds
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
 from training.evaluation.intervals import share
 from training.evaluation.results import Results
+from training.games.drmario.splits import draw_seeds
 from training.players.load import load_policy
 from training.players.policy import Policy
 from training.run import files, machine

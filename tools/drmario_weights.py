@@ -2,7 +2,7 @@
 
 The cross-entropy method: candidates are drawn from a normal distribution, each weight by itself,
 and play the same games. Mean and spread of the best quarter lead to those of the next generation,
-which plays other games, all on seeds for tuning (``training/apps/drmario/splits.py``). A candidate
+which plays other games, all on seeds for tuning (``training/games/drmario/splits.py``). A candidate
 is worth the frames until its games are cleared, at the highest speed; one that is not counts as
 ``LOST``.
 
@@ -23,7 +23,7 @@ from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from tools.command import new_parser
 from tools.drmario_bots import ENV, engine_of, play
-from training.apps.drmario.splits import draw_seeds
+from training.games.drmario.splits import draw_seeds
 
 LEVEL, SPEED = 20, "high"
 MOST_PILLS = 400

@@ -67,7 +67,7 @@ COMMANDS = {
     "compare": ("compare training options over seeds", "training.compare:main"),
     "compare protocol": (
         "run the benchmark of a game over training seeds",
-        "training.apps.prospector.protocol:main",
+        "training.games.prospector.protocol:main",
     ),
     "compare milestones": (
         "measure steps and time to the milestones of a game",
@@ -141,7 +141,7 @@ FUNCTIONS = {
     "searching": "training.search.agent:searching",
     "benchmark skullking whole_games": "training.apps.skullking.pair_benchmark:play_games",
     "benchmark skullking two_tiers": "training.apps.skullking.pair_benchmark:measure_flags",
-    "benchmark gameboy frames": "training.apps.gameboy.frames:frames_of",
+    "benchmark gameboy frames": "training.games.gameboy.frames:frames_of",
 }
 
 

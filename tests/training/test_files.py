@@ -8,9 +8,9 @@ import pytest
 from fastenv.errors import ConfigError
 from training import benchmark_v9, evaluate, report
 from training.apps.drmario.best_times import BestTimes, RecordError
-from training.apps.prospector import protocol
 from training.callbacks.best_times import open_records
 from training.commands import matrix, profile
+from training.games.prospector import protocol
 from training.ppo.options import NativeRun
 from training.run import files
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.needs import needs_core
 from tests.training.played import play_episodes
-from training.apps.gameboy.evaluation import LENGTH, held_out
 from training.apps.skullking.matches import play_matches
 from training.evaluation.judging import CURVE
+from training.games.gameboy.evaluation import LENGTH, held_out
 from training.players.trained import AGENT, DRAWN, load
 from training.run.envs import make_engine
 from training.run.folder import RunFolder

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tests.tables import walk
-from training.apps.prospector import protocol
-from training.apps.prospector.protocol import main
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.judging import get_judging
 from training.evaluation.results import Results
+from training.games.prospector import protocol
+from training.games.prospector.protocol import main
 from training.players.trained import AGENT, load
 from training.run.folder import RunFolder
 

@@ -17,8 +17,8 @@ from training import (
     load_policy,
     report,
 )
-from training.apps.prospector import protocol
 from training.commands import milestones, profile, replay
+from training.games.prospector import protocol
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder

@@ -24,7 +24,7 @@ from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import Key
 from tools.command import new_parser, refusing
 from tools.gameboy.compare import PyBoyTwin, bare_row
-from training.apps.gameboy.frames import counted, per_frame
+from training.games.gameboy.frames import counted, per_frame
 from training.bench.timing import Work, interleaved
 
 ROMS = ("busy", "poll", "split", "delay", "halt", "lantern_walk", "heavy")

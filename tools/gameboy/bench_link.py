@@ -22,7 +22,7 @@ from fastenv.gameboy.console import Console, LinkedConsoles
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.shipped import shipped
 from tools.command import new_parser, refusing
-from training.apps.gameboy.frames import counted, per_frame
+from training.games.gameboy.frames import counted, per_frame
 from training.bench.timing import Work, interleaved
 from training.run import files, machine
 

@@ -8,8 +8,8 @@ from fastenv.gameboy.cartridge import load_cartridge
 from fastenv.gameboy.tables import FRAME
 from tests.needs import needs_core
 from tests.training.bench.described import assert_described
-from training.apps.gameboy.frames import per_frame
 from training.bench import targets
+from training.games.gameboy.frames import per_frame
 
 BRIEF = {"repeats": 1, "seconds": 1e-6}
 

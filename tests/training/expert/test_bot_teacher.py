@@ -14,11 +14,11 @@ from tests.needs import needs_core
 from tests.tables import walk
 from tests.training.expert.test_run import saved
 from tests.training.test_resume import metrics
-from training.apps.drmario.splits import seeds_for
 from training.expert.loss import SHARPEN, ExpertLoss
 from training.expert.options import ExpertConfig, ExpertRun
 from training.expert.run import check, make_trainer
 from training.expert.teacher import PlayerTeacher, make_teacher
+from training.games.drmario.splits import seeds_for
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
 from training.run.config import RunConfig

@@ -12,10 +12,10 @@ from tests.needs import needs_core
 from tests.slow import late
 from tests.training.played import play_episodes
 from training import train
-from training.apps.gameboy.evaluation import HELD_OUT, held_out
-from training.apps.gameboy.players import Scripted
 from training.evaluation.judging import COMPARE, EVALUATE, get_judging
 from training.evaluation.results import Results
+from training.games.gameboy.evaluation import HELD_OUT, held_out
+from training.games.gameboy.players import Scripted
 from training.nets.encoders import Encoder
 from training.nets.layout import obs_layout
 from training.run.config import RunConfig

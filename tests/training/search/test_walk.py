@@ -7,7 +7,7 @@ from docs.examples.walk_search import Quest, search_walk, start_engine
 from fastenv.errors import ConfigError
 from fastenv.gameboy.lantern_walk import Cell, load_world
 from tests.needs import needs_core
-from training.apps.gameboy.players import Scripted
+from training.games.gameboy.players import Scripted
 from training.players.player import every_lane
 
 WALK = {"states": "lantern_walk"}

@@ -253,7 +253,7 @@ class BestTimes:
         """Return the clears that are noted and not written, and a number for :meth:`write`."""
         with self._name_file_in_errors():
             rows = self._file.execute(f"{CLEAR} noted ORDER BY number").fetchall()
-            return [self._make_clear(*row) for row in rows], self._query_one(LAST)
+            return [*map(self._make_clear, rows)], self._query_one(LAST)
 
     def write(self, until: int) -> None:
         """Store the clears that were noted before :meth:`noted` returned this number."""
@@ -333,20 +333,11 @@ class BestTimes:
         _require(_is_whole(count) and 1 <= count <= MOST, "count", count, f"from 1 to {MOST}")
         with self._name_file_in_errors():
             rows = self._file.execute(TOP, (level, speed, seed, count)).fetchall()
-        return [self._make_clear(*row) for row in rows]
+        return [*map(self._make_clear, rows)]
 
-    def _make_clear(
-        self,
-        level: int,
-        speed: str,
-        seed: int,
-        frames: int,
-        spawns: int,
-        trace: bytes,
-        signature: str,
-        run_id: str,
-    ) -> Clear:
-        """Return the clear of a row."""
+    def _make_clear(self, row: Sequence[Any]) -> Clear:
+        """Return the clear of a row of ``CLEAR``."""
+        level, speed, seed, frames, spawns, trace, signature, run_id = row
         if not isinstance(trace, bytes) or len(trace) % 2:
             game = f"level {level}, {speed}, seed {seed}"
             raise RecordError(f"{self.path} is damaged: a clear of {game} has no whole trace.")

@@ -13,7 +13,6 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.errors import FastEnvError
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.apps.drmario.placements import is_falling, press_towards
-from training.apps.drmario.seed_command import check_games, list_games
+from training.apps.drmario.seed_plan import check_games, list_games
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import new_parser
@@ -49,34 +48,21 @@ WEIGHTS, FRAME_WEIGHTS = t.LOOKAHEAD_FAR, (-8, -5, -12)
 Array = npt.NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Behind:
-    """Candidates for the next step of the beam, arrays of shape (k,).
+def heaviest(boards: Array, weights: Array, width: int) -> Array:
+    """Return the indices of the heaviest positions, without repeats of a bottle, best first.
 
     Parameters
     ----------
-    parents, actions : ndarray of int
-        In which position of the beam, and which placement.
-    frames : ndarray of int
-        Since the first decision.
     boards : ndarray of uint8, shape (k, 128)
-    weights : ndarray of int
-        What orders them.
+    weights : ndarray of int, shape (k,)
+    width : int
+        Of how many at most.
     """
-
-    parents: Array
-    actions: Array
-    frames: Array
-    boards: Array
-    weights: Array
-
-    def best(self, width: int) -> Array:
-        """Return the indices of the heaviest, without repeats of a bottle, best first."""
-        order = np.argsort(-self.weights, kind="stable")[: SPARE * width]
-        bottles = np.ascontiguousarray(self.boards[order]).view(f"V{t.CELLS}").ravel()
-        _, first = np.unique(bottles, return_index=True)
-        numbers: Array = order[np.sort(first)][:width]
-        return numbers
+    order = np.argsort(-weights, kind="stable")[: SPARE * width]
+    bottles = np.ascontiguousarray(boards[order]).view(f"V{t.CELLS}").ravel()
+    _, first = np.unique(bottles, return_index=True)
+    numbers: Array = order[np.sort(first)][:width]
+    return numbers
 
 
 def fastest_clear(level: int, speed: str, seed: int, width: int = WIDTH) -> Clear | None:
@@ -123,24 +109,25 @@ def _search(
     steps: list[tuple[Array, Array]] = []
     fastest = None
     for _ in range(MOST_PILLS):
-        clear, behind = _expand(game, rows, frame_weight, limit)
+        clear, parents, behind, weights = _expand(game, rows, frame_weight, limit)
         if clear is not None:
             parent, action, limit = clear
             fastest = limit, (*_read_trace(steps, parent), action)
-        chosen = behind.best(engine.num_envs)
+        chosen = heaviest(behind["board"], weights, engine.num_envs)
         if not len(chosen):
             break
-        steps.append((behind.parents[chosen], behind.actions[chosen]))
-        rows = _step(engine, rows[behind.parents[chosen]], behind.actions[chosen])
+        steps.append((parents[chosen], behind["action"][chosen]))
+        rows = _step(engine, rows[parents[chosen]], behind["action"][chosen])
     return fastest
 
 
 def _expand(
     game: DrMarioGame, rows: Array, frame_weight: int, limit: int | None
-) -> tuple[tuple[int, int, int] | None, Behind]:
+) -> tuple[tuple[int, int, int] | None, Array, Array, Array]:
     """Return the fastest clear with the next pill, below a limit, and what can still beat it.
 
-    A clear is the position it follows, its placement and its frames.
+    A clear is the position it follows, its placement and its frames. What can beat it is told by
+    the positions it follows, its successors, and what each weighs, arrays of shape (k,).
     """
     parents, successors = game.successors(rows, trusted=True)
     frames = rows["ep_frames"][parents].astype(np.int64) + successors["frames"]
@@ -157,7 +144,7 @@ def _expand(
     viruses = t.from_bcd(rows["players"]["virus_bcd"][parents, 0].astype(np.int64))
     weights = count_bottles(successors["board"]) @ np.array([WEIGHTS[name] for name in COUNTED])
     weights += frame_weight * frames - WEIGHTS["virus"] * (viruses - successors["viruses"])
-    return clear, Behind(parents, successors["action"], frames, successors["board"], weights)
+    return clear, parents, successors, weights
 
 
 def _step(engine: BatchEngine, rows: Array, actions: Array) -> Array:

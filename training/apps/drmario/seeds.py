@@ -26,7 +26,7 @@ from training.apps.drmario.evaluation import clears_of
 from training.apps.drmario.evaluator.lookahead import DEPTH, is_lookahead
 from training.apps.drmario.evaluator.model import Measure
 from training.apps.drmario.players import ENV, find_player
-from training.apps.drmario.seed_command import Plan
+from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes

@@ -70,7 +70,8 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="fastenv-bench-") as folder:
         root = Path(folder)
         result = run_once(config, root, "run", iterations, evaluation=False)
-        after = _play(RunFolder.open(root / "run"), games)
+        trained = load(RunFolder.open(root / "run"))
+        points = _measure_means(games, match_player(trained, "rule_hard")).get("points")
     timed, phases = result.sample, result.phases
     collect = phases["env"] + phases["collect"]
     engine = make_trial_lane(config).engines[0]
@@ -86,7 +87,7 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
         "share_other": phases["between"] / timed.wall_s,
         "cpu_seconds_per_step": timed.cpu_s / timed.steps,
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
-        "points_after": after["points"] if games else None,
+        "points_after": points,
         "noisy": noisy([timed], config.torch_threads == 1),
     }
 
@@ -96,20 +97,15 @@ def measure_flags(flags: Any, steps: int, games: int) -> dict[str, Any]:
     return measure(settings(flags), steps, games)
 
 
-def _play(run: RunFolder, games: int) -> dict[str, float]:
-    """Return the means of whole games of a run's last checkpoint."""
-    if not games:
-        return {}
-    return _measure_means(games, match_player(load(run), "rule_hard"))
-
-
 def play_games(logits: Any, env: str, games: int) -> dict[str, float]:
     """Return mean official points and win rate of a network against 3 x rule_medium."""
     return _measure_means(games, partial(in_whole_games, logits, env, {}))
 
 
 def _measure_means(games: int, make: MakePlayer) -> dict[str, float]:
-    """Return the mean of every measure of a player's match."""
+    """Return the mean of every measure of a player's match; nothing without games."""
+    if not games:
+        return {}
     played = play(matches.match("rule_medium", -(-games // 4), 1 << 40).by({"player": make}))
     names = [name for name, column in COLUMNS.items() if column.kind != "kept"]
     (means,) = played.estimate(names, resamples=1).means.values()

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from fastenv.drmario.tables import Reason, from_bcd
-from training.apps.drmario import splits
 from training.callbacks.times import Budget
+from training.games.drmario import splits
 
 MET = {"info": "reason", "equals": int(Reason.CLEAR)}
 BUDGETS = {

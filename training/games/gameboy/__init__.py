@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from training.run.games import Column, GameTraining, TableRules
 
-_VIEW = {"view": "training.apps.gameboy.scene:GameBoyView"}
-_PLAYER = {"player": "training.apps.gameboy.players:find_solver"}
+_VIEW = {"view": "training.games.gameboy.scene:GameBoyView"}
+_PLAYER = {"player": "training.games.gameboy.players:find_solver"}
 _REACHED = Column("flag", of=lambda x: x["terminated"].astype(bool))
 
 PIXELS = GameTraining(
@@ -17,7 +17,7 @@ PIXELS = GameTraining(
     capabilities={
         **_VIEW,
         **_PLAYER,
-        "judging": "training.apps.gameboy.evaluation:JUDGING",
+        "judging": "training.games.gameboy.evaluation:JUDGING",
         "observation": "training.games.gameboy.observation:parts_of_frames",
     },
 )
@@ -43,7 +43,7 @@ OVERWORLD = replace(
     capabilities={
         **_VIEW,
         **_PLAYER,
-        "judging": "training.apps.gameboy.evaluation:JUDGING_QUESTS",
+        "judging": "training.games.gameboy.evaluation:JUDGING_QUESTS",
         "observation": "training.games.gameboy.observation:parts_of_overworld",
     },
 )
@@ -55,6 +55,6 @@ LINK = GameTraining(
     table=TableRules(one_record=False),
     capabilities={
         "observation": "training.games.gameboy.observation:parts_of_frames",
-        "view": "training.apps.gameboy.scene:LinkView",
+        "view": "training.games.gameboy.scene:LinkView",
     },
 )

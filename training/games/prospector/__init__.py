@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from fastenv.prospector.bots import Bot
+from fastenv.prospector.tables import Action
+from training.run.engine import Engine
 from training.run.games import Column, GameTraining
 
 # What play is measured against: cashing out above all.
 REFERENCE_LINES = ("cash_out", "hold", "masked_random", "random")
 BOTS = tuple(bot.name.lower() for bot in Bot if bot.name.lower() not in REFERENCE_LINES)
+
+# Worth playing for ever, as workloads of benchmarks.
+FIXED_ACTIONS = {"hold": int(Action.HOLD), "cash_out": int(Action.CASH_OUT)}
+
+
+def elapsed(engine: Engine) -> np.ndarray:
+    """Count the ticks since the episode of each lane began, shape (n,)."""
+    game: Any = engine.game
+    ticks: np.ndarray = game.config.time_max - engine.info["time_remaining"]
+    return ticks
+
 
 PROSPECTOR = GameTraining(
     title="Prospector",
@@ -31,11 +47,11 @@ PROSPECTOR = GameTraining(
     },
     draws=True,
     capabilities={
-        "elapsed": "training.games.prospector.clock:elapsed",
-        "fixed_actions": "training.games.prospector.clock:FIXED_ACTIONS",
-        "judging": "training.apps.prospector.evaluation:JUDGING",
+        "elapsed": "training.games.prospector:elapsed",
+        "fixed_actions": "training.games.prospector:FIXED_ACTIONS",
+        "judging": "training.games.prospector.evaluation:JUDGING",
         "search": "training.games.prospector.search:SEARCH",
-        "view": "training.apps.prospector.scene:ProspectorView",
+        "view": "training.games.prospector.scene:ProspectorView",
         "window_metrics": "fastenv.prospector.layout:METRICS",
     },
 )

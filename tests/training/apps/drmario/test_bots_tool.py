@@ -10,7 +10,7 @@ from tests.needs import needs_core
 from tests.slow import late
 from tools import drmario_bots, drmario_weights
 from tools.figures.drmario import LEARNT
-from training.apps.drmario.splits import seeds_for
+from training.games.drmario.splits import seeds_for
 from training.run.machine import ROOT
 
 AGENT = "pretrained/drmario"

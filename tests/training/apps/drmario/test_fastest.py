@@ -16,7 +16,7 @@ from tests.slow import late
 from tests.tables import walk
 from training.apps.drmario import best_times, fastest
 from training.apps.drmario.best_times import MOST, BestTimes
-from training.apps.drmario.fastest import Behind, fastest_clear, replay_of
+from training.apps.drmario.fastest import fastest_clear, heaviest, replay_of
 from training.evaluation import replays
 from training.run import machine
 
@@ -58,10 +58,9 @@ def test_of_equal_bottles_one_is_kept():
     boards = np.zeros((6, CELLS), np.uint8)
     boards[[1, 3, 4], 0] = 1
     boards[5, 1] = 1
-    numbers = np.arange(6)
-    behind = Behind(numbers, numbers, numbers, boards, np.array([3, 9, 4, 8, 7, 1]))
-    assert behind.best(10).tolist() == [1, 2, 5]
-    assert behind.best(2).tolist() == [1, 2]
+    weights = np.array([3, 9, 4, 8, 7, 1])
+    assert heaviest(boards, weights, 10).tolist() == [1, 2, 5]
+    assert heaviest(boards, weights, 2).tolist() == [1, 2]
 
 
 IMPOSSIBLE = [

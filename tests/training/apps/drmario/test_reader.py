@@ -122,7 +122,7 @@ def test_a_camera_puts_points_where_it_says(shown):
     frames = camera.shoot(pictures, cameras, rng).astype(int)
     middles = cell_classes.MIDDLES / 2 - [120, 160]
     for k in range(3):
-        at = middles @ cameras.matrix[k].numpy().T + cameras.shift[k].numpy()
+        at = middles @ cameras["matrix"][k].T + cameras["shift"][k]
         column, row = np.round(at + np.array([149.5, 199.5])).astype(int).T
         assert (abs(at) + 8 < [150, 200]).all()  # every cell is in the frame
         x, y = (cell_classes.MIDDLES / 2).astype(int).T
@@ -158,8 +158,9 @@ def test_what_lies_between_pixels_is_what_torch_finds_there():
     images = rng.normal(size=(2, 20, 30, 3)).astype("f4")
     points = torch.from_numpy(rng.uniform(-18, 18, (2, 500, 2)).astype("f4"))  # some outside
     cameras = camera.draw(2, rng)
-    found = camera.sampled(images, points, cameras.matrix, cameras.shift / 8)
-    at = points @ cameras.matrix.mT + cameras.shift[:, None] / 8
+    matrix, shift = (camera.tensor_of(cameras, name) for name in ("matrix", "shift"))
+    found = camera.sampled(images, points, matrix, shift / 8)
+    at = points @ matrix.mT + shift[:, None] / 8
     expected = between(torch.from_numpy(images).permute(0, 3, 1, 2), at)
     torch.testing.assert_close(found.mT, expected, rtol=1e-4, atol=1e-4)
 
@@ -168,21 +169,22 @@ def test_frames_are_those_of_a_camera_written_with_torch(shown):
     pictures, rng = shown[0][:4], np.random.default_rng(5)
     cameras = camera.draw(4, rng, replace(camera.Ranges(), noise=(0, 0)))
     frames = camera.shoot(pictures, cameras, rng).astype(int)
-    x = torch.einsum("nij,nhwj->nihw", cameras.colours, torch.from_numpy(pictures).float() / 255)
-    at = (camera.points_of(*camera.FRAME) - cameras.shift[:, None]) @ cameras.matrix.inverse().mT
+    of = {name: camera.tensor_of(cameras, name) for name in cameras.dtype.names}
+    x = torch.einsum("nij,nhwj->nihw", of["colours"], torch.from_numpy(pictures).float() / 255)
+    at = (camera.points_of(*camera.FRAME) - of["shift"][:, None]) @ of["matrix"].inverse().mT
     inside = between(torch.ones_like(x), at).unflatten(2, camera.FRAME)
-    ground = cameras.ground[:, :, None, None]
+    ground = of["ground"][:, :, None, None]
     x = between(x, at).unflatten(2, camera.FRAME) + (1 - inside) * ground
     reach = torch.arange(-3, 4)
     for k in range(4):
-        weights = torch.exp(-0.5 * (reach / cameras.blur[k].clamp(min=1e-3)) ** 2)
+        weights = torch.exp(-0.5 * (reach / of["blur"][k].clamp(min=1e-3)) ** 2)
         weights = (weights / weights.sum()).repeat(3, 1, 1, 1)
         y = F.conv2d(F.pad(x[k], [3] * 4, "replicate")[None], weights, groups=3)
         y = F.conv2d(y, weights.mT, groups=3)[0]
         down, right = (torch.linspace(-1, 1, side) for side in camera.FRAME)
-        y *= 1 + cameras.light[k, 0] * right + cameras.light[k, 1] * down[:, None]
-        y = (y - 0.5) * cameras.contrast[k] + 0.5 + cameras.brightness[k]
-        y = y.clamp(0, 1) ** cameras.gamma[k] * 255
+        y *= 1 + of["light"][k, 0] * right + of["light"][k, 1] * down[:, None]
+        y = (y - 0.5) * of["contrast"][k] + 0.5 + of["brightness"][k]
+        y = y.clamp(0, 1) ** of["gamma"][k] * 255
         assert abs(y.permute(1, 2, 0).numpy() - frames[k]).max() <= 0.6  # they are rounded
 
 

@@ -16,7 +16,7 @@ from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.costs import columns, cvar
 from training.apps.drmario.players import find_player
-from training.apps.drmario.seed_command import Plan
+from training.apps.drmario.seed_plan import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.results import Results

@@ -92,14 +92,12 @@ class Samples:
         CLEARED, LOST or CENSORED, of the game.
     left : ndarray of int32
         Decisions of the game behind it that are among the samples.
-    level : ndarray of uint8
     """
 
     seen: np.ndarray
     frames: np.ndarray
     outcome: np.ndarray
     left: np.ndarray
-    level: np.ndarray
 
     def __len__(self) -> int:
         """Return the number of decisions."""
@@ -123,7 +121,7 @@ class Samples:
     @classmethod
     def joined(cls, parts: Sequence[Samples]) -> Samples:
         """Return several as one."""
-        names = ("seen", "frames", "outcome", "left", "level")
+        names = ("seen", "frames", "outcome", "left")
         return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
 
 
@@ -264,5 +262,4 @@ class _Explorer:
             (played["ticks"][game] - before[order]).astype(np.int32),
             outcome[game].astype(np.uint8),
             left[kept].astype(np.int32),
-            played["level"][game].astype(np.uint8),
         )

@@ -6,8 +6,9 @@ Pictures of 640 by 480 pixels are halved, and lie somewhere in frames of 400 by 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
@@ -22,6 +23,18 @@ BLUR_SIDE = 7  # of the kernel
 STEPS = 4096  # of the curve of a gamma
 NOISE = 1 << 20  # numbers of a store of noise
 LUMA = (0.299, 0.587, 0.114)
+# A camera: a point of the picture at p from its middle, right and down in pixels, is at
+# matrix @ p + shift from the middle of the frame.
+CAMERA = np.dtype(
+    [
+        ("matrix", "f4", (2, 2)),
+        ("shift", "f4", (2,)),
+        ("ground", "f4", (3,)),  # colour around the picture
+        *((name, "f4") for name in ("blur", "noise", "brightness", "contrast", "gamma")),
+        ("colours", "f4", (3, 3)),  # hue, saturation and gains
+        ("light", "f4", (2,)),  # its gradient, right and down
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -68,43 +81,8 @@ class Ranges:
     light: float = 0.12
 
 
-@dataclass(frozen=True)
-class Cameras:
-    """Cameras, one a frame.
-
-    Parameters
-    ----------
-    matrix : Tensor, shape (n, 2, 2)
-    shift : Tensor, shape (n, 2)
-        A point of the picture at ``p`` from its middle, right and down in pixels, is at
-        ``matrix @ p + shift`` from the middle of the frame.
-    ground : Tensor, shape (n, 3)
-        Colour around the picture.
-    blur, noise, brightness, contrast, gamma : Tensor, shape (n,)
-    colours : Tensor, shape (n, 3, 3)
-        Hue, saturation and gains.
-    light : Tensor, shape (n, 2)
-        Gradient of the light, right and down.
-    """
-
-    matrix: Tensor
-    shift: Tensor
-    ground: Tensor
-    blur: Tensor
-    noise: Tensor
-    brightness: Tensor
-    contrast: Tensor
-    gamma: Tensor
-    colours: Tensor
-    light: Tensor
-
-    def __getitem__(self, which: slice | Tensor) -> Cameras:
-        """Return some of them."""
-        return Cameras(*(getattr(self, field.name)[which] for field in fields(self)))
-
-
-def draw(n: int, rng: np.random.Generator, ranges: Ranges | None = None) -> Cameras:
-    """Draw random cameras.
+def draw(n: int, rng: np.random.Generator, ranges: Ranges | None = None) -> np.ndarray:
+    """Draw random cameras, records of :data:`CAMERA`, shape (n,).
 
     Parameters
     ----------
@@ -136,7 +114,10 @@ def draw(n: int, rng: np.random.Generator, ranges: Ranges | None = None) -> Came
         ),
         up_to(r.light, 2),
     )
-    return Cameras(*(torch.from_numpy(part.astype(np.float32)) for part in parameters))
+    cameras = np.empty(n, CAMERA)
+    for name, values in zip(CAMERA.names or (), parameters, strict=True):
+        cameras[name] = values
+    return cameras
 
 
 def _make_colours(hue: np.ndarray, saturation: np.ndarray, gains: np.ndarray) -> np.ndarray:
@@ -152,15 +133,14 @@ def _make_colours(hue: np.ndarray, saturation: np.ndarray, gains: np.ndarray) ->
     return matrices
 
 
-def shoot(pictures: np.ndarray, cameras: Cameras, rng: np.random.Generator) -> np.ndarray:
+def shoot(pictures: np.ndarray, cameras: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Film pictures with cameras.
 
     Parameters
     ----------
     pictures : ndarray of uint8, shape (n, 320, 240, 3)
         Halved.
-    cameras : Cameras
-        As many.
+    cameras : ndarray of CAMERA, shape (n,)
     rng : Generator
         Where in the store of noise that of each row begins.
 
@@ -169,22 +149,26 @@ def shoot(pictures: np.ndarray, cameras: Cameras, rng: np.random.Generator) -> n
     ndarray of uint8, shape (n, 400, 300, 3)
     """
     rows, columns = FRAME
-    back = torch.linalg.inv(cameras.matrix).numpy()
-    m = {field.name: getattr(cameras, field.name).numpy() for field in fields(cameras)}
-    weights = _make_blurs(m["blur"])
-    tone = np.stack([m["contrast"], m["brightness"] + np.float32(0.5)], 1)
+    back = torch.linalg.inv(tensor_of(cameras, "matrix")).numpy()
+    weights = _make_blurs(cameras["blur"])
+    tone = np.stack([cameras["contrast"], cameras["brightness"] + np.float32(0.5)], 1)
     steps = np.arange(STEPS + 2, dtype=np.float32) / STEPS
-    curves = np.minimum(steps, 1) ** m["gamma"][:, None]
+    curves = np.minimum(steps, 1) ** cameras["gamma"][:, None]
     noise = _make_noise()
     begins = rng.integers(len(noise) - 3 * columns, size=(len(pictures), rows))
     placed = np.empty((rows, 3 * columns), np.float32)
     frames = np.empty((len(pictures), rows, columns, 3), np.uint8)
     for k, frame in enumerate(frames.reshape(len(frames), rows, -1)):
-        ground = m["ground"][k]
-        kernels.place(pictures[k], back[k], m["shift"][k], m["colours"][k], ground, placed)
-        own = m["light"][k], tone[k], curves[k], noise, begins[k], m["noise"][k]
+        one: Any = cameras[k]
+        kernels.place(pictures[k], back[k], one["shift"], one["colours"], one["ground"], placed)
+        own = one["light"], tone[k], curves[k], noise, begins[k], one["noise"]
         kernels.develop(placed, weights[k], *own, frame)
     return frames
+
+
+def tensor_of(cameras: np.ndarray, name: str) -> Tensor:
+    """Return a field of cameras as a tensor."""
+    return torch.from_numpy(np.ascontiguousarray(cameras[name]))
 
 
 @lru_cache(maxsize=1)

@@ -86,8 +86,8 @@ def _compute_losses(
     frames = as_input(camera.shoot(pictures, cameras, rng))
     location, matrix, shift = _compute_location_loss(reader, frames, cameras)
     truth = torch.from_numpy(rng.random(len(rows)) >= WANDERING)
-    matrix = torch.where(truth[:, None, None], cameras.matrix, matrix)
-    shift = torch.where(truth[:, None], cameras.shift, shift)
+    matrix = torch.where(truth[:, None, None], camera.tensor_of(cameras, "matrix"), matrix)
+    shift = torch.where(truth[:, None], camera.tensor_of(cameras, "shift"), shift)
     noise = torch.from_numpy(rng.normal(0, 0.5, shift.shape).astype(np.float32))
     which = _draw_cells(classes, rng)
     logits = reader.classes(frames, matrix, shift + noise, which).flatten(0, 1)
@@ -97,13 +97,14 @@ def _compute_losses(
 
 
 def _compute_location_loss(
-    reader: Reader, frames: np.ndarray, cameras: camera.Cameras
+    reader: Reader, frames: np.ndarray, cameras: np.ndarray
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the loss of the located corners, in units, and return the last place with it."""
     halved = halve_images(frames)
     matrix = torch.eye(2).repeat(len(frames), 1, 1)
     shift = torch.zeros(len(frames), 2)
-    wanted = _locate_corners(reader, cameras.matrix, cameras.shift)
+    placed = (camera.tensor_of(cameras, name) for name in ("matrix", "shift"))
+    wanted = _locate_corners(reader, *placed)
     loss = torch.zeros(())
     for _ in range(2):
         matrix, shift = move_places(matrix, shift, reader.off(halved, matrix, shift))

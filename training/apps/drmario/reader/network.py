@@ -86,7 +86,7 @@ class Reader(nn.Module):
         halved : ndarray of float32, shape (n, 200, 150, 3)
             Frames at half their size.
         matrix, shift : Tensor, shape (n, 2, 2) and (n, 2)
-            See :class:`training.apps.drmario.reader.camera.Cameras`.
+            See :data:`training.apps.drmario.reader.camera.CAMERA`.
         """
         seen_so = camera.sampled(halved, self.coarse[None] / 2, matrix, shift / 2)
         of = seen_so.unflatten(1, [side // COARSE for side in camera.FRAME])

@@ -60,7 +60,7 @@ class CameraPlayer:
         self._begun: Any = self.engine.get_states()
         # Of each lane, so that what films one game is the same whoever plays beside it.
         self._rngs = [np.random.default_rng(lane) for lane in range(engine.num_envs)]
-        self._cameras: dict[int, camera.Cameras] = {}
+        self._cameras: dict[int, np.ndarray] = {}
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Set up other cameras, and take the beginning of such games.

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from training.apps.gameboy.players import SOLVER
 from training.evaluation.judging import EPISODES, Judging
+from training.games.gameboy.players import SOLVER
 from training.players.names import RANDOM_LEGAL
 from training.run import games
 from training.run.config import RunConfig

@@ -1,12 +1,34 @@
-"""What a searcher is about in Asteroid Prospector."""
+"""Prospector in training: its scripted players, and what a searcher is about."""
+
+import json
+from functools import partial
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 import fastenv
 from tests.needs import needs_core
+from tests.tables import walk
+from tests.training.played import play_episodes
 from training.games.prospector.search import LOST, SEARCH, UNIT, profit
+from training.players.bots import Bot
 from training.players.player import begin_all
 from training.search.agent import load
+
+ROOT = Path(__file__).resolve().parents[3]
+RECORD = json.loads((ROOT / "benchmarks/prospector-bots.json").read_text())
+
+
+@needs_core
+@walk("name", ["short_haul", "rich_haul"])
+def test_haulers_play_as_their_record_says(name):
+    of_record = RECORD["bots"]["policies"][name]["summary"]
+    engine = fastenv.make_engine("Prospector-v0", 300)
+    found = play_episodes(engine, partial(Bot, name), 300, 7, 1000).summary()
+    for key in ("return_mean", "net_profit_mean", "survival_rate"):
+        assert found[key] == pytest.approx(of_record[key], rel=1e-9), key
+    assert found["steps_total"] == of_record["steps_total"]
 
 
 def test_profit_counts_credits_less_what_was_spent_and_lost_ships():

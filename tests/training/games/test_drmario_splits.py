@@ -8,7 +8,7 @@ import pytest
 from fastenv.drmario.generator import Generator
 from fastenv.drmario.seeds import registry_seeds
 from fastenv.errors import ConfigError
-from training.apps.drmario.splits import PARTS, draw_seeds, seeds_for
+from training.games.drmario.splits import PARTS, draw_seeds, seeds_for
 
 
 def cycle():

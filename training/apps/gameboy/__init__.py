@@ -1,1 +1,0 @@
-"""The Game Boy: its evaluation, and a scripted player of Lantern Walk."""

@@ -1,1 +1,0 @@
-"""Prospector: its evaluation, and its benchmark over training seeds."""
