@@ -124,6 +124,14 @@ def as_bool(name: str, value: object) -> bool:
     return bool(value)
 
 
+def as_choice(name: str, value: object, allowed: Sequence[str | None]) -> Any:
+    """Return one of the allowed values, or raise :class:`ConfigError`, which offers the nearest."""
+    if (value is None or isinstance(value, str)) and value in allowed:
+        return value
+    message = f"{name}={show(value)}: must be one of {', '.join(map(repr, allowed))}"
+    raise ConfigError(with_nearest(message, value, [each for each in allowed if each]))
+
+
 def check_name(what: str, value: object) -> None:
     """Refuse what is no name, before it is looked up among those that are there."""
     if not isinstance(value, str):

@@ -26,7 +26,6 @@ from fastenv.errors import (
     StateError,
     UnknownOptionError,
     show,
-    with_nearest,
 )
 from fastenv.game import Game
 from fastenv.registry import make_game
@@ -94,12 +93,8 @@ def check_render_mode(game: Game, mode: str | None) -> str | None:
     ConfigError
         Naming the allowed modes.
     """
-    modes = game.spec.render_modes
-    if mode is not None and not (isinstance(mode, str) and mode in modes):
-        allowed = ", ".join(map(repr, (None, *modes)))
-        message = f"render_mode={show(mode)}: must be one of {allowed}"
-        raise ConfigError(with_nearest(message, mode, modes))
-    return mode
+    chosen: str | None = checks.as_choice("render_mode", mode, (None, *game.spec.render_modes))
+    return chosen
 
 
 def check_drawable(engine: BatchEngine, lanes: npt.ArrayLike | None = None) -> None:
@@ -128,11 +123,7 @@ def check_info_mode(mode: str, info_columns: Sequence[str] | None) -> Sequence[s
     ConfigError
         Another mode, or columns with ``none``.
     """
-    if not isinstance(mode, str) or mode not in INFO_MODES:
-        allowed = ", ".join(map(repr, INFO_MODES))
-        message = f"info_mode={show(mode)}: must be one of {allowed}"
-        raise ConfigError(with_nearest(message, mode, INFO_MODES))
-    if mode != "none":
+    if checks.as_choice("info_mode", mode, INFO_MODES) != "none":
         return info_columns
     if info_columns is not None and not (isinstance(info_columns, Sequence) and not info_columns):
         raise ConfigError(f"info_columns={show(info_columns)}: info_mode='none' writes no columns")

@@ -26,7 +26,7 @@ from fastenv.env import (
     opponent_of,
     shown_obs,
 )
-from fastenv.errors import ConfigError, ResetNeededError, UnknownOptionError, show, with_nearest
+from fastenv.errors import ConfigError, ResetNeededError, UnknownOptionError, show
 from fastenv.game import Game
 from fastenv.memory import StepBuffers, aligned
 from fastenv.rollouts import Rollouts
@@ -179,9 +179,7 @@ class FastVectorEnv(WithSpec, VectorEnv[Any, Array, Array]):
         self.copy: bool = checks.as_bool("copy", copy)
         self.info_mode = info_mode
         columns = check_info_mode(info_mode, info_columns)
-        if not isinstance(agents, str) or agents not in ("one", "all"):
-            raise ConfigError(f"agents={show(agents)}: must be one of 'one', 'all'")
-        if agents == "one":
+        if checks.as_choice("agents", agents, ("one", "all")) == "one":
             seating["opponent"] = opponent_of(configured, seating["opponent"])
         elif opponent is not None:
             raise ConfigError(f"opponent={show(opponent)}: with agents='all' there is none")
@@ -587,12 +585,11 @@ def _as_buffers(out: object) -> StepBuffers:
 def _as_mode(mode: str | AutoresetMode) -> AutoresetMode:
     if isinstance(mode, AutoresetMode):
         return mode
-    for member in AutoresetMode:
-        if isinstance(mode, str) and mode.lower() in (member.value.lower(), member.name.lower()):
-            return member
-    names = [member.name.lower() for member in AutoresetMode]
-    message = f"autoreset_mode={show(mode)}: must be one of {', '.join(map(repr, names))}"
-    raise ConfigError(with_nearest(message, mode, names))
+    known = {member.name.lower(): member for member in AutoresetMode}
+    spelt = {member.value.lower(): member for member in AutoresetMode}
+    if isinstance(mode, str) and mode.lower() in known | spelt:
+        return (known | spelt)[mode.lower()]
+    return known[checks.as_choice("autoreset_mode", mode, [*known])]
 
 
 def allocate(vec: FastVectorEnv) -> StepBuffers:

@@ -25,7 +25,6 @@ PASSED, FAILED, SILENT = "passed", "failed", "no verdict"
 PICTURE = "picture"
 MINUTE = 3600  # frames: some suites of many parts need most of it
 _PICTURE_FRAMES = 60
-_FIRST_PICTURE = 4  # the first may still show what was there at power-up
 
 _GOOD = (3, 5, 8, 13, 21, 34)
 _BAD = (0x42,) * 6
