@@ -13,13 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fastenv.errors import ConfigError, show
-from fastenv.testing.factories import Factory, check_factory
-from fastenv.testing.jobs import Check, Compare
+from fastenv.testing.factories import Factory, check_factory, find
+from fastenv.testing.jobs import Check, Compare, Search
 from fastenv.testing.laws import Laws
 from fastenv.testing.process import run_apart
 from fastenv.testing.recipes import RECIPES, Sync, as_sync
 from fastenv.testing.report import Episode, Finding, Report
 from fastenv.testing.runner import Terms, record
+from fastenv.testing.twins import check_twins
 
 __all__ = [
     "RECIPES",
@@ -152,6 +153,7 @@ def replay(
     reference: Factory | None = None,
     env: Factory | None = None,
     stress: str = "",
+    twin: Any = None,
     sync: Any = None,
     ignore: Sequence[str] = (),
     rtol: float = 0.0,
@@ -165,7 +167,7 @@ def replay(
         Episodes, as a script of a finding has them.
     fast, reference, sync, ignore, rtol
         As in :func:`compare`; or
-    env, stress
+    env, stress, twin
         As in :func:`check`, and what is done to the second track.
     options : mapping, optional
         Keyword arguments of the factories.
@@ -177,27 +179,17 @@ def replay(
     """
     episodes = [Episode(seed, [dict(step) for step in actions]) for seed, actions in case]
     given = dict(options or {})
-    if env is None:
-        if fast is None or reference is None:
-            raise ConfigError("replay: must have env, or fast and reference")
+    if env is not None:
+        one = Check(env, twin=find(twin) if isinstance(twin, str) else twin, options=given)
+        if not stress:
+            return _break_again(one, episodes)
+        hit, names = one.play(episodes, stress), ("alone", stress)
+    elif fast is None or reference is None:
+        raise ConfigError("replay: must have env, or fast and reference")
+    else:
         terms = Terms(_as_names(ignore), rtol, loose=True)
         pair = Compare(fast, reference, as_sync(sync), "", terms, given)
         hit, names = pair.play(episodes), pair.names
-    else:
-        one = Check(env, options=given)
-        hit, names = None, ("alone", stress)
-        if stress:
-            hit = one.play(episodes, stress)
-        else:
-            laws = Laws()
-            shown = record(one.make(laws), episodes)
-            broken = [each for each in laws.findings.values() if each.kind == "law broken"]
-            for finding in broken:
-                print(finding)
-            if not isinstance(shown, list) and shown.field == "raises":
-                print(f"raised: {shown.values[0]}")
-                return True
-            return bool(broken)
     if hit is None:
         print("no difference")
         return False
@@ -205,6 +197,24 @@ def replay(
     for name, value in zip(names, hit.values, strict=True):
         print(f"  {name}: {value}")
     return True
+
+
+def _break_again(job: Check, episodes: list[Episode]) -> bool:
+    """Play a case alone, and print the laws that it breaks and what it raises."""
+    laws = Laws()
+    shown = record(job.make(laws), episodes)
+    findings = [each for each in laws.findings.values() if each.kind == "law broken"]
+    if job.twin is not None:
+        leak = check_twins(job, Search(10.0, episodes[0].seed or 0, episodes=1))
+        findings += [] if leak is None else [leak]
+    for finding in findings:
+        print(finding)
+    if not isinstance(shown, list) and shown.field == "raises":
+        print(f"raised: {shown.values[0]}")
+        return True
+    if not findings:
+        print("no law is broken")
+    return bool(findings)
 
 
 def _as_names(ignore: object) -> tuple[str, ...]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import argparse
 import ast
-import importlib
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, show, show_reason
+from fastenv.errors import ConfigError, show
 from fastenv.testing import check, compare
+from fastenv.testing.factories import find
 from fastenv.testing.report import Report
 
 ENVIRONMENT = (
@@ -58,22 +58,11 @@ def argument(text: str) -> tuple[str, Any]:
 
 
 def load(field: str, name: str) -> Any:
-    """Return what ``module:name`` stands for.
-
-    Raises
-    ------
-    ConfigError
-        There is no such thing.
-    """
-    module, colon, attribute = name.partition(":")
+    """Return what ``module:name`` stands for, or refuse the value of an option."""
     try:
-        if not colon:
-            raise AttributeError("no colon")
-        return getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ConfigError(
-            f"{field} {show(name)}: must be module:name of a function: {show_reason(error)}"
-        ) from None
+        return find(name)
+    except ConfigError as error:
+        raise ConfigError(f"{field}: must be module:name of a function: {error}") from None
 
 
 def run_compare(args: argparse.Namespace) -> int:

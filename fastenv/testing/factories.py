@@ -76,16 +76,28 @@ def make_env(factory: Factory, options: Mapping[str, Any] | None = None) -> Any:
             return gymnasium.make(_full_id(factory), disable_env_checker=True, **given)
         except (gymnasium.error.Error, ImportError) as error:
             raise ConfigError(f"{factory}: {show_reason(error)}") from error
-    module, _, path = factory.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for name in path.split("."):
-            found = getattr(found, name)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"{factory}: {show_reason(error)}") from error
+    found = find(factory)
     if not callable(found):
         raise ConfigError(f"{factory}: must be something to call, got {type(found).__name__}")
     return found(**given)
+
+
+def find(name: str) -> Any:
+    """Return what ``module:name`` stands for.
+
+    Raises
+    ------
+    ConfigError
+        There is no such thing.
+    """
+    module, _, path = name.partition(":")
+    try:
+        found: Any = importlib.import_module(module)
+        for each in path.split("."):
+            found = getattr(found, each)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(f"{name}: {show_reason(error)}") from error
+    return found
 
 
 def _full_id(name: str) -> str:

@@ -348,6 +348,8 @@ class Check:
     def arguments(self) -> dict[str, str]:
         """Return the arguments of a script, as Python text."""
         texts = {"env": text_of(self.env)}
+        if self.twin is not None:
+            texts["twin"] = text_of(self.twin)
         if self.options:
             texts["options"] = repr(self.options)
         return texts

@@ -35,8 +35,11 @@ def test_none_found_exits_with_0_and_as_json(capsys):
     [
         (["check", "Nothing-v9"], "Nothing-v9"),
         (["check", f"{DROP}:Drop", "--seconds", "-1"], "--seconds -1: must be a finite number"),
-        (["check", f"{DROP}:Drop", "--twin", "nothing"], "--twin 'nothing': must be module:name"),
-        (["compare", f"{DROP}:Drop", f"{DROP}:Drop", "--sync", "a:b"], "--sync 'a:b': must be"),
+        (["check", f"{DROP}:Drop", "--twin", "nothing"], "--twin: must be module:name"),
+        (
+            ["compare", f"{DROP}:Drop", f"{DROP}:Drop", "--sync", "a:b"],
+            "--sync: must be module:name",
+        ),
     ],
 )
 def test_what_cannot_run_exits_with_2(arguments, words, capsys):

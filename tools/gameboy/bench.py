@@ -24,8 +24,8 @@ from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import Key
 from tools.command import new_parser, refusing
 from tools.gameboy.compare import PyBoyTwin, bare_row
-from training.games.gameboy.frames import counted, per_frame
 from training.bench.timing import Work, interleaved
+from training.games.gameboy.frames import counted, per_frame
 
 ROMS = ("busy", "poll", "split", "delay", "halt", "lantern_walk", "heavy")
 WAYS = ("skip", "draw", "step")

@@ -22,8 +22,8 @@ from fastenv.gameboy.console import Console, LinkedConsoles
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.shipped import shipped
 from tools.command import new_parser, refusing
-from training.games.gameboy.frames import counted, per_frame
 from training.bench.timing import Work, interleaved
+from training.games.gameboy.frames import counted, per_frame
 from training.run import files, machine
 
 ROMS = ("lantern_walk", "busy", "poll", "halt", "duel")
