@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from training.nets.distribution import Sampler, masked_log_probs, mode
-from training.ppo.parts import PPOTrainer
+from training.ppo.trainer import PPOTrainer
 
 
 class Partner:

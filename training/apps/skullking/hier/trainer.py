@@ -25,7 +25,7 @@ from training.callbacks.gate import Certificate, Gate, policy_hash
 from training.nets.actor_critic import make_logits
 from training.players.network import Network
 from training.ppo import run as native
-from training.ppo.parts import PPOTrainer
+from training.ppo.trainer import PPOTrainer
 from training.run import envs
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep

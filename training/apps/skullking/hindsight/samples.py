@@ -11,7 +11,7 @@ from torch import Tensor
 
 from fastenv.skullking.config import SkullKingConfig
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
-from training.ppo.parts import Rollout
+from training.ppo.rollout import Rollout
 
 Array = npt.NDArray[Any]
 
