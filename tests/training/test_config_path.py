@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from training.ppo.parts import PPOTrainer
+from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.train import main
 

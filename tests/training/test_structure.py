@@ -246,18 +246,6 @@ def test_imports_are_found(source, found):
     assert [name for name, _ in imports_of(ast.parse(source), paths_of())] == found
 
 
-OFFERED = {f"training.ppo.{module}" for module in ("options", "parts", "run")}
-
-
-def test_trainers_are_used_through_what_their_package_offers():
-    wrong = [
-        f"{name}:{line} imports {imported}"
-        for name, imported, line in edges()
-        if imported.startswith("training.ppo.")
-        and imported not in OFFERED
-        and package_of(name) not in ("ppo", "bench")
-    ]
-    assert wrong == []
 
 
 def asks_which_trainer(tree):

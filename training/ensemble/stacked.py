@@ -20,8 +20,10 @@ from training.nets.distribution import Sampler
 from training.nets.encoders import Convolutions
 from training.nets.layers import Tanh
 from training.nets.placements import PlacementHead
+from training.ppo.diagnostics import StepWatch
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.parts import Minibatches, StepWatch, adam
+from training.ppo.rollout import Minibatches
+from training.ppo.trainer import adam
 
 
 def numbered(states: Sequence[Any]) -> dict[str, Any]:

@@ -8,7 +8,7 @@ share are forward and backward passes, in which every matrix product is one over
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
@@ -28,25 +28,11 @@ from training.ensemble.stacked import (
 )
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
+from training.ppo.diagnostics import Layers, StepWatch, dead_units, merged, sample
+from training.ppo.loss import KL, OF_A_MEMBER, TERMS, Objective
 from training.ppo.options import NativeConfig, PPOConfig
-from training.ppo.parts import (
-    KL,
-    OF_A_MEMBER,
-    TERMS,
-    Layers,
-    Minibatches,
-    Objective,
-    Piece,
-    PPOTrainer,
-    Samples,
-    StepWatch,
-    TruncatedEpisodes,
-    dead_units,
-    explained_variance,
-    get_sum_dtype,
-    merged,
-    sample,
-)
+from training.ppo.rollout import Minibatches, Part, Samples, TruncatedEpisodes, explained_variance
+from training.ppo.trainer import PPOTrainer, get_sum_dtype
 from training.run.engine import Engine, OnStep
 from training.run.envs import stream_seed, training_seed
 from training.run.options import decay, require
@@ -193,8 +179,8 @@ class EnsembleTrainer(PPOTrainer):
             window.clear()
         super().collect()
 
-    def _store(self, t: int, state: Tensor) -> None:
-        super()._store(t, state)
+    def _end_step(self, t: int, state: Tensor) -> None:
+        super()._end_step(t, state)
         for window, part in zip(self._windows, self._parts, strict=True):
             window.add(part)
 
@@ -225,9 +211,9 @@ class EnsembleTrainer(PPOTrainer):
         watches = [self.optimizer.watch(k) for k in active] if self.diagnoses else []
         batches = rollout.steps * self._each // ppo.batch_size
         for _ in range(ppo.n_epochs):
-            feeds = {k: self.minibatches.members[k].epoch() for k in active}
-            for _ in range(batches):
-                terms = self._gradients({k: next(feeds[k]) for k in active}, objective)
+            parts = {k: self.minibatches.members[k].epoch() for k in active}
+            for batch in range(batches):
+                terms = self._gradients({k: parts[k][batch] for k in active}, objective)
                 sums[active, :-1] += terms
                 for k in active:
                     done[k] += 1
@@ -282,9 +268,7 @@ class EnsembleTrainer(PPOTrainer):
         kl = terms[:, KL].tolist()
         return [k for k, moved in zip(active, kl, strict=True) if not moved > 1.5 * limit]
 
-    def _gradients(
-        self, minibatches: Mapping[int, Iterator[Piece]], objective: Objective
-    ) -> Tensor:
+    def _gradients(self, minibatches: Mapping[int, Sequence[Part]], objective: Objective) -> Tensor:
         """Add up the gradients of a minibatch of some members; return the terms of their losses."""
         active = list(minibatches)
         own = {name: getattr(objective, name) for name in OF_A_MEMBER}
@@ -294,7 +278,8 @@ class EnsembleTrainer(PPOTrainer):
             return replace(objective, **ranges).loss(logits, value, samples)
 
         sums: Any = 0.0
-        for pieces in zip(*minibatches.values(), strict=True):
+        for parts in zip(*minibatches.values(), strict=True):
+            pieces = [self.rollout.gather(part) for part in parts]
             obs = torch.stack([piece.obs for piece in pieces])
             fields = zip(*(piece.samples for piece in pieces), strict=True)
             samples = Samples(*(torch.stack(field) for field in fields))

@@ -18,7 +18,7 @@ from training.expert.teacher import Asked, PlayerTeacher, Teacher, certain
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.players.draws import mix
-from training.ppo.parts import Rollout
+from training.ppo.rollout import Rollout
 from training.run import games
 
 DECISION = 6  # what a seed is for
@@ -41,7 +41,7 @@ class Answers(NamedTuple):
 
 
 class ExpertLoss:
-    """Cross-entropy with a teacher's answers; see :class:`training.ppo.auxiliary.Auxiliary`.
+    """Cross-entropy with a teacher's answers; see :class:`training.ppo.loss.Auxiliary`.
 
     The states of some decisions are kept while a rollout is collected, and the teacher is asked
     about all of them at its end. Every pass of PPO over the rollout is one over the answers of the

@@ -10,7 +10,7 @@ from training.expert.teacher import make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.ppo import run as native
-from training.ppo.parts import PPOTrainer
+from training.ppo.trainer import PPOTrainer
 from training.run import envs
 from training.run.engine import Engine
 from training.run.envs import Lanes

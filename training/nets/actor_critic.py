@@ -74,16 +74,16 @@ class ActorCritic(nn.Module):
     ) -> None:
         super().__init__()
         layout.check(native)
-        self.layout = layout
+        parts = self.parts = layout.parts
         self.num_actions = layout.num_actions
-        self.num_heads = layout.phase[1] if native.heads == "phase" and layout.phase else 1
+        self.num_heads = parts.phase[1] if native.heads == "phase" and parts.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.encoder = make_encoder(layout, native.encoder, native.convs, board=native.board)
             size = self.encoder.size_out
             self.attention = None
             if native.attention:
-                self.attention = CardAttention(layout.slots, native.attention)
+                self.attention = CardAttention(parts.slots, native.attention)
                 size += self.attention.size_out
             self.policy_tower = Tower(size, ppo, native)
             separate = native.trunk == "separate"
@@ -91,11 +91,11 @@ class ActorCritic(nn.Module):
             self.value_tower = Tower(size + self.view_size, ppo, native) if separate else None
             width = self.policy_tower.size_out
             self.policy_head: nn.Linear | BoardHead | CardHead
-            if native.heads in HEADS and layout.placements:
+            if native.heads in HEADS and parts.placements:
                 head = HEADS[native.heads]
-                self.policy_head = head(layout.placements, self.encoder, width)
-            elif native.heads == "cards" and layout.hand:
-                self.policy_head = CardHead(layout.hand, width, layout.num_actions)
+                self.policy_head = head(parts.placements, self.encoder, width)
+            elif native.heads == "cards" and parts.hand:
+                self.policy_head = CardHead(parts.hand, width, layout.num_actions)
             else:
                 self.policy_head = nn.Linear(width, self.num_heads * layout.num_actions)
             self.value_head = nn.Linear(width, 1)
@@ -241,7 +241,7 @@ class ActorCritic(nn.Module):
         logits: Tensor = self.policy_head(latent)
         if self.num_heads == 1:
             return logits
-        offset, length = self.layout.phase  # type: ignore[misc]
+        offset, length = self.parts.phase  # type: ignore[misc]
         phase = features[:, offset : offset + length].argmax(-1)
         choice = phase.view(-1, 1, 1).expand(-1, 1, self.num_actions)
         return logits.unflatten(1, (length, self.num_actions)).gather(1, choice).squeeze(1)

@@ -82,8 +82,8 @@ class Encoder(nn.Module):
         self._is_record = layout.record_size > 0
         self._recolouring = None
         shown = tuple(map(unpack_field, self._given))
-        if layout.colours is not None:
-            self._recolouring = Recolouring(layout.colours, shown)
+        if layout.parts.colours is not None:
+            self._recolouring = Recolouring(layout.parts.colours, shown)
         self._fields = self._recolouring.fields if self._recolouring else shown
         self._images = [f for f in self._fields if kind != "flat" and f.is_image]
         self._flat = [f for f in self._fields if f not in self._images]
@@ -361,7 +361,7 @@ class PixelEncoder(Encoder):
         super().__init__(layout, "flat")
         image = next(field for field in self._fields if field.is_image)
         self._image = image.name
-        self._goals = [f for f in self._fields if f.name in layout.goals]
+        self._goals = [f for f in self._fields if f.name in layout.parts.goals]
         others = (image, *self._goals)
         self._sides = [f for f in self._fields if f not in others]
         self._last = image.channels_last

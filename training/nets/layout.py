@@ -206,18 +206,7 @@ class ObsLayout:
         Its arrays; empty for a plain observation of float32 in one axis.
     record_size : int
         Bytes of a structured observation; 0 for a plain one.
-    phase : tuple of int or None
-        Offset and length of the one-hot of the decision phase.
-    slots : tuple of (int, int, int)
-        Offset, number and width of each row of card slots; an empty slot is all zero.
-    hand : tuple of int or None
-        The row of slots whose cards are played by as many first actions.
-    placements : Placements or None
-        What the actions do to a board.
-    colours : Colours or None
-        Fields that show colours whose names do not matter.
-    goals : tuple of str
-        Fields that say what is to be reached.
+    parts : ObservationParts
     critic_view : int
         Numbers that a value network may see beside an observation; 0 for none.
     """
@@ -226,24 +215,19 @@ class ObsLayout:
     num_actions: int
     fields: tuple[Field, ...] = ()
     record_size: int = 0
-    phase: tuple[int, int] | None = None
-    slots: tuple[tuple[int, int, int], ...] = ()
-    hand: tuple[int, int, int] | None = None
-    placements: Placements | None = None
-    colours: Colours | None = None
-    goals: tuple[str, ...] = ()
+    parts: ObservationParts = ObservationParts()
     critic_view: int = 0
 
     def check(self, native: ActorCriticConfig) -> None:
         """Refuse a network that this environment cannot feed."""
-        fits = native.heads != "phase" or self.phase is not None
+        fits = native.heads != "phase" or self.parts.phase is not None
         require(fits, "native.heads", native.heads, "'single': this game does not show its phase")
-        fits = native.heads != "cards" or self.hand is not None
+        fits = native.heads != "cards" or self.parts.hand is not None
         require(fits, "native.heads", native.heads, "'single': actions here do not play card slots")
         fits = native.heads in ("single", "phase", "cards") or self._shows_board(native.encoder)
         allowed = "'single': this game shows no board to place on, or not to convolutions"
         require(fits, "native.heads", native.heads, allowed)
-        fits = native.attention == 0 or bool(self.slots)
+        fits = native.attention == 0 or bool(self.parts.slots)
         allowed = "0: this game does not show card slots"
         require(fits, "native.attention", native.attention, allowed)
         fits = not native.critic_view or self.critic_view > 0
@@ -257,9 +241,10 @@ class ObsLayout:
         require(fits, name, encoder, "'auto': this game shows no image")
 
     def _shows_board(self, encoder: str) -> bool:
-        if self.placements is None or encoder in ("flat", "pixels"):
+        placements = self.parts.placements
+        if placements is None or encoder in ("flat", "pixels"):
             return False
-        return any(f.name == self.placements.board and f.is_image for f in self.fields)
+        return any(f.name == placements.board and f.is_image for f in self.fields)
 
 
 def obs_layout(engine: Engine) -> ObsLayout:
@@ -276,12 +261,7 @@ def obs_layout(engine: Engine) -> ObsLayout:
         num_actions=engine.num_actions,
         fields=fields,
         record_size=0 if dtype.names is None else dtype.itemsize,
-        phase=parts.phase,
-        slots=parts.slots,
-        hand=parts.hand,
-        placements=parts.placements,
-        colours=parts.colours,
-        goals=parts.goals,
+        parts=parts,
         critic_view=0 if view is None else view.size,
     )
 

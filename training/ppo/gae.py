@@ -155,46 +155,6 @@ def gae_some(
     return learnt
 
 
-def write_advantages(
-    reward: torch.Tensor,
-    value: torch.Tensor,
-    done: torch.Tensor,
-    bootstrap: torch.Tensor,
-    gamma: float | torch.Tensor,
-    lam: float,
-    adv_out: torch.Tensor,
-    ret_out: torch.Tensor,
-) -> None:
-    """Write the same as :func:`gae_many`, wherever the tensors are."""
-    if reward.device.type != "cpu":
-        gae_torch(reward, value, done, bootstrap, gamma, lam, adv_out, ret_out)
-        return
-    discount = gamma if isinstance(gamma, float) else gamma.numpy()
-    out = adv_out.numpy(), ret_out.numpy()
-    gae_many(reward.numpy(), value.numpy(), done.numpy(), bootstrap.numpy(), discount, lam, *out)
-
-
-def write_some(
-    reward: torch.Tensor,
-    value: torch.Tensor,
-    done: torch.Tensor,
-    bootstrap: torch.Tensor,
-    gamma: float,
-    lam: float,
-    some: Array,
-    adv_out: torch.Tensor,
-    ret_out: torch.Tensor,
-) -> torch.Tensor:
-    """Write and return the same as :func:`gae_some`; from a device by way of the host."""
-    paid, values, ends, cut = (x.cpu().numpy() for x in (reward, value, done, bootstrap))
-    adv, ret = (torch.empty(x.shape) for x in (adv_out, ret_out))
-    out = adv.numpy(), ret.numpy()
-    learnt = gae_some(paid, values, ends, cut, gamma, lam, some, *out)
-    adv_out.copy_(adv)
-    ret_out.copy_(ret)
-    return torch.from_numpy(learnt).to(reward.device)
-
-
 def gae_torch(
     reward: torch.Tensor,
     value: torch.Tensor,

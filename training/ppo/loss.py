@@ -4,13 +4,15 @@
 by torch: it runs on devices and under the compiler. :meth:`Objective.gradients` is for a CPU: one
 pass over the rows gives the same sums and the gradient by logits and values in closed form, where
 the chain of small torch operations would take a tenth of an update.
+
+:class:`Auxiliary` is a further loss beside it.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -18,27 +20,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from fastenv.numba_cache import cached_njit
+from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import entropy, log_prob, masked_log_probs
 from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.rollout import Rollout, Samples
 
 # What is added up over minibatches, in this order.
 TERMS = ("loss", "policy_loss", "value_loss", "entropy", "kl", "clipfrac")
 KL = TERMS.index("kl")
-
-
-class Samples(NamedTuple):
-    """Inputs of the loss of k samples beside logits and values; float32 unless it says otherwise.
-
-    ``mask`` is bool (k, A), ``action`` int64 (k,), ``logp`` and ``value`` are those of the rollout,
-    and ``adv`` is already normalised.
-    """
-
-    mask: Tensor
-    action: Tensor
-    logp: Tensor
-    adv: Tensor
-    ret: Tensor
-    value: Tensor
 
 
 # Fields of an objective that each member of an ensemble has of its own.
@@ -146,9 +135,70 @@ class Objective:
         return self.clip, clip_vf, self.ent_coef, self.vf_coef, self.huber
 
 
-def explained_variance(value: Tensor, ret: Tensor) -> Tensor:
-    """Return the share of the variance of the returns that the values explain; a scalar tensor."""
-    return 1.0 - (ret - value).var() / ret.var()
+class Auxiliary(Protocol):
+    """Learns from the rollouts of a :class:`~training.ppo.trainer.PPOTrainer` beside it.
+
+    Each of its losses is differentiated next to that of a minibatch of PPO, and one optimizer step
+    follows both; gradients are clipped together.
+    """
+
+    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
+        """Observe the states before decision ``t``; return the logits that it is drawn from.
+
+        Parameters
+        ----------
+        t : int
+        engine : BatchEngine
+        logits : Tensor, shape (n, A)
+            Of the network. Where others are returned, PPO must not learn: see :meth:`rest`.
+        """
+        ...
+
+    def rest(self) -> np.ndarray | None:
+        """Select the decisions of the rollout that PPO learns, bool (T, N); None for all."""
+        ...
+
+    def observe(self, t: int, engine: Any) -> None:
+        """Observe the outcome of decision ``t`` of the rollout.
+
+        Parameters
+        ----------
+        t : int
+        engine : BatchEngine
+            Has just stepped.
+        """
+        ...
+
+    def begin(self, rollout: Rollout, minibatches: int) -> None:
+        """Prepare for the update of an iteration.
+
+        Parameters
+        ----------
+        rollout : Rollout
+            Complete, advantages included; overwritten by the next iteration.
+        minibatches : int
+            Minibatches of a pass over it.
+        """
+        ...
+
+    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+        """Compute the loss beside a minibatch, counted from 0 over all passes; None for none.
+
+        It is called in the precision of the trainer, which also differentiates what it returns.
+        """
+        ...
+
+    def metrics(self) -> dict[str, float]:
+        """Return the metrics of the update for the log."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state between two iterations: tensors and plain numbers."""
+        ...
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        ...
 
 
 # -- one pass over the rows; the tests hold it to Objective.loss ----------------------------------

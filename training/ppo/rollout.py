@@ -9,7 +9,8 @@ Minibatches are shuffled, gathered, and on a CPU cut into pieces that stay in th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +18,60 @@ import torch
 from torch import Tensor
 
 from training.nets.layout import as_array, as_tensor, find_critic_view, storage
-from training.ppo.gae import write_advantages, write_some
-from training.ppo.loss import Samples, explained_variance
+from training.ppo.gae import gae_many, gae_some, gae_torch
 from training.ppo.options import NativeConfig, PPOConfig
-from training.run.engine import Engine, discounts
+from training.run.engine import Engine, OnStep, discounts
 from training.run.ranks import SINGLE_RANK, Ranks
 
 Array = np.ndarray[Any, Any]
 LOW_ROWS = 4096  # of a piece in bfloat16, a thread; see Minibatches.begin
+
+
+class Samples(NamedTuple):
+    """Inputs of the loss of k samples beside logits and values; float32 unless it says otherwise.
+
+    ``mask`` is bool (k, A), ``action`` int64 (k,), ``logp`` and ``value`` are those of the rollout,
+    and ``adv`` is already normalised.
+    """
+
+    mask: Tensor
+    action: Tensor
+    logp: Tensor
+    adv: Tensor
+    ret: Tensor
+    value: Tensor
+
+
+class Part(NamedTuple):
+    """Which decisions one forward and backward pass learns from, as numbers in the rollout.
+
+    Decision t of lane i of N is number ``t * N + i``. ``places`` (k,) are those that the network
+    sees, ``learnt`` those that it learns from, with their normalised advantages ``adv``. ``total``
+    is the number of samples of the minibatch. ``chunks`` (S,) are the numbers of the states that
+    a network with a memory begins with, where ``places`` are S chunks, time-major.
+    """
+
+    places: Tensor
+    learnt: Tensor
+    adv: Tensor
+    total: int
+    chunks: Tensor | None = None
+
+
+class Piece(NamedTuple):
+    """Inputs of one forward and backward pass.
+
+    ``obs`` is (k, ...), or (L, S, ...) for S chunks of L decisions, which have ``states`` (S, size)
+    at their start and ``done`` (L, S). ``total`` is the number of samples of the minibatch, and
+    ``view`` (k, view_size) what the value network alone sees.
+    """
+
+    obs: Tensor
+    samples: Samples
+    total: int
+    states: Tensor | None = None
+    done: Tensor | None = None
+    view: Tensor | None = None
 
 
 class Rollout:
@@ -106,30 +153,6 @@ class Rollout:
         self.obs[0].copy_(self.obs[-1])
         self.mask[0].copy_(self.mask[-1])
 
-    def tensors(self) -> list[Tensor]:
-        """Return all tensors of the rollout."""
-        parts = (
-            self.obs,
-            self.mask,
-            self.action,
-            self.value,
-            self.logp,
-            self.reward,
-            self.bootstrap,
-        )
-        rest = (self.adv, self.ret, self.done, self.states)
-        some = [x for x in (self.gamma, self.view) if x is not None]
-        return [*parts, *rest, *some]
-
-    def describe(self) -> str:
-        """Describe the memory of the rollout in one line."""
-        size = sum(x.numel() * x.element_size() for x in self.tensors())
-        each = size / (self.steps * self.lanes)
-        return (
-            f"rollout {self.lanes:,} x {self.steps:,}: {size / 2**20:,.0f} MiB on {self.device}, "
-            f"{each:,.0f} bytes a decision"
-        )
-
     # -- advantages ------------------------------------------------------------------------------
 
     def write_advantages(self, gamma: float, lam: float, some: Array | None) -> None:
@@ -144,14 +167,23 @@ class Rollout:
         some : ndarray of bool, shape (T, N), or None
             The decisions that are learnt; None for all.
         """
-        inputs = (self.reward, self.value, self.done, self.bootstrap)
+        columns, lasting = (self.reward, self.value, self.done, self.bootstrap), self.gamma
+        self.learnt = None
+        if some is None and self.device.type != "cpu":
+            factor = gamma if lasting is None else lasting
+            gae_torch(*columns, factor, lam, self.adv, self.ret)
+            return
+        reward, value, done, bootstrap = (x.cpu().numpy() for x in columns)
         if some is None:
-            self.learnt = None
-            discount = gamma if self.gamma is None else self.gamma
-            write_advantages(*inputs, discount, lam, self.adv, self.ret)
-        else:
-            learnt = write_some(*inputs, gamma, lam, some, self.adv, self.ret)
-            self.learnt = learnt.flatten().nonzero().squeeze(1)
+            discount = gamma if lasting is None else lasting.numpy()
+            out = self.adv.numpy(), self.ret.numpy()
+            gae_many(reward, value, done, bootstrap, discount, lam, *out)
+            return
+        adv, ret = np.empty((2, *some.shape), np.float32)
+        learnt = gae_some(reward, value, done, bootstrap, gamma, lam, some, adv, ret)
+        self.adv.copy_(torch.from_numpy(adv))
+        self.ret.copy_(torch.from_numpy(ret))
+        self.learnt = torch.from_numpy(np.flatnonzero(learnt)).to(self.device)
 
     def explained(self) -> dict[str, float]:
         """Return the explained variance of the returns learnt from; nothing of fewer than two."""
@@ -172,35 +204,30 @@ class Rollout:
         if self.obs.dtype == torch.float32:
             self._rounded = self._room.resize_(self.obs.shape).copy_(self.obs)
 
-    def samples(self, idx: Tensor, adv: Tensor) -> Samples:
-        """Gather the inputs of the loss for the decisions ``idx`` of the flattened rollout.
-
-        Parameters
-        ----------
-        idx : Tensor of int64, shape (k,)
-        adv : Tensor of float32, shape (k,)
-            Their advantages, normalised.
-        """
+    def gather(self, part: Part) -> Piece:
+        """Gather the inputs of a pass over some decisions."""
+        seen = self.obs if self._rounded is None else self._rounded
+        obs = seen.flatten(0, 1).index_select(0, part.places)
         fields = (self.mask, self.action, self.logp, self.ret, self.value)
-        mask, action, logp, ret, value = (x.flatten(0, 1).index_select(0, idx) for x in fields)
-        return Samples(mask, action, logp, adv, ret, value)
-
-    def observations(self, idx: Tensor) -> Tensor:
-        """Gather the observations of the decisions ``idx`` of the flattened rollout.
-
-        Parameters
-        ----------
-        idx : Tensor of int64, shape (k,)
-        """
-        obs = self.obs if self._rounded is None else self._rounded
-        return obs.flatten(0, 1).index_select(0, idx)
+        chosen = (x.flatten(0, 1).index_select(0, part.learnt) for x in fields)
+        mask, action, logp, ret, value = chosen
+        samples, view = Samples(mask, action, logp, part.adv, ret, value), None
+        if self.view is not None:
+            view = self.view.flatten(0, 1).index_select(0, part.places)
+        if part.chunks is None:
+            return Piece(obs, samples, part.total, view=view)
+        done = self.done.view(-1).index_select(0, part.places).view(-1, len(part.chunks))
+        states = self.states.flatten(0, 1).index_select(0, part.chunks)
+        return Piece(obs.unflatten(0, done.shape), samples, part.total, states, done, view)
 
 
 # -- how the engine writes into it -----------------------------------------------------------------
 
 
-class DirectLanes:
-    """Lanes of a rollout in host memory.
+class Lanes:
+    """Lanes of a rollout: the engine steps, and what comes of it is stored.
+
+    On a CPU the engine writes observations and masks where they are used.
 
     Parameters
     ----------
@@ -208,21 +235,83 @@ class DirectLanes:
     engine : Engine
     gamma : float
         Discount of a primitive step.
+
+    Attributes
+    ----------
+    truncated : TruncatedEpisodes
+        Of this rollout.
+    env_s : float
+        Seconds of this rollout in which the engine stepped.
     """
 
     def __init__(self, rollout: Rollout, engine: Engine, gamma: float) -> None:
-        self._engine, self._gamma = engine, gamma
-        self._obs = list(as_array(rollout.obs, engine))
+        self._engine, self._gamma, self._rollout = engine, gamma, rollout
+        self.truncated, self.env_s = TruncatedEpisodes(engine), 0.0
+        view = find_critic_view(engine)
+        self._write_view = None if view is None else view.write
+        self._connect()
+
+    def _connect(self) -> None:
+        rollout = self._rollout
+        self._obs = list(as_array(rollout.obs, self._engine))
         self._mask = list(rollout.mask.numpy().view(np.uint8))
         self._reward = list(rollout.reward.numpy())
         self._done = list(rollout.done.numpy())
         self._discount = None if rollout.gamma is None else list(rollout.gamma.numpy())
 
-    def destination(self, t: int) -> tuple[Array, Array]:
+    def begin(self) -> None:
+        """Begin a rollout where the last one ended."""
+        self._rollout.begin()
+        self.truncated.clear()
+        self.env_s = 0.0
+
+    def reset(self, seeds: Any, on_step: OnStep | None) -> None:
+        """Begin an episode in every lane, by these seeds or by the generators of the lanes."""
+        last = self._rollout.steps
+        obs, mask = self._destination(last)
+        self._engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
+        if on_step is not None:
+            on_step(self._engine, None, obs, mask)
+        self._store_observation(last)
+
+    def step(self, t: int, actions: Array, state: Tensor, on_step: OnStep | None) -> None:
+        """Take the actions of decision t, and store the outcome.
+
+        Parameters
+        ----------
+        t : int
+        actions : ndarray of int64, shape (n,)
+        state : Tensor, shape (n, state_size)
+            Behind the decision, not yet reset.
+        on_step : callable, optional
+            Called before the outcome is stored.
+        """
+        obs, mask = self._destination(t + 1)
+        begin = time.perf_counter()
+        self._engine.step_many(actions, obs_out=obs, mask_out=mask)
+        self.env_s += time.perf_counter() - begin
+        if on_step is not None:
+            on_step(self._engine, actions, obs, mask)
+        self._store(t)
+        self.truncated.add(t, self._engine, state)
+
+    def store_view(self, t: int) -> Tensor:
+        """Store what the value network alone sees behind t decisions; return it.
+
+        It is made of the rows of the lanes as these are, so nothing of it has to be saved.
+        """
+        assert self._rollout.view is not None
+        assert self._write_view is not None
+        here = self._rollout.view[t]
+        shown = np.empty(here.shape, np.uint8)
+        self._write_view(self._engine.get_states(), shown)
+        return here.copy_(torch.from_numpy(shown))
+
+    def _destination(self, t: int) -> tuple[Array, Array]:
         """Return the arrays for the observations and masks that follow decision t - 1."""
         return self._obs[t], self._mask[t]
 
-    def store(self, t: int) -> None:
+    def _store(self, t: int) -> None:
         """Store the outcome of decision t."""
         engine = self._engine
         self._reward[t][:] = engine.reward
@@ -230,25 +319,24 @@ class DirectLanes:
         if self._discount is not None:
             discounts(engine, self._gamma, self._discount[t])
 
-    def store_observation(self, t: int) -> None:
+    def _store_observation(self, t: int) -> None:
         """Do nothing: observations and masks are where they belong."""
 
 
-class StagedLanes:
-    """Lanes of a rollout on a device, filled by way of two slots; see :class:`DirectLanes`."""
+class StagedLanes(Lanes):
+    """Lanes of a rollout on a device, filled by way of two slots."""
 
-    def __init__(self, rollout: Rollout, engine: Engine, gamma: float) -> None:
-        self._engine, self._gamma, self._rollout = engine, gamma, rollout
-        self._slots = [Slot(rollout, engine) for _ in range(2)]
+    def _connect(self) -> None:
+        rollout = self._rollout
+        self._slots = [Slot(rollout, self._engine) for _ in range(2)]
         self._ahead = rollout.device.type == "cuda"  # elsewhere nothing says when a copy is done
 
-    def destination(self, t: int) -> tuple[Array, Array]:
-        """Return the arrays for the observations and masks that follow decision t - 1."""
+    def _destination(self, t: int) -> tuple[Array, Array]:
         slot = self._slots[t % 2]
         slot.wait()
         return as_array(slot.obs, self._engine), slot.mask.numpy().view(np.uint8)
 
-    def store(self, t: int) -> None:
+    def _store(self, t: int) -> None:
         """Send the outcome of decision t, and then the observation that follows it."""
         engine, rollout, slot = self._engine, self._rollout, self._slots[(t + 1) % 2]
         slot.reward.numpy()[:] = engine.reward
@@ -258,23 +346,14 @@ class StagedLanes:
         if rollout.gamma is not None:
             discounts(engine, self._gamma, slot.gamma.numpy())
             rollout.gamma[t].copy_(slot.gamma, non_blocking=self._ahead)
-        self.store_observation(t + 1)
+        self._store_observation(t + 1)
 
-    def store_observation(self, t: int) -> None:
-        """Send the observation and mask that were written into ``destination(t)``."""
+    def _store_observation(self, t: int) -> None:
+        """Send the observation and mask that were written into the slot."""
         slot = self._slots[t % 2]
         self._rollout.obs[t].copy_(slot.obs, non_blocking=self._ahead)
         self._rollout.mask[t].copy_(slot.mask, non_blocking=self._ahead)
         slot.mark_sent()
-
-
-Lanes = DirectLanes | StagedLanes
-
-
-def make_lanes(rollout: Rollout, engine: Engine, gamma: float) -> Lanes:
-    """Make the lanes of the engine, direct or staged as the device of the rollout needs."""
-    kind = DirectLanes if rollout.device.type == "cpu" else StagedLanes
-    return kind(rollout, engine, gamma)
 
 
 class Slot:
@@ -379,49 +458,7 @@ class TruncatedEpisodes:
         bootstrap_out.view(-1).index_copy_(0, place, values)
 
 
-class Views:
-    """Writes views of the critic into a rollout that has room for them; else there are none.
-
-    They are made of the rows of the lanes as these are, so nothing of them has to be saved.
-
-    Parameters
-    ----------
-    rollout : Rollout
-    engine : Engine
-    """
-
-    def __init__(self, rollout: Rollout, engine: Any) -> None:
-        self._stored, self._engine = rollout.view, engine
-        shown = find_critic_view(engine)
-        self._write = None if shown is None else shown.write
-
-    def store(self, t: int) -> dict[str, Tensor]:
-        """Store the view of the states behind t decisions; return it as a network's argument."""
-        if self._stored is None or self._write is None:
-            return {}
-        here = self._stored[t]
-        shown = np.empty(here.shape, np.uint8)
-        self._write(self._engine.get_states(), shown)
-        return {"view": here.copy_(torch.from_numpy(shown))}
-
-
 # -- minibatches -----------------------------------------------------------------------------------
-
-
-class Piece(NamedTuple):
-    """Decisions for one forward and backward pass.
-
-    ``obs`` is (k, ...), or (L, S, ...) for S chunks of L decisions, which have ``states`` (S, size)
-    at their start and ``done`` (L, S). ``total`` is the number of samples of the minibatch, and
-    ``view`` (k, view_size) what the value network alone sees.
-    """
-
-    obs: Tensor
-    samples: Samples
-    total: int
-    states: Tensor | None = None
-    done: Tensor | None = None
-    view: Tensor | None = None
 
 
 class Minibatches:
@@ -497,44 +534,35 @@ class Minibatches:
         order = torch.randperm(len(self._some), generator=generator, device=device)
         return self._some[order]
 
-    def epoch(self) -> Iterator[Iterator[Piece]]:
-        """Yield the minibatches of a pass over the rollout, each as its pieces."""
+    def epoch(self) -> list[list[Part]]:
+        """Return the minibatches of a pass over the rollout, each as its parts."""
         order = self.permutation()
         batches: Sequence[Tensor] = order.split(self._per_minibatch)
         if self._some is not None:
             batches = order.tensor_split(self._units // self._per_minibatch)
             # One alone has no deviation to be normalised by.
             batches = [units if len(units) > 1 else units[:0] for units in batches]
-        for units in batches:
-            yield self._pieces(units)
+        return [self._split(units) if len(units) else [] for units in batches]
 
-    def _pieces(self, units: Tensor) -> Iterator[Piece]:
-        if not len(units):
-            return
-        rollout, burnt = self._rollout, self._burn_in if self._recurrent else 0
-        parts = units.split(self._per_piece)
-        places = [self._expand(part) for part in parts]
-        learnt = [idx[burnt * len(part) :] for part, idx in zip(parts, places, strict=True)]
-        adv = rollout.adv.view(-1)
+    def _split(self, units: Tensor) -> list[Part]:
+        """Split a minibatch into parts, with its advantages normalised."""
+        burnt = self._burn_in if self._recurrent else 0
+        chunks = [self._map_to_all_lanes(part) for part in units.split(self._per_piece)]
+        places = [self._expand(part) for part in chunks]
+        learnt = [idx[burnt * len(part) :] for part, idx in zip(chunks, places, strict=True)]
+        adv = self._rollout.adv.view(-1)
         chosen = [adv.index_select(0, idx) for idx in learnt]
         whole = torch.cat(chosen) if len(chosen) > 1 else chosen[0]
         normalised = normalise(whole, self._ranks).split(len(learnt[0]))
-        total = sum(map(len, learnt))
-        for part, place, idx, advantage in zip(parts, places, learnt, normalised, strict=True):
-            piece = Piece(rollout.observations(place), rollout.samples(idx, advantage), total)
-            if rollout.view is not None:
-                view = rollout.view.flatten(0, 1).index_select(0, place)
-                piece = piece._replace(view=view)
-            if self._recurrent:
-                shape = (self._length, len(part))
-                done = rollout.done.view(-1).index_select(0, place).view(shape)
-                states = rollout.states.flatten(0, 1).index_select(0, self._map_to_all_lanes(part))
-                piece = piece._replace(obs=piece.obs.unflatten(0, shape), states=states, done=done)
-            yield piece
+        parts = zip(places, learnt, normalised, chunks, strict=True)
+        total = len(whole)
+        return [
+            Part(place, idx, advantage, total, chunk if self._recurrent else None)
+            for place, idx, advantage, chunk in parts
+        ]
 
     def _expand(self, units: Tensor) -> Tensor:
         """Expand units to their decisions, time-major within them: shape (length * k,)."""
-        units = self._map_to_all_lanes(units)
         if not self._recurrent:
             return units
         lanes = self._rollout.lanes
@@ -572,3 +600,8 @@ def normalise(adv: Tensor, ranks: Ranks = SINGLE_RANK) -> Tensor:
     total, squares = ranks.sum(torch.stack((wide.sum(), wide.square().sum())))
     variance = (squares - total.square() / count).clamp(min=0.0) / (count - 1)
     return ((wide - total / count) / (variance.sqrt() + 1e-8)).to(adv.dtype)
+
+
+def explained_variance(value: Tensor, ret: Tensor) -> Tensor:
+    """Return the share of the variance of the returns that the values explain; a scalar tensor."""
+    return 1.0 - (ret - value).var() / ret.var()

@@ -16,7 +16,7 @@ from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits
 from training.nets.layout import obs_layout
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
-from training.ppo.auxiliary import Auxiliary
+from training.ppo.loss import Auxiliary
 from training.ppo.options import ActorCriticRun
 from training.ppo.trainer import PPOTrainer
 from training.run import checkpoint, envs, games

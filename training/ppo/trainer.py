@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -28,20 +29,17 @@ from training.nets.precision import (
 )
 from training.nets.recurrent import forget
 from training.ppo import diagnostics
-from training.ppo.auxiliary import Auxiliary
-from training.ppo.loss import KL, TERMS, Objective
+from training.ppo.loss import KL, TERMS, Auxiliary, Objective
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import (
     Lanes,
     Minibatches,
+    Part,
     Piece,
     Rollout,
+    StagedLanes,
     TruncatedEpisodes,
-    Views,
-    make_lanes,
 )
-from training.ppo.saving import gather_state, get_rank_state
-from training.ppo.timing import Phases
 from training.run import checkpoint
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
@@ -59,6 +57,8 @@ from training.run.trainer import (
 from training.selfplay.league import League
 
 CHECK_MASKS_EVERY = 1000  # rollouts
+# What each rank has of its own in a checkpoint, beside its lanes.
+_OWN = ("sampler", "minibatch", "state")
 
 
 class PPOTrainer(Trainer):
@@ -109,8 +109,6 @@ class PPOTrainer(Trainer):
     # What each part of an iteration belongs to, with ``native.timers``.
     PHASES: ClassVar[dict[str, str]] = {
         "_decide": "forward",
-        "_step": "env",
-        "_store": "store",
         "bootstrap": "forward",
         "advantages": "gae",
         "_evaluate_exactly": "forward",
@@ -148,7 +146,6 @@ class PPOTrainer(Trainer):
         self.by_epoch: dict[str, list[float]] = {}
         self.on_step, self._auxiliary = on_step, auxiliary
         self._started = False
-        self._env_s = 0.0  # seconds of this iteration in which the engine stepped
 
         self.device = choose_device(device)
         configure_torch(self.device, deterministic)
@@ -174,11 +171,12 @@ class PPOTrainer(Trainer):
             self._loss = Compiled(self._loss, native.compile)
         self._phases = self._time_phases() if native.timers else None
 
-    def _time_phases(self) -> Phases:
+    def _time_phases(self) -> diagnostics.Phases:
         """Time the parts of an iteration from now on; return their seconds."""
-        phases = Phases(self.device)
+        phases = diagnostics.Phases(self.device)
         phases.time(self, self.PHASES)
-        phases.time(self.rollout, {"observations": "gather", "samples": "gather"})
+        phases.time(self._lanes, {"step": "store"})
+        phases.time(self.rollout, {"gather": "gather"})
         return phases
 
     def _make_network(self) -> None:
@@ -210,9 +208,8 @@ class PPOTrainer(Trainer):
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
             view_size=self.net.view_size,
         )
-        self._views = Views(self.rollout, engine)
-        self._lanes: Lanes = make_lanes(self.rollout, engine, ppo.gamma)
-        self._truncated = TruncatedEpisodes(engine)
+        kind = Lanes if device.type == "cpu" else StagedLanes
+        self._lanes = kind(self.rollout, engine, ppo.gamma)
         self._state = self.net.initial_state(self.num_envs)
         self._pinned = device.type == "cuda"
         # What is on the way to the engine.
@@ -287,7 +284,6 @@ class PPOTrainer(Trainer):
         objective, scheduled_values = self._follow_schedules(self.steps / self.total_steps)
         if self._phases is not None:
             self._phases.start()
-        self._env_s = 0.0
         self.collect()
         collected = time.perf_counter()
         self.bootstrap()
@@ -297,10 +293,10 @@ class PPOTrainer(Trainer):
         self.steps += self.rollout.steps * self.num_envs * self.ranks.size
         self.iteration += 1
         now = time.perf_counter()
-        env = self._env_s
+        env = self._lanes.env_s
         phases = {"env": env, "collect": collected - begin - env, "update": now - collected}
         if self._phases is not None:
-            phases = self._phases.stop()
+            phases = self._phases.stop(env)
         pool = {} if self.league is None else self.league.end_iteration(self.steps)
         return {"train": {**train, **scheduled_values, **pool}, "phases": phases}
 
@@ -340,25 +336,19 @@ class PPOTrainer(Trainer):
             self._state.zero_()
 
     def _reset(self, *, seeded: bool) -> None:
-        obs, mask = self._lanes.destination(self.rollout.steps)
-        seeds = self._lane_seeds() if seeded else None
-        self.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=mask)
-        if self.on_step is not None:
-            self.on_step(self.engine, None, obs, mask)
-        self._lanes.store_observation(self.rollout.steps)
+        self._lanes.reset(self._lane_seeds() if seeded else None, self.on_step)
 
     # -- collect ---------------------------------------------------------------------------------
 
     def collect(self) -> None:
         """Take T decisions in every lane."""
         rollout = self.rollout
-        rollout.begin()
-        self._truncated.clear()
+        self._lanes.begin()
         with self._acting(), self.precision.autocast:
             for t in range(rollout.steps):
                 state = self._decide(t)
-                self._step(t)
-                self._store(t, state)
+                self._lanes.step(t, self._actions.numpy(), state, self.on_step)
+                self._end_step(t, state)
         if self.iteration % CHECK_MASKS_EVERY == 0 and not bool(rollout.mask.any(-1).all()):
             raise TrainingError(
                 "a lane has no legal action: the environment's mask must allow at least one."
@@ -374,7 +364,7 @@ class PPOTrainer(Trainer):
         if rollout.states.shape[2] and t % self.native.seq_len == 0:
             rollout.states[t // self.native.seq_len] = state
         mask = rollout.mask[t]
-        logits, value, after = self._forward(rollout.obs[t], state=state, **self._views.store(t))
+        logits, value, after = self._forward(rollout.obs[t], state=state, **self._view(t))
         if self._auxiliary is not None:
             logits = self._auxiliary.decide(t, self.engine, logits)
         action, logp = self._sampler.draw(logits, mask)
@@ -386,31 +376,24 @@ class PPOTrainer(Trainer):
             torch.cuda.current_stream().synchronize()  # the one point of a step that waits
         return after
 
-    def _step(self, t: int) -> None:
-        """Let the engine take the actions of decision t."""
-        obs_out, mask_out = self._lanes.destination(t + 1)
-        begin = time.perf_counter()
-        self.engine.step_many(self._actions.numpy(), obs_out=obs_out, mask_out=mask_out)
-        self._env_s += time.perf_counter() - begin
-
-    def _store(self, t: int, state: Tensor) -> None:
-        """Store the outcome of decision t; ``state`` is what :meth:`_decide` returned."""
-        if self.on_step is not None:
-            self.on_step(self.engine, self._actions.numpy(), *self._lanes.destination(t + 1))
+    def _end_step(self, t: int, state: Tensor) -> None:
+        """Follow a step whose outcome is stored; ``state`` is what :meth:`_decide` returned."""
         if self._auxiliary is not None:
             self._auxiliary.observe(t, self.engine)
-        self._lanes.store(t)
-        self._truncated.add(t, self.engine, state)
         if state.shape[1]:
             self._state[:] = forget(state.float(), self.rollout.done[t])
+
+    def _view(self, t: int) -> dict[str, Tensor]:
+        """Return what the value network alone sees behind t decisions, as arguments of it."""
+        return {} if self.rollout.view is None else {"view": self._lanes.store_view(t)}
 
     # -- bootstrap -------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
         """Compute the values of what follows the rollout and of truncated episodes in it."""
-        rollout, truncated = self.rollout, self._truncated
+        rollout, truncated = self.rollout, self._lanes.truncated
         with torch.inference_mode(), self.precision.autocast:
-            view = self._views.store(rollout.steps)
+            view = self._view(rollout.steps)
             rollout.value[-1] = self.net.value(rollout.obs[-1], state=self._state, **view)
             rollout.bootstrap.zero_()
             if truncated.count:  # cells of a memory may refuse a batch of nothing
@@ -458,8 +441,8 @@ class PPOTrainer(Trainer):
         minibatches = 0
         within_kl = True
         for _ in range(ppo.n_epochs):
-            for pieces in self.minibatches.epoch():
-                terms = self._gradient(pieces, objective)
+            for parts in self.minibatches.epoch():
+                terms = self._gradient(parts, objective)
                 minibatches += 1
                 if ppo.target_kl is not None:
                     self.ranks.average([terms])  # all stop, or none
@@ -514,11 +497,12 @@ class PPOTrainer(Trainer):
         if loss is not None:
             self.precision.scaler.scale(loss).backward()
 
-    def _gradient(self, pieces: Iterable[Piece], objective: Objective) -> Tensor:
-        """Add the gradients of the pieces of a minibatch up; return its terms of the loss."""
+    def _gradient(self, parts: Iterable[Part], objective: Objective) -> Tensor:
+        """Add the gradients of the parts of a minibatch up; return its terms of the loss."""
         sums = np.zeros(len(TERMS))
-        parts: list[Tensor] = []
-        for piece in pieces:
+        terms: list[Tensor] = []
+        for part in parts:
+            piece = self.rollout.gather(part)
             if self._closed_form:
                 outputs = self._evaluate_exactly(piece)
                 slopes = self._compute_slopes(objective, outputs, piece, sums)
@@ -526,9 +510,9 @@ class PPOTrainer(Trainer):
             else:
                 share = len(piece.samples.adv) / piece.total
                 loss, means = self._scaled_loss(piece, objective, share)
-                parts.append(means)
+                terms.append(means)
                 self._backward(loss, piece, objective, share)
-        return torch.stack(parts).sum(0) if parts else torch.from_numpy(sums)
+        return torch.stack(terms).sum(0) if terms else torch.from_numpy(sums)
 
     def _evaluate_exactly(self, piece: Piece) -> tuple[Tensor, Tensor]:
         """Compute logits (k, A) and values (k,) of a piece in float32, contiguous."""
@@ -677,6 +661,55 @@ class PPOTrainer(Trainer):
         self.steps, self.iteration = int(counters["steps"]), int(counters["iteration"])
         self.updates = int(counters["updates"])
         self._started = True
+
+
+def gather_state(ranks: Ranks, state: State) -> State:
+    """Gather the lanes and generators of all ranks into the state of the first."""
+    if ranks.size == 1:
+        return state
+    model = state.model
+    own = {
+        "sampler": model["sampler"]["generator"].numpy(),
+        "minibatch": model["minibatch"]["generator"].numpy(),
+        "state": model["state"].numpy(),
+    }
+    parts = ranks.gather({"rows": state.rows, **state.arrays, **own})
+    if not parts:
+        return state
+    names = ("rows", *state.arrays)
+    lanes = {name: np.concatenate([part[name] for part in parts]) for name in names}
+    each = [{name: torch.from_numpy(part[name]) for name in _OWN} for part in parts]
+    rest = {name: value for name, value in model.items() if name not in _OWN}
+    return replace(state, model={**rest, "ranks": each}, rows=lanes.pop("rows"), arrays=lanes)
+
+
+def get_rank_state(ranks: Ranks, state: State) -> State:
+    """Return the share of a rank in the state that :func:`gather_state` returned.
+
+    Raises
+    ------
+    ValueError
+        If other ranks have saved it than are here.
+    """
+    saved = int(state.values.get("ranks", 1))
+    if saved != ranks.size:
+        raise ValueError(
+            f"it continues with as many ranks as have saved it, {saved}, and here it is "
+            f"{ranks.size} (torchrun --nproc-per-node)"
+        )
+    if ranks.size == 1:
+        return state
+    lanes = len(state.rows) // ranks.size
+    here = slice(ranks.rank * lanes, (ranks.rank + 1) * lanes)
+    model = dict(state.model)
+    own = model.pop("ranks")[ranks.rank]
+    model |= {name: {"generator": own[name]} for name in ("sampler", "minibatch")}
+    return replace(
+        state,
+        model={**model, "state": own["state"]},
+        rows=state.rows[here],
+        arrays={name: array[here] for name, array in state.arrays.items()},
+    )
 
 
 def means_by_epoch(passes: list[tuple[int, Tensor]]) -> dict[str, list[float]]:

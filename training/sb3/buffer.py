@@ -19,7 +19,7 @@ from sb3_contrib.common.maskable.buffers import (
     MaskableRolloutBufferSamples,
 )
 
-from training.ppo.parts import gae_many
+from training.ppo.gae import gae_many
 
 ORDERS = ("time", "sb3")
 # The tensors of a minibatch, in the order of MaskableRolloutBufferSamples.

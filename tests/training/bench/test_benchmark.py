@@ -30,7 +30,7 @@ from training.bench.stock import Flags
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.commands import milestones
 from training.ppo.options import NativeRun, PPOConfig
-from training.ppo.parts import PPOTrainer
+from training.ppo.trainer import PPOTrainer
 from training.run import machine
 
 TINY = ["--repeats", "1", "--steps", "64", "--games", "4"]

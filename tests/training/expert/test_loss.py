@@ -5,7 +5,7 @@ import torch
 from tests.training.ppo.engines import Corridor
 from training.expert.loss import Answers, ExpertLoss
 from training.expert.options import ExpertConfig
-from training.ppo.parts import Rollout
+from training.ppo.rollout import Rollout
 
 META = torch.device("meta")  # holds no numbers, but is another device than that of a checkpoint
 

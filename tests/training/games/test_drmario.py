@@ -125,7 +125,7 @@ def test_other_observations_have_their_planes_first_too(options):
     layout = obs_layout(engine_of(0, **options))
     (planes,) = [field for field in layout.fields if field.is_image]
     assert planes.sides == (16, 8)
-    assert layout.placements.board == planes.name
+    assert layout.parts.placements.board == planes.name
 
 
 def options_of(*words):

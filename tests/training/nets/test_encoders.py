@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.dqn.options import DQNConfig
 from training.nets.actor_critic import ActorCritic
 from training.nets.encoders import Convolutions, Encoder, Patches, _to_floats
@@ -64,7 +65,7 @@ def test_fields_of_a_record_stand_side_by_side():
     np.testing.assert_allclose(encoder(part), expected[1:4:2], rtol=1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@walk("kind", KINDS)
 def test_numbers_of_any_type_are_seen(kind):
     values = np.array([[0, 1, 1], [1, 0, 1]], kind)
     high = np.iinfo(kind).max if values.dtype.kind in "iu" else 1
@@ -88,7 +89,7 @@ def test_numbers_are_shown_by_bins_where_a_game_asks_for_them():
     assert [encoder.places[name] for name in "ab"] == [slice(0, 8), slice(8, 9)]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("shape", "channels_first"),
     [((4, 84, 84), True), ((84, 84, 3), False), ((84, 100), True), ((36, 36), True)],
 )
@@ -158,7 +159,7 @@ def test_both_trainers_make_the_convolutions_that_their_section_asks_for():
         assert torch.equal(ours(obs), theirs(obs))
 
 
-@pytest.mark.parametrize(("channels", "side", "sides"), [(1, 8, (72, 80)), (3, 5, (38, 44))])
+@walk(("channels", "side", "sides"), [(1, 8, (72, 80)), (3, 5, (38, 44))])
 def test_patches_are_a_convolution_in_bfloat16_too(channels, side, sides):
     torch.manual_seed(0)
     layer, x = Patches(channels, 6, side, side), torch.randint(0, 4, (7, channels, *sides)) / 3

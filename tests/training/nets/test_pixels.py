@@ -9,6 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from fastenv.gameboy import frames as packed_frames
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.training.dqn.test_trainer import make
 from tests.training.nets.test_encoders import layout_of
 from tests.training.ppo.conftest import sections
@@ -16,7 +17,7 @@ from tests.training.ppo.engines import ToyEngine
 from training.dqn.options import DQNConfig
 from training.nets import precision
 from training.nets.encoders import Encoder, PixelEncoder, unpack
-from training.nets.layout import as_tensor, obs_layout
+from training.nets.layout import ObservationParts, as_tensor, obs_layout
 from training.nets.q_network import NoisyLinear, QNetwork
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
@@ -40,7 +41,9 @@ def screens(n, seed=0):
 
 
 def layout(goals=("goal",)):
-    return replace(layout_of(SCREEN, bounds={"pixels": (0, 3)}), goals=goals)
+    return replace(
+        layout_of(SCREEN, bounds={"pixels": (0, 3)}), parts=ObservationParts(goals=goals)
+    )
 
 
 def test_network_has_the_sizes_that_are_written_down():
@@ -149,8 +152,8 @@ def test_packed_bytes_are_four_pixels():
 
 
 @needs_core
-@pytest.mark.parametrize("env", ["GameBoyPixels-v0", "LanternWalk-v0"])
-@pytest.mark.parametrize("kind", ["auto", "pixels"])
+@walk("env", ["GameBoyPixels-v0", "LanternWalk-v0"])
+@walk("kind", ["auto", "pixels"])
 def test_packed_frames_look_like_plain_ones(env, kind):
     seen = []
     for pixels in ("72x80", "packed72x20"):

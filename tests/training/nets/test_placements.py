@@ -6,10 +6,11 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from tests.tables import walk
 from training.ensemble.stacked import StackedNet
 from training.nets.actor_critic import ActorCritic, load_net
 from training.nets.distribution import Sampler, masked_log_probs
-from training.nets.layout import Field, ObsLayout, Placements
+from training.nets.layout import Field, ObservationParts, ObsLayout, Placements
 from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.ppo.options import NativeConfig, PPOConfig
 
@@ -32,7 +33,9 @@ def layout(costs=True):
         num_actions=ACTIONS,
         fields=tuple(fields),
         record_size=last.offset + last.nbytes,
-        placements=Placements("planes", (*LYING, *STANDING), "costs" if costs else None),
+        parts=ObservationParts(
+            placements=Placements("planes", (*LYING, *STANDING), "costs" if costs else None)
+        ),
     )
 
 
@@ -49,7 +52,7 @@ def observations(n, costs=True):
     return torch.from_numpy(np.concatenate(parts, axis=1))
 
 
-@pytest.mark.parametrize("costs", [True, False])
+@walk("costs", [True, False])
 def test_a_score_is_that_of_an_mlp_over_both_halves_the_whole_and_the_cost(costs):
     net, obs = made(costs), observations(3, costs)
     head = net.policy_head
@@ -77,7 +80,7 @@ def test_a_score_is_that_of_an_mlp_over_both_halves_the_whole_and_the_cost(costs
         torch.testing.assert_close(logits[lane, action], expected)
 
 
-@pytest.mark.parametrize("heads", HEADS)
+@walk("heads", HEADS)
 def test_every_part_of_the_head_learns(heads):
     net = made(heads=heads)
     net(observations(4))[0].square().sum().backward()
@@ -86,7 +89,7 @@ def test_every_part_of_the_head_learns(heads):
     assert all(weight.grad is not None for weight in net.encoder.parameters())
 
 
-@pytest.mark.parametrize("heads", HEADS)
+@walk("heads", HEADS)
 def test_it_begins_close_to_uniform_and_takes_part_in_a_checkpoint(heads):
     net, obs = made(heads=heads), observations(4)
     logits = net.logits(obs)
@@ -182,7 +185,7 @@ def test_attention_sees_all_cells():
     assert not features.grad[1].any()  # nothing of other games
 
 
-@pytest.mark.parametrize("heads", HEADS)
+@walk("heads", HEADS)
 def test_what_is_not_possible_has_no_probability(heads):
     net, obs = made(heads=heads), observations(5)
     mask = torch.from_numpy(np.random.default_rng(1).random((5, ACTIONS)) < 0.2)
@@ -200,7 +203,7 @@ def test_what_is_not_possible_has_no_probability(heads):
         torch.testing.assert_close(logp.exp(), probs.gather(1, drawn.unsqueeze(1)).squeeze(1))
 
 
-@pytest.mark.parametrize("heads", HEADS)
+@walk("heads", HEADS)
 def test_networks_of_an_ensemble_score_as_each_alone(heads):
     members, obs = [made(heads=heads) for _ in range(2)], observations(3)
     with torch.no_grad():
@@ -217,8 +220,8 @@ def test_it_stands_behind_a_recurrent_cell_too():
     assert (logits.shape, values.shape, state.shape) == ((4, ACTIONS), (4,), (4, net.state_size))
 
 
-@pytest.mark.parametrize("heads", HEADS)
-@pytest.mark.parametrize("native", [{"encoder": "flat"}, {"encoder": "pixels"}, {}])
+@walk("heads", HEADS)
+@walk("native", [{"encoder": "flat"}, {"encoder": "pixels"}, {}])
 def test_a_board_that_convolutions_do_not_see_is_refused(native, heads):
     shown = layout() if native else ObsLayout(5, ACTIONS)
     with pytest.raises(ConfigError, match=rf"native\.heads='{heads}'"):

@@ -27,6 +27,19 @@ def sections(**options):
     return PPOConfig(**ppo), NativeConfig(**options)
 
 
+def collect(trainer):
+    """Collect a rollout, with its advantages."""
+    trainer.start()
+    trainer.collect()
+    trainer.bootstrap()
+    trainer.advantages()
+
+
+def tensors_of(trainer):
+    """The tensors of a rollout, in a fixed order."""
+    return [x for x in vars(trainer.rollout).values() if isinstance(x, torch.Tensor)]
+
+
 @pytest.fixture(params=DEVICES)
 def device(request):
     return request.param

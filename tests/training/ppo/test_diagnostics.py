@@ -9,6 +9,7 @@ import torch
 from fastenv import BatchEngine
 from tests.bits import equal
 from tests.slow import every
+from tests.tables import walk
 from tests.toy import WalkGame
 from tests.training.ppo.engines import Corridor, Counting
 from training.nets.actor_critic import ActorCritic
@@ -83,7 +84,7 @@ def test_dead_units_are_those_that_nothing_in_the_rollout_wakes(make_trainer):
     assert "dead_units" not in found["policy_head"]
 
 
-@pytest.mark.parametrize("activation", ACTIVATIONS)
+@walk("activation", ACTIVATIONS)
 def test_every_activation_has_dead_units(activation):
     ppo = PPOConfig(net_arch=(8,), activation=activation)
     net = ActorCritic(ObsLayout(4, 2), ppo, NativeConfig(), seed=3)
@@ -116,7 +117,7 @@ def test_a_sample_is_of_the_whole_rollout_and_always_the_same():
     assert len((found % 1000).unique()) > 500
 
 
-@pytest.mark.parametrize(
+@walk(
     "options",
     every(
         2,

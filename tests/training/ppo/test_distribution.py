@@ -1,12 +1,12 @@
 """The masked categorical against sb3-contrib, and its draws against their probabilities."""
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from sb3_contrib.common.maskable.distributions import MaskableCategorical
 
+from tests.tables import walk
 from training.nets.distribution import Sampler, entropy, log_prob, masked_log_probs, mode
 
 
@@ -69,7 +69,7 @@ def test_draws_from_bf16_at_the_ends(monkeypatch):
         torch.testing.assert_close(logp.exp(), torch.tensor([1 / 4, 1 / 4, 1 / 6]))
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@walk("dtype", [torch.float32, torch.bfloat16])
 def test_draws_follow_the_probabilities_and_the_mask(device, dtype):
     """A million draws: none illegal; chi-square of each row has p > 1e-4."""
     logits, mask, _ = some(8, 12, 3, 1.5)
@@ -123,7 +123,7 @@ def test_draws_leave_the_global_generator_alone_and_can_be_resumed():
     assert (torch.get_rng_state() == before).all()
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@walk("dtype", [torch.bfloat16, torch.float16])
 def test_half_precision_logits_are_masked_in_float32(dtype):
     logits, mask, _ = some(8, 5, 9)
     log_probs = masked_log_probs(logits.to(dtype), mask)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from stable_baselines3.common.buffers import RolloutBuffer
 
+from tests.tables import walk
 from tests.training.ppo.engines import Macro
 from training.ppo.gae import gae_many, gae_some, gae_torch
 from training.ppo.rollout import Rollout
@@ -106,7 +107,7 @@ def test_cuda_loop_agrees(device):
     np.testing.assert_allclose(adv_t.cpu(), adv, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@walk("seed", range(3))
 def test_bits_are_those_of_stable_baselines(seed):
     from gymnasium import spaces
 

@@ -12,7 +12,8 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from tests.slow import diagonal
 from tests.training.ppo.test_distribution import some
 from training.nets.distribution import log_prob, masked_log_probs
-from training.ppo.loss import TERMS, Objective, Samples, explained_variance
+from training.ppo.loss import TERMS, Objective
+from training.ppo.rollout import Samples, explained_variance
 from training.run.envs import make_engine
 
 

@@ -6,7 +6,9 @@ import torch
 
 from fastenv import BatchEngine
 from tests.race import without_scalars
+from tests.tables import walk
 from tests.toy import RaceGame
+from tests.training.ppo.conftest import collect
 from tests.training.ppo.engines import Bytes, Seek
 from tests.training.ppo.test_learning import returns
 from training.ppo.rollout import StagedLanes
@@ -34,7 +36,7 @@ class Seen:
         return np.stack([step[name] for step in self.steps])
 
 
-@pytest.mark.parametrize("scalars", [False, True])
+@walk("scalars", [False, True])
 def test_the_rollout_holds_the_records_that_the_engine_showed(make_trainer, scalars, device):
     seen, engine = Seen(), race(scalars=scalars)
     trainer = make_trainer(engine, on_step=seen, device=device)
@@ -61,17 +63,14 @@ def by_lane(reward, tau, term, trunc, value, final_value):
     return adv
 
 
-@pytest.mark.parametrize("seed", [3, 4])
+@walk("seed", [3, 4])
 def test_advantages_discount_by_gamma_to_the_tau(make_trainer, seed):
     print(f"seed {seed}")
     seen, engine = Seen(), race()
     engine.configure("limit", 25)  # episodes are cut off too
     options = {"gamma": GAMMA, "gae_lambda": LAMBDA, "n_steps": 64}
     trainer = make_trainer(engine, on_step=seen, seed=seed, **options)
-    trainer.start()
-    trainer.collect()
-    trainer.bootstrap()
-    trainer.advantages()
+    collect(trainer)
     rollout, (steps, lanes) = trainer.rollout, (64, engine.num_envs)
     term, trunc = seen["terminated"], seen["truncated"]
     assert len(np.unique(seen["tau"])) > 5
@@ -111,7 +110,7 @@ def test_frames_stay_bytes_until_the_convolutions(make_trainer):
 
 def test_records_reach_a_device_by_way_of_slots(make_trainer, monkeypatch):
     direct = make_trainer(race())
-    monkeypatch.setattr("training.ppo.trainer.make_lanes", StagedLanes)
+    monkeypatch.setattr("training.ppo.trainer.Lanes", StagedLanes)
     staged = make_trainer(race())
     for _ in range(3):
         assert direct.iterate()["train"] == staged.iterate()["train"]

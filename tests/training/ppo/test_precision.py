@@ -8,10 +8,13 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
+from tests.training.ppo.conftest import collect, tensors_of
 from tests.training.ppo.engines import Bandit
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets import precision
 from training.nets.distribution import log_prob, masked_log_probs
+from training.ppo.rollout import Part
 from training.run.envs import make_engine
 
 
@@ -22,14 +25,16 @@ def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
         precision="bf16",
     )
     for _ in range(2):
-        trainer.start()
-        trainer.collect()
-        trainer.bootstrap()
-        trainer.advantages()
+        collect(trainer)
         assert max_ratio_error(trainer) < 2e-2
         assert trainer.rollout.logp.dtype == torch.float32
         trainer.iterate()
     assert all(p.dtype == torch.float32 for p in trainer.net.parameters())
+
+
+def gathered(trainer):
+    """The observations of three decisions, as a pass is given them."""
+    return trainer.rollout.gather(Part(torch.arange(3), torch.arange(3), torch.zeros(3), 3)).obs
 
 
 def test_rounded_observations_are_what_autocast_makes_of_them(make_trainer):
@@ -41,12 +46,11 @@ def test_rounded_observations_are_what_autocast_makes_of_them(make_trainer):
     theirs.rollout.round = lambda: None
     for trainer in (ours, theirs):
         trainer.iterate()
-        read = trainer.rollout.observations(torch.arange(3))
-        assert read.dtype == (torch.bfloat16 if trainer is ours else torch.float32)
+        assert gathered(trainer).dtype == (torch.bfloat16 if trainer is ours else torch.float32)
     for a, b in zip(ours.net.parameters(), theirs.net.parameters(), strict=True):
         assert torch.equal(a, b)
     ours.collect()  # what was rounded is gone with its rollout
-    assert ours.rollout.observations(torch.arange(3)).dtype == torch.float32
+    assert gathered(ours).dtype == torch.float32
 
 
 def test_pieces_of_bf16_are_larger(make_trainer):
@@ -116,7 +120,7 @@ def test_time_of_others_does_not_count(monkeypatch):
     assert len(calls) > 1
 
 
-@pytest.mark.parametrize(("major", "chosen"), [(7, "fp16"), (8, "bf16")])
+@walk(("major", "chosen"), [(7, "fp16"), (8, "bf16")])
 def test_auto_takes_bf16_from_cuda_devices_that_do_not_emulate_it(monkeypatch, major, chosen):
     device = torch.device("cuda")
     for name, value in {
@@ -132,7 +136,7 @@ def test_auto_takes_bf16_from_cuda_devices_that_do_not_emulate_it(monkeypatch, m
             precision.check("bf16", device)
 
 
-@pytest.mark.parametrize("name", ["f032", "auto", ["fp32"], None])
+@walk("name", ["f032", "auto", ["fp32"], None])
 def test_a_precision_that_there_is_not_is_refused(name):
     """A checkpoint names one, and a stranger may have changed it."""
     with pytest.raises(ConfigError, match="must be one of fp32, bf16, fp16"):
@@ -184,7 +188,7 @@ def test_cuda_collects_and_updates_as_the_cpu_does(make_trainer):
         trainer.bootstrap()
         trainer.advantages()
         trainer.update(trainer_objective(trainer))
-    for a, b in zip(ours.rollout.tensors(), theirs.rollout.tensors(), strict=True):
+    for a, b in zip(tensors_of(ours), tensors_of(theirs), strict=True):
         torch.testing.assert_close(a, b.cpu(), rtol=1e-4, atol=1e-4)
     for a, b in zip(ours.net.parameters(), theirs.net.parameters(), strict=True):
         torch.testing.assert_close(a, b.cpu(), rtol=0, atol=1e-4)

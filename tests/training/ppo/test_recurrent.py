@@ -4,6 +4,8 @@ import pytest
 import torch
 
 from tests.slow import diagonal, every
+from tests.tables import walk
+from tests.training.ppo.conftest import collect
 from tests.training.ppo.engines import Counting, Recall
 from tests.training.ppo.test_trainer import max_ratio_error
 from training.nets.recurrent import CELLS, forget, unroll
@@ -12,20 +14,17 @@ KINDS = tuple(CELLS)
 RECURRENT = {"recurrent_size": 8, "seq_len": 4, "batch_size": 48}
 
 
-@pytest.mark.parametrize(("trunk", "kind"), diagonal(["separate", "shared"], KINDS))
+@walk(("trunk", "kind"), diagonal(["separate", "shared"], KINDS))
 def test_unrolling_stored_states_reproduces_the_rollout(make_trainer, kind, trunk):
     """T12: episodes of five decisions in chunks of four, so ends lie at every place of a chunk."""
     trainer = make_trainer(Counting(6), recurrent=kind, trunk=trunk, **RECURRENT)
     for _ in range(2):
-        trainer.start()
-        trainer.collect()
-        trainer.bootstrap()
-        trainer.advantages()
+        collect(trainer)
         assert max_ratio_error(trainer) < 1e-6
         trainer.iterate()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@walk("kind", KINDS)
 def test_output_depends_on_the_state_and_the_state_is_forgotten_at_ends(kind):
     torch.manual_seed(0)
     cell = CELLS[kind](3, 4)
@@ -43,7 +42,7 @@ def test_output_depends_on_the_state_and_the_state_is_forgotten_at_ends(kind):
     assert (forget(end, torch.tensor([True, False]))[0] == 0).all()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@walk("kind", KINDS)
 def test_states_of_the_rollout_are_zero_at_the_start_of_episodes(make_trainer, kind):
     trainer = make_trainer(Counting(6), recurrent=kind, **RECURRENT)
     trainer.iterate()
@@ -57,7 +56,7 @@ def test_burn_in_is_not_learnt_from(make_trainer):
     trainer = make_trainer(Counting(6), recurrent="gru", burn_in=1, **RECURRENT)
     trainer.start()
     trainer.collect()
-    pieces = [p for m in trainer.minibatches.epoch() for p in m]
+    pieces = [trainer.rollout.gather(p) for m in trainer.minibatches.epoch() for p in m]
     assert sum(len(piece.samples.adv) for piece in pieces) == 16 * 6 * 3 // 4
     piece = pieces[0]
     piece.states.requires_grad_()

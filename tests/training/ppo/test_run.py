@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from tests.slow import every
+from tests.tables import walk
 from training.players.trained import load
 from training.ppo import rollout
 from training.ppo.options import NativeRun
@@ -67,7 +68,7 @@ def test_the_memory_of_a_resumed_run_goes_on_exactly(train, tmp_path):
     assert all(torch.equal(halves[name], x) for name, x in whole.items())
 
 
-@pytest.mark.parametrize(
+@walk(
     ("assignment", "says"),
     [
         ("native.heads=phase", "native.heads='phase'"),

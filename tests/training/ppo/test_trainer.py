@@ -1,6 +1,7 @@
 """The iteration: what is stored, what truncation is worth, schedules, timers and refusals."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -9,8 +10,9 @@ import torch
 
 from fastenv.errors import ConfigError
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import WalkGame
-from tests.training.ppo.conftest import sections
+from tests.training.ppo.conftest import collect, sections, tensors_of
 from tests.training.ppo.engines import Bytes, Corridor, Counting, Steady
 from training.nets.actor_critic import CardAttention, CardHead
 from training.nets.distribution import log_prob, masked_log_probs
@@ -58,13 +60,13 @@ def test_values_of_cut_off_observations_are_those_before_the_update(make_trainer
 def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch, engine):
     """What is done on CUDA, without CUDA."""
     direct = make_trainer(engine(6))
-    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_rollout.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "Lanes", ppo_rollout.StagedLanes)
     staged = make_trainer(engine(6))
     # As if the observations lay on the device too: they go through the slots.
     for _ in range(2):
         direct.iterate()
         staged.iterate()
-    for ours, theirs in zip(direct.rollout.tensors(), staged.rollout.tensors(), strict=True):
+    for ours, theirs in zip(tensors_of(direct), tensors_of(staged), strict=True):
         assert torch.equal(ours, theirs)
 
 
@@ -76,7 +78,7 @@ def test_only_cuda_is_copied_to_and_from_without_waiting(make_trainer, monkeypat
         asked.append(non_blocking)
         return copy(self, source, non_blocking)
 
-    monkeypatch.setattr(ppo_trainer, "make_lanes", ppo_rollout.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "Lanes", ppo_rollout.StagedLanes)
     monkeypatch.setattr(torch.Tensor, "copy_", spy)
     trainer = make_trainer(Counting(6))
     trainer.start()
@@ -105,7 +107,7 @@ def test_on_step_sees_actions_and_may_change_reward_and_mask(make_trainer):
     assert not trainer.rollout.mask[..., 1].any()
 
 
-@pytest.mark.parametrize("rules", [False, True])
+@walk("rules", [False, True])
 def test_truncation_is_bootstrapped(make_trainer, rules):
     """T7: reward 1 for ever is worth 1 / (1 - gamma) although a clock cuts it; less if it ended."""
     engine = Steady(16)
@@ -126,10 +128,7 @@ def test_truncation_is_bootstrapped(make_trainer, rules):
 def test_ratio_is_one_at_the_first_minibatch(make_trainer):
     trainer = make_trainer(make_engine("SkullKingWorker-v0", 32), net_arch=(64, 64), n_epochs=1)
     for _ in range(3):
-        trainer.start()
-        trainer.collect()
-        trainer.bootstrap()
-        trainer.advantages()
+        collect(trainer)
         worst = max_ratio_error(trainer)
         assert worst < 1e-6
         trainer.iterate()
@@ -140,8 +139,8 @@ def max_ratio_error(trainer):
     """The largest |ratio - 1| over all samples, evaluated as the update evaluates them."""
     worst = 0.0
     with torch.no_grad():
-        for pieces in trainer.minibatches.epoch():
-            for piece in pieces:
+        for parts in trainer.minibatches.epoch():
+            for piece in map(trainer.rollout.gather, parts):
                 with trainer.precision.autocast:
                     logits, _ = trainer._evaluate(piece)
                 log_probs = masked_log_probs(logits, piece.samples.mask)
@@ -165,17 +164,13 @@ def test_pieces_do_not_change_the_update(make_trainer):
 
 def test_advantages_are_normalised_over_each_minibatch(make_trainer):
     trainer = make_trainer(Corridor(8))
-    trainer.start()
-    trainer.collect()
-    trainer.bootstrap()
-    trainer.advantages()
+    collect(trainer)
     found = []
     original = trainer._gradient
 
-    def spy(pieces, objective):
-        pieces = list(pieces)
-        found.append(torch.cat([piece.samples.adv for piece in pieces]))
-        return original(pieces, objective)
+    def spy(parts, objective):
+        found.append(torch.cat([part.adv for part in parts]))
+        return original(parts, objective)
 
     trainer._gradient = spy
     trainer.update(ppo_trainer.Objective.of(trainer.ppo, trainer.native))
@@ -246,12 +241,6 @@ def test_timers_split_an_iteration(make_trainer):
     assert {p for p, s in phases.items() if s > 0} == set(phases)
 
 
-def test_memory_is_described(make_trainer):
-    text = make_trainer(Corridor(4)).rollout.describe()
-    assert "rollout 4 x 16" in text
-    assert "bytes a decision" in text
-
-
 def test_nothing_global_is_drawn_from(make_trainer):
     before = torch.get_rng_state()
     legacy = np.random.get_state()[1].copy()  # noqa: NPY002
@@ -268,33 +257,27 @@ def test_a_minibatch_that_does_not_divide_is_refused(make_trainer):
         make_trainer(Corridor(8), batch_size=48)
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+IMPOSSIBLE = {
+    PPOConfig: [
         *(("n_steps", 0), ("learning_rate", 0.0), ("gamma", 1.5), ("clip_range", -0.1)),
         *(("net_arch", ()), ("activation", "elu"), ("lr_schedule", "step"), ("target_kl", 0.0)),
         *(("precision", "int8"), ("batch_size", 0), ("n_epochs", 0), ("max_grad_norm", 0.0)),
     ],
-)
-def test_impossible_options_of_ppo_are_refused_by_name(name, value):
-    with pytest.raises(ConfigError, match=rf"^ppo\.{name}="):
-        PPOConfig(**{name: value})
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
+    NativeConfig: [
         *(("trunk", "both"), ("adam_eps", 0.0), ("micro_batch", -1), ("recurrent", "rnn")),
         *(("burn_in", -1), ("clip_range_vf", 0.0), ("compile", "on"), ("hindsight", "on")),
         *(("seq_len", 0), ("attention", -1), ("ent_schedule", "step"), ("heads", "many")),
     ],
-)
-def test_impossible_options_of_native_are_refused_by_name(name, value):
-    with pytest.raises(ConfigError, match=rf"^native\.{name}="):
-        NativeConfig(**{name: value})
+}
 
 
-@pytest.mark.parametrize(
+@walk("section, name, value", [(s, *pair) for s, pairs in IMPOSSIBLE.items() for pair in pairs])
+def test_impossible_options_are_refused_by_name(section, name, value):
+    with pytest.raises(ConfigError, match=rf"^{re.escape(section.SECTION)}{name}="):
+        section(**{name: value})
+
+
+@walk(
     "options",
     [{"seq_len": 12}, {"seq_len": 16, "burn_in": 16}, {"seq_len": 128, "batch_size": 64}],
 )
@@ -319,7 +302,7 @@ def test_a_minibatch_of_which_one_sample_is_learnt_is_refused():
     checked(batch_size=8, **chunk)
 
 
-@pytest.mark.parametrize("options", [{"heads": "phase"}, {"heads": "cards"}, {"attention": 8}])
+@walk("options", [{"heads": "phase"}, {"heads": "cards"}, {"attention": 8}])
 def test_a_network_that_does_not_fit_the_tier_is_refused(make_trainer, options):
     with pytest.raises(ConfigError, match=r"this game does not show|actions here do not play"):
         make_trainer(Corridor(4), **options)
@@ -356,7 +339,7 @@ def test_lanes_without_a_legal_action_stop_the_training(make_trainer):
 # -- networks --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "tier"),
     diagonal(
         [
@@ -380,9 +363,9 @@ def test_every_tier_trains_with_every_network(make_trainer, tier, options):
 
 def test_the_phase_selects_the_head():
     from training.nets.actor_critic import ActorCritic
-    from training.nets.layout import ObsLayout
+    from training.nets.layout import ObservationParts, ObsLayout
 
-    layout = ObsLayout(obs_size=5, num_actions=3, phase=(1, 2))
+    layout = ObsLayout(obs_size=5, num_actions=3, parts=ObservationParts(phase=(1, 2)))
     net = ActorCritic(layout, *sections(net_arch=(8,), heads="phase"))
     obs = torch.randn(2, 5)
     obs[:, 1:3] = torch.eye(2)

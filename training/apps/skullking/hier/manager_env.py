@@ -22,7 +22,7 @@ from training.evaluation.loop import ask
 from training.nets.distribution import Sampler, masked_log_probs, mode
 from training.players.bots import Bot
 from training.players.player import Player
-from training.ppo.parts import PPOTrainer
+from training.ppo.trainer import PPOTrainer
 from training.selfplay.seated import SeatedEngine
 
 Array = npt.NDArray[Any]

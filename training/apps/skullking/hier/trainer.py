@@ -32,7 +32,7 @@ from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
 from training.players.network import Network
 from training.ppo import run as native
-from training.ppo.parts import PPOTrainer
+from training.ppo.trainer import PPOTrainer
 from training.run import envs
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep

@@ -20,7 +20,7 @@ from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.options import ActorCriticRun, NativeConfig, PPOConfig
-from training.ppo.parts import Rollout
+from training.ppo.rollout import Rollout
 from training.run import envs
 from training.run.engine import Engine
 from training.run.options import require
@@ -172,7 +172,7 @@ LOSSES: dict[str, Loss] = {
 
 
 class Hindsight:
-    """A loss on samples of the rollout in hindsight; see :class:`training.ppo.auxiliary.Auxiliary`.
+    """A loss on samples of the rollout in hindsight; see :class:`training.ppo.loss.Auxiliary`.
 
     Every pass of PPO over a rollout is one over these samples too, in an order of their own, cut
     into as many parts as there are minibatches.

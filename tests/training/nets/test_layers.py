@@ -1,4 +1,4 @@
-"""Fused layers in bfloat16 are the layers they stand for, and stand aside where they cannot be."""
+"""Hidden layers: the fast tanh is a tanh, and fused layers are those they stand for."""
 
 import os
 import subprocess
@@ -8,8 +8,9 @@ import pytest
 import torch
 from torch import nn
 
+from tests.tables import walk
 from training.nets import layers as fusing
-from training.nets.layers import ACTIVATIONS, FusedLayers, Layers, fuse
+from training.nets.layers import ACTIVATIONS, FusedLayers, Layers, Tanh, fuse
 
 # Largest error of the gradients; the gate of a relu lets a number through, or not.
 ERROR = {"tanh": 0.01, "relu": 0.08, "gelu": 0.01}
@@ -47,7 +48,7 @@ def error(ours, exact):
 
 
 @needs_fused
-@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+@walk("activation", ["tanh", "relu", "gelu"])
 def test_fused_layers_are_as_near_to_float32_as_autocast(activation):
     fast = results(*towers(activation), low=True)
     exact = results(*towers(activation), low=False)
@@ -76,7 +77,7 @@ def test_the_fused_operation_is_what_runs(monkeypatch):
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("missing", [None, AttributeError, RuntimeError])
+@walk("missing", [None, AttributeError, RuntimeError])
 def test_layers_are_fused_where_the_operation_is_there(monkeypatch, missing):
     net = nn.ModuleDict({"layers": Layers(*towers("relu")[0])})
     before, names = list(net.parameters()), list(net["layers"].state_dict())
@@ -98,7 +99,7 @@ def test_layers_are_fused_where_the_operation_is_there(monkeypatch, missing):
 
 
 SCRIPT = """
-from tests.training.nets.test_fused import ERROR, error, results, towers
+from tests.training.nets.test_layers import ERROR, error, results, towers
 for activation, largest in ERROR.items():
     exact = results(*towers(activation), low=False)
     found = results(*towers(activation), low=True)
@@ -115,3 +116,24 @@ def test_processors_without_bfloat16_get_the_same(isa):
     limits = {"ONEDNN_MAX_CPU_ISA": isa, "ATEN_CPU_CAPABILITY": isa.partition("_")[0].lower()}
     command = [sys.executable, "-c", SCRIPT]
     subprocess.run(command, check=True, env={**os.environ, **limits}, timeout=120)
+
+
+# -- tanh ------------------------------------------------------------------------------------------
+
+
+@walk("grad", [True, False])
+def test_values_and_gradients_are_those_of_tanh(grad):
+    numbers = torch.cat((torch.linspace(-20, 20, 4001), torch.linspace(-1e-3, 1e-3, 101)))
+    numbers = torch.cat((numbers, torch.tensor([float("inf"), -float("inf"), 1e30])))
+    x = numbers.clone().requires_grad_(grad)
+    with torch.set_grad_enabled(grad):
+        y = Tanh()(x * 1.0)  # a new tensor, as a layer's output is: it is overwritten
+    torch.testing.assert_close(y, torch.tanh(numbers), rtol=0, atol=3e-7)
+    if grad:
+        y.sum().backward()
+        torch.testing.assert_close(x.grad, 1 - torch.tanh(numbers) ** 2, rtol=0, atol=1e-6)
+
+
+def test_half_precision_takes_the_plain_way():
+    x = torch.randn(8).to(torch.bfloat16)
+    assert torch.equal(Tanh()(x), torch.tanh(x))
