@@ -245,28 +245,7 @@ def summary(samples: Sequence[Sample], threads: int = 1) -> dict[str, Any]:
 # -- the progress of a measurement: a line a repeat, and its rows on the disk ----------------------
 
 
-class _Rows:
-    """A file of rows, which is replaced as soon as there is a first one."""
-
-    def __init__(self, path: Path, head: dict[str, Any]) -> None:
-        self._path, self._head = path, head
-        self._file: JsonLines | None = None
-
-    def write(self, row: dict[str, Any]) -> None:
-        """Append a row."""
-        if self._file is None:
-            self._path.unlink(missing_ok=True)
-            self._file = JsonLines(self._path)
-            self._file.write(self._head)
-        self._file.write(row)
-
-    def close(self) -> None:
-        """Close the file, if there is one."""
-        if self._file is not None:
-            self._file.close()
-
-
-_open: list[_Rows] = []  # of the measurement that goes on, if there is one
+_keeping: list[Callable[[dict[str, Any]], None]] = []  # rows of the measurement that goes on
 
 
 @contextmanager
@@ -280,19 +259,29 @@ def written_to(path: Path, head: dict[str, Any]) -> Iterator[None]:
     head : dict
         The first row.
     """
-    rows = _Rows(path, head)
-    _open.append(rows)
+    file: JsonLines | None = None
+
+    def keep(row: dict[str, Any]) -> None:
+        nonlocal file
+        if file is None:
+            path.unlink(missing_ok=True)
+            file = JsonLines(path)
+            file.write(head)
+        file.write(row)
+
+    _keeping.append(keep)
     try:
         yield
     finally:
-        _open.remove(rows)
-        rows.close()
+        _keeping.remove(keep)
+        if file is not None:
+            file.close()
 
 
 def keep_row(row: dict[str, Any]) -> None:
     """Write a row that was measured."""
-    if _open:
-        _open[-1].write(row)
+    if _keeping:
+        _keeping[-1](row)
 
 
 def tell_repeat(repeat: int, repeats: int, name: str, per_s: float) -> None:
@@ -306,6 +295,6 @@ def tell_repeat(repeat: int, repeats: int, name: str, per_s: float) -> None:
     per_s : float
         Steps a second.
     """
-    if _open:
+    if _keeping:
         text = f"{name}, repeat {repeat} of {repeats}: {per_s:,.0f} steps a second"
         print(text, file=sys.stderr, flush=True)

@@ -38,6 +38,12 @@ from training.run.torch_setup import torch_threads
 from training.sb3 import run as sb3
 
 NEVER = 1 << 62
+# Of an entry, what the row of whole runs has too.
+KEPT = (
+    *("ran", "env", "options", "num_envs", "num_threads", "trainer", "precision"),
+    *("torch_threads", "rollout_steps", "minibatch", "epochs", "net_arch", "method"),
+    *("ticks_per_step", "noisy", "share_env_all"),
+)
 ADAPTERS = {"sb3": "BatchVecEnv", "rllib": "RLlib"}  # through what a trainer steps the engine
 METHOD = {
     "trainer": (
@@ -311,20 +317,9 @@ def trained_row(options: Mapping[str, Any], repeats: int, seconds: float) -> dic
     """
     entry = trainer(RunConfig.from_mapping(options), repeats, seconds, evaluation=False)
     every = entry["repeats"]
-    kept: tuple[str, ...] = (
-        "ran",
-        "env",
-        "options",
-        "num_envs",
-        "num_threads",
-        "trainer",
-        "precision",
-    )
-    kept += ("torch_threads", "rollout_steps", "minibatch", "epochs", "net_arch", "method")
-    kept += ("ticks_per_step", "noisy", "share_env_all")
     return {
         "kind": "trainer",
-        **{name: entry[name] for name in kept},
+        **{name: entry[name] for name in KEPT},
         "backend": entry["backend_selected"],
         **medians(entry),
         "steps_per_s_all": [r["steps_per_s"] for r in every],

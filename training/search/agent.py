@@ -19,7 +19,7 @@ from training.players.thought import Thought
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
 from training.search.options import SearchOptions
-from training.search.searcher import STEP, Found, Searcher
+from training.search.searcher import STEP, Searcher, SearchResult
 
 ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 
@@ -225,7 +225,7 @@ class SearchPlayer:
         return actions, wanted
 
     def _decide(
-        self, results: Found, own: np.ndarray, wanted: np.ndarray, seeds: np.ndarray
+        self, results: SearchResult, own: np.ndarray, wanted: np.ndarray, seeds: np.ndarray
     ) -> np.ndarray:
         options, estimates = self.searcher.options, results.estimates
         looked = (estimates.counts > 0).any(1)
@@ -243,7 +243,7 @@ class SearchPlayer:
         return chosen.astype(np.int32)
 
     def _keep_thoughts(
-        self, results: Found, lanes: np.ndarray, actions: np.ndarray, wanted: np.ndarray
+        self, results: SearchResult, lanes: np.ndarray, actions: np.ndarray, wanted: np.ndarray
     ) -> None:
         for i, lane in enumerate(lanes.tolist()):
             self._thoughts[lane] = self.searcher.think(results, i, int(actions[i]), wanted[i])

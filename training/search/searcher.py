@@ -66,7 +66,7 @@ class Belief(Protocol):
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """The results of a search for several positions.
 
     Attributes
@@ -231,7 +231,7 @@ class Searcher:
         legal: np.ndarray,
         seeds: np.ndarray | None = None,
         lanes: np.ndarray | None = None,
-    ) -> Found:
+    ) -> SearchResult:
         """Estimate the value of every legal action.
 
         Parameters
@@ -249,7 +249,7 @@ class Searcher:
 
         Returns
         -------
-        Found
+        SearchResult
             Ctrl-C ends a search early: ``finished`` is then False, and the rest of the positions
             have no estimates.
 
@@ -276,7 +276,7 @@ class Searcher:
             estimates.append(Estimates(legal[part]))
             finished = finished and self._spend(position, estimates[-1])
         spent = 1000 * (time.perf_counter() - begun) / max(n, 1)
-        return Found(Estimates.join(estimates), spent, finished)
+        return SearchResult(Estimates.join(estimates), spent, finished)
 
     def _spend(self, position: _Positions, estimates: Estimates) -> bool:
         """Spend the budget on positions; return False if it was interrupted."""
@@ -347,12 +347,14 @@ class Searcher:
         kept = choose_by_weight(weights.reshape(len(here), count), block, luck)
         return drawn[(np.arange(len(here))[:, None] * count + kept).ravel()]
 
-    def think(self, results: Found, position: int, chosen: int, wanted: np.ndarray) -> Thought:
+    def think(
+        self, results: SearchResult, position: int, chosen: int, wanted: np.ndarray
+    ) -> Thought:
         """Make the thought of one position from the results of a search.
 
         Parameters
         ----------
-        results : Found
+        results : SearchResult
         position : int
         chosen : int
         wanted : ndarray of float64, shape (A,)

@@ -68,7 +68,7 @@ class Head(network_file.Head):
         return nn.Sequential(*layers, nn.Linear(sizes[-1], self.outputs))
 
 
-class Value:
+class ValueNetwork:
     """A value network.
 
     Parameters
@@ -100,7 +100,7 @@ class Value:
         FILE.save(path, self.head, self.net)
 
 
-def load(path: Path) -> Value:
+def load(path: Path) -> ValueNetwork:
     """Read a value network from a file.
 
     Raises
@@ -111,7 +111,7 @@ def load(path: Path) -> Value:
         Without safetensors.
     """
     head, net = FILE.load(path, Head)
-    return Value(head, net)
+    return ValueNetwork(head, net)
 
 
 class Closing:
@@ -120,12 +120,12 @@ class Closing:
     Parameters
     ----------
     value : callable
-        A :class:`Value`.
+        A :class:`ValueNetwork`.
     view : callable
         Of the game; see :data:`training.search.rules.View`.
     """
 
-    def __init__(self, value: Value, view: View) -> None:
+    def __init__(self, value: ValueNetwork, view: View) -> None:
         self._value, self._view = value, view
 
     @classmethod
@@ -165,7 +165,7 @@ class Closing:
 
 
 def fit(
-    value: Value,
+    value: ValueNetwork,
     seen: np.ndarray,
     gained: np.ndarray,
     *,
@@ -179,7 +179,7 @@ def fit(
 
     Parameters
     ----------
-    value : Value
+    value : ValueNetwork
     seen : ndarray, shape (n, inputs)
         Of any dtype; a batch of it is converted at a time.
     gained : ndarray, shape (n, outputs)

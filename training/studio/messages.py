@@ -13,7 +13,7 @@ import math
 import struct
 import sys
 import traceback
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
@@ -217,10 +217,7 @@ FromClient = Annotated[
     Field(discriminator="kind"),
 ]
 _ADAPTER: TypeAdapter[Any] = TypeAdapter(FromClient)
-KINDS: tuple[type[Message], ...] = (
-    *(Describe, Begin, Open, Load, Act, Key, Run, Go, Take, Pick, Keep, Think, Film, Prove),
-    *(Runs, Curves, Ack),
-)
+KINDS: tuple[type[Message], ...] = get_args(get_args(FromClient)[0])
 
 
 def json_schema() -> dict[str, Any]:

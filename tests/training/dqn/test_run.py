@@ -17,7 +17,8 @@ from tests.bits import equal
 from tests.slow import late
 from tests.tables import walk
 from tests.training import third_game
-from training import dqn, export, load_policy
+from training import export, load_policy
+from training.dqn import run as dqn_run
 from training.dqn.run import load_logits, load_net
 from training.nets.layout import obs_layout
 from training.nets.q_network import QNetwork
@@ -305,7 +306,7 @@ def test_checkpoint_of_another_trainer_or_network_is_foreign(train, runs):
     path = runs / f"run/checkpoints/ckpt_{256:012d}"
     for wanted, says in (
         ({"trainer": "native"}, "its trainer is 'dqn', here it is 'native'"),
-        (dqn.run.network_of(noisy), "its network is"),
+        (dqn_run.network_of(noisy), "its network is"),
     ):
         with pytest.raises(checkpoint.CheckpointError, match=f"foreign: {says}"):
             checkpoint.load(path, wanted)
@@ -338,13 +339,13 @@ def test_memory_for_the_copy_of_a_checkpoint_is_asked_for(monkeypatch):
 
 def test_replay_on_a_gpu_is_measured_by_its_memory(monkeypatch):
     engine, memory = make_engine(TINY["env"], 1), type("Memory", (), {"total_memory": 2**18})
-    monkeypatch.setattr(dqn.run, "choose_device", lambda _: torch.device("cuda"))
+    monkeypatch.setattr(dqn_run, "choose_device", lambda _: torch.device("cuda"))
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda _: memory)
     config = RunConfig.from_mapping(merge(TINY, {"dqn": {"precision": "auto"}}))
     with pytest.raises(ConfigError, match=r"dqn.capacity must be less: .* and the GPU .* has 0.0"):
-        dqn.run.check(config, engine)
+        dqn_run.check(config, engine)
     memory.total_memory = 2**30
-    dqn.run.check(config, engine)
+    dqn_run.check(config, engine)
 
 
 @walk("recurrent", ["none", "gru", "lstm", "ssm", "ssm_gru_lstm"])
@@ -352,7 +353,7 @@ def test_sizes_are_those_of_the_tensors(recurrent):
     options = {**DQN, "capacity": 4096, "prioritized": True, "recurrent": recurrent, "seq_len": 24}
     config = RunConfig.from_mapping({**TINY, "dqn": options})
     engine = make_engine(config.env, 8)
-    replay = dqn.run.make_trainer(config).replay
+    replay = dqn_run.make_trainer(config).replay
     held = sum(x.nbytes for x in (*replay.tensors().values(), replay.final_obs))
     held += replay.priorities.tree.nbytes
     held += 0 if recurrent == "none" else replay.state.nbytes

@@ -15,7 +15,7 @@ from training.search import values
 from training.search.options import SearchOptions
 from training.search.rules import SearchRules
 from training.search.searcher import Searcher
-from training.search.values import Closing, Head, Value
+from training.search.values import Closing, Head, ValueNetwork
 
 FLAT = "SkullKingFlat-v0"
 
@@ -23,7 +23,7 @@ FLAT = "SkullKingFlat-v0"
 def any_value(inputs=3, outputs=2, hidden=(5, 4), unit=10.0, env="Nim-v0"):
     torch.manual_seed(0)
     head = Head(env=env, inputs=inputs, outputs=outputs, hidden=hidden, unit=unit)
-    return Value(head, head.net())
+    return ValueNetwork(head, head.net())
 
 
 def test_a_file_holds_the_network(tmp_path):

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> None:
     from training.apps.skullking.round_view import RoundView
     from training.evaluation.contest import load_players, table_of
     from training.run import machine
-    from training.search.values import Head, Value, fit
+    from training.search.values import Head, ValueNetwork, fit
 
     begun = time.process_time()
     players = load_players([args.agent])
@@ -94,12 +94,12 @@ def run(args: argparse.Namespace) -> None:
     how = {name: getattr(args, name) for name in ("agent", "games", "epochs", "seed")}
     about = {**how, "samples": len(seen), **machine.revision()}
     head = Head(env=table.env, unit=UNIT, **shape)
-    value = Value(head, head.net())
+    value = ValueNetwork(head, head.net())
     orders = view.variants()
     fit(value, seen[~held], gained[~held], variants=orders, epochs=args.epochs, seed=args.seed)
     scores = judge(value(seen[held].astype(np.float32)), gained[held], left[held])
     about |= {"held_out": scores, "cpu_minutes": round((time.process_time() - begun) / 60, 1)}
-    Value(Head(**{**head.to_dict(), "about": about}), value.net).save(args.out)
+    ValueNetwork(Head(**{**head.to_dict(), "about": about}), value.net).save(args.out)
     for name, row in scores.items():
         print(f"{name}: R2 {row['r2']:.3f}, of margins {row['r2_margin']:.3f}, n {row['n']}")
 

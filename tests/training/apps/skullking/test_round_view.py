@@ -22,7 +22,7 @@ from training.apps.skullking.round_view import NEEDS, RoundView
 from training.players.bots import Bot
 from training.search.options import SearchOptions
 from training.search.searcher import Searcher
-from training.search.values import Head, Value, load
+from training.search.values import Head, ValueNetwork, load
 
 FLAT = "SkullKingFlat-v0"
 
@@ -121,7 +121,7 @@ def test_search_closes_rollouts_by_a_value(tmp_path):
     view = RoundView(engine.game)
     head = Head(env=FLAT, inputs=view.inputs, outputs=4, hidden=(8,), unit=100.0)
     path = tmp_path / "value.safetensors"
-    Value(head, head.net()).save(path)
+    ValueNetwork(head, head.net()).save(path)
     engine.reset_many(seeds=0)
     rng = np.random.default_rng(0)
     for _ in range(60):
