@@ -19,7 +19,7 @@ from training.run.checkpoint import CheckpointError
 from training.run.folder import RunError, RunFolder
 from training.run.options import canonical_json
 
-from .conftest import KINDS
+from .agents import KINDS
 
 ROOT = Path(__file__).resolve().parents[3]
 PRETRAINED = ROOT / "pretrained/skullking-ppo"
