@@ -54,11 +54,11 @@ FEW, MANY = 3 * len(EVENTS), 70
 
 
 def cases():
-    """Yield game, seating and steps: few steps in each fourth case, and the slow many in all."""
+    """Yield game, seating and steps: few steps in each eighth case, and the slow many in all."""
     for name, make in GAMES.items():
         for k, seating in enumerate(SEATINGS[make().spec.num_agents]):
             case = f"{name}, {seating}"
-            if (k + len(name)) % 4 == 0:
+            if (k + len(name)) % 8 == 0:
                 yield pytest.param(name, seating, FEW, id=f"{case}, {FEW}")
             yield pytest.param(name, seating, MANY, id=f"{case}, {MANY}", marks=pytest.mark.slow)
 
