@@ -309,3 +309,26 @@ def test_nested_networks_come_back_as_they_were(tmp_path):
             assert torch.equal(found.model["policy"][name][part], value)
     with pytest.raises(CheckpointError, match="a/b of the policy is a int"):
         weights.save(tmp_path / "y.safetensors", 7, {}, {"a": {"b": 3}})
+
+
+def test_a_card_shows_results_with_the_ends_of_their_intervals():
+    metrics = {"win_rate": (0.61234567, 0.58, 0.64), "episodes": (4000.0,)}
+    result = card.Result("fastenv/Prospector-v0", "against 3 x rule_hard", metrics, "abc", "r.json")
+    assert card.table([result]).splitlines() == [
+        "| conditions | measure | value, 95 % interval |",
+        "| --- | --- | --- |",
+        "| against 3 x rule_hard | win rate | 0.61235 [0.58, 0.64] |",
+        "| against 3 x rule_hard | episodes | 4000 |",
+    ]
+    (model,) = card.metadata("a", [result])["model-index"]
+    (entry,) = model["results"]
+    assert entry["metrics"] == [
+        {
+            "type": "win_rate",
+            "value": 0.612346,
+            "name": "win rate, 95 % interval 0.58 to 0.64",
+        },
+        {"type": "episodes", "value": 4000.0, "name": "episodes"},
+    ]
+    shown = {"name": "Prospector-v0", "type": "Prospector-v0", "config": "against 3 x rule_hard"}
+    assert entry["dataset"] == {**shown, "revision": "abc", "args": {"record": "r.json"}}
