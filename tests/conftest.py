@@ -56,12 +56,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _draw_slow_cases(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out the slow cases that ``SLOW_SEED`` does not draw."""
-    out = [
-        item
-        for item in items
-        if item.get_closest_marker("drawn") and not slow.is_drawn(item.nodeid)
-    ]
+    """Leave out the slow cases that ``SLOW_SEED`` does not draw; one of each test stays."""
+    tables: dict[str, list[str]] = {}
+    for item in items:
+        if item.get_closest_marker("drawn"):
+            tables.setdefault(item.nodeid.partition("[")[0], []).append(item.nodeid)
+    kept = {slow.first_of(table) for table in tables.values()}
+    kept |= {name for table in tables.values() for name in table if slow.is_drawn(name)}
+    out = [item for item in items if item.get_closest_marker("drawn") and item.nodeid not in kept]
     if out:
         config.hook.pytest_deselected(items=out)
         left_out = set(out)

@@ -24,7 +24,16 @@ def seed() -> str | None:
 
 def is_drawn(name: str) -> bool:
     """Return whether this run takes a slow case of that name, as every worker decides alike."""
-    return seed() is None or random.Random(f"{seed()} {name}").randrange(SHARE) == 0
+    return seed() is None or _draw(name) < 1 / SHARE
+
+
+def first_of(names: Iterable[str]) -> str:
+    """Return the case that this run draws before all others of a table."""
+    return min(names, key=_draw)
+
+
+def _draw(name: str) -> float:
+    return random.Random(f"{seed()} {name}").random()
 
 
 def _made(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.slow import Parameters, is_drawn
+from tests.slow import Parameters, first_of, is_drawn
 
 _COMPILED = ("cython", "fast")
 
@@ -38,8 +38,8 @@ def walk(
     """Make a test walk a table, which is written as for ``pytest.mark.parametrize``.
 
     Fixtures are made once, for all rows. Several tables are walked in all combinations. Rows that
-    are marked slow make a second test, which is slow and takes those of them that are drawn
-    (``tests.slow.is_drawn``). A row can have no other mark.
+    are marked slow make a second test, which is slow and takes those of them that are drawn, one
+    at least (``tests.slow.is_drawn``). A row can have no other mark.
     """
     named = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
     rows = _rows(named, [*values], ids)
@@ -72,7 +72,10 @@ def _rows(names: list[str], values: list[Any], ids: Any) -> list[_Row]:
 
 
 def _short(value: Any) -> str:
-    text = getattr(value, "__name__", None) or repr(value)
+    try:
+        text = getattr(value, "__name__", None) or repr(value)
+    except (ValueError, RecursionError):  # a number of many digits, or many lists in each other
+        text = type(value).__name__
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -83,11 +86,8 @@ def _walking(function: Callable[..., None], rows: list[_Row]) -> Callable[..., N
 
     @functools.wraps(function)
     def test(subtests: Any, slow_rows: bool = False, **fixtures: Any) -> None:
-        for row in rows:
-            if row.is_slow != slow_rows:
-                continue
-            if slow_rows and not is_drawn(f"{function.__module__} {function.__name__} {row.name}"):
-                continue
+        asked = [row for row in rows if row.is_slow == slow_rows]
+        for row in _draw(function, asked) if slow_rows else asked:
             with subtests.test(row.name):
                 _need_core(row)
                 function(**row.arguments, **fixtures)
@@ -104,6 +104,13 @@ def _walking(function: Callable[..., None], rows: list[_Row]) -> Callable[..., N
     quick = [pytest.param(False, id="quick")] if False in kinds else []
     slow = pytest.param(True, marks=pytest.mark.slow, id="slow")
     return pytest.mark.parametrize("slow_rows", [*quick, slow])(test)
+
+
+def _draw(function: Callable[..., None], rows: list[_Row]) -> list[_Row]:
+    """Return the slow rows that this run takes: those that are drawn, or one where none is."""
+    names = [f"{function.__module__} {function.__name__} {row.name}" for row in rows]
+    drawn = [row for row, name in zip(rows, names, strict=True) if is_drawn(name)]
+    return drawn or [rows[names.index(first_of(names))]]
 
 
 def _need_core(row: _Row) -> None:

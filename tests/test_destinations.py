@@ -7,6 +7,7 @@ import fastenv
 from fastenv.engine import rng_streams
 from fastenv.vector import FastVectorEnv, StepBuffers, allocate
 from tests.race import BACKENDS, N, engine_of, everything
+from tests.tables import walk
 from tests.toy import RACE_OBS, RaceGame
 
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -95,8 +96,8 @@ OBSERVATIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", OBSERVATIONS)
-@pytest.mark.parametrize("backend", ["reference", "fast"])
+@walk("kind", OBSERVATIONS)
+@walk("backend", ["reference", "fast"])
 def test_an_unusable_observation_names_its_field_and_nothing_has_moved(backend, kind):
     engine = engine_of(backend)
     engine.step_many(np.ones((N, 2), int))
@@ -112,7 +113,7 @@ def test_an_unusable_observation_names_its_field_and_nothing_has_moved(backend, 
         engine.encode_obs_many(out=make())
 
 
-@pytest.mark.parametrize("kind", OBSERVATIONS)
+@walk("kind", OBSERVATIONS)
 def test_so_does_step_into(kind):
     vec = FastVectorEnv(RaceGame(), N, agents="all")
     vec.reset(seed=0)

@@ -21,6 +21,7 @@ from fastenv.vector import FastVectorEnv, allocate
 from tests.needs import FASTEST
 from tests.race import BACKENDS, engine_of, without_scalars
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import RACE_OBS, RaceGame
 
 N = 4
@@ -46,7 +47,7 @@ def test_sb3_has_nothing_to_say(backend):
         check_env(env, skip_render_check=False)
 
 
-@pytest.mark.parametrize(("opponent", "backend"), diagonal(["random", "slow"], BACKENDS))
+@walk(("opponent", "backend"), diagonal(["random", "slow"], BACKENDS))
 def test_equal_to_dummy_vec_env(backend, opponent):
     """All but the length of an episode, which has a test of its own below."""
     ours, theirs = batch(backend, opponent), dummy(opponent)

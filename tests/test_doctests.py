@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import fastenv
+from tests.tables import walk
 
 ROOT = Path(__file__).resolve().parents[1]
 FLAGS = doctest.ELLIPSIS | doctest.FAIL_FAST
@@ -35,7 +36,7 @@ SHOWN = [
 DATA = {"__version__": "fastenv._version"}
 
 
-@pytest.mark.parametrize(
+@walk(
     "name",
     [pytest.param(name, marks=[pytest.mark.slow] * (name == SLOW)) for name in MODULES],
 )
@@ -47,7 +48,7 @@ def test_examples_run(name: str) -> None:
     assert found.failed == 0
 
 
-@pytest.mark.parametrize("name", fastenv.__all__)
+@walk("name", fastenv.__all__)
 def test_every_public_name_has_an_example(name: str) -> None:
     where = getattr(fastenv, name)
     if name in DATA:
@@ -56,7 +57,7 @@ def test_every_public_name_has_an_example(name: str) -> None:
     assert ">>> " in (inspect.getdoc(where) or "")
 
 
-@pytest.mark.parametrize("name", SHOWN)
+@walk("name", SHOWN)
 def test_what_users_call_besides_has_an_example(name: str) -> None:
     module = max((each for each in MODULES if name.startswith(f"{each}.")), key=len)
     if module in NEEDS:

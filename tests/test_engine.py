@@ -11,6 +11,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import StateError, show
 from fastenv.rng import Rng
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.toy import WalkGame
 
 BACKENDS = ("reference", "numba", "cython", "fast")
@@ -33,8 +34,8 @@ def snapshot(engine):
     return [a.tobytes() for a in arrays]
 
 
-@pytest.mark.parametrize("autoreset", [True, False])
-@pytest.mark.parametrize("backend", BACKENDS[1:])
+@walk("autoreset", [True, False])
+@walk("backend", BACKENDS[1:])
 def test_backends_agree_with_the_reference(backend, autoreset):
     rng = np.random.default_rng(0)
     a, b = engine_of(), engine_of(backend)
@@ -239,8 +240,8 @@ BAD_ACTIONS = {
 }
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("kind", BAD_ACTIONS)
+@walk("backend", BACKENDS)
+@walk("kind", BAD_ACTIONS)
 def test_a_bad_action_moves_nothing(backend, kind):
     engine = engine_of(backend)
     engine.step_many(np.ones(N, int))
@@ -402,8 +403,8 @@ def test_nothing_heavy_is_imported_with_the_package():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("wanted", [(), ("goal",), ("twice", "goal", "position"), ("distance",)])
+@walk("backend", BACKENDS)
+@walk("wanted", [(), ("goal",), ("twice", "goal", "position"), ("distance",)])
 def test_only_the_wanted_columns_are_written(backend, wanted):
     rng = np.random.default_rng(5)
     whole, part = (BatchEngine(WalkGame(), 3, backend, info_columns=c) for c in (None, wanted))

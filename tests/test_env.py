@@ -10,6 +10,7 @@ import fastenv
 from fastenv.engine import rng_streams
 from fastenv.env import FastEnv
 from fastenv.vector import FastVectorEnv
+from tests.tables import walk
 from tests.toy import WalkGame
 
 BACKENDS = ("reference", "numba", "cython", "fast")
@@ -153,7 +154,7 @@ def test_whole_numbers_of_any_type_count_where_the_game_says_so(action):
     assert env.step(action)[0].tobytes() == twin.step(1)[0].tobytes()
 
 
-@pytest.mark.parametrize("action", [0.5, float("nan"), float("inf"), None, "1", [1], np.array([1])])
+@walk("action", [0.5, float("nan"), float("inf"), None, "1", [1], np.array([1])])
 def test_what_is_no_number_is_refused_by_every_game(action):
     env = FastEnv(WalkGame(any_integer=True))
     env.reset(seed=1)
@@ -224,7 +225,7 @@ def test_make_takes_ids_with_and_without_the_namespace(prefix):
     assert (vec.backend, vec.num_envs) == ("reference", 2)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "message"),
     [
         ({"env_id": "Chess-v0"}, "SkullKingFlat-v0"),

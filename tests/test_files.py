@@ -13,6 +13,7 @@ import pytest
 
 from fastenv import files
 from fastenv.errors import MAX_SHOWN, FastEnvError, FileError, show
+from tests.tables import walk
 
 LIMIT = 100_000
 READERS = (
@@ -264,7 +265,7 @@ VALUES = [HUGE, -HUGE, DEEP, [[HUGE]], {"a": DEEP}, "\ud800", "a" * 10**6, bytes
 VALUES += [Strange(), [Broken()] * 50, range(HUGE), np.zeros((500, 500)), {HUGE: HUGE}, [*VALUES]]
 
 
-@pytest.mark.parametrize("value", VALUES, ids=range(len(VALUES)))
+@walk("value", VALUES, ids=range(len(VALUES)))
 def test_any_value_is_shown_in_one_short_line(value):
     text = show(value)
     text.encode()
@@ -272,7 +273,7 @@ def test_any_value_is_shown_in_one_short_line(value):
     assert "\n" not in text
 
 
-@pytest.mark.parametrize(
+@walk(
     "value",
     [
         5,

@@ -9,6 +9,7 @@ from fastenv.errors import ConfigError
 from fastenv.verify import Case
 from tests.needs import needs_core
 from tests.race import OtherFunctions, engine_of, with_spec
+from tests.tables import walk
 from tests.toy import FIXED, RACE_INFO, RACE_OBS, STATE, RaceGame, WalkGame
 
 
@@ -37,7 +38,7 @@ def test_the_rows_of_the_race_themselves_are_taken():
 NEEDED = ("done", "ep_return", "ep_length", "tau", "ep_frames", "needs_action", "bot_rng")
 
 
-@pytest.mark.parametrize("name", NEEDED)
+@walk("name", NEEDED)
 def test_a_row_without_a_field_that_the_engine_needs(name):
     """Also one with frames of the episode and none of the decisions: half a clock is a mistake."""
     refuses(with_spec(RaceGame(), state_dtype=state_of(**{name: None})), f"'{name}'")
@@ -54,7 +55,7 @@ MISTYPED = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), [(n, k) for n in MISTYPED for k in MISTYPED[n]])
+@walk(("name", "kind"), [(n, k) for n in MISTYPED for k in MISTYPED[n]])
 def test_a_field_of_another_type(name, kind):
     changed = with_spec(RaceGame(), state_dtype=state_of(**{name: kind}))
     refuses(changed, f"state_dtype: '{name}' is .*, must be ")
@@ -67,7 +68,7 @@ def test_a_row_that_is_no_struct():
     refuses(with_spec(WalkGame(), state_dtype=walk), "state_dtype=.*aligned")
 
 
-@pytest.mark.parametrize(
+@walk(
     "tail",
     [
         ("done",),
@@ -93,13 +94,13 @@ def test_a_row_for_another_number_of_agents(changes):
     refuses(with_spec(RaceGame(), **changes), "state_dtype: 'ep_return' is .*, must be ")
 
 
-@pytest.mark.parametrize("name", ["num_agents", "num_actions"])
-@pytest.mark.parametrize("number", [0, -1, 1.5])
+@walk("name", ["num_agents", "num_actions"])
+@walk("number", [0, -1, 1.5])
 def test_numbers_that_count_nothing(name, number):
     refuses(with_spec(WalkGame(), **{name: number}), f"{name}=")
 
 
-@pytest.mark.parametrize("stops", ["round", ["round"], ("",), ("=",), (None,), None])
+@walk("stops", ["round", ["round"], ("",), ("=",), (None,), None])
 def test_conditions_without_a_name(stops):
     refuses(with_spec(WalkGame(), stops=stops), "stops=.*: must be a tuple of names")
 
@@ -134,7 +135,7 @@ OBSERVATIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", OBSERVATIONS)
+@walk("kind", OBSERVATIONS)
 def test_a_structured_observation_that_cannot_be_taken_apart(kind):
     changes, message = OBSERVATIONS[kind]
     refuses(with_spec(RaceGame(), **changes), message)
@@ -152,7 +153,7 @@ def test_types_are_given_as_dtypes(name):
     refuses(with_spec(WalkGame(), **{name: np.float32}), f"{name}=.*must be a NumPy dtype")
 
 
-@pytest.mark.parametrize("kind", [int, "i4", "f2", "O", "c16", "?"])
+@walk("kind", [int, "i4", "f2", "O", "c16", "?"])
 def test_rewards_that_are_no_floats(kind):
     refuses(with_spec(WalkGame(), reward_dtype=np.dtype(kind)), "reward_dtype=.*float32 or float64")
 
@@ -198,8 +199,8 @@ def test_columns_with_names_that_the_views_use(name):
     refuses(with_spec(WalkGame(), info_dtype=info), f"info_dtype.*'{name}'")
 
 
-@pytest.mark.parametrize("name", ["two words", "a-b", "class", "0"])
-@pytest.mark.parametrize("kind", ["i4", "u1", "f8"])
+@walk("name", ["two words", "a-b", "class", "0"])
+@walk("kind", ["i4", "u1", "f8"])
 def test_columns_may_have_any_name(name, kind):
     info = np.dtype([(name, kind), ("goal", "i4")], align=True)
     env = FastEnv(with_spec(WalkGame(), info_dtype=info), backend="reference")
@@ -222,8 +223,8 @@ WHERE = {"core": [("cython", 0), ("fast", 0)], "kernels": [("numba", 1), ("fast"
 
 
 @needs_core
-@pytest.mark.parametrize("of", WHERE)
-@pytest.mark.parametrize("name", SIZES)
+@walk("of", WHERE)
+@walk("name", SIZES)
 def test_functions_compiled_for_other_records(name, of):
     for backend, which in WHERE[of]:
         for size in (1, 10**6):
@@ -258,7 +259,7 @@ MISSING = [
 
 
 @needs_core
-@pytest.mark.parametrize(("of", "name"), MISSING)
+@walk(("of", "name"), MISSING)
 def test_functions_that_are_missing(of, name):
     """Without ``derive``, those that read the derived record would read zeros: all is forbidden."""
     for backend, which in WHERE[of]:

@@ -13,6 +13,7 @@ from fastenv.vector import FastVectorEnv, allocate
 from tests.needs import FASTEST
 from tests.race import BACKENDS
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 
 N = 6
@@ -61,7 +62,7 @@ def test_a_mode_changes_nothing_but_the_infos(name, mode):
             assert data_equivalence(full[:4], other[:4], exact=True)
 
 
-@pytest.mark.parametrize(("name", "mode"), diagonal(GAMES, MODES))
+@walk(("name", "mode"), diagonal(GAMES, MODES))
 def test_stats_are_those_of_numpy_as_python_floats(name, mode):
     """Over the states that a step led to: in lanes that ended, the last one of the episode."""
     vec, same = vec_of(name, mode, "stats"), vec_of(name, mode, "full", copy=False)
@@ -125,8 +126,8 @@ def test_none_is_nothing(name, mode):
     assert all(result[4] == {} for result in steps(vec))
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("info_mode", ["full", "stats", "none"])
+@walk("backend", BACKENDS)
+@walk("info_mode", ["full", "stats", "none"])
 def test_stats_of_chosen_columns_on_all_backends(info_mode, backend):
     columns = ("share", "places", "gain", "mood") if info_mode != "none" else None
     vec = vec_of("race", "next_step", info_mode, backend, info_columns=columns)
@@ -139,8 +140,8 @@ def test_stats_of_chosen_columns_on_all_backends(info_mode, backend):
     assert set(infos) == {"full": whole, "stats": rates | numbers, "none": set()}[info_mode]
 
 
-@pytest.mark.parametrize("info_mode", ["stats", "none"])
-@pytest.mark.parametrize("backend", BACKENDS)
+@walk("info_mode", ["stats", "none"])
+@walk("backend", BACKENDS)
 def test_one_environment_tells_how_an_episode_ended_and_no_more(backend, info_mode):
     for game, opponent in ((WalkGame(), None), (RaceGame(goal=6), "random")):
         env = FastEnv(game, backend=backend, info_mode=info_mode, opponent=opponent)
@@ -173,7 +174,7 @@ def test_buffers_are_written_in_all_modes():
                 assert np.array_equal(array, getattr(outs[0], name)), name
 
 
-@pytest.mark.parametrize("wrong", ["", "Full", "all", None, 1, True, b"full", ["full"], {"full"}])
+@walk("wrong", ["", "Full", "all", None, 1, True, b"full", ["full"], {"full"}])
 def test_other_modes_are_refused(wrong):
     for make in (FastEnv, lambda game, **options: FastVectorEnv(game, 2, **options)):
         with pytest.raises(fastenv.ConfigError, match=r"info_mode=.*'full', 'stats', 'none'"):

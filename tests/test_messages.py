@@ -20,6 +20,7 @@ from fastenv.gameboy.config import GameBoyConfig
 from fastenv.prospector.config import ProspectorConfig
 from fastenv.registry import make_game
 from fastenv.skullking.config import SkullKingConfig
+from tests.tables import walk
 from tests.test_files import DEEP, HUGE, VALUES
 
 CONFIGS = {
@@ -62,7 +63,7 @@ def test_options_of_games(env_id):
             refused_in_a_sentence(partial(make_game, env_id, **{name: value}))
 
 
-@pytest.mark.parametrize(
+@walk(
     "name",
     ["env_id", "num_envs", "num_threads", "autoreset_mode", "copy", "agents", "info_columns",
      "backend", "use_numba", "use_cython", "render_mode", "info_mode", "opponent"],
@@ -108,7 +109,7 @@ MISSPELT = {
 }
 
 
-@pytest.mark.parametrize(("meant", "call"), MISSPELT.values(), ids=MISSPELT)
+@walk(("meant", "call"), MISSPELT.values(), ids=MISSPELT)
 def test_a_misspelt_name_gets_the_nearest(meant, call):
     with pytest.raises(ConfigError, match=f"[.] Did you mean '{meant}'[?]$"):
         call()

@@ -6,6 +6,7 @@ import pytest
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError, show
 from fastenv.vector import FastVectorEnv
+from tests.tables import walk
 from tests.toy import WalkGame
 
 VARIABLE = "FASTENV_NUM_THREADS"
@@ -31,14 +32,14 @@ NONE = [0, -1, -(2**70), True, False, np.bool_(True), 1.5, 2.0, "2", "", b"2", [
 NONE += [float("nan"), float("inf"), np.float64(2), np.array([2]), np.array(2), object, 1j]
 
 
-@pytest.mark.parametrize("given", NONE, ids=repr)
+@walk("given", NONE, ids=repr)
 def test_what_is_no_number_of_threads(given):
     with pytest.raises(ConfigError, match=r"num_threads=.*integer of at least 1") as caught:
         threads(given)
     assert repr(given) in str(caught.value)
 
 
-@pytest.mark.parametrize("given", [5, 257, 100_000, 2**31, 2**63, 2**64 + 1])
+@walk("given", [5, 257, 100_000, 2**31, 2**63, 2**64 + 1])
 def test_more_than_lanes(given):
     with pytest.raises(ConfigError, match=f"num_threads={given}: must be at most 4, .*lanes"):
         threads(given)

@@ -14,6 +14,7 @@ from tests.needs import needs_core
 from tests.race import BACKENDS, HERE, everything
 from tests.ring import RingGame
 from tests.slow import diagonal, every
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 
 N = 5
@@ -53,11 +54,11 @@ FEW, MANY = 3 * len(EVENTS), 70
 
 
 def cases():
-    """Yield game, seating and steps: few steps in each fourth case, and the slow many in all."""
+    """Yield game, seating and steps: few steps in each eighth case, and the slow many in all."""
     for name, make in GAMES.items():
         for k, seating in enumerate(SEATINGS[make().spec.num_agents]):
             case = f"{name}, {seating}"
-            if (k + len(name)) % 4 == 0:
+            if (k + len(name)) % 8 == 0:
                 yield pytest.param(name, seating, FEW, id=f"{case}, {FEW}")
             yield pytest.param(name, seating, MANY, id=f"{case}, {MANY}", marks=pytest.mark.slow)
 
@@ -208,7 +209,7 @@ def play(table, steps, events=EVENTS):
     return ends
 
 
-@pytest.mark.parametrize(("game", "seating", "steps", "backend"), diagonal(cases(), BACKENDS))
+@walk(("game", "seating", "steps", "backend"), diagonal(cases(), BACKENDS))
 def test_it_is_the_game_by_hand(game, seating, backend, steps):
     made = GAMES[game]()
     opponents, agent_seat = SEATINGS[made.spec.num_agents][seating]
@@ -343,7 +344,7 @@ def one_sentence(refused):
     return "\n" not in text and len(text) < 250
 
 
-@pytest.mark.parametrize("seat", NO_SEATS, ids=repr)
+@walk("seat", NO_SEATS, ids=repr)
 def test_a_seat_that_there_is_not_is_refused(seat):
     with pytest.raises(
         fastenv.ConfigError, match=r"^agent_seat=.*: must be 'rotate' or a seat"
@@ -354,7 +355,7 @@ def test_a_seat_that_there_is_not_is_refused(seat):
         BatchEngine(RingGame(), 2, agent_seat=seat)
 
 
-@pytest.mark.parametrize("players", [*NO_PLAYERS, *NO_NAMES], ids=repr)
+@walk("players", [*NO_PLAYERS, *NO_NAMES], ids=repr)
 def test_players_that_there_are_not_are_refused(players):
     with pytest.raises(fastenv.ConfigError, match=r"^opponent") as no:
         BatchEngine(RingGame(), 2, opponent=players)
@@ -384,7 +385,7 @@ def test_players_are_configured_and_told_lane_by_lane():
     assert engine.has_outside().tolist() == [True, False, True]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changes", "says"),
     [
         ({"agent": 3}, r"^agent=3: must be 0\.\.2$"),

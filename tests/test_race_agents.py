@@ -8,6 +8,7 @@ from fastenv.errors import InvalidActionError
 from fastenv.vector import sample_legal
 from tests.race import BACKENDS, N, engine_of, everything, rows_of
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import HOLE, RaceGame
 
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -105,7 +106,7 @@ def test_decisions_and_frames_are_counted_apart(backend):
     assert ends > 8
 
 
-@pytest.mark.parametrize(
+@walk(
     ("nonsense", "raise_illegal", "backend"),
     diagonal([10**9, -5, 3, 2**62, "random"], [False, True], BACKENDS),
 )

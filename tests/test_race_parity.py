@@ -12,6 +12,7 @@ from fastenv.verify import Case, first_difference
 from tests.needs import needs_core
 from tests.race import BACKENDS, ENGINES, HERE, N, OtherFunctions, engine_of, everything
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import RaceGame
 
 pytestmark = pytest.mark.parity
@@ -27,8 +28,8 @@ VARIANTS = {
 SEATINGS = {"all": (None, None), "a bot": ("random", 1), "outside": ("external", "rotate")}
 
 
-@pytest.mark.parametrize(("variant", "seated"), diagonal(VARIANTS, SEATINGS))
-@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
+@walk(("variant", "seated"), diagonal(VARIANTS, SEATINGS))
+@walk("seed", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2))])
 def test_all_backends_agree_after_every_step(variant, seed, seated):
     """With illegal actions, lanes left out, resets, reloads, and steps without automatic reset."""
     game = RaceGame(**VARIANTS[variant])
@@ -90,7 +91,7 @@ def lead(engines, rng, word):
             engine.step_many(actions)
 
 
-@pytest.mark.parametrize(("seed", "opponent"), diagonal([0, 1], [None, "random", "slow"]))
+@walk(("seed", "opponent"), diagonal([0, 1], [None, "random", "slow"]))
 def test_nothing_that_can_be_done_to_them_tells_engines_apart(opponent, seed):
     print("seed", seed)
     rng, game = np.random.default_rng(seed), RaceGame(goal=9)
@@ -108,7 +109,7 @@ def test_nothing_that_can_be_done_to_them_tells_engines_apart(opponent, seed):
 
 
 @needs_core
-@pytest.mark.parametrize(("opponent", "chunk"), diagonal([None, "fast"], [0, 1, 3, 64]))
+@walk(("opponent", "chunk"), diagonal([None, "fast"], [0, 1, 3, 64]))
 def test_schedules_do_not_matter(chunk, opponent):
     n, rng = 11, np.random.default_rng(chunk)
     engines = [
@@ -143,8 +144,8 @@ def test_what_the_core_leaves_open_is_filled_in_where_it_is_read(backend):
 PLAYERS = ("random", "slow", "fast")
 
 
-@pytest.mark.parametrize("agent", [0, 1])
-@pytest.mark.parametrize("player", PLAYERS)
+@walk("agent", [0, 1])
+@walk("player", PLAYERS)
 def test_bots_play_the_same_on_all_backends(player, agent):
     """From generators of their own and from the rows'; those that are given move, others do not."""
     engines = [engine_of(backend) for backend in HERE]
@@ -197,9 +198,7 @@ COPIES = {
 }
 
 
-@pytest.mark.parametrize(
-    ("backend", "opponent", "how"), diagonal(BACKENDS, [None, "random"], COPIES)
-)
+@walk(("backend", "opponent", "how"), diagonal(BACKENDS, [None, "random"], COPIES))
 def test_a_copy_goes_on_as_the_original_and_alone(backend, opponent, how):
     columns = ("share", "gain", "places")
     engine = engine_of(backend, opponent=opponent, info_columns=columns)

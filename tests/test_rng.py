@@ -13,6 +13,7 @@ import fastenv
 from fastenv.engine import rng_streams
 from fastenv.rng import GOLDEN_GAMMA, Rng, splitmix64
 from tests.needs import needs_core
+from tests.tables import walk
 
 MASK64 = 2**64 - 1
 
@@ -172,7 +173,7 @@ def test_streams_take_any_whole_seed(seed):
         assert rng_streams(number, 2).tolist() == words
 
 
-@pytest.mark.parametrize(
+@walk(
     ("seed", "n", "named"),
     [(1.5, 2, "seed=1.5"), (True, 2, "seed=True"), ("1", 2, "seed='1'"), (None, 2, "seed=None")]
     + [(0, n, f"n={n!r}") for n in (0, -1, 1.5, True, "2")],

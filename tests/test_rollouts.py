@@ -20,6 +20,7 @@ from tests.nim import NimGame
 from tests.race import ENGINES, OtherFunctions, engine_of, everything
 from tests.ring import RingGame
 from tests.slow import every
+from tests.tables import walk
 from tests.toy import KEPT, SEEN, STATE, RaceGame, WalkGame
 
 GAMES = {
@@ -83,8 +84,8 @@ def found(rollouts):
     return [array.tobytes() for array in arrays]
 
 
-@pytest.mark.parametrize("seed", every(2, range(4)))
-@pytest.mark.parametrize("name", GAMES)
+@walk("seed", every(2, range(4)))
+@walk("name", GAMES)
 def test_backends_play_the_same_rollouts(name, seed):
     game, rng = GAMES[name](), np.random.default_rng(seed)
     rows = positions(game, seed=seed)
@@ -94,8 +95,8 @@ def test_backends_play_the_same_rollouts(name, seed):
     assert rows.tobytes() == before
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("name", WORLDS)
+@walk("seed", range(4))
+@walk("name", WORLDS)
 def test_backends_draw_the_same_worlds(name, seed):
     game, rng = GAMES[name](), np.random.default_rng(seed)
     rows = positions(game, seed=seed)
@@ -108,7 +109,7 @@ def test_backends_draw_the_same_worlds(name, seed):
         assert len(np.unique(worlds["rng"], axis=0)) == len(worlds)
 
 
-@pytest.mark.parametrize("name", WORLDS)
+@walk("name", WORLDS)
 def test_a_world_looks_the_same_to_its_agent(name):
     game = GAMES[name]()
     rows, engine = positions(game, seed=9), BatchEngine(game, 1, FASTEST)
@@ -166,8 +167,8 @@ CONDITIONS = {
 }
 
 
-@pytest.mark.parametrize("backend", ["reference", "fast"] if HAS_CORE else ["reference", "numba"])
-@pytest.mark.parametrize("name", GAMES)
+@walk("backend", ["reference", "fast"] if HAS_CORE else ["reference", "numba"])
+@walk("name", GAMES)
 def test_a_rollout_is_the_steps_of_an_engine(name, backend):
     """Sums of rewards and lengths of the episode too: they are in the row."""
     game, rng = GAMES[name](), np.random.default_rng(1)
@@ -190,7 +191,7 @@ def test_a_rollout_is_the_steps_of_an_engine(name, backend):
 # -- what rollouts do not depend on ----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", ENGINES)
+@walk("backend", ENGINES)
 def test_order_and_company_change_nothing(backend):
     game, rng = RaceGame(), np.random.default_rng(2)
     rows = positions(game, n=5, seed=2)
@@ -209,7 +210,7 @@ def test_order_and_company_change_nothing(backend):
     assert engine.resample(rows[3:], 1, seeds[6:], worlds=2).tobytes() == worlds[6:].tobytes()
 
 
-@pytest.mark.parametrize("backend", ENGINES)
+@walk("backend", ENGINES)
 def test_the_engine_itself_stays_where_it_is(backend):
     engine = engine_of(*ENGINES[backend][:1])
     engine.step_many(np.ones((5, 2), int))
@@ -219,15 +220,15 @@ def test_the_engine_itself_stays_where_it_is(backend):
     assert everything(engine) == before
 
 
-@pytest.mark.parametrize("name", ENGINES)
-@pytest.mark.parametrize("columns", [(), ("progress",), ("clock", "gain"), ("gain", "progress")])
+@walk("name", ENGINES)
+@walk("columns", [(), ("progress",), ("clock", "gain"), ("gain", "progress")])
 def test_columns_change_nothing(name, columns):
     rows = positions(RaceGame(), seed=4)
     whole, part = (engines(RaceGame(), **o)[name] for o in ({}, {"info_columns": columns}))
     assert found(part.rollout(rows, seeds=8)) == found(whole.rollout(rows, seeds=8))
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@walk("name", ENGINES)
 def test_an_opponent_changes_nothing(name):
     """Seats are played by ``players`` alone, and all of them are asked for a first action."""
     game = RaceGame(raise_illegal=True)
@@ -241,7 +242,7 @@ def test_an_opponent_changes_nothing(name):
     assert seated.resample(rows, 1, 5).tobytes() == worlds.tobytes()
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@walk("name", ENGINES)
 def test_no_rows_are_no_rollouts(name):
     for game in (WalkGame(raise_illegal=True), RaceGame(raise_illegal=True)):
         engine, rows = engines(game)[name], positions(game)
@@ -254,7 +255,7 @@ def test_no_rows_are_no_rollouts(name):
         assert engine.resample(rows[:0], [], 0, worlds=5).shape == (0,)
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@walk("name", ENGINES)
 def test_padding_of_given_rows_means_nothing(name):
     clean = positions(WalkGame(), seed=6)
     dirty = np.empty_like(clean)
@@ -267,7 +268,7 @@ def test_padding_of_given_rows_means_nothing(name):
     assert engine.resample(dirty, 0, 1).tobytes() == engine.resample(clean, 0, 1).tobytes()
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@walk("name", ENGINES)
 def test_seeds_are_modulo_two_to_the_64th(name):
     engine, rows = engines(WalkGame())[name], positions(WalkGame(), n=2)
     top = 2**64 - 1
@@ -285,7 +286,7 @@ def test_seeds_are_modulo_two_to_the_64th(name):
 # -- ends ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ENGINES)
+@walk("name", ENGINES)
 def test_limits_and_conditions(name):
     game = WalkGame()
     engine, rows = engines(game)[name], positions(game, n=40, seed=7)

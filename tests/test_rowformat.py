@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fastenv import rowformat
 from fastenv.rowformat import RowFormat
+from tests.tables import walk
 
 NUMBERS = ["i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8", "f2", "f4", "f8"]
 INNER = np.dtype([("x", "i2"), ("y", "f4")], align=True)
@@ -77,7 +78,7 @@ def test_values_are_those_of_numpy_and_come_back(name, raw, seed):
     assert layout.pack(*values) == rows.tobytes()
 
 
-@pytest.mark.parametrize(("name", "raw"), CASES)
+@walk(("name", "raw"), CASES)
 def test_every_field_is_found_among_the_values(name, raw):
     rows, layout = random_record(DTYPES[name], 3), RowFormat(DTYPES[name], raw)
     values = layout.unpack(rows)
@@ -125,7 +126,7 @@ def test_a_row_is_anything_that_shows_its_bytes():
         assert layout.unpack(one) == layout.unpack(row), type(one)
 
 
-@pytest.mark.parametrize(("name", "raw"), CASES)
+@walk(("name", "raw"), CASES)
 def test_rows_that_follow_one_another_are_read_at_once(name, raw):
     layout = RowFormat(DTYPES[name], raw)
     rows = [random_record(DTYPES[name], seed).tobytes() for seed in range(3)]
@@ -166,7 +167,7 @@ def test_a_row_of_another_size_is_an_error(size):
 OVERLAP = {"names": ["a", "b"], "formats": ["i4", "i4"], "offsets": [0, 2]}
 
 
-@pytest.mark.parametrize(
+@walk(
     ("dtype", "raw", "message"),
     [
         (np.dtype("i4"), (), "has no fields"),

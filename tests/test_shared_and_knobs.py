@@ -11,6 +11,7 @@ from fastenv.errors import ConfigError
 from fastenv.verify import first_difference
 from tests.needs import FASTEST
 from tests.race import BACKENDS, N, engine_of, everything, rows_of
+from tests.tables import walk
 from tests.toy import RACE_SHARED, RaceGame, WalkGame
 
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -134,8 +135,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("kind", WRONG)
-@pytest.mark.parametrize("backend", ["reference", "fast"])
+@walk("kind", WRONG)
+@walk("backend", ["reference", "fast"])
 def test_another_record_is_refused_and_nothing_has_moved(backend, kind):
     engine = engine_of(backend)
     engine.step_many(np.ones((N, 2), int))

@@ -15,7 +15,8 @@ from fastenv.vector import sample_legal
 from fastenv.verify import first_difference
 from tests.needs import FASTEST
 from tests.race import HERE, everything
-from tests.slow import late
+from tests.slow import every, late
+from tests.tables import walk
 from tests.toy import RaceGame
 
 PLANES = {"obs": "bitplane_bottle", "stack": 1, "intro_frames": 1}
@@ -99,9 +100,9 @@ def play(engines, steps, rng):
             assert first_difference(engines[0], engine) is None
 
 
-@pytest.mark.parametrize("most", [1, *late(5)])
-@pytest.mark.parametrize(  # "world" has the fields of "goal" too, "match" those of "placement"
-    "name", [*late(*SLOW), *(name for name in GAMES if name not in SLOW)]
+@walk("most", [1, *late(5)])
+@walk(  # "world" has the fields of "goal" too, "match" those of "placement"
+    "name", [*late(*SLOW), *every(2, (name for name in GAMES if name not in SLOW))]
 )
 def test_each_field_is_taken_by_all_backends_alike_or_refused(name, most):
     env_id, options, lanes, steps, must = GAMES[name]

@@ -9,6 +9,7 @@ import pytest
 
 import fastenv
 from fastenv.registry import short_id
+from tests.tables import walk
 from tools.site import commands, history, outside
 from tools.site.pages import CODE, CUT, ROOT, Site, sections, with_one_title
 from training.run.registry import COMMANDS, PROGRAMS, main_commands, parts_of
@@ -17,7 +18,7 @@ SITE = Site()
 PAGE = PurePosixPath("docs", "howto", "page.md")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("written", "read"),
     [
         ("[a](../design.md#b)", "[a](../design.md#b)"),  # there is none: the build says so

@@ -11,6 +11,7 @@ import pytest
 
 import fastenv
 from tests.needs import COMPILER, needs_compiler
+from tests.tables import walk
 from tools import structs
 
 
@@ -129,7 +130,7 @@ def state(*fields, **names):
 BYTE, WORD = ("byte", "u1"), ("word", "u8")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("names", "message"),
     [
         ({"STRUCTS": {"State": np.dtype([WORD])}}, "State: .* align=True"),

@@ -18,6 +18,7 @@ from tests.toy import STATE, RaceGame, WalkGame
 pytest.importorskip("PIL")
 from fastenv import text_picture
 from fastenv.text_picture import BASIC, CELL, INK, MARGIN, PAPER, draw
+from tests.tables import walk
 
 
 def cell(picture, line, column):
@@ -38,7 +39,7 @@ def ink(text):
 # -- the picture -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "columns", "lines"),
     [
         ("", 40, 12),
@@ -68,7 +69,7 @@ def test_letters_stand_in_their_cells():
     assert INK in colors(picture)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("codes", "color"),
     [
         ("", INK),

@@ -8,6 +8,7 @@ from fastenv.env import FastEnv
 from fastenv.errors import InvalidActionError
 from fastenv.vector import FastVectorEnv, sample_legal
 from tests.race import BACKENDS, N, engine_of, everything
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -83,7 +84,7 @@ def test_actions_that_are_none(backend, kind):
     assert everything(engine) != before
 
 
-@pytest.mark.parametrize("kind", ACTIONS | RAGGED)
+@walk("kind", ACTIONS | RAGGED)
 def test_they_are_refused_as_actions(kind):
     """By the error that is promised, which says what an action must be; no words of NumPy's."""
     engine = engine_of("reference")
@@ -99,8 +100,8 @@ def test_one_environment_promises_the_same(kind):
         env.step(RAGGED[kind]())
 
 
-@pytest.mark.parametrize("kind", ACTIONS)
-@pytest.mark.parametrize("agents", ["one", "all"])
+@walk("kind", ACTIONS)
+@walk("agents", ["one", "all"])
 def test_views_pass_the_refusal_on(agents, kind):
     """Of a vector environment, in every state it can be in with NEXT_STEP."""
     options = {"agents": agents, "opponent": "fast" if agents == "one" else None}

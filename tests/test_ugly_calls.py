@@ -6,6 +6,7 @@ import pytest
 from fastenv.engine import BatchEngine
 from fastenv.errors import ResetNeededError, StateError
 from tests.race import BACKENDS, N, engine_of, everything
+from tests.tables import walk
 from tests.toy import RaceGame
 
 every_backend = pytest.mark.parametrize("backend", BACKENDS)
@@ -100,8 +101,8 @@ LANES = {
 }
 
 
-@pytest.mark.parametrize("kind", LANES)
-@pytest.mark.parametrize("backend", ["reference", "fast"])
+@walk("kind", LANES)
+@walk("backend", ["reference", "fast"])
 def test_lanes_that_are_none(backend, kind):
     engine = engine_of(backend)
     before, row = everything(engine), engine.get_states(0)
@@ -132,8 +133,8 @@ SEEDS = {
 }
 
 
-@pytest.mark.parametrize("kind", SEEDS)
-@pytest.mark.parametrize("backend", ["reference", "fast"])
+@walk("kind", SEEDS)
+@walk("backend", ["reference", "fast"])
 def test_seeds_that_are_none(backend, kind):
     engine = engine_of(backend)
     before = everything(engine)
@@ -218,7 +219,7 @@ def test_an_ended_lane_must_be_reset_and_the_others_wait_for_it(backend):
     engine.step_many(np.zeros((N, 2), int))
 
 
-@pytest.mark.parametrize("columns", ["clock", ("weather",), ("clock", "clock"), (1,), (None,), 5])
+@walk("columns", ["clock", ("weather",), ("clock", "clock"), (1,), (None,), 5])
 def test_columns_that_are_none(columns):
     with pytest.raises((ValueError, TypeError)):
         BatchEngine(RaceGame(), 1, "reference", info_columns=columns)

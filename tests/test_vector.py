@@ -10,6 +10,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import fastenv
 from fastenv.env import FastEnv
 from fastenv.vector import FastVectorEnv, StepBuffers, allocate, sample_legal
+from tests.tables import walk
 from tests.toy import WalkGame
 
 MODES = list(AutoresetMode)
@@ -22,8 +23,8 @@ def pair(mode, backend="auto", n=N):
     return ours, SyncVectorEnv(single, autoreset_mode=mode)
 
 
-@pytest.mark.parametrize("backend", ["reference", "fast"])
-@pytest.mark.parametrize("mode", MODES)
+@walk("backend", ["reference", "fast"])
+@walk("mode", MODES)
 def test_exactly_equal_to_sync_vector_env(mode, backend):
     ours, theirs = pair(mode, backend)
     rng, done = np.random.default_rng(0), np.zeros(N, bool)
@@ -172,7 +173,7 @@ def test_nothing_moves_between_close_and_reset(mode):
     vec.step(actions)
 
 
-@pytest.mark.parametrize("out", [3, None, [], "obs", {"colour": None}, {3: None}], ids=repr)
+@walk("out", [3, None, [], "obs", {"colour": None}, {3: None}], ids=repr)
 def test_destinations_without_a_known_name_are_refused(out):
     vec = FastVectorEnv(WalkGame(), N)
     vec.reset(seed=0)

@@ -14,6 +14,7 @@ from fastenv.vector import FastVectorEnv, StepBuffers, allocate, sample_legal
 from tests.needs import FASTEST
 from tests.race import BACKENDS, engine_of
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 
 N = 4
@@ -43,7 +44,7 @@ def explain(ours, theirs):
     return found
 
 
-@pytest.mark.parametrize(
+@walk(
     ("mode", "backend", "opponent"),
     diagonal(list(AutoresetMode), ["reference", "fast"], ["random", "fast"]),
 )
@@ -127,8 +128,8 @@ def test_a_pickled_vector_environment_goes_on():
 # -- all agents ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["next_step", "same_step"])
-@pytest.mark.parametrize("backend", BACKENDS)
+@walk("mode", ["next_step", "same_step"])
+@walk("backend", BACKENDS)
 def test_all_agents_through_the_vector_interface(backend, mode):
     vec = FastVectorEnv(
         RaceGame(goal=8), N, backend=backend, agents="all", autoreset_mode=mode, render_mode="ansi"

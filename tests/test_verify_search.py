@@ -10,6 +10,7 @@ from tests.nim import NimGame
 from tests.race import ENGINES, HERE, OtherFunctions
 from tests.ring import RingGame
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 
 TWO = {name: (name, 1) for name in (HERE[0], HERE[-1])}
@@ -22,7 +23,7 @@ GAMES = {
 }
 
 
-@pytest.mark.parametrize(("seed", "name"), diagonal(range(3), GAMES))
+@walk(("seed", "name"), diagonal(range(3), GAMES))
 def test_backends_agree_on_worlds_and_rollouts(name, seed):
     game = GAMES[name]()
     case = Case(game, seed, 3, ENGINES, {}, draw_opponent(game, seed))
@@ -64,8 +65,8 @@ class Leaky(RaceGame):
             game.place[1 - agent] += 1
 
 
-@pytest.mark.parametrize("opponent", [None, "fast"])
-@pytest.mark.parametrize(
+@walk("opponent", [None, "fast"])
+@walk(
     ("change", "said"),
     [
         ("seen", "row and world of it differ in 'obs.ahead[3]', lane "),

@@ -8,13 +8,14 @@ from fastenv.verify import Case, draw_opponent, draw_seat, first_difference
 from tests.race import ENGINES, HERE, with_spec
 from tests.ring import RingGame
 from tests.slow import diagonal
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 
 SEEDS = range(60)
 TWO = {name: (name, 1) for name in (HERE[0], HERE[-1])}
 
 
-@pytest.mark.parametrize(("seed", "order"), diagonal(range(4), ["turns", "together", "mixed"]))
+@walk(("seed", "order"), diagonal(range(4), ["turns", "together", "mixed"]))
 def test_backends_agree_on_who_sits_where(order, seed):
     game = RingGame(order, stones=14, raise_illegal=seed % 2 == 0)
     case, ended = Case(game, seed, 4, ENGINES, {}, draw_opponent(game, seed)), 0
@@ -61,8 +62,8 @@ def test_a_difference_in_who_sits_where_is_found(change, field):
     assert f"{field!r}, lane 2" in str(case.check())
 
 
-@pytest.mark.parametrize("opponent", [None, "external"])
-@pytest.mark.parametrize(
+@walk("opponent", [None, "external"])
+@walk(
     ("game", "claim", "says"),
     [
         (lambda: RingGame("mixed"), "turns", "exactly one must act"),

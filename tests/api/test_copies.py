@@ -10,6 +10,7 @@ import fastenv
 from fastenv.vector import allocate
 from tests.api.short import SEVERAL, short
 from tests.slow import diagonal
+from tests.tables import walk
 
 N, BEFORE, STEPS = 3, 15, 60  # episodes end within them
 COPIES = {"deepcopy": copy.deepcopy, "pickle": lambda view: pickle.loads(pickle.dumps(view))}
@@ -332,7 +333,7 @@ def test_copies_go_on_as_the_original(env_id, kind, options):
 
 
 # Of the backends and kinds of views that hold something of their own between steps.
-@pytest.mark.parametrize(
+@walk(
     ("backend", "kind"),
     diagonal(["reference", "numba", "cython", "fast"], [Engine, Single, Vector, ForSB3, Tensors]),
 )
@@ -347,7 +348,7 @@ def test_copies_go_on_on_every_backend(backend, kind):
     assert_copies_go_on(driver, 30)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kind", "game"),
     [(kind, "SkullKingWorker-v0") for kind in (Single, Vector, Parallel, Turns)]
     + [(kind, "DrMarioVersus-v0") for kind in (Parallel, Turns)],
@@ -365,8 +366,8 @@ def test_a_copy_made_between_episodes_begins_the_one_that_follows(kind, game):
             twin.view.step({} if kind is Parallel else np.zeros(N, int) if kind is Vector else 0)
 
 
-@pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("kind", [Engine, Single, Vector, ForSB3, Tensors])
+@walk("how", COPIES)
+@walk("kind", [Engine, Single, Vector, ForSB3, Tensors])
 def test_a_copy_of_a_view_that_was_never_reset_can_be(kind, how):
     driver = driver_of(kind, "SkullKingWorker-v0", N)
     twin = kind(COPIES[how](driver.view))

@@ -221,7 +221,7 @@ def test_a_logo_of_the_user_is_put_in() -> None:
 # -- mistakes ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("line", "message"),
     [
         ("ld b, [de]", "no 'ld b, \\[de\\]'; allowed is .*ld b, \\[hl\\]"),

@@ -248,7 +248,7 @@ def test_options_are_refused_by_name(options, message):
 
 
 @needs_core
-@pytest.mark.parametrize(
+@walk(
     ("change", "message"),
     [
         (lambda row: row["needs_action"].fill(0), "needs_action is not possible: must be 1"),

@@ -12,6 +12,7 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import IO
 from tests.gameboy.machines import assert_same, cartridges
 from tests.needs import needs_core
+from tests.tables import walk
 from tools.gameboy.generators.programs import byte_cartridge
 from tools.gameboy.machines import HANDLER, build, differences, machine_with_memory, reloaded
 
@@ -61,7 +62,7 @@ def test_many_random_programs(console, cartridge, seed):
     run_random_program(console, cartridge, seed, frames=6)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@walk("seed", range(12))
 def test_random_bytes_as_a_program(console, seed):
     run_random_program(console, byte_cartridge(random.Random(seed)), seed, frames=3)
 
@@ -71,7 +72,7 @@ KEEP_RETURN = bytes.fromhex("f5 e5 f8 04 7e 12 1c e1 f1 d9")  # PUSH AF, HL; LD 
 COUNT_ENDS = bytes.fromhex("31 00 df 11 00 c0 3e 08 e0 41 3e 02 e0 ff fb")
 
 
-@pytest.mark.parametrize("seed", range(8))
+@walk("seed", range(8))
 def test_ends_of_mode_3_to_the_machine_cycle(console, seed):
     rng = random.Random(seed)
     program = COUNT_ENDS + bytes(0x3C00) + b"\xc3" + (0x150 + len(COUNT_ENDS)).to_bytes(2, "little")
@@ -115,8 +116,8 @@ def write_and_copy(nops, page, how):
     return start + bytes(nops) + write + bytes(30) + keep
 
 
-@pytest.mark.parametrize("how", ["word", "push", "count"])
-@pytest.mark.parametrize("page", [0xC1, 0xA0, 0x80])
+@walk("how", ["word", "push", "count"])
+@walk("page", [0xC1, 0xA0, 0x80])
 def test_writes_around_the_moment_of_a_copy(console, how, page):
     begin = bytes.fromhex("af e0 40 3e 0a ea 00 00 11 00 d0")  # display off, RAM on; LD DE,$D000
     program = begin + b"".join(write_and_copy(nops, page, how) for nops in range(150, 166))
@@ -133,9 +134,9 @@ def test_writes_around_the_moment_of_a_copy(console, how, page):
 LOOK = bytes.fromhex("f0 05 12 13 f0 0f 12 13 00 00 f0 05 12 13 f0 0f 12 13")
 
 
-@pytest.mark.parametrize("register", [IO.DIV, IO.TIMA, IO.TMA, IO.TAC])
-@pytest.mark.parametrize("select", [0x05, 0x06])
-@pytest.mark.parametrize("served", [False, True])
+@walk("register", [IO.DIV, IO.TIMA, IO.TMA, IO.TAC])
+@walk("select", [0x05, 0x06])
+@walk("served", [False, True])
 def test_writes_around_the_moment_of_an_overflow(console, register, select, served):
     program = bytes.fromhex("11 00 d0") + bytes.fromhex("3e 04 e0 ff fb") * served
     for nops in range(2, 26):
@@ -186,8 +187,8 @@ LOOPS = {
 }
 
 
-@pytest.mark.parametrize("name", LOOPS)
-@pytest.mark.parametrize("interrupts", [False, True])
+@walk("name", LOOPS)
+@walk("interrupts", [False, True])
 def test_loops_that_are_not_idle(console, name, interrupts):
     enable = bytes.fromhex("3e 05 e0 ff e0 07 fb")
     program = bytes.fromhex(LOOPS[name])

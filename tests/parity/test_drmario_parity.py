@@ -25,7 +25,7 @@ else:
 
 ALL_BOTS = [
     (False, "random"),
-    *((True, name) for name in NAMES if name not in t.LOOKING_AHEAD),
+    *together(((True, name) for name in NAMES if name not in t.LOOKING_AHEAD), 2),
     *(pytest.param(True, name, marks=pytest.mark.slow) for name in t.LOOKING_AHEAD),
 ]
 
@@ -41,9 +41,10 @@ def game_of(seed, agents, placement, **changes):
     ("agents", "placement", "opponent"),
     [
         *((1, placement, None) for placement in (False, True)),
-        *((2, False, "random"), (2, True, "external")),
-        *late(*together((2, placement, None) for placement in (False, True))),
-        *late(*together([(2, False, "external"), (2, True, "random")])),
+        (2, True, "external"),
+        *late(*together((2, placement, None) for placement in (False, True)), drawn=True),
+        *late(*together([(2, False, "external"), (2, True, "random")]), drawn=True),
+        *late(*together([(2, False, "random")])),
     ],
 )
 @walk("number", [1, *late(4)])

@@ -143,7 +143,7 @@ def test_external_seats_see_what_the_agent_would_see_in_their_place(tier):
     assert phases == (decided if "abilit" in tier else {Phase.PLAY, Phase.TIGRESS})
 
 
-@pytest.mark.parametrize("tier", every(2, TIERS))
+@pytest.mark.parametrize("tier", every(3, TIERS))
 def test_nobody_sees_a_bid_before_all_have_bid(tier):
     engine = engine_of(tier, 5, "external", obs_ext="memory")
     engine.reset_many(seeds=3)
@@ -206,7 +206,7 @@ def agree(tier, data, seed):
 
 
 @pytest.mark.parametrize("tier", every(4, ["flat", "manager", "worker", "ability"]))
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(data=st.data(), seed=st.integers(0, 2**64 - 1))
 def test_backends_agree_whoever_sits_outside(tier, data, seed):
     agree(tier, data, seed)

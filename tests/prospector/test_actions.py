@@ -6,6 +6,7 @@ import pytest
 import fastenv
 from fastenv.prospector.actions import AnyWholeNumber
 from fastenv.prospector.tables import NUM_ACTIONS
+from tests.tables import walk
 
 WHOLE = [
     0, 68, 69, -1, 2**31, 2**63, 2**64 - 1, 2**64, 2**64 + 1, -(2**63), -(2**63) - 1, -(2**64),
@@ -34,7 +35,7 @@ def in_lane_1(action):
         return np.array([0, action], object)
 
 
-@pytest.mark.parametrize("action", WHOLE, ids=lambda action: f"{type(action).__name__}")
+@walk("action", WHOLE, ids=lambda action: f"{type(action).__name__}")
 def test_a_whole_number_is_a_move(env, vec, action):
     env.reset(seed=6)
     vec.reset(seed=[5, 6])
@@ -46,7 +47,7 @@ def test_a_whole_number_is_a_move(env, vec, action):
     assert AnyWholeNumber().encode(action) == expected
 
 
-@pytest.mark.parametrize("action", OTHERS, ids=lambda action: f"{type(action).__name__}")
+@walk("action", OTHERS, ids=lambda action: f"{type(action).__name__}")
 def test_anything_else_is_none(env, vec, action):
     env.reset(seed=6)
     vec.reset(seed=[5, 6])

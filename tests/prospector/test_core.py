@@ -71,7 +71,7 @@ class CoreDriver:
         self._look()
 
 
-@walk("path", every(9, golden.TRACES), ids=lambda path: path.stem)
+@walk("path", every(14, golden.TRACES), ids=lambda path: path.stem)
 def test_core_replays_a_golden_trace(path):
     trace = golden.Trace(path)
     replay(CoreDriver(float(trace["time_max"])), trace)

@@ -245,7 +245,7 @@ def golden_steps(path):
             driver.reset(None if trace.meta["reset_mode"] == "continue" else resets[t])
 
 
-@walk("path", every(9, golden.TRACES), ids=lambda path: path.stem)
+@walk("path", every(14, golden.TRACES), ids=lambda path: path.stem)
 def test_golden_traces(path):
     steps = list(golden_rows(path))
     rows = np.concatenate([row for row, _, _ in steps])
@@ -281,7 +281,7 @@ def assert_same_decisions(kind, obs, mask, target=3, seed=0, decide=by_bot_kerne
     return actions
 
 
-@walk("step", [4, *late(1)])
+@walk("step", [6, *late(1)])
 @walk("kind", Bot)
 def test_bots_decide_the_same_on_golden_observations(kind, step):
     seen = set()

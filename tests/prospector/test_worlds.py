@@ -242,7 +242,7 @@ def scanned(n, scans):
     return comp, stability, est, seen, conf
 
 
-@pytest.mark.parametrize("conf", every(4, [0.20, 0.40, 0.55, 0.85, 1.0]))
+@pytest.mark.parametrize("conf", every(5, [0.20, 0.40, 0.55, 0.85, 1.0]))
 def test_scanned_asteroids_are_near_those_of_rejection(conf):
     """What docs/prospector.md, 24 says of the approximation.
 

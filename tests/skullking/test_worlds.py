@@ -21,7 +21,7 @@ from tests.needs import FASTEST, needs_core
 from tests.skullking.moments import TIERS, game_of, hand, members, moments, others, stock
 from tests.slow import every, late
 
-few = settings(max_examples=6)
+few = settings(max_examples=4)
 seeds = st.integers(0, 2**32 - 1)
 SECRET = (t.Phase.BID, t.Phase.CANNON)
 EVENTS = {name for name in STATE_DTYPE.names if name.startswith("ev_")}

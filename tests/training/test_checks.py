@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tests.tables import walk
 from training.callbacks.start import check_run
 from training.run import trainers
 from training.run.layers import merge_layers, parser
@@ -13,7 +14,7 @@ CONFIGS = sorted((Path(__file__).parents[2] / "training/configs").glob("*.yaml")
 SCHEDULED = "schedules.opponents=[[0,rule_easy],[300,rule_hard]]"
 
 
-@pytest.mark.parametrize(
+@walk(
     "words",
     [
         *(pytest.param(["--config", str(path)], id=path.stem) for path in CONFIGS),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import walk
 from training import benchmark_v9
 from training.__main__ import main
 from training.commands import gpu_check, matrix, profile
@@ -95,9 +96,7 @@ def test_a_name_that_is_no_command_is_refused(capsys):
 # -- modules as commands ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", sorted({*COMMANDS} & {path.stem for path in TRAINING.glob("*.py")})
-)
+@walk("name", sorted({*COMMANDS} & {path.stem for path in TRAINING.glob("*.py")}))
 def test_a_module_of_the_root_starts_its_command(name):
     assert 'if __name__ == "__main__":' in (TRAINING / f"{name}.py").read_text(encoding="utf-8")
 

@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.callbacks.start import check_config
 from training.ppo.options import NativeRun
 from training.run import games
@@ -53,7 +54,7 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
     assert len(said) < 500
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "named"),
     [
         ({"num_envs": 0}, "num_envs=0"),
@@ -114,7 +115,7 @@ def test_impossible_value_is_refused_by_name(values, named):
     assert named in str(refused.value)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "said"),
     [
         ({"ppo": {"self": 1}}, "'ppo.self' is not an option"),
@@ -208,7 +209,7 @@ def test_config_survives_json():
     assert again.sha256() == config.sha256()
 
 
-@pytest.mark.parametrize("name", read_presets())
+@walk("name", read_presets())
 def test_preset_is_possible_and_says_its_sizes(name):
     config = RunConfig.from_mapping(load_preset(name))
     assert config.preset == name
@@ -222,7 +223,7 @@ def layers(*words, base=None):
 SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("env", "trainer"),
     [
         *((env, trainer) for env in SKULL_KING for trainer in ("native", "sb3")),
@@ -243,8 +244,8 @@ def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     check_config(config)
 
 
-@pytest.mark.parametrize("trainer", ["native", "expert", "sb3", "hier"])
-@pytest.mark.parametrize(
+@walk("trainer", ["native", "expert", "sb3", "hier"])
+@walk(
     "env", ["LanternWalk-v0", "GameBoyGoal-v0", "Prospector-v0", "DrMarioPlacement-v0", *SKULL_KING]
 )
 def test_what_is_found_for_an_environment_alone_is_possible(env, trainer):
@@ -323,14 +324,14 @@ def test_whole_number_of_json_may_have_an_exponent():
     assert RunConfig.from_mapping(json.loads('{"total_steps": 1e6}')).total_steps == 10**6
 
 
-@pytest.mark.parametrize("text", ["1,5", "2.5", "1e-3", "1e6k", "2MM", "1e99", "many", "", "0x10M"])
+@walk("text", ["1,5", "2.5", "1e-3", "1e6k", "2MM", "1e99", "many", "", "0x10M"])
 def test_text_that_is_no_whole_number_is_refused(text):
     with pytest.raises(ConfigError, match=f"total_steps='{text}'.*an integer"):
         RunConfig.from_mapping({"total_steps": text})
 
 
-@pytest.mark.parametrize("trainer", ["native", "expert", "sb3", "dqn", "hier", "ensemble", "rllib"])
-@pytest.mark.parametrize("total", [1, 2, 63, 64, 97, 1000, 4999, 30_000])
+@walk("trainer", ["native", "expert", "sb3", "dqn", "hier", "ensemble", "rllib"])
+@walk("total", [1, 2, 63, 64, 97, 1000, 4999, 30_000])
 def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     flags = ["--trainer", trainer, "--total-steps", str(total), "--num-envs", "510"]
     section = {
@@ -421,7 +422,7 @@ def test_backend_may_have_the_name_it_once_had(word):
     assert config.backend == ("fast" if word == "native" else word)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "name"),
     [
         (["--backend", "cython"], "cython"),
@@ -469,7 +470,7 @@ def nested(depth):
     return value
 
 
-@pytest.mark.parametrize(
+@walk(
     "values",
     [
         {"name": "\ud800"},

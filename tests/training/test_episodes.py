@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from tests.training.played import play_episodes
 from training.evaluate import main
 from training.evaluation.evaluation import Evaluation
@@ -233,7 +234,7 @@ def test_only_some_bots_may_be_asked_for(tmp_path):
     assert report["policies"]["hold"]["summary"]["guard_truncated_count"] == 2
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "says"),
     [
         (["--bots", "--episodes", "0"], "episodes=0"),

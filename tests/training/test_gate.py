@@ -7,6 +7,7 @@ import pytest
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from tests.slow import every, together
+from tests.tables import walk
 from tests.toy import WalkGame
 from training.callbacks.gate import (
     MAX_EPISODES,
@@ -70,7 +71,7 @@ def simulate(test, counts):
     return passed[np.arange(RUNS), stop].mean(), (stop + 1).mean()
 
 
-@pytest.mark.parametrize(("p0", "p1", "p", "sprt", "eprocess"), together(TABLE, 2))
+@walk(("p0", "p1", "p", "sprt", "eprocess"), together(TABLE, 2))
 def test_the_table_of_simulated_tests(p0, p1, p, sprt, eprocess):
     counts = successes(p, seed=round(1000 * (p0 + p)))
     for test, (share, mean) in (
@@ -172,7 +173,7 @@ def test_fewest_and_expected_episodes():
         assert sprt.bounds() == pytest.approx((-2.944, 2.944), abs=1e-3)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("given", "match"),
     [
         ({"target": 1.0}, "target=1.0: no number of episodes"),
@@ -234,8 +235,8 @@ def one_by_one(first, count, max_steps=None):
     return found
 
 
-@pytest.mark.parametrize("n", [1, 7, 30])
-@pytest.mark.parametrize("max_steps", [None, 3])
+@walk("n", [1, 7, 30])
+@walk("max_steps", [None, 3])
 def test_episodes_come_in_order_whatever_the_number_of_lanes(n, max_steps):
     found = results(engine_of(n), Steps, quick, 50 + np.arange(25), max_steps)
     assert list(found) == one_by_one(50, 25, max_steps)

@@ -9,8 +9,6 @@ import pytest
 from tests.bits import equal
 from tests.training import kills
 
-KILLS = 2
-
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
@@ -43,24 +41,33 @@ def is_the_same_after_a_kill(whole, name, folder, moment, late):
     shutil.rmtree(folder)
 
 
+def any_moment(rng, moments):
+    return rng.randrange(len(moments))
+
+
+def a_write(rng, moments):
+    steps = "TrainingLoop.on_step"
+    return rng.choice([k for k, moment in enumerate(moments) if moment != steps])
+
+
+def last_checkpoint(_rng, moments):
+    """The moment at which it replaces an older one."""
+    return max(k for k, moment in enumerate(moments) if moment.startswith("os.rename ckpt_"))
+
+
+DRAWN = [(name, when) for name in kills.KINDS for when in (any_moment, a_write)]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name", ["schedule", "best times", "early stopping", "self-play", "expert iteration"]
+    ("name", "when"),
+    [*DRAWN, ("schedule", last_checkpoint), ("self-play", last_checkpoint)],
 )
-def test_killed_at_any_moment_and_resumed_is_the_same(whole, tmp_path, name):
+def test_killed_at_any_moment_and_resumed_is_the_same(whole, tmp_path, name, when):
     print("seed", seed := random.SystemRandom().randrange(10**6))
     rng = random.Random(seed)
     moments = json.loads((whole(name)[0] / "moments.json").read_text())
-    lasting = [k for k, moment in enumerate(moments) if moment != "Loop.step"]
-    for k in range(KILLS):  # while the lanes are stepped, and while something is written
-        moment = rng.choice(lasting) if k % 2 else rng.randrange(len(moments))
-        print("killed at", moment, moments[moment])
-        is_the_same_after_a_kill(whole, name, tmp_path / "killed", moment, late=rng.random() < 0.5)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["schedule", "self-play"])
-def test_killed_while_the_last_checkpoint_replaces_an_older_one(whole, tmp_path, name):
-    moments = json.loads((whole(name)[0] / "moments.json").read_text())
-    last = max(k for k, moment in enumerate(moments) if moment.startswith("os.rename ckpt_"))
-    is_the_same_after_a_kill(whole, name, tmp_path / "killed", last, late=False)
+    moment, late = when(rng, moments), rng.random() < 0.5
+    print("killed at", moment, moments[moment])
+    late = late and when is not last_checkpoint
+    is_the_same_after_a_kill(whole, name, tmp_path / "killed", moment, late)

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.run import plain_yaml
 from training.run.config import RunConfig
 from training.run.config_files import load_file, parse_assignments
@@ -78,7 +79,7 @@ def test_file_that_is_too_long_or_no_text_is_refused(tmp_path):
     assert "is a device, must be a regular file" in refused("/dev/zero")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "says"),
     [
         (f"seed={'9' * 5000}", "line 1 has an integer beyond 64 bits"),

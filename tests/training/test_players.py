@@ -12,6 +12,7 @@ from fastenv.engine import rng_streams
 from fastenv.skullking.tables import Phase
 from tests.needs import needs_core
 from tests.slow import diagonal, together
+from tests.tables import walk
 from tests.training.played import play_episodes
 from training.evaluation.loop import Loop
 from training.games.skullking import TABLE
@@ -52,9 +53,7 @@ def act_alone(net, obs, mask, state):
 # -- memory ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("env", "kind"), diagonal(["SkullKingFlat-v0", "SkullKingWorker-v0"], tuple(CELLS))
-)
+@walk(("env", "kind"), diagonal(["SkullKingFlat-v0", "SkullKingWorker-v0"], tuple(CELLS)))
 def test_lanes_play_as_if_each_were_alone(env, kind):
     net = network(env, kind)
     many = make_engine(env, LANES, {"opponents": "heuristic"})

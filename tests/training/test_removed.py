@@ -9,11 +9,16 @@ import pytest
 import yaml
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training import train
+from training.evaluation import comparison
+from training.players import load
+from training.players.export import export
 from training.run import removed
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import RunError, RunFolder
+from training.run.layers import merge_layers, parser
 from training.run.options import canonical_json
 
 SELF_PLAY = Path("tests/data/runs/native-self-play")
@@ -29,10 +34,6 @@ OTHER = {
     "native.intrinsic_episodic": False,
     "selfplay.weights": "winrate",
 }
-of_every_option = pytest.mark.parametrize(
-    ("section", "name"),
-    [(section, name) for section, options in removed.OPTIONS.items() for name in options],
-)
 
 
 def test_the_options_are_those_that_are_tried_here():
@@ -40,23 +41,93 @@ def test_the_options_are_those_that_are_tried_here():
     assert named == OTHER.keys()
 
 
-@of_every_option
-def test_its_old_default_is_left_out(section, name):
-    values = {section: {name: removed.OPTIONS[section][name].default}}
-    config = RunConfig.from_mapping(values)
-    assert name not in config.to_dict()[section]
-    assert config == RunConfig.from_mapping({section: {}})
+# -- doors -----------------------------------------------------------------------------------------
 
 
+def _with(run, section, name, value):
+    """Return a folder whose stored options have a value, and the hash of options that have it."""
+    record = json.loads((run / "config.json").read_text(encoding="utf-8"))
+    record["config"][section][name] = value
+    record["sha256"] = hashlib.sha256(canonical_json(record["config"]).encode()).hexdigest()
+    (run / "config.json").write_text(json.dumps(record))
+    return run
+
+
+def run_folder(folder, *option):
+    return RunFolder.open(_with(shutil.copytree(SELF_PLAY, folder), *option)).config.to_dict()
+
+
+def exported_agent(folder, *option):
+    export(RunFolder.open(SELF_PLAY), folder)
+    found, _ = load.find(_with(folder, *option))
+    return found.config.to_dict()
+
+
+def config_file(folder, section, name, value):
+    folder.mkdir()
+    base = load_file("training/configs/selfplay.yaml")
+    base.setdefault(section, {})[name] = value
+    (folder / "old.yaml").write_text(yaml.safe_dump(base))
+    args = parser().parse_args(["--config", str(folder / "old.yaml")])
+    return merge_layers(args, {}, say=lambda _: None).to_dict()
+
+
+def record(folder, section, name, value):
+    config = {**RunFolder.open(SELF_PLAY).config.to_dict()}
+    config[section] = {**config[section], name: value}
+    report = {"baseline": "a", "configs": {"a": json.loads(json.dumps(config))}}
+    earlier = comparison.EarlierComparison(folder, report)
+    return earlier.configs["a"].to_dict()
+
+
+def journal(_folder, section, name, value):
+    trials = pytest.importorskip("training.evaluation.trials")
+    lines = Path("tests/data/runs/sweep.journal").read_text(encoding="utf-8").splitlines()
+    asked = json.loads(lines[1])["user_attr"]["asked"]
+    base = json.loads(asked["base"])
+    base[section] = {**(base.get(section) or {}), name: value}
+    left = trials._drop_removed_options({**asked, "base": canonical_json(base)})
+    assert {**left, "base": None} == {**asked, "base": None}
+    return json.loads(left["base"])
+
+
+DOORS = (run_folder, exported_agent, config_file, record, journal)
+of_every_door = walk("door", DOORS)
+of_every_option = walk(
+    ("section", "name"),
+    [(section, name) for section, options in removed.OPTIONS.items() for name in options],
+)
+
+
+@of_every_door
 @of_every_option
-def test_another_value_is_refused_by_name(section, name):
+def test_its_old_default_is_left_out_at_every_door(tmp_path_factory, door, section, name):
+    default = removed.OPTIONS[section][name].default
+    read = door(tmp_path_factory.mktemp("door") / "run", section, name, default)
+    assert name not in read[section]
+
+
+@of_every_door
+@of_every_option
+def test_another_value_is_refused_by_name_at_every_door(tmp_path_factory, door, section, name):
     value = OTHER[f"{section}.{name}"]
     with pytest.raises(
-        ConfigError, match=rf"^{section}\.{name}={value!r} .*was removed"
+        (ConfigError, RunError), match=rf"{section}\.{name}={value!r} .*was removed"
     ) as refused:
-        RunConfig.from_mapping({section: {name: value}})
-    assert str(refused.value).count(f"{section}.{name}") == 2
+        door(tmp_path_factory.mktemp("door") / "run", section, name, value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_training_that_is_refused_leaves_nothing(tmp_path, capsys):
+    base = load_file("training/configs/selfplay.yaml")
+    base["selfplay"]["weights"] = "winrate"
+    (tmp_path / "old.yaml").write_text(yaml.safe_dump(base))
+    words = ["--config", str(tmp_path / "old.yaml"), "--runs", str(tmp_path / "runs")]
+    assert train.main(words) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: selfplay.weights='winrate' is not possible")
+    assert error.count("\n") == 1
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.parametrize("trainer", ["sb3", "dqn", "rllib", "hier"])
@@ -98,22 +169,6 @@ def test_options_of_a_policy_are_read_as_those_of_a_run():
         options.policy_run(config, "manager")
 
 
-def test_a_file_for_training_may_have_them(tmp_path, capsys):
-    file = tmp_path / "old.yaml"
-    base = load_file("training/configs/selfplay.yaml")
-    base["selfplay"]["weights"] = "age"
-    file.write_text(yaml.safe_dump({**base, "native": {"env_groups": 1}}))
-    assert train.main(["--config", str(file), "--print-config"]) == 0
-    assert not {"weights", "env_groups"} & {*capsys.readouterr().out.replace(":", " ").split()}
-    base["selfplay"]["weights"] = "winrate"
-    file.write_text(yaml.safe_dump(base))
-    assert train.main(["--config", str(file), "--runs", str(tmp_path / "runs")]) == 2
-    error = capsys.readouterr().err
-    assert error.startswith("error: selfplay.weights='winrate' is not possible")
-    assert error.count("\n") == 1
-    assert not (tmp_path / "runs").exists()
-
-
 def test_a_stored_run_is_checked_by_its_hash_before_they_are_left_out(tmp_path):
     run = tmp_path / "run"
     shutil.copytree(SELF_PLAY, run)
@@ -127,26 +182,6 @@ def test_a_stored_run_is_checked_by_its_hash_before_they_are_left_out(tmp_path):
         RunFolder.open(run)
 
 
-def test_a_stored_run_with_another_value_is_refused_by_name(tmp_path):
-    run = tmp_path / "run"
-    shutil.copytree(SELF_PLAY, run)
-    record = json.loads((run / "config.json").read_text(encoding="utf-8"))
-    record["config"]["native"]["value_clip"] = "max"
-    record["sha256"] = hashlib.sha256(canonical_json(record["config"]).encode()).hexdigest()
-    (run / "config.json").write_text(json.dumps(record))
-    with pytest.raises(RunError, match=r"native\.value_clip='max' .*'sb3' or left out: .*removed"):
-        RunFolder.open(run)
-
-
-def test_a_sweep_that_was_begun_with_them_goes_on():
-    pytest.importorskip("optuna")
-    from training.evaluation.trials import _drop_removed_options
-
-    lines = Path("tests/data/runs/sweep.journal").read_text(encoding="utf-8").splitlines()
-    asked = json.loads(lines[1])["user_attr"]["asked"]
-    assert "env_groups" in asked["base"]
-    today = _drop_removed_options(asked)
-    known = {**RunConfig.from_mapping(json.loads(asked["base"])).to_dict()}
-    del known["name"]
-    assert today == {**asked, "base": canonical_json(known)}
-    assert _drop_removed_options({"base": 3}) == {"base": 3}
+def test_a_journal_of_something_else_stays_as_it_is():
+    trials = pytest.importorskip("training.evaluation.trials")
+    assert trials._drop_removed_options({"base": 3}) == {"base": 3}

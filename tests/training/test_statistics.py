@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 
+from tests.tables import walk
 from training.evaluation import statistics
 from training.evaluation.intervals import wilson
 from training.evaluation.statistics import (
@@ -119,7 +120,7 @@ def test_other_scores_are_as_rliable_has_them_today():
 # -- what they are ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("scores", "value"),
     [
         ([7.0], 7.0),

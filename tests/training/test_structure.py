@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import walk
 from training.run import games
 from training.run.registry import load_object
 
@@ -228,7 +229,7 @@ def test_no_modules_of_training_import_each_other():
     assert cycle_of("training") == []
 
 
-@pytest.mark.parametrize(
+@walk(
     ("source", "found"),
     [
         ("from training.run import games", ["training.run.games"]),

@@ -10,6 +10,7 @@ pytest.importorskip("optuna")
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.apps.skullking.matches import play_matches
 from training.evaluation import trials
 from training.evaluation.judging import CURVE
@@ -47,7 +48,7 @@ def test_space_is_read_as_it_is_written():
     }
 
 
-@pytest.mark.parametrize(
+@walk(
     "text", ["a", "a=3", "a=[1]", "a=2..1", "a=0..1,log", "a=1..2,lin", "a=x..y", "a=true..false"]
 )
 def test_what_varies_nothing_is_refused(text):

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-import pytest
 import yaml
 
+from tests.tables import walk
 from tools import option_tables
 from training.callbacks.start import check_config
 from training.run import trainers
@@ -43,7 +43,7 @@ def test_there_is_an_example_of_each():
     assert wanted <= set(EXAMPLES)
 
 
-@pytest.mark.parametrize(("page", "name"), EXAMPLES)
+@walk(("page", "name"), EXAMPLES)
 def test_example_is_accepted(page, name):
     env = ENVS.get((page, name)) or ENVS[page]
     check_config(RunConfig.from_mapping({"env": env, **EXAMPLES[page, name]}))

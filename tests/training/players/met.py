@@ -1,25 +1,12 @@
 """Games of several players that only tests know, and tiny agents of them."""
 
-import contextlib
-import io
-import json
-
 from fastenv import games as envs
 from fastenv import registry
 from tests import nim
 from tests.training import third_game
 from training.run import games
-from training.train import main
 
 RACE, NIM = third_game.ENV, "Nim-v0"
-TINY = {
-    "num_envs": 8,
-    "total_steps": 128,
-    "torch_threads": 1,
-    "device": "cpu",
-    "ppo": {"n_steps": 16, "batch_size": 64, "n_epochs": 1, "net_arch": [8]},
-    "evaluation": {"during": "off"},
-}
 LSTM = {"native": {"recurrent": "lstm", "recurrent_size": 8, "seq_len": 4}}
 
 
@@ -52,18 +39,3 @@ def unregister():
     third_game.unregister()
     registry.ENVS.pop(NIM, None)
     games.unregister(NIM)
-
-
-def train(runs, kind):
-    """Train an agent and return its folder."""
-    config = runs / f"{kind}.json"
-    config.write_text(json.dumps(TINY | KINDS[kind]))
-    return finish(config, runs, kind)
-
-
-def finish(config, runs, kind):
-    """Train to the end without a word, since it may run inside a test that reads its output."""
-    flags = ["--config", str(config), "--runs", str(runs), "--name", kind, "--no-evaluation"]
-    with contextlib.redirect_stdout(io.StringIO()):
-        assert main(flags) == 0
-    return runs / kind

@@ -22,7 +22,7 @@ from training.selfplay.opponents import OpponentEngine
 from training.train import main as train
 from training.watch import main as watch
 
-from . import met
+from . import agents, met
 from .met import NIM, RACE
 from .tables import FirstLegal, first_legal, play_table
 
@@ -275,7 +275,7 @@ def test_paths_are_found_in_both_options():
 def options(agent, **changes):
     env_options = {"goal": 8, "opponent": agent("race"), "agent_seat": "rotate"}
     config = {"env": RACE, "env_options": env_options, "deterministic": True, **changes}
-    return met.TINY | config
+    return agents.TINY | config
 
 
 def run(tmp_path, name, config, *flags):

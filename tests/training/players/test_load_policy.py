@@ -12,14 +12,14 @@ import pytest
 
 import training
 from fastenv.errors import ConfigError
-from tests.slow import every
+from tests.slow import every, late
 from training.players.export import export
 from training.players.predict import Predictor
 from training.run.checkpoint import CheckpointError
 from training.run.folder import RunError, RunFolder
 from training.run.options import canonical_json
 
-from .conftest import KINDS
+from .agents import KINDS
 
 ROOT = Path(__file__).resolve().parents[3]
 PRETRAINED = ROOT / "pretrained/skullking-ppo"
@@ -96,7 +96,7 @@ assert drawn() == before, "a policy draws"
 """
 
 
-@pytest.mark.parametrize("kind", ["shipped", "recurrent"])
+@pytest.mark.parametrize("kind", ["shipped", *late("recurrent")])
 def test_generators_and_arrays_of_others_are_left_alone(trained, kind):
     path = PRETRAINED if kind == "shipped" else trained(kind)
     code = LEAVES_ALONE.format(path=str(path))

@@ -17,7 +17,7 @@ from training.run.envs import make_engine
 from training.selfplay.opponents import Opponents
 from training.train import main
 
-from .conftest import TINY
+from .agents import TINY
 from .tables import FirstLegal, first_legal, play_table
 
 FLAT = "SkullKingFlat-v0"
