@@ -86,7 +86,7 @@ ALWAYS = (
 )
 RLLIB = {
     "rllib, Worker": (
-        f"--env=SkullKingWorker-v0 --trainer=rllib {SMALL} --set=rllib.num_env_runners=0"
+        f"--env=SkullKingWorker-v0 --trainer=rllib {SMALL} --set=rllib.env_runners=0"
         " --total-steps=1000"
     ),
 }
