@@ -21,7 +21,6 @@ from training.terminal.session import FACTOR, Session
 
 REFRESH, FEWEST = 30.0, 5.0  # pictures a second of up to four boards, and of any number
 SHARE = 0.7  # of the time between two pictures that may be spent on playing
-DEBOUNCE = 0.5  # seconds after the last key that changes the number of environments
 SKIP = 60  # steps of the key f
 BESIDE = 38  # columns beside a board in which the panels stand there; else below it
 TWO = 72  # columns from which panels stand in two columns
@@ -36,8 +35,8 @@ HELP = (
     ("-", "slower"),
     ("m", "maximum speed, and back"),
     ("arrows", "choose a move; else scroll"),
-    ("Enter", "make the move that is chosen; begin with other environments at once"),
-    ("Esc", "leave what is typed, or the number of environments"),
+    ("Enter", "make the move that is chosen"),
+    ("Esc", "leave what is typed"),
     ("0-9", "type the number of a move; else show that environment, 0 all of them"),
     ("/", "type the name of a move"),
     ("Tab, Shift-Tab", "next, previous view: all environments, environment 1, 2, ..."),
@@ -113,7 +112,7 @@ class App(textual.app.App[None]):
         Binding("space", "pause"),
         Binding("n", "steps(1)"),
         Binding("f", f"steps({SKIP})"),
-        Binding("b", "back"),
+        Binding("b", "step_back"),
         Binding("plus,equals_sign", f"faster({FACTOR})"),
         Binding("minus", f"faster({1 / FACTOR})"),
         Binding("m", "maximum"),
@@ -125,7 +124,7 @@ class App(textual.app.App[None]):
         Binding("left_square_bracket", "resize(-1)"),
         Binding("right_square_bracket", "resize(1)"),
         Binding("e", "type('')"),
-        Binding("enter", "apply"),
+        Binding("enter", "choose"),
         Binding("escape", "cancel"),
         Binding("r", "random_seeds"),
         *(Binding(key, f"move({way}, 0)") for key, way in (("left", -1), ("right", 1))),
@@ -142,8 +141,6 @@ class App(textual.app.App[None]):
         self.own = panels.find_panels(session.source.env, times)
         self.training = panels.read_training(session.source.run)
         self.shown, self._one, self.chosen = 1, 1, 0
-        self.wanted: int | None = None  # environments that were asked for
-        self._due = 0.0
         self._timer: Timer | None = None
         self._columns = 1  # of the moves
         self._wide = 0  # the widest board so far: panels beside it stay where they are
@@ -194,8 +191,6 @@ class App(textual.app.App[None]):
     def tick(self) -> None:
         """Play what is due, and draw what has changed."""
         session = self.session
-        if self.wanted is not None and session.clock() >= self._due:
-            self.action_apply()
         session.advance(SHARE / self.refresh_rate)
         if self._drawn != (id(session.moment), id(session.rates), session.paused):
             self.show()
@@ -252,9 +247,6 @@ class App(textual.app.App[None]):
 
     def _draw_status(self) -> Text:
         session = self.session
-        if self.wanted is not None:
-            shown = f"{self.wanted} environments soon: Enter does it now, Esc leaves it"
-            return Text(f" {shown}", no_wrap=True)
         speed = "maximum speed" if session.maximum else f"{session.speed:.3g}x"
         state = "over" if session.over else "paused" if session.paused else "playing"
         if session.is_played and not session.over:
@@ -348,7 +340,7 @@ class App(textual.app.App[None]):
             self.session.step()
         self.show()
 
-    def action_back(self) -> None:
+    def action_step_back(self) -> None:
         """Pause, and go back a step, or to the last move of the person."""
         self.session.back()
         self.show()
@@ -389,12 +381,11 @@ class App(textual.app.App[None]):
 
     def on_input_submitted(self, typed: Input.Submitted) -> None:
         """Take what was typed."""
-        self._close_input()
+        self.action_cancel()
         words = typed.value.strip()
         if not self.session.is_played:
             if words.isdecimal() and int(words) > 0:
-                self._want(int(words))
-                self.action_apply()
+                self._resize(int(words))
             return
         legal = self.session.legal() if self.session.waits else {}
         action = text.parse_action(words, legal) if words else [*legal][self.chosen]
@@ -403,10 +394,15 @@ class App(textual.app.App[None]):
         else:
             self._decide(action)
 
-    def _close_input(self) -> None:
-        box = self.screen_stack[0].query_one("#typed", Input)
-        box.display = False
+    def action_cancel(self) -> None:
+        """Leave what is typed."""
+        self.query_one("#typed", Input).display = False
         self.screen_stack[0].set_focus(None)
+
+    def action_choose(self) -> None:
+        """Make the move that is chosen."""
+        if self.session.waits:
+            self._decide([*self.session.legal()][self.chosen])
 
     def _decide(self, action: int) -> None:
         self.session.decide(action)
@@ -454,33 +450,16 @@ class App(textual.app.App[None]):
         self.action_show(0 if self.shown else min(self._one, self.session.num_envs))
 
     def action_resize(self, more: int) -> None:
-        """Choose more or fewer environments; further keys change the number."""
-        self._want((self.wanted or self.session.num_envs) + more)
+        """Begin anew with more or fewer environments."""
+        self._resize(self.session.num_envs + more)
 
-    def _want(self, count: int) -> None:
-        self.wanted = min(max(1, count), self.session.source.most)
-        self._due = self.session.clock() + DEBOUNCE
-        self.show()
-
-    def action_apply(self) -> None:
-        """Make the move that is chosen, or begin anew with the environments asked for."""
-        if self.session.waits:
-            self._decide([*self.session.legal()][self.chosen])
-            return
-        if self.wanted is None:
-            return
-        count, self.wanted = self.wanted, None
+    def _resize(self, count: int) -> None:
+        count = min(max(1, count), self.session.source.most)
         if count != self.session.num_envs:
             self.session.restart(count)
             self._one = min(self._one, count)
             self._look(min(self.shown, count))
             self._set_timer()
-        self.show()
-
-    def action_cancel(self) -> None:
-        """Leave the number of environments, or what is typed."""
-        self.wanted = None
-        self._close_input()
         self.show()
 
     def action_scroll_by(self, rows: int) -> None:

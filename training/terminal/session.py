@@ -87,18 +87,6 @@ class Source:
     notes: Sequence[str] = ()
 
 
-def show_columns(engine: Any) -> Any:
-    """Return an engine like this one that also writes the small columns of state and reward."""
-    if type(engine) is not BatchEngine:
-        return engine
-    game = engine.game
-    sizes = {name: game.spec.info_dtype[name].itemsize for name in game.spec.info_columns}
-    small = [name for name, size in sizes.items() if size <= 64]
-    columns = (*small, *game.spec.term_columns)
-    seating = {"opponent": engine.opponent, "agent_seat": engine.agent_seat}
-    return BatchEngine(game, engine.num_envs, engine.backend, info_columns=columns, **seating)
-
-
 @dataclass
 class Decision:
     """What is known of the decision that is due in one lane.
@@ -282,6 +270,9 @@ class Session:
         self.weighs, self.looked, self.no_value = False, 0 if num_envs == 1 else None, ""
         self.view = find_view(source.env)
         self.baseline: float | None = None  # frames a second of computing, with one lane
+        self.rates: Totals | None = None
+        self.moments: list[Moment] = []
+        self.at = 0
         self.restart(num_envs)
 
     # -- what is played --------------------------------------------------------------------------
@@ -312,7 +303,7 @@ class Session:
         self._due, self._last, self._cut = 0.0, self.totals.at, False
         self._values: dict[int, Any] = {}
         self._pace = self._find_pace()
-        self.moments: list[Moment] = []
+        self.moments = []
         self._keep(np.zeros(num_envs, np.int64))
 
     @property

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 import fastenv
+from fastenv import BatchEngine
 from fastenv.registry import short_id
 from training.callbacks.shaping import make_potential
 from training.evaluation import replays
@@ -28,7 +29,7 @@ from training.run.names import SEARCH, is_search
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 from training.run.seating import SEATING, without_seating
-from training.terminal.session import YOU, Source, show_columns
+from training.terminal.session import YOU, Source
 
 
 def make_watched(args: argparse.Namespace) -> Source:
@@ -96,18 +97,8 @@ def _make_alone(
 ) -> Source:
     base = who if isinstance(who, Policy) else who.base
     policies = {0: base} if isinstance(base, Policy) else {}
-    shaped = isinstance(base, Policy) and base.config.shaping is not None
-    run = find(base.path)[0].path if isinstance(base, Policy) else None
-    return Source(
-        env,
-        options,
-        partial(_make_engine, env, options),
-        [name_in_line(who)],
-        [player],
-        policies,
-        potential=partial(make_potential, base.config) if shaped else None,
-        run=run,
-    )
+    make = partial(_make_engine, env, options)
+    return Source(env, options, make, [name_in_line(who)], [player], policies)
 
 
 def _make_engine(env: str, options: Mapping[str, Any], num_envs: int) -> Any:
@@ -135,8 +126,32 @@ def make_scripted(name: str, env: str, options: Mapping[str, Any], think: bool =
 
 
 def show_more(source: Source) -> Source:
-    """Return a source whose engines write all small columns of state and reward."""
-    return replace(source, engine=lambda num_envs: show_columns(source.engine(num_envs)))
+    """Return a source whose engines write all small columns of state and reward.
+
+    Beside them stands what the training of an agent alone has left, and added to its rewards.
+    """
+    agent = source.policies.get(0) if len(source.names) == 1 else None
+    shaped = agent is not None and agent.config.shaping is not None
+    return replace(
+        source,
+        engine=lambda num_envs: _show_columns(source.engine(num_envs)),
+        potential=partial(make_potential, agent.config) if agent and shaped else None,
+        run=None if agent is None else find(agent.path)[0].path,
+    )
+
+
+def _show_columns(engine: Any) -> Any:
+    if type(engine) is not BatchEngine:
+        return engine
+    game = engine.game
+    sizes = {name: game.spec.info_dtype[name].itemsize for name in game.spec.info_columns}
+    small = [name for name, size in sizes.items() if size <= 64]
+    return BatchEngine(
+        *(game, engine.num_envs, engine.backend),
+        info_columns=(*small, *game.spec.term_columns),
+        opponent=engine.opponent,
+        agent_seat=engine.agent_seat,
+    )
 
 
 def check_think(think: bool, names: Sequence[str], game: Any) -> None:

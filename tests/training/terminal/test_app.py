@@ -14,7 +14,6 @@ from fastenv.drmario.tables import Mode, Reason, from_bcd
 from fastenv.errors import ConfigError
 from tests.drmario import golden
 from tests.needs import needs_core
-from tests.slow import late
 from tests.training.test_shaping import TINY as SHAPED
 from training import play, watch
 from training.apps.drmario.panels import DrMarioPanels
@@ -198,39 +197,18 @@ def test_views():
 FEWER, MORE = "left_square_bracket", "right_square_bracket"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        ((MORE, 3), ("enter", 4), (f"{FEWER} {FEWER}", 4), ("enter", 2)),
-        *late(
-            (
-                *((f"{FEWER} " * 9, 3), ("enter", 1), (f"{MORE} " * 3, 1)),
-                *(("escape", 1), ("enter", 1), ("e 1 2", 1), ("enter", 12), ("e 7", 12)),
-                *(("escape", 12), ("e 0 enter", 12), ("e enter", 12), ("e 9 9 enter", 12)),
-                ("e 2 enter", 2),
-            )
-        ),
-    ],
-    ids=len,
-)
-def test_number_of_environments(path):
-    walk(lambda app: app.session.num_envs, *path, level=20)
-
-
-def test_a_new_number_is_taken_half_a_second_after_the_last_key():
-    def then(app):
-        counts = []
-        for seconds in (0.4, 0.2):
-            app.session.clock.now += seconds
-            app.tick()
-            counts.append(app.session.num_envs)
-        return counts
-
-    assert after("right_square_bracket", then=then) == [3, 4]
+def test_number_of_environments():
+    walk(
+        lambda app: app.session.num_envs,
+        *((MORE, 4), (f"{FEWER} {FEWER}", 2), (f"{FEWER} " * 9, 1), (f"{MORE} " * 3, 4)),
+        *(("e 1 2", 4), ("enter", 12), ("e 7 escape enter", 12), ("e 0 enter", 12)),
+        *(("e enter", 12), ("e 9 9 enter", 12), ("e 2 enter", 2)),
+        level=20,
+    )
 
 
 def test_a_view_that_is_gone_is_left():
-    keys = ["3", "left_square_bracket", "enter"]
+    keys = ["3", "left_square_bracket"]
     assert after(*keys, then=lambda app: app.shown) == 2
     assert after(*keys, "g", "g", then=lambda app: app.shown) == 2
 
@@ -707,7 +685,7 @@ def test_a_recorded_game_is_played_to_its_end_and_back(tmp_path):
     assert taken == actions
     assert session.step() == 0
     app = App(Session(source, clock=Clock()), auto=False)
-    keys = ["right_square_bracket", "enter", "f"]
+    keys = ["right_square_bracket", "f"]
     assert press(app, *keys, then=lambda app: text_of(app, "status")).startswith(" over")
     assert app.session.num_envs == 1
     app = App(Session(source, clock=Clock()), auto=False)

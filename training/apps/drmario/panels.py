@@ -31,8 +31,9 @@ class DrMarioPanels(GamePanels):
     def draw_tile(self, session: Session, lane: int) -> tuple[str, Text]:
         """Draw the bottles alone, and where the next pill will lie."""
         row, action = session.moment.rows[lane], session.action(lane)
-        placed = session.engine.game.config.placement and action is not None
-        ghosts = {int(session.moment.seats[lane]): action} if placed else {}
+        ghosts = {}
+        if session.engine.game.config.placement and action is not None:
+            ghosts[int(session.moment.seats[lane])] = action
         return describe_lane(lane, row), Text.from_ansi(render_bottles(row, ghosts=ghosts))
 
     def list_rows(self, session: Session, lane: int) -> Mapping[str, Rows]:

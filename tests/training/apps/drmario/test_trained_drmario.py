@@ -67,7 +67,7 @@ def test_an_agent_is_evaluated_over_seeds(run, more, tmp_path):
 
 
 def test_the_terminal_shows_an_agent_and_what_its_training_left_behind(run):
-    source = sources.make_trained(str(run), run.parent, {"level": 3})
+    source = sources.show_more(sources.make_trained(str(run), run.parent, {"level": 3}))
     session = Session(source, 2)
     for _ in range(5):
         session.step()
@@ -78,5 +78,5 @@ def test_the_terminal_shows_an_agent_and_what_its_training_left_behind(run):
     training = dict(shown["training"])
     assert float(training["entropy"]) > 0
     assert training["kl"] != panels.NOTHING
-    with pytest.raises(ConfigError, match="bitplane"):
-        sources.make_trained(str(run), run.parent, {"obs": "bitplane"})
+    with pytest.raises(ConfigError, match="does not fit the policy"):
+        sources.make_trained(str(run), run.parent, {"obs": "bitplane_bottle"})
