@@ -56,6 +56,7 @@ lint: $(VENV)
 	mkdir -p build
 	PATH="$(dir $(PY)):$$PATH" PYTHONPATH="$(CURDIR):$(CURDIR)/typings" basedpyright \
 	    --verifytypes fastenv --ignoreexternal > build/types.txt || (cat build/types.txt; exit 1)
+	$(PY) -m tools.pages
 
 build: $(EXTENSION)
 

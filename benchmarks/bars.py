@@ -9,7 +9,7 @@ from rich.table import Table
 from benchmarks import drmario, gameboy, prospector, skullking
 from training.bench.games import GAMES
 from training.bench.runner import GAME_RECORDS, Options, Suite
-from training.bench.tables import table_of
+from training.bench.tables import Column, rows_table
 from training.bench.targets import Row
 
 # By the name of a game: its module has ``all_rows``.
@@ -31,25 +31,28 @@ def measure(options: Options) -> list[Row]:
     return rows
 
 
+COLUMNS: dict[str, Column] = {
+    "what": "{what}",
+    "tier": lambda row: f"{row['tier']} {row.get('workload', '')}",
+    "backend": "{backend}",
+    "lanes": "{num_envs:,}",
+    "threads": "{num_threads}",
+    "steps/s": "{steps_per_s:,.0f}",
+    "per CPU-s": "{steps_per_cpu_s:,.0f}",
+    "min": lambda row: f"{min(row['steps_per_cpu_s_all']):,.0f}",
+    "max": lambda row: f"{max(row['steps_per_cpu_s_all']):,.0f}",
+    "ns/step": lambda row: f"{1e9 / row['steps_per_cpu_s']:,.0f}",
+    "write ns": lambda row: (
+        f"{1e9 / row['fill_steps_per_cpu_s']:,.1f}" if "fill_steps_per_cpu_s" in row else ""
+    ),
+}
+
+
 def env_table(rows: list[Row]) -> Table | None:
     """Make the table of the environment alone: speed of each row, and of writing as many bytes."""
     rows = [row for row in rows if row["kind"] == "env"]
-    if not rows:
-        return None
-    heads = "what, tier, backend, lanes, threads, steps/s, per CPU-s, min, max, ns/step, write ns"
-    table = table_of("Environment alone, random legal play unless said; medians", heads, left=3)
-    for r in rows:
-        every = r["steps_per_cpu_s_all"]
-        fill = r.get("fill_steps_per_cpu_s")
-        figures = (r["steps_per_s"], r["steps_per_cpu_s"], min(every), max(every))
-        table.add_row(
-            *(r["what"], f"{r['tier']} {r.get('workload', '')}", r["backend"]),
-            *(f"{r['num_envs']:,}", str(r["num_threads"])),
-            *(f"{x:,.0f}" for x in figures),
-            f"{1e9 / r['steps_per_cpu_s']:,.0f}",
-            "" if fill is None else f"{1e9 / fill:,.1f}",
-        )
-    return table
+    title = "Environment alone, random legal play unless said; medians"
+    return rows_table(title, COLUMNS, rows, left=3) if rows else None
 
 
 SUITE = Suite(

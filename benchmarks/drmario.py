@@ -24,7 +24,7 @@ from fastenv.drmario.successors import count_bottles
 from fastenv.engine import rng_streams
 from fastenv.vector import allocate
 from training.bench import ran
-from training.bench.play import Playback
+from training.bench.env_modes import EnvPlan, Playback
 from training.bench.stock import time_stock
 from training.bench.targets import Row
 from training.bench.timing import Work, rows
@@ -85,16 +85,21 @@ def placement_works(name: str, level: int, backend: str, lanes: int, steps: int)
     lanes, steps : int
     """
     options: dict[str, Any] = {"level": level, "speed": "high"}
-    play = Playback(PLACEMENTS, lanes, steps, options, backend=backend, stagger=16)
+    play = _make_play(options, lanes, steps, backend)
     assert play.engine.game.config.mode == "warp"  # type: ignore[attr-defined]
     row = _make_fields(play.engine, options) | {"name": name, "ran": play.ran()}
     row["what"] = "random feasible placements, warp"
-    works = {name: replace(play.work(), row=lambda: row)}
+    works = {name: replace(play.work, row=lambda: row)}
     if level in QUERIES and backend != "reference":
         query = row | {"name": f"queries {level}", "ran": play.ran(timed="planner alone")}
         query["what"] = "planner alone, decisions of random feasible placements"
         works[query["name"]] = replace(query_work(play), row=lambda: query)
     return works
+
+
+def _make_play(options: Row, lanes: int, steps: int, backend: str) -> Playback:
+    sizes: dict[str, Any] = {"num_envs": lanes, "batches": steps, "stagger": 16}
+    return Playback(EnvPlan(PLACEMENTS, options, backend=backend, **sizes))
 
 
 def decisions_of(play: Playback) -> Iterator[Any]:
@@ -122,7 +127,7 @@ def query_work(play: Playback) -> Work:
 def successors_work(level: int, lanes: int, steps: int) -> Work:
     """Prepare all placements of the decisions of a play: costs, settled bottles, leaf features."""
     options: dict[str, Any] = {"level": level, "speed": "high"}
-    play = Playback(PLACEMENTS, lanes, steps, options, backend="fast", stagger=16)
+    play = _make_play(options, lanes, steps, "fast")
     states, game = np.concatenate([*decisions_of(play)]), play.engine.game
     assert isinstance(game, DrMarioGame)
 

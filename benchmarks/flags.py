@@ -24,12 +24,12 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 import fastenv
 from benchmarks import gameboy
@@ -41,12 +41,11 @@ from fastenv.gameboy.goal_template import load_goal, save_goal
 from fastenv.registry import short_id
 from fastenv.scaffold import new_game
 from training.bench import ran
-from training.bench.play import Playback, make_engine
+from training.bench.env_modes import EnvPlan, Playback
 from training.bench.runner import Suite
-from training.bench.tables import table_of
+from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
-from training.bench.timing import Sample, sample, summary
-from training.run import machine
+from training.bench.timing import Spent, Work, interleaved, summary
 
 BACKENDS = ("reference", "numba", "cython")
 LIMITS = ("rules", "no encoding")
@@ -64,7 +63,6 @@ PIECE = 256
 PIECES = {"SkullKingManager": 32, "DrMario": 8, "GameBoy": 1, "Lantern": 1}
 # What each flag replaces is of about the size of the rest, so that there is a limit to speak of.
 LIMITED = ("SkullKing", "Prospector")
-TURNS = 2  # of a repeat at least, also where one step of 64 lanes takes seconds
 SCAFFOLDED = "scaffolded_coins"
 
 
@@ -147,12 +145,25 @@ def rows_of_lanes(env: str, lanes: int, repeats: int, seconds: float) -> list[Ro
     ways = [*BACKENDS, *(LIMITS if env.startswith(LIMITED) else ())]
     with TemporaryDirectory() as folder, ExitStack() as stack:
         options = options_of(env, Path(folder))
-        play = Playback(env, lanes, 0, options, stagger=STAGGER)
+        play = Playback(EnvPlan(env, options, lanes, stagger=STAGGER, batches=0))
         rows = play.engine.get_states()
         steps = max(1, piece // lanes)
         started = [stack.enter_context(Stepper(w, env, options, rows, steps)) for w in ways]
         steppers = dict(zip(ways, started, strict=True))
-        samples = in_turns(steppers, play.engine, steps, repeats, seconds)
+        # The player goes on by random legal actions, which all of them then take.
+        rng, batches, player = np.random.default_rng(1), list[np.ndarray](), play.engine
+
+        def turn() -> None:
+            batches.clear()
+            for _ in range(steps):
+                batches.append(fastenv.sample_legal(player.mask, rng))
+                player.step_many(batches[-1])
+
+        works = {
+            name: Work(partial(each.step, batches), lanes * steps)
+            for name, each in steppers.items()
+        }
+        samples = interleaved(works, repeats, seconds, turn=turn)
         _check_same(steppers, play.engine)
     summaries = {name: summary(each) for name, each in samples.items()}
     return [
@@ -240,11 +251,10 @@ class Stepper:
         self._pipe.close()
         self._process.join()
 
-    def step(self, batches: list[np.ndarray]) -> tuple[float, float]:
+    def step(self, batches: list[np.ndarray]) -> Spent:
         """Take steps; return the wall and CPU seconds of the process."""
         self._pipe.send(batches)
-        wall, cpu = self._pipe.recv()
-        return wall, cpu
+        return Spent(*self._pipe.recv())
 
     def states(self) -> bytes:
         """Return the states of all lanes."""
@@ -256,7 +266,7 @@ class Stepper:
 def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_steps: int) -> None:
     """Run as the process of a :class:`Stepper`."""
     backend = way if way in BACKENDS else "reference"
-    engine = make_engine(env, len(rows), options, backend, 1)
+    engine = fastenv.make_engine(env, len(rows), backend=backend, num_threads=1, **options)
     engine.set_states(rows)
     about: Row = {"workload": "masked_uniform", "stagger": STAGGER, "batch_steps": batch_steps}
     pipe.send(ran.describe_engine(engine, "step_many", beside=BESIDE, **about))
@@ -280,52 +290,6 @@ def _serve(pipe: Any, way: str, env: str, options: Row, rows: np.ndarray, batch_
 def states_of(engine: BatchEngine) -> bytes:
     """Return the states of all lanes, with nothing between their fields."""
     return without_padding(engine.get_states()).tobytes()
-
-
-def in_turns(
-    steppers: Mapping[str, Stepper],
-    player: BatchEngine,
-    batch_steps: int,
-    repeats: int,
-    seconds: float,
-) -> dict[str, list[Sample]]:
-    """Time steppers in turns over the same steps, each of which is taken once.
-
-    Parameters
-    ----------
-    steppers : mapping of str to Stepper
-    player : BatchEngine
-        Stands where they stand; goes on by random legal actions, which they then take.
-    batch_steps : int
-        Of a piece of work.
-    repeats : int
-    seconds : float
-        Timed work of a repeat of the first; the others take the same steps.
-    """
-    rng = np.random.default_rng(1)
-
-    def take(count: int) -> list[np.ndarray]:
-        batches = []
-        for _ in range(count):
-            batches.append(fastenv.sample_legal(player.mask, rng))
-            player.step_many(batches[-1])
-        return batches
-
-    warm_up = take(1)
-    for stepper in steppers.values():
-        stepper.step(warm_up)
-    samples: dict[str, list[Sample]] = {name: [] for name in steppers}
-    first = next(iter(steppers))
-    for _ in range(repeats):
-        before = machine.load()
-        pieces: dict[str, list[tuple[int, float, float]]] = {name: [] for name in steppers}
-        while len(pieces[first]) < TURNS or sum(wall for _, wall, _ in pieces[first]) < seconds:
-            batches = take(batch_steps)
-            for name, stepper in steppers.items():
-                pieces[name].append((player.num_envs * batch_steps, *stepper.step(batches)))
-        for name, done in pieces.items():
-            samples[name].append(sample(done, before))
-    return samples
 
 
 def _check_same(steppers: Mapping[str, Stepper], player: BatchEngine) -> None:
@@ -399,29 +363,23 @@ def _strip_encoding(engine: BatchEngine, rows: np.ndarray) -> BatchEngine:
     return stripped
 
 
-def flag_table(rows: list[Row]) -> Table:
-    """Make the table of each flag alone, a row for each."""
-    heads = (
-        "env, flag, lanes, reference us, limit us, measured us, part of the limit, "
-        "over reference, min..max"
-    )
-    table = table_of(
-        "One flag alone, random legal play, same-step reset; CPU a step", heads, left=2
-    )
-    for r in rows:
-        every, limit = r["over_reference_all"], r.get("limit_us")
-        table.add_row(
-            *(r["env"], r["flag"] + (", noisy" if r["noisy"] else ""), f"{r['num_envs']:,}"),
-            *(f"{r['reference_us']:,.1f}", "-" if limit is None else f"{limit:,.1f}"),
-            *(f"{r['us']:,.1f}", "-" if limit is None else f"{r['share_of_limit']:.2f}"),
-            *(f"{r['over_reference']:.3f}", f"{min(every):.3f}..{max(every):.3f}"),
-        )
-    return table
-
-
+COLUMNS: dict[str, Column] = {
+    "env": "{env}",
+    "flag": noted("flag"),
+    "lanes": "{num_envs:,}",
+    "reference us": "{reference_us:,.1f}",
+    "limit us": lambda row: f"{row['limit_us']:,.1f}" if "limit_us" in row else "-",
+    "measured us": "{us:,.1f}",
+    "part of the limit": lambda row: (
+        f"{row['share_of_limit']:.2f}" if "share_of_limit" in row else "-"
+    ),
+    "over reference": "{over_reference:.3f}",
+    "min..max": span("over_reference_all", ".3f"),
+}
+TITLE = "One flag alone, random legal play, same-step reset; CPU a step"
 SUITE = Suite(
     lambda options: rows(options.repeats, options.seconds),
-    tables=(flag_table,),
+    tables=(lambda rows: rows_table(TITLE, COLUMNS, rows, left=2),),
     title="Bars of the flags; medians of {repeats}",
     targets=("flags",),
     short_seconds=0.5,

@@ -12,7 +12,7 @@ import statistics
 import tempfile
 import tracemalloc
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -26,7 +26,7 @@ from fastenv.gameboy.common import read_rom
 from fastenv.gameboy.config import OURS
 from training.apps.gameboy.frames import counted, per_frame
 from training.bench import ran
-from training.bench.env_modes import EnvPlan, Ready, prepare
+from training.bench.env_modes import EnvPlan, Playback, prepare
 from training.bench.stock import time_stock
 from training.bench.targets import Row
 from training.bench.timing import Work, rows, rss_mb
@@ -66,30 +66,23 @@ def emulators(rom: str) -> Iterator[dict[str, Any]]:
     """Start our machine and, if it is installed, PyBoy with the same ROM, both past its title."""
     from tools.gameboy import bench  # needs the compiled core
 
-    cartridge = read_rom(rom_options(rom).get("rom", OURS))
-    players: dict[str, Any] = {"ours": bench.Ours(cartridge)}
-    with suppress(ModuleNotFoundError):
-        players["pyboy"] = bench.Theirs(cartridge)
-    for player in players.values():
-        player.step(bench.WARM_UP)
-    try:
+    with bench.players_of(read_rom(rom_options(rom).get("rom", OURS))) as players:
         yield players
-    finally:
-        if "pyboy" in players:
-            players["pyboy"].twin.close()
 
 
 # -- rows ------------------------------------------------------------------------------------------
 
 
-def ready(rom: str, lanes: int, batches: int, options: Mapping[str, Any], **changes: Any) -> Ready:
+def ready(
+    rom: str, lanes: int, batches: int, options: Mapping[str, Any], **changes: Any
+) -> Playback:
     """Prepare steps with random buttons in environments with one ROM."""
     sizes = {"stagger": STAGGER, "workload": "uniform", "batches": batches, **changes}
     return prepare(EnvPlan(ENV, {**rom_options(rom), **options}, num_envs=lanes, **sizes))
 
 
 def works_of(
-    rom: str, way: str, plays: Sequence[Ready], options: Row, beside: str | None = None
+    rom: str, way: str, plays: Sequence[Playback], options: Row, beside: str | None = None
 ) -> dict[str, Work]:
     """Make the works of plays, with the fields of their rows."""
     about = {**_describe(rom, way, options), "frames_per_step": FRAMES}
@@ -129,7 +122,8 @@ def step_rows(rom: str, repeats: int, seconds: float, lanes: tuple[int, ...] = L
 
 def alone_row(rom: str, way: str, repeats: int, seconds: float) -> Row:
     """Measure one machine that draws nothing (``skip``) or every frame (``draw``), beside PyBoy."""
-    sizes = {"ours": 1536, "pyboy": 192}  # frames of a piece of work
+    from tools.gameboy import bench  # needs the compiled core
+
     row = {"kind": "env", **_describe(rom, way, {}), "env": None, "backend": "fast"}
     row |= {"num_envs": 1, "num_threads": 1, "method": METHOD_ALONE, "frames_per_step": 1}
     row["ran"] = {
@@ -142,10 +136,7 @@ def alone_row(rom: str, way: str, repeats: int, seconds: float) -> Row:
     }
     with emulators(rom) as players:
         console = players["ours"].console
-        works = {
-            name: Work(partial(getattr(player, way), sizes[name]), sizes[name])
-            for name, player in players.items()
-        }
+        works = bench.works_of(players, way)
         before = counted(console.row)
         ours, *pyboy = rows(works, repeats, seconds)
         executed = per_frame(before, counted(console.row))

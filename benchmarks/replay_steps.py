@@ -22,14 +22,20 @@ from torch import Tensor
 
 from training.bench import ran
 from training.bench.runner import Suite
-from training.bench.tables import table_of
+from training.bench.tables import Column, noted, rows_table
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, summary
-from training.dqn.replay import Batch, ReplayLanes, TensorReplay
+from training.dqn.replay import (
+    RUNNING,
+    TERMINATED,
+    TRUNCATED,
+    Batch,
+    ReplayLanes,
+    TensorReplay,
+)
 from training.dqn.run import make_lanes
 from training.dqn.trainer import DQNTrainer
-from training.dqn.windows import RUNNING, TERMINATED, TRUNCATED
-from training.nets.compiled import Compiled
+from training.nets.precision import Compiled
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.engine import Engine
@@ -318,21 +324,28 @@ def _split_time(phases: Sequence[Mapping[str, float]], per_cpu_s: float) -> dict
     return {name: 1e6 / per_cpu_s * value / whole for name, value in sums.items()}
 
 
+def _format_over(row: Row) -> str:
+    over = row.get("over_step_before_all")
+    return f"{median(over):.2f} ({min(over):.2f}..{max(over):.2f})" if over else ""
+
+
+COLUMNS: dict[str, Column] = {
+    "game": "{game}",
+    "step": noted("step"),
+    "what ran": "{name}",
+    "precision": "{precision}",
+    "per CPU-s": "{steps_per_cpu_s:,.0f}",
+    "times the step before": _format_over,
+    "env us": "{us_per_step[env]:,.1f}",
+    "act": "{us_per_step[collect]:,.1f}",
+    "learn": "{us_per_step[update]:,.1f}",
+}
+
+
 def step_table(rows: list[Row]) -> Table:
     """Make the table of the steps from lists to tensors, each beside the one before it."""
-    heads = "game, step, what ran, precision, per CPU-s, times the step before, env us, act, learn"
-    table = table_of(
-        f"Steps of the replay, in turns; medians of {rows[0]['repeats']}", heads, left=4
-    )
-    for r in rows:
-        over = r.get("over_step_before_all")
-        table.add_row(
-            *(r["game"], r["step"] + (", noisy" if r["noisy"] else ""), r["name"], r["precision"]),
-            f"{r['steps_per_cpu_s']:,.0f}",
-            f"{median(over):.2f} ({min(over):.2f}..{max(over):.2f})" if over else "",
-            *(f"{r['us_per_step'][phase]:,.1f}" for phase in ("env", "collect", "update")),
-        )
-    return table
+    title = f"Steps of the replay, in turns; medians of {rows[0]['repeats']}"
+    return rows_table(title, COLUMNS, rows, left=4)
 
 
 SUITE = Suite(

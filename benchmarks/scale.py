@@ -20,12 +20,11 @@ from typing import IO, Any
 
 import numpy as np
 import psutil
-from rich.table import Table
 
 from benchmarks.learners import trainer_row
 from fastenv.errors import ConfigError
 from training.bench.runner import Options, Suite
-from training.bench.tables import table_of
+from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
 from training.bench.timing import Sample
 from training.rllib.options import RLlibConfig, RLlibRun
@@ -380,19 +379,18 @@ def setting_of(row: Mapping[str, Any]) -> str:
     )
 
 
-def scale_table(rows: list[Row]) -> Table:
-    """Make the table of whole runs by the processes that they were spread over."""
-    heads = "what ran, backend, steps/s, min..max, per CPU-s, cores, us a step by phase"
-    table = table_of("Whole runs, in turns; end to end; medians", heads, left=2)
-    for r in rows:
-        every = r["steps_per_s_all"]
-        table.add_row(
-            *(r["name"] + (", noisy" if r["noisy"] else ""), r["backend"]),
-            *(f"{r['steps_per_s']:,.0f}", f"{min(every):,.0f}..{max(every):,.0f}"),
-            *(f"{r['steps_per_cpu_s']:,.0f}", f"{r['cores_used']:.2f}"),
-            ", ".join(f"{name} {us:.1f}" for name, us in r["us_per_step"].items()),
-        )
-    return table
+COLUMNS: dict[str, Column] = {
+    "what ran": noted("name"),
+    "backend": "{backend}",
+    "steps/s": "{steps_per_s:,.0f}",
+    "min..max": span("steps_per_s_all", ",.0f"),
+    "per CPU-s": "{steps_per_cpu_s:,.0f}",
+    "cores": "{cores_used:.2f}",
+    "us a step by phase": lambda row: ", ".join(
+        f"{name} {us:.1f}" for name, us in row["us_per_step"].items()
+    ),
+}
+TITLE = "Whole runs, in turns; end to end; medians"
 
 
 def measure(options: Options) -> list[Row]:
@@ -405,7 +403,7 @@ def measure(options: Options) -> list[Row]:
 
 SUITE = Suite(
     measure,
-    tables=(scale_table,),
+    tables=(lambda rows: rows_table(TITLE, COLUMNS, rows, left=2),),
     title="Bars of several processes; wall, paired turns",
     targets=("scale",),
 )

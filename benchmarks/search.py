@@ -9,14 +9,13 @@ The agent alone decides there too: its observation, the network and the best act
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.bench import timing
-from training.bench.ran import describe_engine
+from training.bench.ran import engine_row
 from training.bench.runner import Suite
 from training.bench.targets import Row
 from training.bench.timing import Work
@@ -45,7 +44,7 @@ def rows(repeats: int, seconds: float) -> list[Row]:
 def _prepare_works() -> dict[str, Work]:
     engine = TABLE.make(ROWS)
     starts = first_cards(engine)
-    about = {"players": BOT, "round": ROUND + 1, "batch": ROWS}
+    played = {"players": BOT, "round": ROUND + 1, "batch": ROWS}
 
     def draw() -> None:
         few = starts[: ROWS // WORLDS]
@@ -62,16 +61,16 @@ def _prepare_works() -> dict[str, Work]:
     def decide() -> None:
         agent.act(engine, every)
 
-    game = _Games()
+    game, about = _Games(), partial(engine_row, "search")
     return {
-        "worlds": Work(draw, ROWS, row=partial(_make_row, engine, "resample", worlds=WORLDS)),
-        "rollouts": Work(roll, plays, row=partial(_make_row, engine, "rollout", **about)),
+        "worlds": Work(draw, ROWS, row=partial(about, engine, "resample", worlds=WORLDS)),
+        "rollouts": Work(roll, plays, row=partial(about, engine, "rollout", **played)),
         "searcher": Work(
             game.play,
             game.decisions,
-            row=partial(_make_row, game.engine, "decisions", worlds=WORLDS, rollouts=BOT),
+            row=partial(about, game.engine, "decisions", worlds=WORLDS, rollouts=BOT),
         ),
-        "alone": Work(decide, ROWS, row=partial(_make_row, engine, "act", agent=AGENT)),
+        "alone": Work(decide, ROWS, row=partial(about, engine, "act", agent=AGENT)),
     }
 
 
@@ -104,12 +103,6 @@ class _Games:
             due = engine.get_states(~engine.ended)["phase"]  # games begin with bids
             taken += int((due == Phase.PLAY).sum())
         return taken
-
-
-def _make_row(engine: BatchEngine, timed: str, **how: Any) -> Row:
-    described = describe_engine(engine, timed, **how)
-    row = {"kind": "search", "num_envs": engine.num_envs, "num_threads": 1}
-    return row | {"ran": described}
 
 
 SUITE = Suite(

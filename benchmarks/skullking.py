@@ -13,7 +13,7 @@ from fastenv import BatchEngine
 from training.bench.env_modes import EnvPlan, prepare
 from training.bench.stock import Flags, measure
 from training.bench.targets import Row
-from training.bench.timing import Work, interleaved, keep_row, rows, summary, tell_repeat
+from training.bench.timing import Work, keep_row, rows, tell_repeat
 
 TIERS = {
     "flat": "SkullKingFlat-v0",
@@ -53,16 +53,15 @@ def tier_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
         Timed work of a repeat.
     lanes : int
     """
-    rows = []
+    found = []
     for tier, (batches, _) in RECORDING.items():
         ready = prepare(plan_of(tier, lanes))
         write, size = write_work(ready.engine, batches)
-        works = {"step": ready.for_row(tier=tier), "write": write}
+        works = {tier: ready.for_row(tier=tier), "write": write}
         if tier == "worker":
             slow = plan_of(tier, 64, batches=32, backend="reference")
             works["reference"] = prepare(slow).for_row(tier=tier)
-        samples = interleaved(works, repeats, seconds)
-        step, written = summary(samples["step"]), summary(samples["write"])
+        step, written, *others = rows(works, repeats, seconds)
         speeds = (each["steps_per_cpu_s_all"] for each in (written, step))
         over = [a / b for a, b in zip(*speeds, strict=True)]
         beside = {
@@ -73,14 +72,8 @@ def tier_rows(repeats: int, seconds: float, lanes: int = LANES) -> list[Row]:
             "step_over_fill": statistics.median(over),
             "step_over_fill_all": over,
         }
-        step_row = {"name": tier} | works["step"].row() | step | beside
-        rows.append(step_row)
-        if tier == "worker":
-            reference = works["reference"].row() | summary(samples["reference"])
-            rows.append({"name": "reference"} | reference)
-            keep_row(rows[-1])
-        keep_row(step_row)
-    return rows
+        found += [step | beside, *others]
+    return found
 
 
 def thread_works(lanes: int = LANES) -> dict[str, Work]:

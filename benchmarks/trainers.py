@@ -5,11 +5,9 @@ from __future__ import annotations
 import statistics
 from typing import Any
 
-from rich.table import Table
-
 from benchmarks.learners import Timed, in_turns, with_ppo, with_stock
 from training.bench.runner import Options, Suite
-from training.bench.tables import table_of
+from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
 from training.run.config import RunConfig
 
@@ -67,23 +65,18 @@ def rows(config: Any, repeats: int, seconds: float) -> list[Row]:
     return measured
 
 
-def trainer_table(rows: list[Row]) -> Table:
-    """Make the table of the trainers that were timed in turns."""
-    r = rows[0]
-    title = (
-        f"Trainers in turns: {r['env']}, {r['num_envs']} lanes, net {r['net_arch']} "
-        f"{r['activation']}, {r['epochs']} epochs, minibatches of {r['minibatch']:,}, "
-        f"{r['torch_threads']} thread; medians of {r['repeats']}"
-    )
-    table = table_of(title, "trainer, precision, steps/s, per CPU-s, times sb3, min..max", left=2)
-    for r in rows:
-        every = r["ratio_per_cpu_s_all"]
-        table.add_row(
-            *(r["name"], r["precision"] + (", noisy" if r["noisy"] else "")),
-            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
-            *(f"{r['ratio_per_cpu_s']:.2f}", f"{min(every):.2f}..{max(every):.2f}"),
-        )
-    return table
+COLUMNS: dict[str, Column] = {
+    "trainer": "{name}",
+    "precision": noted("precision"),
+    "steps/s": "{steps_per_s:,.0f}",
+    "per CPU-s": "{steps_per_cpu_s:,.0f}",
+    "times sb3": "{ratio_per_cpu_s:.2f}",
+    "min..max": span("ratio_per_cpu_s_all", ".2f"),
+}
+TITLE = (
+    "Trainers in turns: {env}, {num_envs} lanes, net {net_arch} {activation}, {epochs} epochs, "
+    "minibatches of {minibatch:,}, {torch_threads} thread; medians of {repeats}"
+)
 
 
 def measure(options: Options) -> list[Row]:
@@ -94,7 +87,7 @@ def measure(options: Options) -> list[Row]:
 
 SUITE = Suite(
     measure,
-    tables=(trainer_table,),
+    tables=(lambda rows: rows_table(TITLE.format_map(rows[0]), COLUMNS, rows, left=2),),
     title="Bars of the trainers; medians of {repeats}",
     targets=("trainers",),
     seconds=4.0,

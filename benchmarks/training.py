@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from functools import partial
 from typing import Any
+from unittest import mock
 
 import torch
 from rich.console import Group
-from rich.table import Table
 
 from benchmarks import gpu, skullking, trainers
 from benchmarks.learners import Timed, in_turns, trainer_row, with_ppo, with_stock
 from training.bench.runner import Suite
 from training.bench.stock import Flags, make_model, make_vec_env
-from training.bench.tables import table_of
+from training.bench.tables import Column, rows_table
 from training.bench.targets import Row
 from training.bench.timing import Work, interleaved, noisy
 from training.nets.precision import cpu_has_bf16
@@ -145,24 +143,12 @@ def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
     rows = []
     for way, variables in WAITING.items():
         with (
-            _set_environment(variables),
+            mock.patch.dict(os.environ, variables),  # of the processes that start inside
             ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process,
         ):
             timed = process.submit(_measure_threads, config, repeats, seconds).result()
         rows += [row | {"waiting": way, "ran": row["ran"] | {"waiting": way}} for row in timed]
     return rows
-
-
-@contextmanager
-def _set_environment(variables: dict[str, str]) -> Iterator[None]:
-    """Set variables of the environment for the processes that start inside."""
-    before = dict(os.environ)
-    os.environ.update(variables)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 def _measure_threads(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
@@ -175,26 +161,24 @@ def _measure_threads(config: RunConfig, repeats: int, seconds: float) -> list[Ro
     ]
 
 
-def timed_table(rows: list[Row]) -> Table:
-    """Make the table of trainers by the part that was timed."""
-    heads = (
-        "what, trainer, env, precision, lanes, T, minibatch, epochs, threads, steps/s, per CPU-s, "
-        "env %"
-    )
-    table = table_of(
-        "Trainers, by what is timed; rows of one kind in turns; medians", heads, left=4
-    )
-    for r in rows:
-        sizes = ("num_envs", "rollout_steps", "minibatch", "epochs", "torch_threads")
-        table.add_row(
-            ", ".join([r["mode"], *([r["waiting"]] if "waiting" in r else [])])
-            + (", noisy" if r["noisy"] else ""),
-            *(r.get("name", r["trainer"]), r["env"], r["precision"]),
-            *(f"{r[key]:,}" for key in sizes),
-            *(f"{r[key]:,.0f}" for key in ("steps_per_s", "steps_per_cpu_s")),
-            f"{r['share_env']:.1%}" if "share_env" in r else "",
-        )
-    return table
+COLUMNS: dict[str, Column] = {
+    "what": lambda row: ", ".join(
+        [row["mode"], *([row["waiting"]] if "waiting" in row else [])]
+        + (["noisy"] if row["noisy"] else [])
+    ),
+    "trainer": lambda row: str(row.get("name", row["trainer"])),
+    "env": "{env}",
+    "precision": "{precision}",
+    "lanes": "{num_envs:,}",
+    "T": "{rollout_steps:,}",
+    "minibatch": "{minibatch:,}",
+    "epochs": "{epochs:,}",
+    "threads": "{torch_threads:,}",
+    "steps/s": "{steps_per_s:,.0f}",
+    "per CPU-s": "{steps_per_cpu_s:,.0f}",
+    "env %": lambda row: f"{row['share_env']:.1%}" if "share_env" in row else "",
+}
+TITLE = "Trainers, by what is timed; rows of one kind in turns; medians"
 
 
 def split_lines(rows: list[Row]) -> Group | None:
@@ -209,7 +193,7 @@ def split_lines(rows: list[Row]) -> Group | None:
 
 SUITE = Suite(
     lambda options: all_rows(options.repeats, options.seconds),
-    tables=(timed_table, split_lines),
+    tables=(lambda rows: rows_table(TITLE, COLUMNS, rows, left=4), split_lines),
     title="Bars of training; medians of {repeats}",
     targets=("trainers", "training", "gpu"),
     seconds=4.0,

@@ -18,8 +18,8 @@ import torch
 import fastenv
 from fastenv.adapters.torch import TorchVecEnv
 from training.bench import timing
-from training.bench.play import Playback
-from training.bench.ran import describe_engine
+from training.bench.env_modes import EnvPlan, Playback
+from training.bench.ran import engine_row
 from training.bench.runner import Suite
 from training.bench.stock import Flags
 from training.bench.targets import Row
@@ -80,10 +80,11 @@ def rows(repeats: int, seconds: float) -> list[Row]:
 
 
 def _prepare_steps() -> dict[str, Work]:
-    play = Playback(ENV, LANES, STEPS)
+    play = Playback(EnvPlan(ENV, num_envs=LANES, batches=STEPS))
     env = TorchVecEnv(fastenv.make_vec(ENV, LANES, autoreset_mode="same_step", num_threads=1))
     env.reset(seed=0)
-    start, actions = play.rows, [torch.from_numpy(batch) for batch in play.actions]
+    play.rewind()
+    start, actions = play.engine.get_states(), [torch.from_numpy(batch) for batch in play.actions]
     engine = env.engine  # one for both: memory of another engine would lie otherwise in the caches
 
     def alone() -> None:
@@ -102,16 +103,10 @@ def _prepare_steps() -> dict[str, Work]:
     return {
         name: Work(
             *(run, LANES * STEPS, rewind),
-            partial(_make_row, engine, "step", adapter=adapter, **how),
+            partial(engine_row, "view", engine, "step", adapter=adapter, **how),
         )
         for name, (run, adapter) in runs.items()
     }
-
-
-def _make_row(engine: fastenv.BatchEngine, timed: str, **how: Any) -> Row:
-    described = describe_engine(engine, timed, **how)
-    row = {"kind": "view", "num_envs": engine.num_envs, "num_threads": 1}
-    return row | {"ran": described}
 
 
 def _prepare_loops() -> dict[str, Work]:
@@ -129,7 +124,7 @@ def _prepare_loops() -> dict[str, Work]:
         )
         iterations = ppo["train"](view(vec), 10**12, settings)
         how = {"adapter": view.__name__, "trainer": PPO.name, "config": vars(settings)}
-        about = partial(_make_row, vec.engine, "iterations", **how)
+        about = partial(engine_row, "view", vec.engine, "iterations", **how)
         works[name] = Work(iterations.__next__, settings.steps * PPO_LANES, row=about)
     return works
 

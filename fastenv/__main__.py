@@ -228,8 +228,8 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
     Parameters
     ----------
     command : str, optional
-        The one that is about to run: options of the Game Boy's commands are added for it alone,
-        because that imports the game.
+        The one that is about to run: options of the Game Boy's commands, and of those that test
+        environments, are added for it alone, because that imports much.
     """
     root = argparse.ArgumentParser(
         prog="python -m fastenv", description=ABOUT, epilog=EXAMPLES,
@@ -249,6 +249,13 @@ def parser(command: str | None = None) -> argparse.ArgumentParser:
             from fastenv.gameboy import commands as gameboy
 
             gameboy.add_options(name, sub)
+    for name, (about, more) in TESTING_COMMANDS.items():
+        sub = commands.add_parser(name, help=about, description=f"{about.capitalize()}. {more}")
+        if command == name:
+            from fastenv.testing import command as testing
+
+            testing.add_options(name, sub)
+            sub.set_defaults(run=getattr(testing, f"run_{name}"))
     return root
 
 
@@ -332,6 +339,17 @@ GAMEBOY_COMMANDS = {
     "bank": "generate start states of a Game Boy ROM",
     "goal": "capture a goal image of a Game Boy ROM, or replay its actions",
     "ram": "search the memory of a Game Boy ROM, or import a RAM map",
+}
+TESTING_COMMANDS = {
+    "check": (
+        "look for faults of an environment, anybody's",
+        "Exits with 0 if none is found, with 1 if one is, with 2 if it cannot run.",
+    ),
+    "compare": (
+        "look for the first difference between two environments, anybody's",
+        "Exits with 0 if none is found, with 1 if one is, with 2 if it cannot run. "
+        "`python -m training compare` compares runs of trainings.",
+    ),
 }
 ABOUT = "Game environments for reinforcement learning, stepped in batches at compiled speed."
 EXAMPLES = """\

@@ -1,19 +1,22 @@
 """What is the same for all games: the folder of a new one, its tests and its id.
 
-The files hold the smallest game there is, for one or for two, which runs on every backend and
-passes its tests from the first minute on; its rules are then replaced, file by file
-(``docs/tutorials/new_game.md``).
+The templates in ``fastenv/templates/`` hold the smallest game there is, for one (guessing the toss
+of a coin) or for two (guessing in turn), which runs on every backend and passes its tests from the
+first minute on; its rules are then replaced, file by file (``docs/tutorials/new_game.md``). A line
+of a template that begins with ``@hidden@`` is for a game in which each sees what the other does
+not, one with ``@open@`` for any other.
 """
 
 from __future__ import annotations
 
 import keyword
 import re
+from importlib import resources
 from pathlib import Path
 
 from fastenv.errors import ConfigError, show
-from fastenv.scaffold_templates import TEST, files_of_a_game
 
+PARTS = ("__init__.py", "state.py", "reference.py", "kernels.py", "_core.pyx")
 IMPORTS = re.compile(r"^(?:from fastenv\.\S+ import .*\n)+", re.MULTILINE)
 ENTER_ABOVE = "# `python -m fastenv new-game` enters a game above this line.\n"
 BEFORE_FIRST = "register_game(\n"  # the functions that load a game stand above
@@ -80,7 +83,7 @@ def new_game(
     words = {"@name@": name, "@Class@": camel, "@id@": f"{camel}-v0"}
     words["@judged_by@"] = judged_by or "win"
     files = {folder / part: text for part, text in files_of_a_game(players, hidden).items()}
-    files[tests / f"test_{name}_parity.py"] = TEST
+    files[tests / f"test_{name}_parity.py"] = _read("test_parity.py")
     for path, template in files.items():
         path.parent.mkdir(exist_ok=True)
         path.write_text(_filled(template, words), encoding="utf-8")
@@ -88,6 +91,32 @@ def new_game(
     text = text.replace(ENTER_ABOVE, _filled(ENTRY, words) + ENTER_ABOVE)
     games.write_text(text, encoding="utf-8")
     return [*files, games]
+
+
+def files_of_a_game(players: int, hidden: bool) -> dict[str, str]:
+    """Return the templates of the files in the folder of a game, by name.
+
+    ``@name@``, ``@Class@``, ``@id@`` and ``@judged_by@`` stand in them for the name of the game,
+    its class, its id and what ranks its players.
+
+    Parameters
+    ----------
+    players : {1, 2}
+    hidden : bool
+        Of two: whether each sees what the other does not.
+    """
+    kept, dropped = ("@hidden@", "@open@") if hidden else ("@open@", "@hidden@")
+    folder = "one" if players == 1 else "two"
+    files = {name: _read(f"{folder}/{name}") for name in PARTS} | {"_core.pyi": _read("_core.pyi")}
+    for name, text in files.items():
+        lines = (line for line in text.splitlines(True) if not line.startswith(dropped))
+        files[name] = "".join(line.removeprefix(kept) for line in lines)
+    return files
+
+
+def _read(name: str) -> str:
+    path = resources.files("fastenv") / "templates" / f"{name}.template"
+    return path.read_text(encoding="utf-8")
 
 
 def _filled(template: str, words: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ from tests.needs import needs_core
 from tools.mutate_files import __main__ as command
 from tools.mutate_files import mutations
 from tools.mutate_files.kinds import KINDS
-from tools.mutate_files.worker import Files
+from tools.mutate_files.reading import Files
 
 OF_GAMES = (
     "rom",

@@ -12,8 +12,7 @@ import pytest
 
 from fastenv.__main__ import main
 from fastenv.errors import ConfigError
-from fastenv.scaffold import new_game
-from fastenv.scaffold_templates import files_of_a_game
+from fastenv.scaffold import files_of_a_game, new_game
 from tests.needs import needs_compiler
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -141,7 +141,7 @@ def test_the_committed_games_of_dr_mario_are_those_of_today() -> None:
     import fastenv
     from fastenv.drmario.seeds import seed_of
     from fastenv.engine import rng_streams
-    from training.apps.drmario.reader import play
+    from training.apps.drmario.reader import measure
     from training.evaluation.loop import Loop
     from training.run.envs import make_engine
 
@@ -157,8 +157,8 @@ def test_the_committed_games_of_dr_mario_are_those_of_today() -> None:
     asked = rf"^greedy +{pills} pills, +{frames:,} frames;"
     assert re.search(asked, text, re.MULTILINE), "run python -m tools.notebooks 07"
 
-    player, options = play.player_of(str(ROOT / "pretrained" / "drmario"))
-    both = make_engine(play.ENV, 2, options)
+    player, options = measure.player_of(str(ROOT / "pretrained" / "drmario"))
+    both = make_engine(measure.ENV, 2, options)
     for _ in Loop(both, [player(both)], 400 + np.arange(2)):
         pass
     one, two = both.get_states()["ep_frames"]

@@ -203,7 +203,7 @@ for path in sorted(pathlib.Path("training").rglob("*.py")):
         name = ".".join(path.with_suffix("").parts)
         importlib.import_module(name)
         print(name)
-from training.nets.draw_kernel import draw_rows
+from training.nets.distribution import draw_rows
 action, logp = np.empty(1, np.int64), np.empty(1, np.float32)
 mask = np.array([[False, True]])
 draw_rows(np.zeros((1, 2), np.float32), mask, np.zeros(1, np.float32), action, logp)

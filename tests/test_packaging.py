@@ -213,8 +213,11 @@ def test_wheel_holds_the_package_and_nothing_else(wheel):
     data = {name for name in shipped if name.is_relative_to("fastenv/gameboy/data")}
     assert {name.suffix for name in data} == {".npz", ".npy", ".json", ".jsonl"}
     assert {name.suffix for name in shipped - roms - data} == {
-        *(".py", ".pyi", ".pxd", ".h", ".typed", ".npz")
+        *(".py", ".pyi", ".pxd", ".h", ".typed", ".npz", ".template")
     }
+    templates = {*(ROOT / "fastenv" / "templates").rglob("*.template")}
+    assert templates
+    assert {ROOT / name for name in shipped if name.suffix == ".template"} == templates
     wanted = {"py.typed", "_rng.pxd", "_batch.pxd", "_batch.pyi", "drmario/seed_registry.npz"}
     wanted |= {f"{game}/_core.pyi" for game in ("skullking", "prospector", "drmario", "gameboy")}
     wanted |= {f"gameboy/roms/lantern_walk.{suffix}" for suffix in ("asm", "gb", "json")}

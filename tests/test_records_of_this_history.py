@@ -7,39 +7,11 @@ import shlex
 
 import pytest
 
-from tests.page_commands import faults
 from tools import records
 from training.bench import runner
 from training.run import files, machine, registry
 
 RECORDS = {path.relative_to(records.RECORDS).as_posix(): path for path in records.committed()}
-AGENT = re.compile(r"pretrained/[\w-]+")
-
-
-# Modules that started commands when records were taken, by what is typed today.
-RENAMED = {
-    "benchmark_v9": "benchmark",
-    "evaluate_seeds": "evaluate seeds",
-    "matrix": "benchmark matrix",
-    "milestones": "compare milestones",
-    "profile": "benchmark profile",
-    "vectorised": "benchmark vectorised",
-}
-
-
-def now(module):
-    """Return what is typed today behind ``python -m training``."""
-    return f" {RENAMED.get(module[1], module[1])}"
-
-
-def commands_of(head):
-    """Return the commands of a record, as they are typed today."""
-    said = head.get("commands") or [head.get("command", "")]
-    return [re.sub(r"(?<=python -m training)\.(\w+)", now, each) for each in said]
-
-
-def test_every_record_names_command_commit_and_machine():
-    assert records.check() == []
 
 
 def test_what_a_record_does_not_say_is_seen():
@@ -53,29 +25,6 @@ def test_what_a_record_does_not_say_is_seen():
     assert records.unknown_commits(text, {"abcdef1234567"}) == {"fedcba"}
 
 
-@pytest.mark.parametrize("name", RECORDS)
-def test_command_of_a_record_can_be_typed(name):
-    """One that cannot, since options or configs of it are gone, is of a record marked old."""
-    head = records.head_of(RECORDS[name])
-    said = [fault for each in commands_of(head) for fault in faults(each)]
-    assert "old" in head or said == []
-
-
-def test_records_of_agents_that_were_replaced_are_old():
-    if records.history() is None:
-        pytest.skip("this is no checkout with its history")
-    replaced = {}
-    for name, path in RECORDS.items():
-        head = records.head_of(path)
-        for agent in set(AGENT.findall(" ".join(commands_of(head)))) if "old" not in head else ():
-            weights = (f"{agent}/checkpoints", f"{agent}/*.safetensors")
-            changed = machine.git("diff", "--name-only", head["git_rev"], "HEAD", "--", *weights)
-            renamed = machine.git("ls-tree", head["git_rev"], agent) == ""
-            if changed and not renamed:
-                replaced[name] = changed
-    assert replaced == {}
-
-
 # -- make records ----------------------------------------------------------------------------------
 
 
@@ -87,13 +36,8 @@ def test_the_list_has_every_kind_of_record_of_speeds():
     of_speed |= {name for name in RECORDS if name.startswith(("throughput/", "vectorised-"))}
     of_speed |= {name for name in RECORDS if "load" in records.head_of(RECORDS[name])}
     assert of_speed <= set(listed)
-
-
-@pytest.mark.parametrize("speed", records.SPEEDS, ids=lambda speed: speed.name)
-def test_commands_of_the_list_are_some(speed):
-    assert faults(f"python -m {speed.command}") == []
-    capitals = re.findall(r"\b[A-Z]{3,}\b", speed.command)
-    assert bool(capitals) == bool(speed.needs)
+    for speed in records.SPEEDS:  # a place that whoever takes it has to fill in is in capitals
+        assert bool(re.findall(r"\b[A-Z]{3,}\b", speed.command)) == bool(speed.needs), speed.name
 
 
 def test_record_is_taken_by_the_command_of_the_list():

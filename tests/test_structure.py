@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
@@ -12,13 +11,6 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1] / "fastenv"
 GAMES = ("drmario", "gameboy", "prospector", "skullking")
 HEAVY = ("torch", "stable_baselines3", "pettingzoo", "PIL", "matplotlib", "numba", "ray")
-# What stands in the root besides folders: pages, and what tools look for there.
-IN_ROOT = {
-    *("README.md", "RUNS.md", "CHANGELOG.md", "CONTRIBUTING.md", "CODE_OF_CONDUCT.md"),
-    *("SECURITY.md", "LICENSE", "CITATION.cff", "MANIFEST.in", "Makefile", "pyproject.toml"),
-    *("setup.py", "requirements-dev.txt", "requirements-rllib.txt"),
-    *(".gitignore", ".pre-commit-config.yaml"),
-}
 CIMPORT = re.compile(r"^from (fastenv\S*) c?import (\((?:.|\n)*?\)|.*)$", re.MULTILINE)
 
 
@@ -119,22 +111,3 @@ def test_nothing_heavy_is_imported_by_a_module_that_the_package_imports():
             if module and module not in reached:
                 waiting.append(module)
     assert not any(name.startswith(tuple(f"fastenv.{game}" for game in GAMES)) for name in reached)
-
-
-def tracked(*options):
-    """Return the committed files that git lists, or skip where there is no git or no checkout."""
-    try:
-        done = subprocess.run(
-            ["git", "ls-files", *options], cwd=ROOT.parent, capture_output=True, text=True
-        )
-    except OSError:
-        done = None
-    if done is None or done.returncode:
-        pytest.skip("this is no checkout")
-    return done.stdout.splitlines()
-
-
-def test_root_holds_what_it_should():
-    """Something that a command left in the root, and that was committed with all else, shows."""
-    assert {name for name in tracked() if "/" not in name} <= IN_ROOT
-    assert tracked("--cached", "--ignored", "--exclude-standard") == []

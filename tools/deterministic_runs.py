@@ -11,7 +11,6 @@ its environment.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import shlex
@@ -22,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tools.command import new_parser
 from training.run import machine
 
 SMALL = "--num-envs=16 --set=ppo.n_steps=16 --set=ppo.batch_size=64 --set=ppo.net_arch=[32]"
@@ -224,7 +224,7 @@ def results(only: str, checkout: Path) -> Iterator[tuple[str, str]]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.deterministic_runs", description=__doc__)
+    parse = new_parser("deterministic_runs", __doc__)
     parse.add_argument("--checkout", type=Path, default=machine.ROOT, metavar="DIR")
     parse.add_argument("--out", type=Path, metavar="FILE", help="JSON to write")
     parse.add_argument("--against", type=Path, metavar="FILE", help="what --out has written")

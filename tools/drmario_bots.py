@@ -20,7 +20,7 @@ import torch
 
 import fastenv
 from fastenv import BatchEngine, Game
-from fastenv.errors import FastEnvError
+from tools.command import new_parser, refusing
 from training.apps.drmario.splits import draw_seeds
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
@@ -135,7 +135,7 @@ def listed(text: str) -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(prog="python -m tools.drmario_bots", description=__doc__)
+    parse = new_parser("drmario_bots", __doc__)
     parse.add_argument(
         "--episodes", type=int, default=1000, help="games per level and speed; default 1000"
     )
@@ -149,29 +149,26 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
+@refusing
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        files.prepare("--out", args.out)
-        found: dict[str, Any] = {}
-        for level, _, speed in (cell.partition(":") for cell in args.cells):
-            measured = measure(int(level), speed, args.bots, args.episodes)
-            found.setdefault(level, {})[speed] = measured
-            show(level, speed, measured)
-        record = {
-            "what": "Dr. Mario's bots on the same games",
-            **machine.taken_on(),
-            "episodes": args.episodes,
-            "cleared": "rate, and its 95 % interval by Wilson's score",
-            "pills, frames": f"of cleared games: mean, standard error, quantiles {QUANTILES}",
-            "agents": {who: trained_of(Path(who)) for who in args.bots if Path(who).is_dir()},
-            "levels": found,
-        }
-        files.write_json(args.out, record)
-    except FastEnvError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    files.prepare("--out", args.out)
+    found: dict[str, Any] = {}
+    for level, _, speed in (cell.partition(":") for cell in args.cells):
+        measured = measure(int(level), speed, args.bots, args.episodes)
+        found.setdefault(level, {})[speed] = measured
+        show(level, speed, measured)
+    record = {
+        "what": "Dr. Mario's bots on the same games",
+        **machine.taken_on(),
+        "episodes": args.episodes,
+        "cleared": "rate, and its 95 % interval by Wilson's score",
+        "pills, frames": f"of cleared games: mean, standard error, quantiles {QUANTILES}",
+        "agents": {who: trained_of(Path(who)) for who in args.bots if Path(who).is_dir()},
+        "levels": found,
+    }
+    files.write_json(args.out, record)
     return 0
 
 

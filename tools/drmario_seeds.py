@@ -7,7 +7,6 @@ environment reads, and ``seed_registry.json``, a line a seed, for people and oth
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import io
 import json
@@ -21,6 +20,7 @@ from fastenv.drmario import tables as t
 from fastenv.drmario.generator import Generator, make_reserve, make_viruses, orbit_state
 from fastenv.drmario.seeds import FILE, seed_id
 from fastenv.rng import Rng
+from tools.command import new_parser
 
 DRAWN_WITH = 1990  # seed of the engine's generator, plus the level
 POWER_ON = (0x89, 0x88)
@@ -93,7 +93,7 @@ def arrays(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 def main() -> None:
     """Write both files."""
-    argparse.ArgumentParser(prog="python -m tools.drmario_seeds", description=__doc__).parse_args()
+    new_parser("drmario_seeds", __doc__).parse_args()
     found, packed = entries(), io.BytesIO()
     np.savez_compressed(packed, **arrays(found))
     for path, content in ((FILE, packed.getvalue()), (FILE.with_suffix(".json"), json_file(found))):

@@ -12,7 +12,6 @@ are ``GREEDY`` and ``LOOKAHEAD`` in ``fastenv/drmario/tables.py``.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ import numpy as np
 
 from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
+from tools.command import new_parser
 from tools.drmario_bots import ENV, engine_of, play
 from training.apps.drmario.splits import draw_seeds
 
@@ -62,7 +62,7 @@ def worths(
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.drmario_weights", description=__doc__)
+    parse = new_parser("drmario_weights", __doc__)
     parse.add_argument("bot", choices=("greedy", *t.LOOKING_AHEAD), help="bot to tune")
     parse.add_argument("--generations", type=int, default=40, help="generations; default 40")
     about = "candidates per generation; default 16"

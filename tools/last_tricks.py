@@ -12,7 +12,6 @@ decision never knows more than a player would, unlike one inside a single world.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
+from tools.command import new_parser
 from training.evaluation.intervals import Resamples
 from training.evaluation.loop import Loop
 from training.players.draws import mix
@@ -202,7 +202,7 @@ def judge(rows: np.ndarray, tricks: int) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Write the record."""
-    parse = argparse.ArgumentParser(description=__doc__)
+    parse = new_parser("last_tricks", __doc__)
     parse.add_argument(
         "--positions", type=int, default=400, help="positions per number of tricks; default 400"
     )

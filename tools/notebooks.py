@@ -6,7 +6,6 @@ choose some.
 
 from __future__ import annotations
 
-import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,8 @@ from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
+
+from tools.command import new_parser
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
@@ -50,7 +51,7 @@ def execute(path: Path) -> Any:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.notebooks", description=__doc__)
+    parse = new_parser("notebooks", __doc__)
     parse.add_argument("names", nargs="*", help="what file names begin with; default all")
     args = parse.parse_args(argv)
     for path in sorted(FOLDER.glob("*.ipynb")):

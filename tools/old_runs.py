@@ -7,7 +7,6 @@ the code of another folder.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import shutil
@@ -15,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tools.command import new_parser
 from tools.deterministic_runs import ALWAYS, EVALUATION, RUNS, call
 from training.run import machine
 
@@ -71,7 +71,7 @@ def short(name: str) -> str:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.old_runs", description=__doc__)
+    parse = new_parser("old_runs", __doc__)
     parse.add_argument("folder", type=Path)
     parse.add_argument("--checkout", type=Path, default=machine.ROOT, metavar="DIR")
     parse.add_argument("--only", default="", metavar="TEXT", help="runs whose name has it")

@@ -10,11 +10,12 @@ so that each proves the other. Sections are those of ``docs/gameboy.md``.
 
 from __future__ import annotations
 
-import argparse
 import sys
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
+
+from tools.command import new_parser
 
 COMMAND = "python -m tools.opcodes"
 TARGET = Path(__file__).resolve().parents[1] / "fastenv" / "gameboy" / "_opcodes.pxd"
@@ -539,9 +540,7 @@ def generate() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(
-        prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parse = new_parser("opcodes", __doc__)
     parse.add_argument("--check", action="store_true", help="write nothing; exit 1 on A difference")
     args, text = parse.parse_args(argv), generate()
     if TARGET.exists() and TARGET.read_text(encoding="utf-8") == text:

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
+from tools.command import new_parser, refusing
 from training.run import files, machine
 
 RECORDS = machine.ROOT / "benchmarks"
@@ -90,7 +91,7 @@ SPEEDS = (
         "--minibatches 4,16 --budget-seconds 600",
         15,
     ),
-    Speed("studio.json", "tools.studio_bars --out benchmarks/studio.json", 4),
+    Speed("studio.json", "benchmarks.studio --out benchmarks/studio.json", 4),
     Speed("gameboy-link.json", "tools.gameboy.bench_link --out benchmarks/gameboy-link.json", 2),
     Speed(
         "openspiel-hearts.json",
@@ -274,7 +275,7 @@ def show(speeds: Sequence[Speed]) -> None:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parse = argparse.ArgumentParser(prog="python -m tools.records", description=__doc__)
+    parse = new_parser("records", __doc__)
     parse.add_argument(
         "--only",
         action="append",
@@ -302,33 +303,30 @@ def parser() -> argparse.ArgumentParser:
     return parse
 
 
+@refusing
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        if args.check:
-            said = check()
-            print("\n".join(said) or f"{len(committed())} records name command, commit and machine")
-            return int(bool(said))
-        if args.list:
-            show(SPEEDS)
-            return 0
-        speeds = [speed for speed in chosen(args.only) if args.again or not is_done(speed)]
-        if machine.revision()["dirty"] is not False:
-            raise ConfigError("there are uncommitted changes: commit first, records name a commit.")
-        failed = 0
-        for number, speed in enumerate(speeds, 1):
-            print(f"[{number} of {len(speeds)}]", end=" ", flush=True)
-            try:
-                take(speed, args.load, args.wait)
-            except ConfigError as error:
-                failed += 1
-                print(f"error: {error}", file=sys.stderr)
-        print(f"{len(speeds) - failed} of {len(speeds)} taken; now: python docs/figures.py")
-        return int(bool(failed))
-    except FastEnvError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    if args.check:
+        said = check()
+        print("\n".join(said) or f"{len(committed())} records name command, commit and machine")
+        return int(bool(said))
+    if args.list:
+        show(SPEEDS)
+        return 0
+    speeds = [speed for speed in chosen(args.only) if args.again or not is_done(speed)]
+    if machine.revision()["dirty"] is not False:
+        raise ConfigError("there are uncommitted changes: commit first, records name a commit.")
+    failed = 0
+    for number, speed in enumerate(speeds, 1):
+        print(f"[{number} of {len(speeds)}]", end=" ", flush=True)
+        try:
+            take(speed, args.load, args.wait)
+        except ConfigError as error:
+            failed += 1
+            print(f"error: {error}", file=sys.stderr)
+    print(f"{len(speeds) - failed} of {len(speeds)} taken; now: python docs/figures.py")
+    return int(bool(failed))
 
 
 if __name__ == "__main__":

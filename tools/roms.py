@@ -9,7 +9,6 @@ that file stand at $0104, where a console looks for them, and the ROMs go to ano
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import re
@@ -18,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from tools.command import new_parser
 from tools.sm83 import AssemblyError, Program, assemble
 
 COMMAND = "python -m tools.roms"
@@ -116,7 +116,7 @@ def as_json(value: dict[str, Any]) -> bytes:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = argparse.ArgumentParser(prog=COMMAND, description=(__doc__ or "").split("\n")[0])
+    parser = new_parser("roms", __doc__)
     parser.add_argument("--check", action="store_true", help="write nothing, exit 1 on differences")
     parser.add_argument("--logo-file", type=Path, help="48 bytes for $0104; needs --out")
     parser.add_argument("--out", type=Path, default=ROMS, help="folder to write to")

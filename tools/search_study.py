@@ -7,12 +7,12 @@ part ``champion`` is of another agent and has a record of its own, which its car
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tools.command import new_parser
 from training.evaluation import contest
 from training.run import files, machine
 
@@ -100,7 +100,7 @@ def rows(parts: list[str], games: int, others: list[str]) -> Iterator[dict[str, 
 
 def main() -> None:
     """Play, show and store the rows that were asked for; others of the record stay."""
-    parse = argparse.ArgumentParser(description=__doc__)
+    parse = new_parser("search_study", __doc__)
     parse.add_argument(
         "parts",
         nargs="*",

@@ -35,6 +35,7 @@ from typing import Any
 import numpy as np
 
 import fastenv
+from tools.command import new_parser
 
 COMMAND = "python -m tools.structs"
 
@@ -335,9 +336,7 @@ def games() -> list[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the command line."""
-    parse = argparse.ArgumentParser(
-        prog=COMMAND, description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parse = new_parser("structs", __doc__)
     parse.add_argument("games", nargs="*", metavar="GAME", help="folders in fastenv; default: all")
     parse.add_argument("--check", action="store_true", help="write nothing; exit 1 on a difference")
     return parse

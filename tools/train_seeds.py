@@ -8,7 +8,6 @@ is not trained again. The default config is that of `make train`, whose record i
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.errors import FastEnvError
+from tools.command import new_parser, refusing
 from training.evaluation.trainings import parse_seeds, seconds_of
 from training.run import files, machine
 from training.run.folder import RunFolder
@@ -33,7 +33,9 @@ def train(config: str, seed: int, runs: Path) -> RunFolder:
     """Train and evaluate with a seed, unless that was done; return the run."""
     if not (runs / f"s{seed}" / "evaluation.json").exists():
         _, *words = shlex.split(COMMAND.format(config, seed))
-        subprocess.run([sys.executable, *words, "--runs", str(runs)], check=True)
+        command = [sys.executable, *words, "--runs", str(runs)]
+        if subprocess.run(command, check=False).returncode != 0:
+            raise FastEnvError(f"{shlex.join(command)} failed")
     return RunFolder.open(runs / f"s{seed}")
 
 
@@ -93,9 +95,10 @@ def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
     }
 
 
+@refusing
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.train_seeds", description=__doc__)
+    parse = new_parser("train_seeds", __doc__)
     parse.add_argument("config", nargs="?", default=MAIN, metavar="CONFIG", help="YAML file")
     about = "training seeds; default 1,2,3,4,5"
     parse.add_argument("--seeds", default="1,2,3,4,5", metavar="SEED,SEED", help=about)
@@ -104,15 +107,11 @@ def main(argv: list[str] | None = None) -> int:
     )
     parse.add_argument("--out", type=Path, required=True, help="JSON file to write")
     args = parse.parse_args(argv)
-    try:
-        files.prepare("--out", args.out)
-        folder = args.runs or Path("runs/seeds") / Path(args.config).stem
-        runs = {seed: train(args.config, seed, folder) for seed in parse_seeds(args.seeds)}
-        found = record(args.config, runs)
-        files.write_json(args.out, found)
-    except (FastEnvError, OSError, subprocess.CalledProcessError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    files.prepare("--out", args.out)
+    folder = args.runs or Path("runs/seeds") / Path(args.config).stem
+    runs = {seed: train(args.config, seed, folder) for seed in parse_seeds(args.seeds)}
+    found = record(args.config, runs)
+    files.write_json(args.out, found)
     for seed, of in found["runs"].items():
         wins = ", ".join(
             f"{100 * players['trained'][0]:.1f} % of games against 3 x {opponents}"

@@ -24,6 +24,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.command import new_parser
+
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13")
 RESOLUTIONS = ("lowest", "newest")
@@ -152,11 +154,7 @@ def ignored() -> Iterator[str]:
 
 def parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parse = argparse.ArgumentParser(
-        prog="python -m tools.versions",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parse = new_parser("versions", __doc__)
     parse.add_argument("--python", action="append", choices=PYTHONS, help="default: all of them")
     parse.add_argument("--resolution", choices=RESOLUTIONS, help="default: both")
     parse.add_argument("--training", action="store_true", help="with torch and tests/training")

@@ -24,6 +24,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
 
+from tools.command import new_parser
 from training.run import machine
 
 FOLDER = f"{machine.ROOT / 'training'}/"
@@ -119,7 +120,7 @@ def _file_of(code: CodeType) -> str | None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status of the command that was walked through."""
-    parse = argparse.ArgumentParser(prog="python -m tools.walk", description=__doc__)
+    parse = new_parser("walk", __doc__)
     parse.add_argument("--iteration", default="iterate", metavar="NAME")
     parse.add_argument("--hand-overs", default="iterate", metavar="NAME")
     parse.add_argument("--out", type=Path, metavar="FILE", help="JSON to write")

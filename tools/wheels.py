@@ -11,7 +11,6 @@ program or an interpreter is missing.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import re
@@ -26,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.startup import take_interrupts
+from tools.command import new_parser
 from tools.versions import ROOT, clean, interpreter, run
 from training.run.machine import taken_on
 
@@ -111,7 +111,7 @@ def measured(uv: str, wheel: Path, folder: Path, seconds: float) -> dict[str, An
 def main(argv: Sequence[str] | None = None) -> int:
     """Measure all wheels and write the record; return the exit status."""
     take_interrupts()
-    parse = argparse.ArgumentParser(prog="python -m tools.wheels", description=__doc__)
+    parse = new_parser("wheels", __doc__)
     parse.add_argument("wheels", nargs="+", type=Path, help="wheels to repair and test")
     parse.add_argument("--seconds", type=float, default=5.0, help="of verify, each id; default 5")
     parse.add_argument("--rev", help="the commit that the wheels are of; default HEAD")

@@ -48,8 +48,9 @@ def _say_interrupted(
 
 
 if sys.argv[:1] == ["-m"]:  # until the command itself is found; it says so afterwards
-    import fastenv.startup  # noqa: F401  now, while it can see that a command starts
-
+    # The list of commands needs nothing of it, and it takes most of the time: Gymnasium and NumPy.
+    if [each for each in sys.orig_argv if each not in ("-h", "--help")][-1] != "training":
+        import fastenv.startup  # noqa: F401  now, while it can see that a command starts
     sys.excepthook = _say_interrupted
 
 composition.compose()  # every start passes here: commands, spawned workers, Ray's and tests

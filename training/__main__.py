@@ -12,7 +12,6 @@ import sys
 from collections.abc import Mapping
 from contextlib import nullcontext
 
-from fastenv.ticker import print_dots
 from training.run.registry import (
     COMMANDS,
     DEFAULT_ENVS,
@@ -74,6 +73,10 @@ INTERACTIVE = ("play", "watch", "studio")
 def talk_and_run() -> int:
     """Run the command line, with a dot a second unless it draws on the terminal."""
     name = next(iter(sys.argv[1:]), "")
+    if name in ("", "-h", "--help"):  # a list of commands, for which nothing is imported
+        return main()
+    from fastenv.ticker import print_dots
+
     with nullcontext() if name in INTERACTIVE else print_dots(name):
         return main()
 

@@ -67,7 +67,7 @@ COMMANDS = {
     "compare": ("compare training options over seeds", "training.compare:main"),
     "compare protocol": (
         "run the benchmark of a game over training seeds",
-        "training.commands.protocol:main",
+        "training.apps.prospector.protocol:main",
     ),
     "compare milestones": (
         "measure steps and time to the milestones of a game",
@@ -125,7 +125,6 @@ DEFAULT_ENVS = {
     "train": "SkullKingWorker-v0",
     "bots": "Prospector-v0",
     "play": "SkullKingFlat-v0",
-    "protocol": "Prospector-v0",
     "vectorised": "DrMarioPlacement-v0",
 }
 

@@ -16,13 +16,17 @@ def evaluate(*words):
 
 def test_differences_are_paired_by_episodes(capsys, tmp_path):
     path = tmp_path / "found.json"
-    assert evaluate("greedy_miner", AGENT, "--output-path", str(path)) == 0
+    twice = ("greedy_miner", "greedy_miner")
+    assert evaluate(*twice, AGENT, "--output-path", str(path)) == 0
     shown = capsys.readouterr().out
     assert f"{AGENT} less prospector: return 0, episodes paired." in shown
     assert "greedy_miner less prospector: return " in shown
     found = json.loads(path.read_text())
     assert (found["baseline"], found["count"], found["base_seed"]) == ("prospector", 6, 3)
+    assert found["policies"].keys() == {"prospector", AGENT, "greedy_miner", "greedy_miner#3"}
+    assert found["drawn"] == []
     itself, miner = (found["policies"][name] for name in (AGENT, "greedy_miner"))
+    assert found["policies"]["greedy_miner#3"]["summary"] == miner["summary"]
     assert itself["return_minus_baseline"] == [0.0, 0.0, 0.0]
     gap = miner["summary"]["return_mean"] - itself["summary"]["return_mean"]
     assert miner["return_minus_baseline"][0] == pytest.approx(gap)

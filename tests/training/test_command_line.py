@@ -10,7 +10,6 @@ import pytest
 
 from training import benchmark_v9
 from training.__main__ import main
-from training.apps.drmario.reader import command as reader
 from training.commands import gpu_check, matrix, profile
 from training.run import machine
 from training.run.registry import COMMANDS, PROGRAMS, main_commands, parts_of
@@ -110,7 +109,7 @@ def test_a_record_has_the_command_as_it_is_typed(monkeypatch):
     for file, words, said in (
         ("/x/training/__main__.py", ["evaluate", "a b"], "python -m training evaluate 'a b'"),
         ("/x/training/train.py", ["--seed", "1"], "python -m training.train --seed 1"),
-        (f"{machine.ROOT}/tools/film.py", ["-x"], "python -m tools.film -x"),
+        (f"{machine.ROOT}/tools/roms.py", ["-x"], "python -m tools.roms -x"),
         (f"{machine.ROOT}/tools/site/__main__.py", [], "python -m tools.site"),
     ):
         monkeypatch.setattr(sys, "argv", [file, *words])
@@ -120,10 +119,9 @@ def test_a_record_has_the_command_as_it_is_typed(monkeypatch):
 def test_numbers_of_parsers_are_those_of_what_they_start():
 
     from benchmarks import gpu, skullking
-    from training.apps.drmario.reader import fitting, play
     from training.bench import configs, records
+    from training.bench import env_modes as workloads
     from training.bench import matrix as cells
-    from training.bench import play as workloads
     from training.bench import profile as profiler
 
     assert tuple(configs.CONFIGS) == benchmark_v9.CONFIGS
@@ -137,8 +135,3 @@ def test_numbers_of_parsers_are_those_of_what_they_start():
     assert {name: usual for name, (_, usual) in cells.FACTORS.items()} == matrix.FACTORS
     assert matrix.parser().parse_args([]).out == profiler.FOLDER / "matrix"
     assert gpu_check.parser().parse_args([]).lanes == gpu.LANES
-    args = reader.parser().parse_args(["train", "--out", "x"])
-    assert (args.frames, args.seed) == (fitting.Plan().frames, fitting.Plan().seed)
-    args = reader.parser().parse_args(["play", "x"])
-    plan = play.Plan(args.episodes, args.max_steps, args.level, args.seed)
-    assert plan == play.Plan()

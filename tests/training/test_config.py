@@ -67,6 +67,7 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
         ({"backend": "rust"}, "backend='rust'"),
         ({"backend": []}, "backend=[]"),
         ({"env_impl": "rust"}, "'auto', 'reference', 'numba', 'cython', 'fast'"),
+        ({"backend": "native"}, "'auto', 'reference', 'numba', 'cython', 'fast'"),
         ({"env_impl": "fast", "backend": "fast"}, "env_impl='fast'"),
         ({"use_numba": 1}, "use_numba=1"),
         ({"window_ticks": -1}, "window_ticks=-1"),
@@ -354,6 +355,16 @@ def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     assert len(lines) == 1
     assert f"total_steps={total:,} is less than a rollout, which is shortened: " in said
     assert config.planned_steps == (total if trainer == "hier" else config.rollout)
+
+
+@pytest.mark.parametrize("ranks", [2, 3, 4])
+def test_a_rollout_that_is_shortened_divides_among_ranks(ranks):
+    sizes = {"num_envs": 60, "ppo": {"n_steps": 16, "batch_size": 240}}
+    for total in range(8, 240, 7):
+        config = RunConfig.from_mapping({**sizes, "total_steps": total}).shortened(ranks)
+        assert config.rollout < 960
+        assert config.num_envs % ranks == config.ppo.batch_size % ranks == 0, total
+        assert config.share_of(ranks).num_envs * ranks == config.num_envs
 
 
 @pytest.mark.parametrize("total", ["64", "1M"])

@@ -15,18 +15,17 @@ from training.evaluation import replays
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.sections import DelayedAction
-from training.sb3.vec import DelayedActionVecEnv, TimedVecEnv
+from training.sb3.vec import TrainerVecEnv
 
 HOLD, CASH_OUT = 6, 68
 
 
 def vec_of(*rules, n=4, masks="rows"):
     engine = make_engine("Prospector-v0", n)
-    late = DelayedActionVecEnv(BatchVecEnv(engine, masks=masks), rules)
-    vec = TimedVecEnv(late)
+    vec = TrainerVecEnv(BatchVecEnv(engine, masks=masks), rules)
     vec.seed(5)
     vec.reset()
-    return engine, late, vec
+    return engine, vec
 
 
 def seen(vec, n=4):
@@ -42,7 +41,7 @@ def test_ticks_shrink_linearly_to_nothing():
 
 @pytest.mark.parametrize("masks", ["rows", "block"])
 def test_action_is_offered_once_the_ticks_are_over(masks):
-    _, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=3), masks=masks)
+    _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=3), masks=masks)
     offered = []
     for _ in range(5):
         offered.append(seen(vec)[:, CASH_OUT].copy())
@@ -52,7 +51,7 @@ def test_action_is_offered_once_the_ticks_are_over(masks):
 
 
 def test_next_episode_begins_anew():
-    _, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=2))
+    _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=2))
     for _ in range(2):
         vec.step(np.full(4, HOLD))
     assert seen(vec)[:, CASH_OUT].all()
@@ -61,7 +60,7 @@ def test_next_episode_begins_anew():
 
 
 def test_environment_and_other_actions_are_left_alone():
-    engine, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=50))
+    engine, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=50))
     twin = make_engine("Prospector-v0", 4)
     twin.reset_many(seeds=5)
     rng = np.random.default_rng(0)
@@ -79,25 +78,23 @@ def test_environment_and_other_actions_are_left_alone():
 
 
 def test_training_steps_anneal():
-    _, late, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=10, anneal_steps=100))
+    _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=10, anneal_steps=100))
     assert not seen(vec)[:, CASH_OUT].any()
-    assert late.ticks() == {"68": 10}
-    late.steps = 100
+    vec.steps = 100
     assert seen(vec)[:, CASH_OUT].all()
-    assert late.ticks() == {"68": 0}
 
 
 def test_no_lane_is_left_without_an_action():
     """Every action is held back, one after the other: the last legal one stays."""
     rules = [DelayedAction(action=action, ticks=10) for action in range(69)]
-    engine, _, vec = vec_of(*rules)
+    engine, vec = vec_of(*rules)
     masks = seen(vec)
     assert (masks.sum(1) == 1).all()
     assert engine.mask[masks].all()
 
 
 def test_masks_of_some_lanes_are_not_offered():
-    _, _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=10))
+    _, vec = vec_of(DelayedAction(action=CASH_OUT, ticks=10))
     with pytest.raises(ValueError, match="all lanes"):
         vec.env_method("action_masks", indices=[0])
 
@@ -109,7 +106,7 @@ def test_masks_of_some_lanes_are_not_offered():
 def test_rule_that_cannot_be_followed_is_refused(env, action, named):
     lanes = BatchVecEnv(make_engine(env, 2))
     with pytest.raises(ConfigError, match=named):
-        DelayedActionVecEnv(lanes, [DelayedAction(action=action, ticks=5)])
+        TrainerVecEnv(lanes, [DelayedAction(action=action, ticks=5)])
 
 
 # -- in a run --------------------------------------------------------------------------------------

@@ -5,12 +5,11 @@ import inspect
 import numpy as np
 import pytest
 
-from training.apps.skullking.manager_env import ManagerEnv, RuleCards
+from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.run.engine import Engine
 from training.run.envs import make_engine
-from training.selfplay.engine import PoolEngine
 from training.selfplay.opponents import OpponentEngine
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import PoolEngine, PoolPlayer
 
 LANES = 3
 ARRAYS = {name for name in Engine.__annotations__ if not name.startswith("_")}
@@ -37,7 +36,7 @@ def opponents():
 
 def manager():
     worker = make_engine("SkullKingWorker-v0", LANES, {"goal_mode": "manager"})
-    return ManagerEnv(worker, make_engine("SkullKingManager-v0", 1), RuleCards())
+    return ManagerEnv(worker, make_engine("SkullKingManager-v0", 1))
 
 
 @pytest.fixture(params=[batch, pool, opponents, manager], ids=lambda make: make.__name__)

@@ -7,11 +7,11 @@ import pytest
 
 from fastenv.errors import ConfigError
 from tests.training.played import play_episodes
-from training.apps.prospector.bots import BOTS, REFERENCE_LINES
 from training.evaluate import main
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.judging import plan_seeds
 from training.evaluation.results import COMMON, Results, join
+from training.games.prospector import BOTS, REFERENCE_LINES
 from training.players.bots import Bot
 from training.players.names import maker
 from training.players.player import begin_all, every_lane

@@ -10,9 +10,11 @@ from rich.console import Console
 
 from tests.slow import every
 from training.evaluate import main
-from training.evaluation import conclusion
+from training.evaluation import conclusion, run_evaluation
 from training.evaluation.judging import Shown, get_judging
+from training.players.trained import load
 from training.run.envs import STREAMS, stream_seed
+from training.run.folder import RunFolder
 from training.run.games import Column
 from training.run.seeds import MATCH_SEEDS
 
@@ -243,3 +245,32 @@ def test_damaged_checkpoint_is_replaced_by_the_one_before_unless_it_was_named(
     assert json.loads((run / "evaluation.json").read_text())["steps"] == 256
     assert main([*flags, "--checkpoint", "ckpt_000000000512"]) == 2
     assert "model.pt is damaged" in capsys.readouterr().err
+
+
+def test_what_a_command_asks_for_beyond_the_config_is_passed_on(finished, tmp_path, monkeypatch):
+    run = RunFolder.open(shutil.copytree(finished, tmp_path / "run"))
+    asked = []
+
+    def evaluated(_console, _name, _trained, _options, given):
+        asked.append(given)
+        return run_evaluation.RunEvaluation({}, None, None, {})
+
+    monkeypatch.setattr(run_evaluation, "evaluate_trained", evaluated)
+    options = run.config.evaluation.replace(replays=0)
+    run_evaluation.evaluate(run, options, Console(file=io.StringIO()), only="matches")
+    assert asked == [{"only": "matches"}]
+
+
+def test_in_a_comparison_all_play_the_game_of_the_baseline(finished, tmp_path, monkeypatch):
+    run = RunFolder.open(shutil.copytree(finished, tmp_path / "run"))
+    reference = run.config.replace(env_options={"opponents": "rule_hard", "num_players": 3})
+    seen = []
+
+    def noted(evaluation):
+        seen.append(evaluation.options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(run_evaluation, "play", noted)
+    with pytest.raises(KeyboardInterrupt):
+        run_evaluation.play_for_comparison(run, load(run), run.config.evaluation, reference)
+    assert seen[0]["num_players"] == 3

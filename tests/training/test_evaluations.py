@@ -430,3 +430,39 @@ def test_off_is_off_although_yaml_reads_it_as_false(train, tmp_path):
     flags = ("--set", "evaluation.during=off", "--total-steps", 128)
     assert train(tmp_path, "run", *flags) == 0
     assert RunFolder.open(tmp_path / "run").config.evaluates == "off"
+
+
+def test_a_policy_that_cannot_be_written_is_not_played(tmp_path, monkeypatch):
+    def full(path, content):
+        raise OSError(28, "No space left on device")
+
+    beside, said, sent = object.__new__(evaluating.ProcessEvaluations), [], []
+    beside._run, beside._policy = SimpleNamespace(path=tmp_path), dict
+    beside._log, beside._channel = (
+        SimpleNamespace(warn=said.append),
+        SimpleNamespace(send=sent.append),
+    )
+    beside._version, beside._pending, beside._evaluating = 0, False, False
+    with monkeypatch.context() as patch:
+        patch.setattr(evaluating.files, "write_bytes", full)
+        beside._publish(1, 256)
+    assert sent == []
+    assert said == [
+        "the policy at 256 decisions is not evaluated ([Errno 28] No space left on device)."
+    ]
+    beside._publish(2, 512)
+    assert sent == [2]
+
+
+def test_the_process_beside_takes_the_options_that_the_run_goes_on_with(finished, monkeypatch):
+    class Closed:
+        def recv(self):
+            raise EOFError
+
+    seen = []
+    monkeypatch.setattr(evaluating, "Evaluator", lambda run, alive: seen.append(run.config))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    begun = RunFolder.open(finished).config
+    now = begun.replace(seed=begun.seed + 5)
+    evaluating.serve(str(finished), now.to_dict(), Closed())
+    assert seen == [now]

@@ -8,8 +8,9 @@ import pytest
 from fastenv.errors import ConfigError
 from training import benchmark_v9, evaluate, report
 from training.apps.drmario.best_times import BestTimes, RecordError
+from training.apps.prospector import protocol
 from training.callbacks.best_times import open_records
-from training.commands import matrix, profile, protocol
+from training.commands import matrix, profile
 from training.ppo.options import NativeRun
 from training.run import files
 
@@ -85,3 +86,16 @@ def test_report_says_where_it_cannot_be_written(finished, tmp_path, capsys):
         capsys.readouterr().err
         == f"error: --out {tmp_path}: cannot be written: it is a folder, must be a file.\n"
     )
+
+
+def test_a_text_is_written_beside_the_old_one_and_takes_its_place(tmp_path):
+    path, kept = tmp_path / "a.json", tmp_path / "kept"
+    files.write_text(path, "old")
+    os.link(path, kept)
+    for write, value, text in (
+        (files.write_text, "new", "new"),
+        (files.write_json, [1], "[\n  1\n]\n"),
+    ):
+        write(path, value)
+        assert (path.read_text(), kept.read_text()) == (text, "old")
+    assert {each.name for each in tmp_path.iterdir()} == {"a.json", "kept"}

@@ -222,3 +222,14 @@ def test_nobody_is_asked_for_a_place_that_is_nobodys():
     assert ask(engine, [player], every_lane(engine)).tolist() == [1] * 5
     assert not ask(engine, [player, None], np.array([2]), np.array([1])).any()
     assert len(player.asked) == 2
+
+
+def test_each_player_decides_for_the_lanes_it_is_asked_for():
+    class Numbered(Walker):
+        def act(self, engine, lanes):
+            return lanes.astype(np.int32) + 10
+
+    engine, lanes = engine_of(6), np.array([1, 3, 4])
+    assert ask(engine, [Numbered()], lanes).tolist() == [0, 11, 0, 13, 14, 0]
+    places = np.array([1, 0, 1])
+    assert ask(engine, [None, Numbered()], lanes, places).tolist() == [0, 11, 0, 0, 14, 0]

@@ -17,7 +17,7 @@ from training.evaluation.loop import Loop
 from training.games.skullking import TABLE
 from training.nets import actor_critic
 from training.nets.actor_critic import ActorCritic, RecurrentLogits
-from training.nets.initial import orthogonal
+from training.nets.layers import orthogonal
 from training.nets.layout import obs_layout
 from training.nets.recurrent import CELLS
 from training.players.bots import Bot, RandomLegal
@@ -381,3 +381,28 @@ def test_a_part_forgets_where_its_training_did(mode):
     assert part.player is own
     assert part.values == (Phase.BID,)
     assert part.begins == (() if mode == "game" else (Phase.BID,))
+
+
+class Begun:
+    """A player that notes in which lanes its episodes begin."""
+
+    def __init__(self):
+        self.lanes = []
+
+    def begin(self, engine, lanes, seeds=None):
+        self.lanes.append(lanes.tolist())
+
+    def act(self, engine, lanes):
+        return np.ones(len(lanes), np.int32)
+
+
+def test_a_part_of_a_game_begins_anew_at_its_first_decision():
+    due = np.array([0, 1, 2, 0, 0])
+    engine = SimpleNamespace(refresh=lambda: None, info={"due": due})
+    learnt, rest = Begun(), Begun()
+    parts = Parts("due", [Part(learnt, (0, 1), begins=(0,))], rest)
+    lanes = np.arange(5)
+    parts.begin(engine, lanes)
+    assert parts.act(engine, lanes[:4]).tolist() == [1, 1, 1, 1]
+    assert learnt.lanes == [[0, 1, 2, 3, 4], [0, 3]]
+    assert rest.lanes == [[0, 1, 2, 3, 4]]

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pytest
 
-from training.apps.prospector import benchmark
-from training.commands.protocol import main
+from tests.tables import walk
+from training.apps.prospector import protocol
+from training.apps.prospector.protocol import main
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.judging import get_judging
 from training.evaluation.results import Results
@@ -46,7 +47,7 @@ def test_the_agent_takes_its_best_action_as_the_contract_asks(report):
     steps = found["config"]["episodes"]["max_steps"]
     plan = Evaluation("x", agent.config.env, options, seeds=range(7, 10), max_steps=steps)
     again = play(plan.by({"ppo": agent.players()[AGENT]}))
-    assert benchmark.summary(again) == found["contenders"][0]["seed_reports"][0]["aggregate"]
+    assert protocol.summary(again) == found["contenders"][0]["seed_reports"][0]["aggregate"]
 
 
 def test_everybody_plays_the_same_episodes_a_block_a_seed(report):
@@ -105,7 +106,7 @@ def test_existing_run_or_report_is_not_overwritten(report, capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "says"),
     [
         (["--seeds", "7,7"], "--seeds"),
@@ -127,20 +128,20 @@ def test_bad_request_is_refused(tmp_path, capsys, flags, says):
 
 
 def contender(name, profit, survival, guarded=0):
-    aggregate = dict.fromkeys(benchmark.METRICS, 0.0)
+    aggregate = dict.fromkeys(protocol.METRICS, 0.0)
     aggregate |= {"net_profit_mean": profit, "survival_rate": survival}
     return {"name": name, "aggregate": aggregate | {"guard_truncated_count": guarded}}
 
 
 def verdict(enforce, ours, guarded=0):
-    bots = [contender(name, 10, 0.5) for name in set(benchmark.EXPECTATIONS.values())]
+    bots = [contender(name, 10, 0.5) for name in set(protocol.EXPECTATIONS.values())]
     contenders = [contender("ppo", *ours, guarded), *bots]
     report = {"contenders": contenders, "training_runs": [0]}
-    report["comparison"] = benchmark.comparison(contenders, "ppo")
-    return benchmark.verdict(report, 5, enforce)
+    report["comparison"] = protocol.comparison(contenders, "ppo")
+    return protocol.verdict(report, 5, enforce)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("ours", "guarded", "enforce", "passes", "met"),
     [
         ((10, 0.5), 0, True, True, True),
@@ -178,7 +179,7 @@ def test_aggregate_is_over_all_blocks():
 
     judging = get_judging("Prospector-v0")
 
-    found = benchmark.contender(judging, "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])})
+    found = protocol.contender(judging, "x", {1: block(7, [1, 2]), 2: block(9, [3, 6])})
     assert found["aggregate"]["steps_total"] == 12
     assert found["over_seeds"]["steps_mean"][0] == pytest.approx(3)
     assert found["aggregate"]["dt_mean"] == pytest.approx(6)

@@ -220,6 +220,14 @@ def alter_observation(frames):
     frames[1]["render_state"]["observation"][5] = 0.123
 
 
+def leave_out_a_field(frames):
+    del frames[1]["info"]["pirate_encounters"]
+
+
+def add_a_field(frames):
+    frames[1]["info"]["of_another_version"] = 3
+
+
 def alter_seed(frames):
     frames[0]["replay"]["seed"] += 1
 
@@ -229,6 +237,8 @@ def alter_seed(frames):
     [
         (alter_reward, "frame 2, reward: "),
         (alter_observation, "frame 1, render_state, observation[5]: 0.123 in the file"),
+        (leave_out_a_field, "frame 1, info, pirate_encounters: None in the file, 0"),
+        (add_a_field, "frame 1, info, of_another_version: 3 in the file, None now"),
         (alter_seed, "reset_observation"),
     ],
 )

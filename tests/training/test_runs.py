@@ -104,6 +104,8 @@ def test_run_shorter_than_its_rollout_ends_where_it_is_to(train, tmp_path, capsy
     said = capsys.readouterr().err
     assert f"total_steps={asked} is less than a rollout, which is shortened: " in said
     assert [record["step"] for record in records(tmp_path / "short")] == [trained]
+    events = records(tmp_path / "short", "events")
+    assert [event["step"] for event in events if event["event"] == "checkpoint"] == [trained]
     assert json.loads((tmp_path / "short/summary.json").read_text())["steps"] == trained
     more = ["--resume", "--total-steps", 2 * trained]
     assert train(tmp_path, "short", *more) == 0  # with the same config file, that of the fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.slow import diagonal, together
-from training.callbacks.sequential import EProcess, log_beta, log_sf
+from training.callbacks.sequential import EProcess, Sprt, log_beta, log_sf
 
 ROOT = Path(__file__).resolve().parents[2]
 # p0, alpha, successes, failures, statistic, verdict; by the continued fraction of the incomplete
@@ -83,3 +83,19 @@ def test_commands_that_do_not_need_it_do_not_import_scipy(tiny_config, tmp_path)
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "0", done.stderr
+
+
+@pytest.mark.parametrize(("alpha", "beta"), [(0.05, 0.05), (0.01, 0.2), (0.2, 0.01)])
+def test_walds_test_ends_at_the_logarithms_of_its_two_errors(alpha, beta):
+    test = Sprt(0.5, 0.8, alpha, beta)
+    low, high = math.log(beta / (1 - alpha)), math.log((1 - beta) / alpha)
+    said = set()
+    for successes in range(30):
+        for failures in range(30):
+            log_ratio = successes * math.log(0.8 / 0.5) + failures * math.log(0.2 / 0.5)
+            expected = (
+                "undecided" if low < log_ratio < high else "fail" if log_ratio < 0 else "pass"
+            )
+            assert test.verdict(successes, failures) == expected
+            said.add(expected)
+    assert len(said) == 3

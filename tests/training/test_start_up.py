@@ -51,3 +51,11 @@ def test_ctrl_c_while_a_command_is_imported_is_one_word():
         text=True,
     )
     assert "ValueError: 3" in done.stderr
+
+
+def test_the_list_of_commands_imports_neither_numpy_nor_gymnasium():
+    command = [sys.executable, "-X", "importtime", "-m", "training", "-h"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "train" in done.stdout
+    assert imported & {"numpy", "gymnasium", "torch"} == set()

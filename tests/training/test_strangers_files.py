@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError, FastEnvError
+from tools.mutate_files.reading import Files, judge
 from tools.mutate_files.trained import NEWEST, TRAINED, make_told, mend_run, read_run
-from tools.mutate_files.worker import Files, judge
 from training import report as report_command
 from training.apps.drmario.evaluator import model
 from training.evaluation import replays

@@ -260,13 +260,6 @@ def test_trainers_are_used_through_what_their_package_offers():
     assert wrong == []
 
 
-def test_root_holds_commands():
-    every = {*ROOT.glob("[!_]*.py"), *ROOT.glob("commands/[!_]*.py")}
-    for path in every - {ROOT / "composition.py"}:
-        functions = {node.name for node in tree_of(path).body if isinstance(node, ast.FunctionDef)}
-        assert "main" in functions, path.name
-
-
 def asks_which_trainer(tree):
     """Yield the lines that compare the name of a trainer with another."""
     for node in ast.walk(tree):

@@ -17,7 +17,8 @@ from training import (
     load_policy,
     report,
 )
-from training.commands import milestones, profile, protocol, replay
+from training.apps.prospector import protocol
+from training.commands import milestones, profile, replay
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder

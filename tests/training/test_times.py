@@ -11,7 +11,7 @@ from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import BestTimes
 from training.callbacks import times
 from training.callbacks.gate import Gate
-from training.callbacks.times import HARDEST, RECENT, STREAK, Budget, TimeGoal, targets
+from training.callbacks.times import HARDEST, RECENT, STREAK, Budget, TimeGoal, TimeGoals, targets
 from training.games.drmario import goals
 from training.run.loop import TrainingLoop
 
@@ -280,3 +280,14 @@ def test_what_cannot_be_is_refused_in_one_sentence(
     assert error.startswith("error: ")
     assert says in error
     assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_budgets_are_tightened_by_a_certificate_alone(passed):
+    goals_of = TimeGoals({"frames": FRAMES, "spawns": PILLS}, 2, None)
+    goals_of._goals[1] = mastered(np.random.default_rng(SEED))[0]
+    before = goals_of._goals[1].values
+    assert goals_of.record_verdict(1, passed, None) == passed
+    after = goals_of._goals[1].values
+    assert all(now < then for now, then in zip(after, before, strict=True)) == passed
+    assert (after == before) == (not passed)

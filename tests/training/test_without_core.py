@@ -71,6 +71,15 @@ def test_a_run_that_goes_on_keeps_what_it_began_with(no_core, capsys):
         assert capsys.readouterr().err == ""
 
 
+def test_a_run_that_goes_on_takes_what_else_a_file_changes_in_such_a_section(tmp_path, tiny):
+    base = config_of(file=tiny).to_dict()
+    path = tmp_path / "changed.json"
+    less = {"total_steps": 128, "checkpoints": {"keep": 2}}
+    path.write_text(json.dumps({"checkpoints": {"every": 64, "keep": 9}, "without_core": less}))
+    kept = config_of(file=path, base=base).checkpoints
+    assert (kept.every, kept.keep) == (64, base["checkpoints"]["keep"])
+
+
 def test_the_run_records_what_it_did(no_core, train, tiny, tmp_path, capsys):
     assert train(tmp_path, "less", config=tiny) == 0
     said = capsys.readouterr().err

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tools.figures.drmario import played_through
-from tools.figures.drmario_bots import LEARNT, OTHER
+from tools.figures.drmario import LEARNT, OTHER, played_through
 from tools.figures.records import RECORDS, ROOT, Record, newest
 from training.players import card
 from training.players.card import Result

@@ -1,10 +1,13 @@
-"""Tables of what plays Dr. Mario, and of what reads its pictures."""
+"""Tables of what plays Dr. Mario, its bots among them, and of what reads its pictures."""
 
 from __future__ import annotations
 
+import sqlite3
 import statistics
 from collections.abc import Sequence
+from contextlib import closing
 
+from fastenv.drmario.tables import SPEEDS
 from tools.figures import records
 from tools.figures.records import (
     Record,
@@ -13,9 +16,11 @@ from tools.figures.records import (
     interval,
     newest,
     over_seeds,
+    percent,
     spread,
     table,
     trained_at,
+    whole,
 )
 
 _SHARES = ("win_share", "draw_share")  # of a contest
@@ -33,8 +38,8 @@ def dr_mario(runs: str = "") -> str:
                 cells = [name, f"{run['steps']:,}", clock(run["core_s"])]
                 cells = [*cells, player] if player == "trained" else ["", "", "", player]
                 episodes = f"{run['evaluation']['episodes']:,}"
-                clear = interval(found["clear"], 1, 100, " %")
-                frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*found["frames_to_clear"])
+                clear = percent(found["clear"])
+                frames = whole(found["frames_to_clear"])
                 made.append([*cells, episodes, clear, frames])
     for level in dict.fromkeys(name.partition("-")[0] for name in chosen):
         of_level = [run for name, run in chosen.items() if name.startswith(f"{level}-")]
@@ -58,7 +63,7 @@ def dr_mario_compared() -> str:
         least = f"{100 * min(rates):.1f} to {100 * max(rates):.1f} %"
         made.append([name, f"{runs[0]['steps']:,}", core, *_of_seeds(runs)[:1], least])
     greedy = every[0]["evaluation"]["policies"]["greedy"]["clear"]
-    made.append(["`greedy`", "", "", interval(greedy, 1, 100, " %"), ""])
+    made.append(["`greedy`", "", "", percent(greedy), ""])
     heads = ("", "decisions", "of a core, all in all", "cleared, over seeds", "least to largest")
     return f"{table(heads, made)}\n\n{trained_at(record, every)}."
 
@@ -67,9 +72,9 @@ def _of_seeds(runs: Sequence[Row]) -> list[str]:
     """Return clears and frames to clear of trainings that differ in their seed alone."""
     players = [run["evaluation"]["policies"]["trained"] for run in runs]
     clear, frames = ([p[key] for p in players] for key in ("clear", "frames_to_clear"))
-    cells = [interval(over_seeds(clear, least=0, most=1), 1, 100, " %"), ""]
+    cells = [percent(over_seeds(clear, least=0, most=1)), ""]
     if all(None not in found for found in frames):
-        cells[1] = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*over_seeds(frames))
+        cells[1] = whole(over_seeds(frames))
     return cells
 
 
@@ -79,11 +84,11 @@ def matches() -> str:
     runs = record.head["runs"]
     for name, run in runs.items():
         own.append(next(p for p in run["contest"]["players"] if p["name"] != "greedy"))
-        shares = [interval(own[-1][key], 1, 100, " %") for key in _SHARES]
+        shares = [percent(own[-1][key]) for key in _SHARES]
         pills = [interval(run["pills"][who]) for who in ("trained", "greedy")]
         games = f"{run['contest']['games']:,}"
         made.append([name, f"{run['steps']:,}", clock(run["core_s"]), games, *shares, *pills])
-    shares = [interval(over_seeds([p[key] for p in own], 0, 1), 1, 100, " %") for key in _SHARES]
+    shares = [percent(over_seeds([p[key] for p in own], 0, 1)) for key in _SHARES]
     made.append([f"{len(runs)} seeds", "", "", "", *shares, "", ""])
     heads = ("run", "decisions", "of a core", "matches", "won against `greedy`", "drawn")
     pills = ["pills of a match", "`greedy`'s in its place"]
@@ -95,16 +100,16 @@ def risk_by_level() -> str:
     record, made = newest("drmario-risk.json"), list[list[str]]()
     for row in record.head["levels"]:
         kept = [found for found in made if found[0] == f"{row['level']}"]
-        cells = ["{:,.0f} [{:,.0f}, {:,.0f}]".format(*row[key]) for key in ("cost", "cvar_25")]
+        cells = [whole(row[key]) for key in ("cost", "cvar_25")]
         gap = row.get("less_first", {}).get("cvar_25")
         made.append(
             [
                 "" if kept else f"{row['level']}",
                 f"{row['risk_tau']:g}",
                 f"{row['games']:,}",
-                interval(row["clear"], 1, 100, " %"),
+                percent(row["clear"]),
                 *cells,
-                "" if gap is None else "{:,.0f} [{:,.0f}, {:,.0f}]".format(*gap),
+                "" if gap is None else whole(gap),
             ]
         )
     first = f"{record.head['levels'][0]['risk_tau']:g}"
@@ -142,8 +147,8 @@ def through_frames() -> str:
             f"{record.head['episodes']:,}",
         ]
         for sees, found in record.head["players"].items():
-            clear = interval(found["clear"], 1, 100, " %")
-            frames = "{:,.0f} [{:,.0f}, {:,.0f}]".format(*found["frames_to_clear"])
+            clear = percent(found["clear"])
+            frames = whole(found["frames_to_clear"])
             made.append([*name, sees, clear, frames, f"{100 * found['refused']:.2f} %"])
             name = ["", ""]
     heads = ("who plays", "episodes", "sees", "cleared", "frames to clear", "refused")
@@ -177,8 +182,8 @@ def look_ahead(name: str = "drmario-lookahead.json") -> str:
         for who, found in players.items():
             less = [found.get("less_first", {}).get(kind) for kind in ("mean", "tail")]
             means = (found["frames_to_clear"], found[_TAIL], *less)
-            frames = ["{:,.0f} [{:,.0f}, {:,.0f}]".format(*x) if x else "" for x in means]
-            made.append([name, _asked(who), interval(found["clear"], 1, 100, " %"), *frames])
+            frames = [whole(x) if x else "" for x in means]
+            made.append([name, _asked(who), percent(found["clear"]), *frames])
             name = ""
     less_first = f"mean, less that of {_asked(first)}"
     heads = ("level", "who plays", "cleared", "frames to clear", _WORST)
@@ -207,3 +212,118 @@ def calibrated() -> str:
     made = [[f"{d:.1f}", interval((share, *ends), 3)] for d, share, ends in shares]
     what = f"{found['decisions']:,} decisions of {found['games']:,} games"
     return f"{table(('decile', 'outcomes below'), made)}\n\n{what}; {record.source}."
+
+
+# -- bots ------------------------------------------------------------------------------------------
+
+TIMES = "drmario-times.sqlite"
+# The agent that learnt from a bot, beside bots: where it learnt, and at a level that it never saw.
+LEARNT, OTHER = "drmario-network.json", "drmario-network-level5.json"
+
+
+def bot_matches() -> str:
+    """Return how matches between bots end."""
+    made, sources = [], []
+    for path in sorted(records.RECORDS.glob("drmario-match-*.json")):
+        record = Record(path)
+        one, other = record.head["players"]
+        drawn = percent(one["draw_share"])
+        shares = [percent(each["win_share"]) for each in (one, other)]
+        made.append([f"`{one['name']}`", shares[0], drawn, shares[1], f"`{other['name']}`"])
+        sources.append(record.source)
+    heads = ("", "wins", "draws", "wins", "")
+    return f"{table(heads, made)}\n\n{', '.join(sources)}."
+
+
+def beside_bots() -> str:
+    """Return how an agent plays beside bots: where it learnt, and at a level that it never saw."""
+    return "\n\n".join(played(Record(records.RECORDS / name)) for name in (LEARNT, OTHER))
+
+
+def strongest() -> str:
+    """Return how the two strongest bots play."""
+    return played(Record(records.RECORDS / "drmario-rollouts.json"))
+
+
+def every_level() -> str:
+    """Return how bots play at all levels and speeds, but for those that never clear one."""
+    record = Record(records.RECORDS / "drmario-bots.json")
+    cells = [found for _, _, found in cells_of(record)]
+    never = [bot for bot in cells[0] if not any(found[bot]["cleared"][0] for found in cells)]
+    named = " and ".join(f"`{bot}`" for bot in never)
+    return f"{named} cleared no game at any level.\n\n{played(record, never)}"
+
+
+def played(record: Record, but: Sequence[str] = ()) -> str:
+    """Return how players did in the same games, one a line, but for some."""
+    made = []
+    for level, speed, found in cells_of(record):
+        for who, each in found.items():
+            if who in but:
+                continue
+            frames, spread = each["frames"], ""
+            if frames is not None:
+                least, _, most = frames["quantiles"]
+                spread = f"{least:,.0f} to {most:,.0f}"
+            means = mean_of(each, "frames"), spread, mean_of(each, "pills")
+            time = f"{each['cpu_us_per_decision'] / 1000:.2f} ms"
+            made.append([level, speed, f"`{who}`", rate_of(each), *means, time])
+    heads = ("level", "speed", "who plays", "cleared", "frames", "of eight in ten", "pills")
+    return f"{table((*heads, 'a decision'), made)}\n\n{of_games(record)}"
+
+
+def cells_of(record: Record) -> list[tuple[str, str, Row]]:
+    """Return level, speed and what players reached, of every cell."""
+    levels = record.head["levels"]
+    return [(level, speed, found) for level in levels for speed, found in levels[level].items()]
+
+
+def rate_of(each: Row) -> str:
+    """Return the share of cleared games with its interval."""
+    return percent(each["cleared"])
+
+
+def mean_of(each: Row, what: str) -> str:
+    """Return the mean of pills or frames of cleared games, with its 95 % interval's half."""
+    found = each[what]
+    if found is None:
+        return ""
+    error = "" if found["error"] is None else f" ± {1.96 * found['error']:,.0f}"
+    return f"{found['mean']:,.0f}{error}"
+
+
+def of_games(record: Record) -> str:
+    """Return the source of a table, and its games."""
+    return f"{record.source}, {record.head['episodes']:,} games each."
+
+
+def fastest() -> str:
+    """Return the frames of the fastest clears that a beam found, of the games of each level."""
+    record = Record(records.RECORDS / "drmario-fastest.json")
+    made: dict[tuple[str, str], list[str]] = {}
+    for game in record.head["games"]:
+        frames = "not cleared" if game["frames"] is None else f"{game['frames']:,}"
+        made.setdefault((str(game["level"]), game["speed"]), []).append(frames)
+    rows = [[*where, *frames] for where, frames in made.items()]
+    heads = ("level", "speed", *(f"`S{k:03}`" for k in range(max(map(len, made.values())))))
+    return f"{table(heads, rows)}\n\n{record.source}, width {record.head['width']}."
+
+
+def registered_times() -> str:
+    """Return the frames of the best clears of all registered games, by level and speed."""
+    path = records.RECORDS / TIMES
+    query = "SELECT level, speed, seed, MIN(frames) FROM clears GROUP BY level, speed, seed"
+    found: dict[int, dict[str, list[int]]] = {}
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as store:
+        for level, speed, _, frames in store.execute(query):
+            found.setdefault(level, {}).setdefault(speed, []).append(frames)
+    rows = [
+        [str(level), *(_range(found[level].get(speed, [])) for speed in SPEEDS)]
+        for level in sorted(found)
+    ]
+    games = sum(len(times) for speeds in found.values() for times in speeds.values())
+    return f"{table(('level', *SPEEDS), rows)}\n\n`benchmarks/{TIMES}`, {games:,} games."
+
+
+def _range(times: Sequence[int]) -> str:
+    return f"{sum(times) / len(times):,.0f} ({min(times):,} to {max(times):,})" if times else ""

@@ -13,6 +13,7 @@ from tools.figures.records import (
     interval,
     newest,
     over_seeds,
+    percent,
     spread,
     table,
     trained_at,
@@ -39,7 +40,7 @@ def game_boy_agents(runs: str, where: str = "") -> str:
         for player, means in found["policies"].items():
             cells = [name, f"{run['steps']:,}", clock(run["core_s"])]
             cells = cells if player == "trained" else [""] * 3
-            cells += [player, *(interval(means[x], 1, 100, " %") for x in shares)]
+            cells += [player, *(percent(means[x]) for x in shares)]
             cells += [interval(means["items"], 1)] if "items" in means else []
             made.append([*cells, interval(means["steps"], 0)])
         used.append(run)
@@ -59,7 +60,7 @@ def game_boy_over_seeds(runs: Sequence[str]) -> str:
         found = [run["evaluation"]["policies"]["trained"][share] for run in every]
         values = [100 * value for value, *_ in found]
         least = f"{min(values):.1f} to {max(values):.1f} %"
-        made.append([name, interval(over_seeds(found, least=0, most=1), 1, 100, " %"), least])
+        made.append([name, percent(over_seeds(found, least=0, most=1)), least])
     heads = ("", "mean over seeds", "least to largest")
     return f"{table(heads, made)}\n\n{trained_at(record, every)}."
 
@@ -109,7 +110,7 @@ def prospector_players(only: str = "") -> str:
 def _prospector_row(player: str, values: Mapping[str, Sequence[float]]) -> list[str]:
     digits = 3 if abs(values["return"][0]) < 1 else 1
     cells = [interval(values["return"], digits), interval(values["net_profit"])]
-    cells.append(interval(values["survival"], 1, 100, " %"))
+    cells.append(percent(values["survival"]))
     return [player, *cells, interval(values["steps"]), interval(values["ticks"])]
 
 
@@ -215,10 +216,9 @@ def free_games() -> str:
         )
         for key, name in names.items()
     ]
-    load = f"load {head['load']} before and {head['load_after']} after"
     return (
         f"{table(heads, made)}\n\n{table(('bar', 'asked', 'measured', 'reached'), bars)}\n\n"
-        f"{record.source}, {load}."
+        f"{record.source}, {record.load}."
     )
 
 
@@ -239,8 +239,7 @@ def two_game_boys() -> str:
     ]
     heads = ("ROM of both", "instructions a frame", "frames a CPU second", "without the cable",
              "ratio", f"at least {head['asked']:g}")  # fmt: skip
-    load = f"load {head['load']} before and {head['load_after']} after"
-    return f"{table(heads, made)}\n\n{record.source}, {load}."
+    return f"{table(heads, made)}\n\n{record.source}, {record.load}."
 
 
 def free_pictures() -> str:

@@ -11,10 +11,10 @@ from tools.figures.records import (
     Record,
     Row,
     clock,
-    interval,
     middle,
     newest,
     over_seeds,
+    percent,
     ratio,
     share,
     spread,
@@ -245,7 +245,7 @@ def _beside_bots() -> str:
     runs = list(record.head["runs"].values())
     found = over_seeds([run["win_rate"]["rule_hard"]["trained"] for run in runs])
     return (
-        f"Our agent of Skull King wins {interval(found, 1, 100, ' %')} of games against three "
+        f"Our agent of Skull King wins {percent(found)} of games against three "
         f"`rule_hard` bots, over {len(runs)} trainings; an even share is "
         f"{100 / record.head['players']:.0f} % (`benchmarks/{record.path.name}`)."
     )
@@ -360,9 +360,9 @@ def _whole_games(pattern: str, what: str) -> tuple[str, str]:
     wins, scripted = [], []
     for opponents, shown in (("rule_hard", "`rule_hard`"), ("heuristic", "`heuristic`")):
         games = [run["win_rate"][opponents] for run in runs]
-        rate = interval(over_seeds([each["trained"] for each in games]), 1, 100, " %")
+        rate = percent(over_seeds([each["trained"] for each in games]))
         wins.append(f"{rate} against three {shown}")
-        scripted.append(interval(games[0]["heuristic"], 1, 100, " %"))
+        scripted.append(percent(games[0]["heuristic"]))
     core = [run["cpu_s"] for run in runs]
     return (
         what,
@@ -383,7 +383,7 @@ def _champion() -> tuple[str, str]:
         "rule_hard": "`rule_hard`",
     }
     wins = [
-        interval(over_seeds([run["win_rate"][name]["trained"] for run in runs]), 1, 100, " %")
+        percent(over_seeds([run["win_rate"][name]["trained"] for run in runs]))
         + f" against three {words}"
         for name, words in shown.items()
     ]
@@ -400,7 +400,7 @@ def _champion() -> tuple[str, str]:
 def _pair() -> tuple[str, str]:
     record = newest("pair-*-seeds.json")
     found = record.head["milestones"]["M2"]
-    wins = interval(over_seeds(last_of(record, "M2")), 1, 100, " %")
+    wins = percent(over_seeds(last_of(record, "M2")))
     precision = " or ".join(sorted({run["trained"]["precision"] for run in record.head["runs"]}))
     return (
         "a pair of Manager and Worker in whole games against three `rule_hard`",
@@ -415,9 +415,7 @@ def _pair() -> tuple[str, str]:
 def _agent() -> tuple[str, str]:
     record = newest("pretrained-skullking-ppo.json")
     found = record.head["matches"]["results"]["rule_hard"]
-    trained, heuristic = (
-        interval(found[name]["win_rate"], 1, 100, " %") for name in ("trained", "heuristic")
-    )
+    trained, heuristic = (percent(found[name]["win_rate"]) for name in ("trained", "heuristic"))
     return (
         "`pretrained/skullking-ppo`, one such training, against three `rule_hard`",
         f"wins {trained} over deals after {record.head['steps'] / 1e6:.0f} M decisions; "

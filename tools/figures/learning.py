@@ -14,6 +14,7 @@ from tools.figures.records import (
     listed,
     newest,
     over_seeds,
+    percent,
     spread,
     table,
 )
@@ -48,7 +49,7 @@ def milestones() -> str:
                 )
             ]
         reached = over_seeds(last_of(record, name))
-        last = interval(reached) if points else interval(reached, 1, 100, " %")
+        last = interval(reached) if points else percent(reached)
         made.append([name, asked, f"{found['reached']} of {count}", *cells, last])
     heads = ("milestone", "asked", "reached by", "decisions", "time of a core", "by the clock")
     at = f"at {min(record.head['steps']):,} decisions"
@@ -284,7 +285,7 @@ def trained_variants(pattern: str, shares: dict[str, str]) -> str:
         steps = statistics.mean(record.head["decisions"][row])
         core, *_ = record.head["core_s"][row]
         means = [_mean(record.head, "episodes", row, name) for name in shares]
-        cells = [interval(mean, 1, 100, " %") for mean in means]
+        cells = [percent(mean) for mean in means]
         of_seeds = ", ".join(f"{100 * x:.1f}" for x in found[decisive]["by_seed"])
         gap = found[decisive].get("minus_baseline")
         less = "" if gap is None else interval(gap, 1, 100)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.evaluation import intervals
+
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "benchmarks"
-T_95 = {2: 12.706, 3: 4.303, 4: 3.182, 5: 2.776}  # Student's t by number of values
-
 
 Row = dict[str, Any]
 
@@ -39,6 +39,11 @@ class Record:
         """Return the mark of a record that is kept although its code or its agent is gone."""
         return " (old)" if self.head.get("old") else ""
 
+    @property
+    def load(self) -> str:
+        """Return the load of the machine when it was taken."""
+        return f"load {self.head['load']} before and {self.head['load_after']} after"
+
     def bar(self, what: str) -> Row:
         """Return the bar of that name."""
         return next(row for row in self.rows if row["kind"] == "bar" and row["what"] == what)
@@ -55,6 +60,16 @@ def interval(values: Sequence[float], decimals: int = 0, factor: float = 1, unit
     """Return ``value unit [low, high]``."""
     value, low, high = (f"{x * factor:.{decimals}f}" for x in values)
     return f"{value}{unit} [{low}, {high}]"
+
+
+def percent(values: Sequence[float]) -> str:
+    """Return ``value % [low, high]`` of a share."""
+    return interval(values, 1, 100, " %")
+
+
+def whole(values: Sequence[float]) -> str:
+    """Return ``value [low, high]`` of large numbers, with commas."""
+    return "{:,.0f} [{:,.0f}, {:,.0f}]".format(*values)
 
 
 def middle(row: Row) -> float:
@@ -93,15 +108,11 @@ def over_seeds(
 ) -> tuple[float, float, float]:
     """Return the mean over seeds and its 95 % interval, from what each came to and its own.
 
-    As ``training.evaluation.intervals.over_seeds``: Student's t over seeds, and the noise of the
-    games that all of them have played.
+    All of them have played the same games, whose noise counts too.
     """
-    values = [value for value, *_ in found]
-    mean, n = statistics.mean(values), len(values)
-    spread_over_seeds = T_95[n] * statistics.stdev(values) / n**0.5
-    of_games = statistics.fmean(((high - low) / 2) ** 2 for _, low, high in found) ** 0.5
-    half = math.hypot(spread_over_seeds, of_games)
-    return mean, max(least, mean - half), min(most, mean + half)
+    shared = [(high - low) / 2 for _, low, high in found]
+    mean = intervals.over_seeds([value for value, *_ in found], least, most, shared)
+    return mean.value, mean.low, mean.high
 
 
 def trained_at(record: Record, runs: Iterable[Row]) -> str:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Iterable
 
-from tools.figures.records import Row, interval, newest, table
+from tools.figures.records import (
+    Row,
+    interval,
+    newest,
+    percent,
+    table,
+)
 
 STRANGERS = ("pretrained/skullking-ppo", "heuristic", "rule_hard")
 WITHOUT = "none"
@@ -31,10 +37,7 @@ def skull_king(name: str = "skullking-search.json") -> str:
     """Return wins of one seat against three of each stranger, by what is searched how."""
     record, made = newest(name), []
     for part, label, rows in _groups(record.head["rows"]):
-        cells = [
-            interval(rows[other]["win_share"], 1, 100, " %") if other in rows else ""
-            for other in STRANGERS
-        ]
+        cells = [percent(rows[other]["win_share"]) if other in rows else "" for other in STRANGERS]
         known = [row for row in rows.values() if "cpu_ms_per_decision" in row]
         spent = [row["cpu_ms_per_decision"] for row in known]
         cost = f"{sum(spent) / len(spent):.2f}" if spent and part != WITHOUT else ""
@@ -56,8 +59,8 @@ def open_cards(name: str = "skullking-search.json") -> str:
     even = 0.25
     share = (fair[0] - even) / (bound[0] - even)
     return (
-        f"With all cards open the same search wins {interval(bound, 1, 100, ' %')} against three "
-        f"of the agent, and fair search {interval(fair, 1, 100, ' %')}. So it reaches "
+        f"With all cards open the same search wins {percent(bound)} against three "
+        f"of the agent, and fair search {percent(fair)}. So it reaches "
         f"{100 * share:.0f} % of what open cards bring beyond an even share. {record.source}."
     )
 
@@ -66,7 +69,7 @@ def champion(name: str = "skullking-champion-search.json") -> str:
     """Return what the champion wins alone and with searches, each by its full name."""
     record, made = newest(name), []
     for row in record.head["rows"]:
-        cells = [interval(row["win_share"], 1, 100, " %"), interval(row["points"])]
+        cells = [percent(row["win_share"]), interval(row["points"])]
         searches = row["who"].startswith("search:")
         cells += [f"{row['cpu_ms_per_decision']:.2f}" if searches else "", f"{row['games']:,}"]
         made.append([f"`{row['who']}`", f"3 x `{row['against']}`", *cells])

@@ -23,8 +23,8 @@ def bars(pattern: str, of: str = "") -> str:
             cell = share(row) if shares else _measured(row)
             made.append((row["what"], row["asked"], cell, "yes" if row["pass"] else "no"))
     reached = sum(row[-1] == "yes" for row in made)
-    load = f"load {record.head['load']} before and {record.head['load_after']} after"
-    about = f"{load}, on {machine.describe(record.head['host'])}: {reached} of {len(made)} reached"
+    processor = machine.describe(record.head["host"])
+    about = f"{record.load}, on {processor}: {reached} of {len(made)} reached"
     return (
         f"{table(('bar', 'asked', 'measured', 'reached'), made)}\n\n{record.source}, {about}. "
         f"{elsewhere(record)}"
@@ -104,8 +104,7 @@ def flags_alone() -> str:
     heads = ("environment", "flag", *(f"{n} lane{'s' * (n > 1)}" for n in lanes))
     parts = [row["share_of_limit"] for row in rows if row["env"].startswith(_LIMITED)]
     part = f"Of what Amdahl's law allows, Skull King and Prospector reach {min(parts):.2f} or more."
-    load = f"load {record.head['load']} before and {record.head['load_after']} after"
-    return f"{table(heads, made)}\n\n{flags_verdict()} {part}\n\n{record.source}, {load}."
+    return f"{table(heads, made)}\n\n{flags_verdict()} {part}\n\n{record.source}, {record.load}."
 
 
 def flags_verdict() -> str:
@@ -165,8 +164,7 @@ def replay_steps() -> str:
         made.append([shown, row["step"], row["name"], speed, over, *parts])
     heads = ("game", "step", "what ran", "decisions a CPU second", "times the step before")
     split = ("us of a decision: environment", "acting and storing", "learning")
-    load = f"load {record.head['load']} before and {record.head['load_after']} after"
-    return f"{table((*heads, *split), made)}\n\n{record.source}, {load}."
+    return f"{table((*heads, *split), made)}\n\n{record.source}, {record.load}."
 
 
 def vectorised() -> str:

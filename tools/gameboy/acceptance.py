@@ -16,7 +16,6 @@ kept.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import sys
@@ -31,8 +30,10 @@ from fastenv._version import __version__
 from fastenv.errors import ConfigError, FileError
 from fastenv.gameboy.cartridge import UnsupportedCartridgeError, read_cartridge
 from fastenv.gameboy.config import BY_LINE, BY_PIXEL
+from tools.command import new_parser, refusing
 from tools.gameboy.subjects import OurMachine, PyBoyMachine, Subject
 from tools.gameboy.verdicts import MINUTE, PASSED, Way, is_of_another_model, way_of
+from training.run import machine
 
 COMMAND = "python -m tools.gameboy.acceptance FOLDER --pyboy --out FILE"
 
@@ -166,13 +167,10 @@ def is_expected(path: Path, expected: Sequence[str]) -> bool:
     return any(path.as_posix().endswith(f"/{name}") or path.as_posix() == name for name in expected)
 
 
+@refusing
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0 if all is as expected, 1 if not, 2 on an error."""
-    parse = argparse.ArgumentParser(
-        prog="python -m tools.gameboy.acceptance",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parse = new_parser("gameboy.acceptance", __doc__)
     parse.add_argument("folder", type=Path, help="with .gb and .gbc files, at any depth")
     parse.add_argument("--expected", type=Path, metavar="FILE", help="ROMs expected to fail")
     parse.add_argument("--frames", type=int, default=MINUTE, help=f"at most; default {MINUTE}")
@@ -186,22 +184,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not roms:
         print(f"error: {args.folder}: no .gb file in this folder", file=sys.stderr)
         return 2
-    try:
-        expected = read_expected(args.expected)
-        known = _known_of_pyboy(args.out)
-        results = {
-            path.relative_to(args.folder).as_posix(): run_rom(
-                path, args.frames, known, args.pyboy, args.accuracy
-            )
-            for path in roms
-        }
-        if args.out is not None and args.accuracy == BY_PIXEL:
-            args.out.write_text(_with_column(args.out, results), encoding="utf-8")
-        elif args.out is not None:
-            args.out.write_text(_record(results), encoding="utf-8")
-    except (ConfigError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    expected = read_expected(args.expected)
+    known = _known_of_pyboy(args.out)
+    results = {
+        path.relative_to(args.folder).as_posix(): run_rom(
+            path, args.frames, known, args.pyboy, args.accuracy
+        )
+        for path in roms
+    }
+    if args.out is not None and args.accuracy == BY_PIXEL:
+        args.out.write_text(_with_column(args.out, results), encoding="utf-8")
+    elif args.out is not None:
+        args.out.write_text(_record(results), encoding="utf-8")
     return _report(args.folder, results, expected)
 
 
@@ -252,8 +246,6 @@ def _record(results: Mapping[str, Result]) -> str:
         name: {"result": r.here, "pyboy": r.pyboy, "way": r.way, "sha256": r.sha256}
         for name, r in results.items()
     }
-    from training.run import machine
-
     head = {**machine.taken_on(), "command": COMMAND, "pyboy": _pyboy_version()}
     return _json({**head, "fastenv": __version__, "suites": suites_of(results), "roms": roms})
 

@@ -9,26 +9,29 @@ for each ROM and way.
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import FastEnvError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.tables import Key
+from tools.command import new_parser, refusing
 from tools.gameboy.compare import PyBoyTwin, bare_row
+from training.apps.gameboy.frames import counted, per_frame
+from training.bench.timing import Work, interleaved
 
 ROMS = ("busy", "poll", "split", "delay", "halt", "lantern_walk", "heavy")
 WAYS = ("skip", "draw", "step")
 STEP, HELD = 24, 8  # frames of a step, and of those a key is held
 WARM_UP = 600  # frames, in which programs get past their title
+PIECES = {"ours": 1536, "pyboy": 192}  # frames of a piece of work
 _KEYS = (Key.RIGHT, Key.DOWN, Key.LEFT, Key.UP, Key.A, Key.START)
 
 
@@ -82,24 +85,27 @@ class Theirs:
             self.twin.boy.screen.ndarray[:144:2, :160:2, 0].copy()
 
 
-def _rate(call: Callable[[int], None], seconds: float) -> Callable[[], float]:
-    """Return a function that measures frames per CPU second in a window of about that length."""
-    frames = STEP
-    while True:
-        begun = time.process_time()
-        call(frames)
-        took = time.process_time() - begun
-        if took > seconds / 8:
-            break
-        frames *= 4
-    frames = max(STEP, int(frames * seconds / took) // STEP * STEP)
+@contextmanager
+def players_of(cartridge: Cartridge) -> Iterator[dict[str, Any]]:
+    """Start our machine and, if it is installed, PyBoy with the same ROM, both past its title."""
+    players: dict[str, Any] = {"ours": Ours(cartridge)}
+    with suppress(ModuleNotFoundError):
+        players["pyboy"] = Theirs(cartridge)
+    for player in players.values():
+        player.step(WARM_UP)
+    try:
+        yield players
+    finally:
+        if "pyboy" in players:
+            players["pyboy"].twin.close()
 
-    def measure() -> float:
-        begun = time.process_time()
-        call(frames)
-        return frames / (time.process_time() - begun)
 
-    return measure
+def works_of(players: Mapping[str, Any], way: str) -> dict[str, Work]:
+    """Make the work of each player in one of ``WAYS``; its steps are frames."""
+    return {
+        name: Work(partial(getattr(player, way), PIECES[name]), PIECES[name])
+        for name, player in players.items()
+    }
 
 
 def measure(rom: Path, way: str, windows: int, seconds: float) -> dict[str, Any]:
@@ -111,7 +117,7 @@ def measure(rom: Path, way: str, windows: int, seconds: float) -> dict[str, Any]
     way : {"skip", "draw", "step"}
     windows : int
     seconds : float
-        CPU seconds of a window.
+        Of a window.
 
     Returns
     -------
@@ -120,58 +126,38 @@ def measure(rom: Path, way: str, windows: int, seconds: float) -> dict[str, Any]
         ``pyboy_frames_per_cpu_s`` and ``times_pyboy``, the median of the ratios of each window.
     """
     cartridge = load_cartridge(rom)
-    ours, theirs = Ours(cartridge), _pyboy(cartridge)
-    players: list[Ours | Theirs] = [ours] if theirs is None else [ours, theirs]
-    for player in players:
-        player.step(WARM_UP)
-    row = ours.console.row
-    before = int(row["instr"][0]), int(row["cyc"][0])
-    meters = [_rate(getattr(player, way), seconds) for player in players]
-    rates = [[meter() for meter in meters] for _ in range(windows)]
-    frames = (int(row["cyc"][0]) - before[1]) / 70_224
+    with players_of(cartridge) as players:
+        row = players["ours"].console.row
+        before = counted(row)
+        samples = interleaved(works_of(players, way), windows, seconds)
+        executed = per_frame(before, counted(row))
+    ours, *theirs = ([each.per_cpu_s for each in every] for every in samples.values())
     found: dict[str, Any] = {"rom": rom.stem, "sha256": cartridge.sha256, "way": way}
-    found["instructions_per_frame"] = round((int(row["instr"][0]) - before[0]) / frames)
-    found["frames_per_cpu_s"] = round(statistics.median(pair[0] for pair in rates))
-    if theirs is not None:
-        theirs.twin.close()
-        found["pyboy_frames_per_cpu_s"] = round(statistics.median(pair[1] for pair in rates))
-        found["times_pyboy"] = round(statistics.median(a / b for a, b in rates), 2)
+    found["instructions_per_frame"] = round(executed)
+    found["frames_per_cpu_s"] = round(statistics.median(ours))
+    for rates in theirs:
+        found["pyboy_frames_per_cpu_s"] = round(statistics.median(rates))
+        ratios = (a / b for a, b in zip(ours, rates, strict=True))
+        found["times_pyboy"] = round(statistics.median(ratios), 2)
     return found
 
 
-def _pyboy(cartridge: Cartridge) -> Theirs | None:
-    try:
-        return Theirs(cartridge)
-    except ModuleNotFoundError:
-        return None
-
-
+@refusing
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(
-        prog="python -m tools.gameboy.bench",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parse = new_parser("gameboy.bench", __doc__)
     parse.add_argument("roms", nargs="*", type=Path, help="ROM files; default: the package's own")
     about = "ways to run; default: all"
     parse.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help=about)
     parse.add_argument("--windows", type=int, default=5, help="number of windows; default 5")
-    parse.add_argument(
-        "--seconds", type=float, default=0.5, help="CPU seconds per window; default 0.5"
-    )
+    parse.add_argument("--seconds", type=float, default=0.5, help="of a window; default 0.5")
     args = parse.parse_args(argv)
     if args.windows < 1 or not args.seconds > 0:
         parse.error("--windows must be at least 1, --seconds above 0")
     folder = Path(str(shipped("roms")))
     for rom in args.roms or [folder / f"{name}.gb" for name in ROMS]:
         for way in args.ways:
-            try:
-                found = measure(rom, way, args.windows, args.seconds)
-            except (OSError, FastEnvError) as error:
-                print(f"error: {error}", file=sys.stderr)
-                return 2
-            print(json.dumps(found), flush=True)
+            print(json.dumps(measure(rom, way, args.windows, args.seconds)), flush=True)
     return 0
 
 

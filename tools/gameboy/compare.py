@@ -8,7 +8,6 @@ it shows though one that the background hides is in front of them are no differe
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import tempfile
@@ -18,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.errors import FastEnvError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge
 from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import unpack
@@ -26,6 +24,7 @@ from fastenv.gameboy.reference.ppu import Ppu
 from fastenv.gameboy.reference.render import line_objects, object_shade
 from fastenv.gameboy.state import state_dtype
 from fastenv.gameboy.tables import HEIGHT, IO, WIDTH, Key
+from tools.command import new_parser, refusing
 
 # PyBoy is started without its own boot program: JP $00FC; LD A,1; LDH ($50),A.
 _BOOT = bytes((0xC3, 0xFC, 0x00)).ljust(0xFC, b"\0") + bytes((0x3E, 0x01, 0xE0, 0x50))
@@ -212,13 +211,10 @@ def compare(cartridge: Cartridge, frames: int, seed: int) -> tuple[int, list[str
         twin.close()
 
 
+@refusing
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return 0 if nothing differs, 1 if something does, 2 on an error."""
-    parse = argparse.ArgumentParser(
-        prog="python -m tools.gameboy.compare",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parse = new_parser("gameboy.compare", __doc__)
     parse.add_argument("rom", type=Path, help="a ROM file")
     parse.add_argument("--frames", type=int, default=600, help="frames to compare; default 600")
     parse.add_argument("--seed", type=int, default=0, help="seed of the keys; default 0")
@@ -229,9 +225,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = compare(load_cartridge(args.rom), args.frames, args.seed)
     except ModuleNotFoundError as error:
         print(f"error: {error}; pip install pyboy", file=sys.stderr)
-        return 2
-    except (OSError, FastEnvError) as error:
-        print(f"error: {error}", file=sys.stderr)
         return 2
     if found is None:
         print(f"{args.frames} frames, seed {args.seed}: no difference")

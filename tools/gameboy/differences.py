@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import FastEnvError
+from tools.command import new_parser, refusing
 from tools.gameboy import cases
 from tools.gameboy.cases import KINDS
 from tools.gameboy.difference_record import Found, Record
@@ -37,9 +37,7 @@ _COMMAND = "python -m tools.gameboy.differences"
 
 def head(argv: Sequence[str]) -> dict[str, Any]:
     """Return what a record says of a command."""
-    about = {"created": machine.now(), "command": shlex.join([*_COMMAND.split(), *argv])}
-    about |= machine.revision()
-    return about | {"host": machine.host(), "versions": machine.versions()}
+    return machine.taken_on() | {"command": shlex.join([*_COMMAND.split(), *argv])}
 
 
 def begin(path: Path, argv: Sequence[str]) -> Record:
@@ -124,14 +122,11 @@ def case_of(text: str) -> tuple[str, int]:
     return kind, int(number)
 
 
+@refusing
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     words = sys.argv[1:] if argv is None else [*argv]
-    parse = argparse.ArgumentParser(
-        prog=_COMMAND,
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parse = new_parser("gameboy.differences", __doc__)
     what = parse.add_mutually_exclusive_group(required=True)
     what.add_argument("--out", type=Path, metavar="FILE", help="the record that it adds to")
     what.add_argument("--case", type=case_of, metavar="KIND:NUMBER", help="play one case")
@@ -145,13 +140,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         parse.error(f"--seconds {args.seconds:g}: must be above 0")
     if args.case is not None:
         return repeat(*args.case)
-    try:
-        record = begin(args.out, words)
-        search(record, args.kinds, args.frames, args.seconds)
-        return report(record)
-    except (OSError, FastEnvError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    record = begin(args.out, words)
+    search(record, args.kinds, args.frames, args.seconds)
+    return report(record)
 
 
 if __name__ == "__main__":

@@ -17,13 +17,12 @@ comes again.
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -32,6 +31,8 @@ from typing import Any
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
 from fastenv.gameboy.config import BY_LINE, BY_PIXEL
+from tools.command import new_parser, refusing
+from training.run import files, machine
 
 MANIFEST = Path(__file__).with_suffix(".json")
 DATABASE = "gbdev/database"
@@ -169,13 +170,48 @@ def extract(repository: Path, folder: Path) -> None:
         cartridge_of(folder, game)
 
 
+def measure_games(
+    command: str,
+    games: Iterable[Game],
+    measure: Callable[[Game], dict[str, Any]],
+    conclude: Callable[[list[dict[str, Any]]], dict[str, Any]],
+    out: Path | None,
+) -> None:
+    """Measure games, print a line for each and one of all, and write a record.
+
+    Parameters
+    ----------
+    command : str
+        That measures them, for the record.
+    games : iterable of Game
+    measure : callable
+        Returns what is found of a game.
+    conclude : callable
+        Returns what they come to together.
+    out : Path, optional
+        Where the record goes.
+    """
+    about = {**machine.taken_on(), "command": command, "load": machine.load()}
+    found = []
+    for game in games:
+        found.append(measure(game))
+        print(json.dumps(found[-1]), flush=True)
+    concluded = conclude(found)
+    print(json.dumps(concluded))
+    if out is not None:
+        about |= {"load_after": machine.load(), **concluded}
+        files.write_json(out, {**about, "games": found})
+
+
+def named(games: Iterable[Game], names: Sequence[str]) -> list[Game]:
+    """Return the games with these names; without names, all of them."""
+    return [game for game in games if not names or game.name in names]
+
+
+@refusing
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(
-        prog="python -m tools.gameboy.free_games",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parse = new_parser("gameboy.free_games", __doc__)
     commands = parse.add_subparsers(dest="command", required=True)
     choose = commands.add_parser("select", help="write the manifest")
     choose.add_argument("repository", type=Path, help=f"a copy of {DATABASE}")
@@ -200,16 +236,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     memory.add_argument("--games", nargs="+", default=(), help="names; default: all")
     memory.add_argument("--out", type=Path, help="write a record")
     args = parse.parse_args(argv)
-    try:
-        _run(args)
-    except (OSError, FastEnvError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
-
-
-def _run(args: argparse.Namespace) -> None:
-    """Run a command."""
     if args.command == "select":
         text = json.dumps(select(args.repository), indent=1) + "\n"
         MANIFEST.write_text(text, encoding="utf-8")
@@ -227,6 +253,7 @@ def _run(args: argparse.Namespace) -> None:
         from tools.gameboy import free_pictures
 
         free_pictures.run(args.folder, args.games, args.gambatte, args.accuracy, args.out)
+    return 0
 
 
 if __name__ == "__main__":

@@ -14,7 +14,6 @@ number above 0 proves that the comparison can see them.
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,7 +26,7 @@ from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.config import SEEDED
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.state import machine_of
-from tools.gameboy.free_games import Game, cartridge_of, manifest
+from tools.gameboy.free_games import Game, cartridge_of, manifest, measure_games, named
 from tools.gameboy.free_pictures import FRAMES, ours
 
 ENV = "GameBoyPixels-v0"
@@ -82,18 +81,15 @@ def compare(folder: Path, game: Game, keys: Sequence[str], frames: int) -> dict[
 
 def run(folder: Path, names: Sequence[str], out: Path | None) -> None:
     """Play games, print a line for each, and write a record if ``out`` says where."""
-    from training.run import files, machine
-
     games, keys = manifest()
-    about = {"created": machine.now(), **machine.revision(), "command": COMMAND}
-    about |= {"host": machine.host(), "env": ENV, "ram_fill": SEEDED, "seed": SEED}
-    found = []
-    for game in (game for game in games if not names or game.name in names):
-        found.append(compare(folder, game, keys, FRAMES))
-        print(json.dumps(found[-1]), flush=True)
-    about |= {"frames": FRAMES, "asked": 0, "of": len(found)}
-    for key in ("frames_shown", "frames_shown_if_filled"):
-        about[key.replace("frames", "games")] = sum(game[key] > 0 for game in found)
-    print(json.dumps(about))
-    if out is not None:
-        files.write_json(out, {**about, "games": found})
+
+    def conclude(found: list[dict[str, Any]]) -> dict[str, Any]:
+        shown = {
+            key.replace("frames", "games"): sum(game[key] > 0 for game in found)
+            for key in ("frames_shown", "frames_shown_if_filled")
+        }
+        about = {"env": ENV, "ram_fill": SEEDED, "seed": SEED, "frames": FRAMES, "asked": 0}
+        return {**about, "of": len(found), **shown}
+
+    chosen = named(games, names)
+    measure_games(COMMAND, chosen, lambda game: compare(folder, game, keys, FRAMES), conclude, out)

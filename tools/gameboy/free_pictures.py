@@ -7,7 +7,6 @@ in which the display was off, or was turned on or off, show nothing and are not 
 
 from __future__ import annotations
 
-import json
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ from fastenv.gameboy.console import Console
 from fastenv.gameboy.position import power_up_row
 from fastenv.gameboy.tables import FRAME, HEIGHT, IO, WIDTH, Key
 from tools.gameboy.bench import HELD, STEP
-from tools.gameboy.free_games import Game, cartridge_of, manifest
+from tools.gameboy.free_games import Game, cartridge_of, manifest, measure_games, named
 
 FRAMES = 1000
 ENOUGH = 0.99  # of the pictures of a game
@@ -117,17 +116,14 @@ def compare(
 
 def run(folder: Path, names: Sequence[str], program: Path, accuracy: str, out: Path | None) -> None:
     """Compare games, print a line for each, and write a record if ``out`` says where."""
-    from training.run import files, machine
-
     games, keys = manifest()
-    about = {**machine.taken_on(), "command": COMMAND}
-    found = []
-    for game in (game for game in games if not names or game.name in names):
-        found.append(compare(folder, game, keys, program, FRAMES, accuracy))
-        print(json.dumps(found[-1]), flush=True)
-    enough = sum(game["share"] >= ENOUGH for game in found)
-    about |= {"accuracy": accuracy, "frames": FRAMES, "share_asked": ENOUGH, "asked": ASKED}
-    about |= {"enough": enough, "of": len(found)}
-    print(json.dumps(about))
-    if out is not None:
-        files.write_json(out, {**about, "games": found})
+
+    def conclude(found: list[dict[str, Any]]) -> dict[str, Any]:
+        enough = sum(game["share"] >= ENOUGH for game in found)
+        about = {"accuracy": accuracy, "frames": FRAMES, "share_asked": ENOUGH, "asked": ASKED}
+        return {**about, "enough": enough, "of": len(found)}
+
+    def measure(game: Game) -> dict[str, Any]:
+        return compare(folder, game, keys, program, FRAMES, accuracy)
+
+    measure_games(COMMAND, named(games, names), measure, conclude, out)

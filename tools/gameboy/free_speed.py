@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import gc
 import io
-import json
 import statistics
-import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -26,11 +25,13 @@ from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.tables import FRAME, Key
 from tools.gameboy.bench import HELD, STEP, WARM_UP
 from tools.gameboy.compare import PyBoyTwin
-from tools.gameboy.free_games import TIMED, Game, cartridge_of, manifest
+from tools.gameboy.free_games import TIMED, Game, cartridge_of, manifest, measure_games
+from training.bench.timing import Work, interleaved
 
 ENV = "GameBoyPixels-v0"
 LANES, STEPS, TURNS = 64, 32, 5
 WARM_STEPS = WARM_UP // STEP
+ONE_PIECE = 1e-9  # seconds of a turn: it is over when the piece has been played
 COMMAND = "python -m tools.gameboy.free_games speed FOLDER"
 ASKED = {"geometric_mean": 6.0, "worst": 3.0}  # times PyBoy
 
@@ -54,14 +55,15 @@ class Ours:
     def _action(self, step: Any) -> Any:
         return self._actions[step % len(self._actions)]
 
-    def turn(self, steps: int) -> float:
-        """Return the CPU seconds of a frame, over so many steps of all lanes."""
-        self.engine.set_states(self._begin, trusted=True)
-        begun = time.process_time()
-        for step in range(steps):
-            self.engine.step_many(self._action(WARM_STEPS + step + self._lanes))
-        took = time.process_time() - begun
-        return took / (steps * STEP * len(self._lanes))
+    def work(self, steps: int) -> Work:
+        """Make the work of so many steps of all lanes from the beginning; its steps are frames."""
+
+        def play() -> None:
+            for step in range(steps):
+                self.engine.step_many(self._action(WARM_STEPS + step + self._lanes))
+
+        rewind = partial(self.engine.set_states, self._begin, trusted=True)
+        return Work(play, steps * STEP * len(self._lanes), rewind)
 
     def instructions(self) -> int:
         """Return the instructions of a frame in the last turn."""
@@ -90,14 +92,19 @@ class Theirs:
             self.twin.boy.tick(STEP - HELD, True, False)
             self.twin.boy.screen.ndarray[:144:2, :160:2, 0].copy()
 
-    def turn(self, steps: int, ahead: int) -> float:
-        """Return the CPU seconds of a frame, over so many steps of the lane ``ahead``."""
-        self._begin.seek(0)
-        self.twin.boy.load_state(self._begin)
-        first = WARM_STEPS + ahead
-        begun = time.process_time()
-        self._play(range(first, first + steps))
-        return (time.process_time() - begun) / (steps * STEP)
+    def work(self, steps: int, lanes: Iterable[int]) -> Work:
+        """Make the work of so many steps, of the next one of some lanes in each turn."""
+        ahead = iter(lanes)
+
+        def rewind() -> None:
+            self._begin.seek(0)
+            self.twin.boy.load_state(self._begin)
+            self._first = WARM_STEPS + next(ahead)
+
+        def play() -> None:
+            self._play(range(self._first, self._first + steps))
+
+        return Work(play, steps * STEP, rewind)
 
 
 def measure(
@@ -122,13 +129,13 @@ def measure(
     """
     cartridge = cartridge_of(folder, game)
     ours, theirs = Ours(folder / f"{game.name}.gb", keys), Theirs(cartridge, keys)
-    every: dict[str, list[float]] = {"us": [], "pyboy_us": []}
     gc.collect()
-    for turn in range(-1, turns):  # the first is not counted
-        each = {"us": ours.turn(steps), "pyboy_us": theirs.turn(steps, turn * LANES // turns)}
-        if turn >= 0:
-            for name, seconds in each.items():
-                every[name].append(round(seconds * 1e6, 3))
+    lanes = [turn * LANES // turns for turn in range(-1, turns)]  # the first is not counted
+    works = {"us": ours.work(steps), "pyboy_us": theirs.work(steps, lanes)}
+    every = {
+        name: [round(1e6 / each.per_cpu_s, 3) for each in samples]
+        for name, samples in interleaved(works, turns, ONE_PIECE).items()
+    }
     theirs.twin.close()
     every["times_pyboy"] = [
         round(pyboy / us, 3) for us, pyboy in zip(every["us"], every["pyboy_us"], strict=True)
@@ -152,21 +159,17 @@ def summary(games: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def run(folder: Path, names: Sequence[str], turns: int, out: Path | None) -> None:
     """Measure games, print a line for each, and write a record if ``out`` says where."""
-    from training.run import files, machine
-
     if turns < 1:
         raise ConfigError(f"--turns {turns}: must be at least 1")
-    about = {**machine.taken_on(), "command": COMMAND, "load": machine.load()}
-    found, keys = [], manifest()[1]
-    for game in timed_games(names):
-        found.append(measure(folder, game, keys, turns))
-        print(json.dumps(found[-1]), flush=True)
-    about |= {"load_after": machine.load(), "pyboy": metadata.version("pyboy")}
-    about |= {"env": ENV, "lanes": LANES, "frames_per_step": STEP, "steps_of_a_turn": STEPS}
-    about |= {"asked": ASKED, "reached": summary(found)}
-    print(json.dumps(about["reached"]))
-    if out is not None:
-        files.write_json(out, {**about, "games": found})
+    keys = manifest()[1]
+
+    def conclude(found: list[dict[str, Any]]) -> dict[str, Any]:
+        about = {"pyboy": metadata.version("pyboy"), "env": ENV, "lanes": LANES}
+        about |= {"frames_per_step": STEP, "steps_of_a_turn": STEPS, "asked": ASKED}
+        return {**about, "reached": summary(found)}
+
+    games = timed_games(names)
+    measure_games(COMMAND, games, lambda game: measure(folder, game, keys, turns), conclude, out)
 
 
 def timed_games(names: Sequence[str] = ()) -> list[Game]:

@@ -15,7 +15,6 @@ be equal.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shlex
 import sys
@@ -27,11 +26,12 @@ from typing import Any
 import numpy as np
 
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from fastenv.files import read_json, show_path
 from fastenv.gameboy import make_game
 from fastenv.gameboy.ram_program import Program
 from fastenv.gameboy.retro_import import import_retro
+from tools.command import new_parser, refusing
 from tools.gameboy.machines import build
 from training.run import files, machine
 
@@ -246,37 +246,33 @@ def has_script(scenario: Json) -> bool:
     return bool(scenario.get("scripts")) or any("script" in part for part in parts)
 
 
+@refusing
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; the exit status is 1 where something is unequal."""
     argv = sys.argv[1:] if argv is None else [*argv]
-    parser = argparse.ArgumentParser(prog=COMMAND, description=__doc__.split("\n\n")[0])
+    parser = new_parser("gameboy.retro_rewards", __doc__)
     parser.add_argument("folder", type=Path, help="of stable-retro, or of some integrations")
     parser.add_argument("--seed", type=int, default=0, help="of the random bytes; default 0")
     parser.add_argument("--out", type=Path, metavar="FILE", help="where to write the record")
     args = parser.parse_args(argv)
     shown = shlex.join(["FOLDER" if each == str(args.folder) else each for each in argv])
-    record: Json = {"created": machine.now(), "command": f"{COMMAND} {shown}"}
-    record |= machine.revision() | {"host": machine.host(), "versions": machine.versions()}
+    record: Json = machine.taken_on() | {"command": f"{COMMAND} {shown}"}
     record |= {"lanes": LANES, "steps": STEPS, "frames_per_step": FRAMES}
     rows, refused = [], []
-    try:
-        cases = [("all types", *all_types()), *integrations(args.folder)]
-        if len(cases) == 1:
-            raise ConfigError(f"{show_path(args.folder)}: no folder *-GameBoy with data is there.")
-        for name, data, scenario in cases:
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    counts = compare(data, scenario, Path(folder), args.seed)
-                except ConfigError as error:
-                    refused.append({"name": name, "script": has_script(scenario)})
-                    print(f"{name}: refused: {error}")
-                    continue
-            types = sorted({each["type"] for each in data["info"].values()})
-            rows.append({"name": name, "types": types, **counts})
-            print(f"{name}: {counts}", flush=True)
-    except FastEnvError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    cases = [("all types", *all_types()), *integrations(args.folder)]
+    if len(cases) == 1:
+        raise ConfigError(f"{show_path(args.folder)}: no folder *-GameBoy with data is there.")
+    for name, data, scenario in cases:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                counts = compare(data, scenario, Path(folder), args.seed)
+            except ConfigError as error:
+                refused.append({"name": name, "script": has_script(scenario)})
+                print(f"{name}: refused: {error}")
+                continue
+        types = sorted({each["type"] for each in data["info"].values()})
+        rows.append({"name": name, "types": types, **counts})
+        print(f"{name}: {counts}", flush=True)
     unequal = sum(row["unequal"] for row in rows)
     record |= {"imported": len(rows) - 1, "refused": refused, "unequal": unequal, "rows": rows}
     if args.out is not None:

@@ -9,7 +9,6 @@ passes all of them survives, and is listed.
 
 from __future__ import annotations
 
-import argparse
 import ast
 import json
 import os
@@ -26,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
+from tools.command import new_parser
 from training.run import machine
 
 HERE = Path(__file__).resolve().parent
@@ -176,7 +176,7 @@ def run(mutants: Sequence[Mutant], jobs: int) -> list[str]:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    parse = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parse = new_parser("mutants", __doc__)
     parse.add_argument("what", choices=("draw", "run"))
     parse.add_argument("--packages", nargs="+", default=PACKAGES, choices=PACKAGES, metavar="NAME")
     parse.add_argument("--only", nargs="+", metavar="MUTANT", help="such as ppo-7")

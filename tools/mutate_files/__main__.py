@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import argparse
 import json
-import select
+import multiprocessing
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import closing
@@ -17,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import tools.mutate_files as package
+from tools.command import new_parser
 from tools.mutate_files.kinds import KINDS, find_kind
-from tools.mutate_files.worker import Files
+from tools.mutate_files.reading import Files, work
 
 FOLDER = Path("build/mutated_files")
 RECORDS, ORIGINAL = "records.jsonl", "original"  # of a kind and seed
@@ -40,34 +38,25 @@ class Reader:
     """
 
     def __init__(self, kind: str, seed: int, kept: Path, first: int, last: int) -> None:
-        words = (kind, str(seed), str(kept), str(first), str(last))
-        command = (sys.executable, "-m", "tools.mutate_files.worker", *words)
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE)
-        self.text = b""
+        context = multiprocessing.get_context("spawn")
+        self._pipe, other = context.Pipe(duplex=False)
+        self.process = context.Process(target=work, args=(other, kind, seed, kept, first, last))
+        self.process.start()
+        other.close()
 
     def close(self) -> None:
         """End the process."""
         self.process.kill()
-        self.process.wait()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
+        self.process.join()
+        self._pipe.close()
 
     def ask(self, seconds: float) -> dict[str, Any] | None:
         """Return what it says next, {} if it has ended, None if it says nothing in that time."""
-        assert self.process.stdout is not None
-        end = time.monotonic() + seconds
-        while b"\n" not in self.text:
-            left = max(0.0, end - time.monotonic())
-            ready, _, _ = select.select([self.process.stdout], [], [], left)
-            if not ready:
-                return None
-            part = self.process.stdout.read1()  # type: ignore[attr-defined]
-            if not part:
-                return {}
-            self.text += part
-        line, _, self.text = self.text.partition(b"\n")
-        found: dict[str, Any] = json.loads(line)
-        return found
+        try:
+            return self._pipe.recv() if self._pipe.poll(seconds) else None
+        except EOFError:
+            self.process.join()
+            return {}
 
     def expect(self, what: str) -> None:
         """Wait for this line, before which nothing of a stranger's is read."""
@@ -85,7 +74,7 @@ def read_one(reader: Reader, number: int) -> tuple[dict[str, Any], bool]:
         return found, True
     why = f"more than {SECONDS:g} seconds"
     if found is not None:
-        why = f"the process has ended with status {reader.process.wait()}"
+        why = f"the process has ended with status {reader.process.exitcode}"
     return {"file": number, "found": "crash", "why": why}, False
 
 
@@ -144,11 +133,7 @@ def read_again(name: str, seed: int, number: int, place: Path, keep: Path | None
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; return its exit status."""
-    parser = argparse.ArgumentParser(
-        prog="tools.mutate_files",
-        description=package.__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = new_parser("mutate_files", package.__doc__)
     parser.add_argument("kinds", nargs="+", metavar="KIND", help=f"{', '.join(KINDS)} or all")
     parser.add_argument("--count", type=int, default=10_000, help="files of each kind")
     parser.add_argument("--seed", type=int, default=0)

@@ -22,9 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tools.sm83 import encoding
-from tools.sm83.errors import AssemblyError
 from tools.sm83.expressions import evaluate
-from tools.sm83.source import Statement, statements
+from tools.sm83.source import AssemblyError, Statement, statements
 
 BANK = 0x4000
 RAM = 0x8000

@@ -6,11 +6,13 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-from tools.sm83.errors import AssemblyError
-
 LABEL = re.compile(r"(?P<label>\.?[A-Za-z_]\w*):|(?P<constant>[A-Za-z_]\w*)(?=\s+equ\b)", re.I)
 # Parts of a line in which a comma or a semicolon is nothing special.
 QUOTED = re.compile(r'"[^"]*"|\'[^\']\'')
+
+
+class AssemblyError(ValueError):
+    """A source cannot be assembled; the message names file, line and what is allowed."""
 
 
 class Statement(NamedTuple):

@@ -1,4 +1,11 @@
-"""Benchmarks of the environment alone: plans, and entries of their figures."""
+"""Benchmarks of the environment alone: play of recorded actions, and entries of its figures.
+
+A workload says which actions. Where they depend on the masks they are recorded once and replayed:
+the engine is deterministic, so they are legal again from the same position on. All others are
+simply played on, round and round, with episodes ending where they will. What is timed is
+``step_many`` alone, exactly as a trainer calls it: checks, opponents, rules, rewards, automatic
+resets, observations, masks and info columns.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +16,43 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import gymnasium
+import numpy as np
+
 import fastenv
+from fastenv import BatchEngine
+from fastenv.errors import ConfigError
+from fastenv.registry import short_id
 from training.bench import ran
-from training.bench.play import METHOD_SINGLE, Playback, single_env_work
 from training.bench.timing import Sample, Work, interleaved, noisy, rss_mb, spread
+from training.run import games
 
 PIECE_STEPS = 1 << 18  # of a compiled backend: a good tenth of a second
 SLOW_PIECE_STEPS = 1 << 10  # of one that steps in Python
 REFERENCE_LANES = 64  # its speed does not depend on their number
+WORKLOADS = {
+    "masked_uniform": "random legal actions",
+    "uniform": "random actions, legal or not",
+    "hold": "the action that does nothing, always",
+    "cash_out": "the action that ends the episode, always: a new world every step",
+}
+METHOD = (
+    "random legal actions recorded beforehand and replayed from the same positions; timed: "
+    "step_many with checks, opponents, autoreset, observation, mask, reward, info"
+)
+METHOD_ON = (
+    "actions made beforehand, lanes spread over their episodes and played on; timed: step_many "
+    "with checks, autoreset, observation, mask, reward, info"
+)
+METHOD_SINGLE = (
+    "gymnasium.make without its passive checker; recorded actions; timed: step, and reset where an "
+    "episode ended"
+)
 
 
 @dataclass(frozen=True)
 class EnvPlan:
-    """What to measure.
+    """The play that is measured.
 
     Parameters
     ----------
@@ -31,12 +62,14 @@ class EnvPlan:
     backend : str
         As asked for.
     workload : str
+        See ``WORKLOADS``.
     info_columns : tuple of str or None
         None: those of the game.
     single : bool
         One environment through Gymnasium's ``step`` instead of a batch.
     stagger : int
-        See :class:`Playback`.
+        Batch steps played before, in which each lane is reset once, at a time of its own:
+        otherwise all lanes would be in the same round at the same time.
     seed : int
     batches : int or None
         Batch steps of a piece of work (steps, if ``single``); None fits them to backend and lanes.
@@ -68,37 +101,162 @@ class EnvPlan:
         return min(max(steps // self.num_envs, 16), 1024)
 
 
-@dataclass(frozen=True)
-class Ready:
-    """A plan that can be timed.
+def fixed_actions(env: str) -> dict[str, int]:
+    """Find the workloads of an environment that are one action for ever, and that action."""
+    return dict(games.find(env, "fixed_actions") or {})
+
+
+def check_workload(env: str, workload: str, options: Mapping[str, Any] | None = None) -> None:
+    """Refuse a workload that makes no sense in an environment.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if workload not in WORKLOADS:
+        raise ConfigError(f"workload {workload!r}: must be one of {', '.join(WORKLOADS)}.")
+    if workload in ("hold", "cash_out") and workload not in fixed_actions(env):
+        raise ConfigError(
+            f"workload {workload!r} is an action that {short_id(env)} does not have: take "
+            "masked_uniform."
+        )
+    if workload == "uniform":
+        engine = fastenv.make_engine(env, 1, backend="reference", **(options or {}))
+        engine.reset_many(seeds=0)
+        if not (engine.spec.action_codec is not None or engine.mask.all()):
+            raise ConfigError(
+                f"workload 'uniform' needs a game in which every action is a move, which those of "
+                f"{short_id(env)} are not: take masked_uniform."
+            )
+
+
+class Playback:
+    """The play of a plan, whose actions are recorded when it is made.
+
+    Options of the environment are its own defaults where there are none: what somebody who plays it
+    meets.
 
     Parameters
     ----------
     plan : EnvPlan
-    work : Work
+
+    Attributes
+    ----------
     engine : BatchEngine
-    ticks : callable
-        Returns how many ticks of the game a step takes on average.
+    actions : list of ndarray
+        Of each batch step.
+    work : Work
     method : str
-    ran : dict
-        See :mod:`training.bench.ran`.
+        How it is timed, in words.
     built_s : float
-        Seconds of building it: compilation, recording, spreading of the lanes.
+        Seconds of making it: compilation, recording, spreading of the lanes.
+
+    Raises
+    ------
+    ConfigError
+        A workload that makes no sense here, or what the environment refuses.
+    BackendUnavailableError
     """
 
-    plan: EnvPlan
-    work: Work
-    engine: fastenv.BatchEngine
-    ticks: Callable[[], float]
-    method: str
-    ran: ran.Ran
-    built_s: float
+    def __init__(self, plan: EnvPlan) -> None:
+        begin = time.perf_counter()
+        check_workload(plan.env, plan.workload, plan.options)
+        self.plan, self.actions = plan, list[np.ndarray]()
+        self._replays = plan.workload == "masked_uniform"
+        self.method = METHOD if self._replays else METHOD_ON
+        self._make()
+        self.built_s = time.perf_counter() - begin
+
+    def _make(self) -> None:
+        """Make the engine, record the actions, and prepare the work."""
+        plan = self.plan
+        columns = None if plan.info_columns is None else tuple(plan.info_columns)
+        shown: dict[str, Any] = {} if columns is None else {"info_columns": columns}
+        sizes: dict[str, Any] = {"backend": plan.backend, "num_threads": plan.num_threads, **shown}
+        self.engine = fastenv.make_engine(plan.env, plan.num_envs, **sizes, **plan.options)
+        # All backends play alike, so the fastest makes the actions of a slow one.
+        player = self.engine
+        if plan.backend in ("reference", "numba", "cython"):
+            player = fastenv.make_engine(plan.env, plan.num_envs, **plan.options)
+        rng = np.random.default_rng(plan.seed)
+        self._lead: list[np.ndarray] = []
+        player.reset_many(seeds=plan.seed)
+        for t in range(plan.stagger):
+            self._lead.append(self._choose_actions(player, rng))
+            self._lead_step(player, t)
+        # Rows that are read out are complete, so a game that completes them as it goes begins anew.
+        anew = player is self.engine and player.completes_rows
+        self._rows = None if anew else player.get_states()
+        for _ in range(plan.piece):
+            self.actions.append(self._choose_actions(player, rng))
+            if self._replays:  # the next mask depends on it
+                player.step_many(self.actions[-1])
+        if player is not self.engine:
+            self.engine.reset_many(seeds=plan.seed)
+            self.rewind()
+        steps = plan.num_envs * len(self.actions)
+        self.work = Work(self._play, steps, self.rewind if self._replays else None)
+
+    def _choose_actions(self, engine: BatchEngine, rng: np.random.Generator) -> np.ndarray:
+        """Return the next actions of all lanes, int32."""
+        workload = self.plan.workload
+        if workload == "masked_uniform":
+            return fastenv.sample_legal(engine.mask, rng)
+        if workload == "uniform":
+            return rng.integers(0, engine.num_actions, engine.num_envs, np.int32)
+        return np.full(engine.num_envs, fixed_actions(self.plan.env)[workload], np.int32)
+
+    def _lead_step(self, engine: BatchEngine, t: int) -> None:
+        """Take step ``t`` of those before the stretch, in which each lane is reset once."""
+        engine.step_many(self._lead[t])
+        engine.reset_many(np.arange(engine.num_envs) % self.plan.stagger == t)
+
+    def _play(self) -> None:
+        engine = self.engine
+        for batch in self.actions:
+            engine.step_many(batch)
+
+    def rewind(self) -> None:
+        """Go back to where the stretch begins."""
+        if self._rows is not None:
+            self.engine.set_states(self._rows)
+            return
+        self.engine.reset_many(seeds=self.plan.seed)
+        for t in range(len(self._lead)):
+            self._lead_step(self.engine, t)
+
+    def ticks(self) -> float:
+        """Compute the mean ticks of the game in a step; untimed.
+
+        1 for games that have no ticks besides the decisions.
+        """
+        has_dt, has_tau = "dt" in self.engine.spec.info_columns, self.engine.spec.has_tau
+        if not (has_dt or has_tau):
+            return 1.0
+        columns = ("dt",) if has_dt else ()
+        fast = replace(self.plan, backend="auto", num_threads=1, info_columns=columns)
+        twin = Playback(replace(fast, batches=len(self.actions)))
+        twin.rewind()
+        engine, total = twin.engine, 0.0
+        for batch in twin.actions:
+            engine.step_many(batch)
+            if not has_dt:
+                total += float(engine.tau.sum())
+                continue
+            dt = np.where(engine.ended, engine.final_info["dt"], engine.info["dt"])
+            total += float(dt.sum())
+        return total / (len(twin.actions) * engine.num_envs)
+
+    def ran(self, timed: str = "step_many") -> ran.Ran:
+        """Describe this play and the part of it that is timed."""
+        how: dict[str, Any] = {"workload": self.plan.workload, "stagger": self.plan.stagger}
+        return ran.describe_engine(self.engine, timed, batch_steps=len(self.actions), **how)
 
     def about(self) -> dict[str, Any]:
         """Describe the plan for a row or an entry, without figures."""
         plan = self.plan
         return {
-            "ran": self.ran,
+            "ran": self.ran(),
             "env": plan.env,
             "options": dict(plan.options),
             "workload": plan.workload,
@@ -121,43 +279,70 @@ class Ready:
         """
         row = {"kind": "env", "what": "batch", **self.about(), "backend": self.engine.backend}
         if beside is not None:
-            row["ran"] = self.ran | {"beside": beside}
+            row["ran"] |= {"beside": beside}
         return replace(self.work, row=lambda: row | fields, threads=self.plan.num_threads)
 
 
-def prepare(plan: EnvPlan) -> Ready:
-    """Prepare all of a plan that is not timed.
+class SinglePlayback(Playback):
+    """The play of one environment of ``gymnasium.make``; see :class:`Playback`.
 
-    Raises
-    ------
-    ConfigError
-        A workload that makes no sense here, or what the environment refuses.
-    BackendUnavailableError
+    Gymnasium's passive checker is off: it belongs to development.
     """
-    begin = time.perf_counter()
-    chosen: dict[str, Any] = {
-        "workload": plan.workload,
-        "info_columns": plan.info_columns,
-        "seed": plan.seed,
-    }
-    if plan.single:
-        work, about = single_env_work(plan.env, plan.backend, plan.piece, plan.options, **chosen)
-        engine, method, described = about["engine"], METHOD_SINGLE, about["ran"]
-        about_single = engine, lambda: about["ticks_per_step"], method, described
-        return Ready(plan, work, *about_single, time.perf_counter() - begin)
-    play = Playback(
-        plan.env,
-        plan.num_envs,
-        plan.piece,
-        plan.options,
-        backend=plan.backend,
-        num_threads=plan.num_threads,
-        stagger=plan.stagger,
-        **chosen,
-    )
-    built_s = time.perf_counter() - begin
-    about_play = play.engine, play.ticks_per_step, play.method, play.ran()
-    return Ready(plan, play.work(), *about_play, built_s)
+
+    def _make(self) -> None:
+        plan, steps = self.plan, self.plan.piece
+        self.method = METHOD_SINGLE
+        name = f"fastenv/{short_id(plan.env)}"
+        flags = {"disable_env_checker": True, **plan.options}
+        columns = None if plan.info_columns is None else tuple(plan.info_columns)
+        shown: dict[str, Any] = {} if columns is None else {"info_columns": columns}
+        self._env = gymnasium.make(name, backend=plan.backend, **shown, **flags)
+        self.engine = self._env.get_wrapper_attr("engine")
+        player = gymnasium.make(name, backend="auto", **flags)
+        engine, rng = player.get_wrapper_attr("engine"), np.random.default_rng(plan.seed)
+        masks = player.get_wrapper_attr("action_masks")
+        always = fixed_actions(plan.env).get(plan.workload)
+        player.reset(seed=plan.seed)
+        self._script: list[int | None] = []  # None: reset
+        ticks = 0.0
+        for _ in range(steps):
+            if plan.workload == "masked_uniform":
+                action = int(rng.choice(np.flatnonzero(masks())))
+            else:
+                action = int(rng.integers(engine.num_actions)) if always is None else always
+            _, _, terminated, truncated, info = player.step(action)
+            ticks += float(info.get("dt", 1))
+            self._script.append(action)
+            if terminated or truncated:
+                player.reset()
+                self._script.append(None)
+        self._ticks = ticks / steps
+        self.work = Work(self._play, steps, self.rewind)
+
+    def _play(self) -> None:
+        for action in self._script:
+            if action is None:
+                self._env.reset()
+            else:
+                self._env.step(action)
+
+    def rewind(self) -> None:
+        """Begin the first episode again."""
+        self._env.reset(seed=self.plan.seed)
+
+    def ticks(self) -> float:
+        """Return the mean ticks of the game in a step."""
+        return self._ticks
+
+    def ran(self, timed: str = "step") -> ran.Ran:
+        """Describe this play and the part of it that is timed."""
+        how: dict[str, Any] = {"workload": self.plan.workload, "steps": self.work.steps}
+        return ran.describe_engine(self.engine, timed, adapter="gymnasium", **how)
+
+
+def prepare(plan: EnvPlan) -> Playback:
+    """Make the play of a plan, and with it all that is not timed."""
+    return SinglePlayback(plan) if plan.single else Playback(plan)
 
 
 def env_only(
@@ -165,7 +350,7 @@ def env_only(
     repeats: int,
     seconds: float,
     memory: bool = True,
-    more: Callable[[Ready, Sequence[Sample]], dict[str, Any]] | None = None,
+    more: Callable[[Playback, Sequence[Sample]], dict[str, Any]] | None = None,
 ) -> dict[str, dict[str, Any]]:
     """Measure several plans in turns.
 
@@ -196,7 +381,7 @@ def env_only(
 
 
 def _make_entry(
-    ready: Ready, samples: Sequence[Sample], warmup_s: float, memory: bool
+    ready: Playback, samples: Sequence[Sample], warmup_s: float, memory: bool
 ) -> dict[str, Any]:
     plan = ready.plan
     return {

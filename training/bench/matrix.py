@@ -16,8 +16,9 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from rich.console import Console
 import fastenv
 from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import profile, records
-from training.bench.play import check_workload
+from training.bench.env_modes import check_workload
 from training.bench.profile import chosen_modes, numbers
 from training.bench.tables import as_csv, matrix_table
 from training.bench.timing import NOISE
@@ -314,6 +315,15 @@ def command(args: argparse.Namespace, cell: Cell, seed: int) -> list[str]:
     return [sys.executable, "-m", "training", "benchmark", "profile", *words]
 
 
+def _run(words: Sequence[str]) -> str | None:
+    """Run a command in a fresh process; return the last line of its errors, None if it succeeds."""
+    how: dict[str, Any] = {"capture_output": True, "text": True, "timeout": RUN_LIMIT_S}
+    done = subprocess.run(words, cwd=machine.ROOT, check=False, **how)
+    if done.returncode == 0:
+        return None
+    return (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+
+
 def run_cell(
     args: argparse.Namespace, cell: Cell, repeat: int, folder: Path
 ) -> tuple[dict[str, Any] | None, str]:
@@ -330,17 +340,9 @@ def run_cell(
     if not path.exists():
         # torch's threads and OpenMP's stay those of the process: each run starts with none
         output = ["--run-id", path.stem, "--out", str(folder.resolve())]
-        done = subprocess.run(
-            [*command(args, cell, args.seed + repeat), *output],
-            cwd=machine.ROOT,
-            capture_output=True,
-            text=True,
-            timeout=RUN_LIMIT_S,
-            check=False,
-        )
-        if done.returncode != 0:
-            lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            return None, lines[-1].removeprefix("error: ")
+        failed = _run([*command(args, cell, args.seed + repeat), *output])
+        if failed is not None:
+            return None, failed.removeprefix("error: ")
     try:
         return json.loads(path.read_text(encoding="utf-8"))["modes"][0], ""
     except (OSError, ValueError, LookupError, TypeError):
@@ -434,74 +436,53 @@ def rows_of(cells: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 LATE = 0.75  # of a training: what comes behind it counts
 
 
-class Trainings:
-    """Trainings in fresh processes, each kept in a folder; one that is there is not run again.
+def train_late(
+    args: argparse.Namespace, knobs: Mapping[str, Any], folder: Path
+) -> list[float | None]:
+    """Train a cell with each seed; return the mean return late in each training.
+
+    Each is a fresh process, kept in a folder; one that is there is not run again.
 
     Parameters
     ----------
+    args : Namespace
+    knobs : mapping
+        ``id`` and settings of the cell.
     folder : Path
-    base : dict
-        Options of every run: ``env``, ``total_steps``, ``torch_threads``.
-    assignments : sequence of str
-        More of them, as ``--set`` takes them.
-    seeds : sequence of int
+
+    Raises
+    ------
+    ConfigError
+        If a training fails.
     """
-
-    def __init__(
-        self, folder: Path, base: dict[str, Any], assignments: Sequence[str], seeds: Sequence[int]
-    ) -> None:
-        self._folder = folder.resolve()
-        self._base, self._assignments, self.seeds = base, assignments, seeds
-
-    def returns(self, knobs: dict[str, Any]) -> list[float | None]:
-        """Train a cell; return the mean return late in the training, one for each seed.
-
-        Raises
-        ------
-        ConfigError
-            If a training fails.
-        """
-        return [late_return(self._run(knobs, seed).metrics) for seed in self.seeds]
-
-    def _run(self, knobs: dict[str, Any], seed: int) -> RunFolder:
+    folder.mkdir(parents=True, exist_ok=True)
+    rollout = knobs["num_envs"] * knobs["rollout_steps"]
+    values: dict[str, Any] = {
+        "env": args.env,
+        "total_steps": args.check_steps,
+        "torch_threads": args.torch_threads,
+        **{name: knobs[name] for name in ENV_FACTORS},
+        "ppo": {
+            "n_steps": knobs["rollout_steps"],
+            "batch_size": rollout // knobs["minibatches"],
+            "n_epochs": knobs["epochs"],
+            "precision": knobs["precision"],
+        },
+    }
+    returns = []
+    for seed in range(args.seed, args.seed + args.check_seeds):
         name = f"{knobs['id']}-s{seed}"
-        path = self._folder / name
-        if (path / "summary.json").exists():
-            return RunFolder.open(path)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        config = self._folder / f"{name}.json"
-        files.write_json(config, self.config(knobs, seed))
-        words = [sys.executable, "-m", "training.train", "--config", str(config), "--name", name]
-        words += ["--runs", str(self._folder), "--no-evaluation"]
-        done = subprocess.run(
-            words,
-            cwd=machine.ROOT,
-            capture_output=True,
-            text=True,
-            timeout=RUN_LIMIT_S,
-            check=False,
-        )
-        if done.returncode != 0:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise ConfigError(f"{shlex.join(words)} failed: {last}")
-        return RunFolder.open(path)
-
-    def config(self, knobs: dict[str, Any], seed: int) -> dict[str, Any]:
-        """Return the options of a training with the settings of a cell."""
-        values = {
-            **self._base,
-            "backend": knobs["backend"],
-            "num_envs": knobs["num_envs"],
-            "env_threads": knobs["env_threads"],
-            "seed": seed,
-            "ppo": {
-                "n_steps": knobs["rollout_steps"],
-                "batch_size": knobs["num_envs"] * knobs["rollout_steps"] // knobs["minibatches"],
-                "n_epochs": knobs["epochs"],
-                "precision": knobs["precision"],
-            },
-        }
-        return merge(parse_assignments(self._assignments), values)
+        path, config = folder / name, folder / f"{name}.json"
+        if not (path / "summary.json").exists():
+            options = merge(parse_assignments(args.set), {**values, "seed": seed})
+            files.write_json(config, options)
+            words = [sys.executable, "-m", "training.train", "--config", str(config)]
+            words += ["--name", name, "--runs", str(folder), "--no-evaluation"]
+            failed = _run(words)
+            if failed is not None:
+                raise ConfigError(f"{shlex.join(words)} failed: {failed}")
+        returns.append(late_return(RunFolder.open(path).metrics))
+    return returns
 
 
 def late_return(metrics: Path) -> float | None:
@@ -515,22 +496,25 @@ def late_return(metrics: Path) -> float | None:
 
 
 def compare(
-    trainings: Trainings, best: Sequence[dict[str, Any]], default: dict[str, Any]
+    train: Callable[[dict[str, Any]], list[float | None]],
+    best: Sequence[dict[str, Any]],
+    default: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the verdict on each of the best cells, and the first stable one that passes.
 
     Parameters
     ----------
-    trainings : Trainings
+    train : callable
+        Trains a cell; see :func:`train_late`.
     best : sequence of dict
         Records of cells, the best first.
     default : dict
         ``id`` and settings of the cell to compare with.
     """
-    usual = trainings.returns(default)
+    usual = train(default)
     verdicts: dict[str, dict[str, Any]] = {}
     for cell in best:
-        returns = usual if cell["id"] == default["id"] else trainings.returns(cell)
+        returns = usual if cell["id"] == default["id"] else train(cell)
         ours, theirs = _keep_complete(returns), _keep_complete(usual)
         if ours is None or theirs is None:
             verdicts[cell["id"]] = {"pass": False, "why": "a training had no episode to judge by"}
@@ -691,13 +675,8 @@ def learned(
     options = dict(parse_assignments(args.set).get("env_options", {}))
     if gap_of(default, args.env, options) is not None:
         return {"default": default.id, "recommended": None, "why": "the default cannot be trained"}
-    trainings = Trainings(
-        folder / "learning",
-        {"env": args.env, "total_steps": args.check_steps, "torch_threads": args.torch_threads},
-        args.set,
-        range(args.seed, args.seed + args.check_seeds),
-    )
-    verdicts = compare(trainings, best, {"id": default.id, **default.knobs()})
+    train = partial(train_late, args, folder=(folder / "learning").resolve())
+    verdicts = compare(train, best, {"id": default.id, **default.knobs()})
     for name, verdict in verdicts["cells"].items():
         judgement = "learns as well as the default" if verdict["pass"] else "does not learn as well"
         console.print(f"{name}: {judgement}")

@@ -20,8 +20,13 @@ from rich.console import Console
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import games, records, tables
-from training.bench.env_modes import REFERENCE_LANES, EnvPlan, env_only, medians
-from training.bench.play import check_workload
+from training.bench.env_modes import (
+    REFERENCE_LANES,
+    EnvPlan,
+    check_workload,
+    env_only,
+    medians,
+)
 from training.ppo.options import PPOConfig
 from training.run import files, machine
 from training.run.config import RunConfig

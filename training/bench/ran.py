@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,11 @@ from training.run.options import Options
 Ran = dict[str, Any]
 DIGITS = 12  # of the digest of a file
 # Options of a run that are described otherwise, or that do not change what is timed.
-_ELSEWHERE = frozenset(
+_SKIPPED = frozenset(
     (
         *("env", "env_options", "backend", "num_envs", "env_threads", "trainer"),
         *("torch_threads", "device", "name", "seed", "total_steps", "evaluation", "checkpoints"),
+        *("ppo.precision", "dqn.precision", "native.trunk"),
     )
 )
 SAY_TRUNK = ("native",)  # trainers whose rows have it in their key
@@ -100,6 +100,7 @@ def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more
     sizes = {name: getattr(learning, field) for name, field in _SIZES[section].items()}
     trainer = more.pop("trainer", config.trainer)
     trunk = {"trunk": trunk_of(config)} if trainer in SAY_TRUNK else {}
+    own = {f"{section}.{name}" for name in _SIZES[section].values()}
     about = {
         "trainer": trainer,
         "device": config.device if config.device != "auto" else _get_device(),
@@ -109,7 +110,7 @@ def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more
         **trunk,
         "num_envs": config.num_envs,  # in all groups or environments together
         "num_threads": config.env_threads,
-        "config": unusual(config, _make_skip({section: _SIZES[section].values()})) or None,
+        "config": unusual(config, _SKIPPED | own) or None,
     }
     return describe_engine(engine, timed, **about, **more)
 
@@ -174,6 +175,12 @@ def rom_of(game: Game) -> str | None:
     return None if cartridge is None else str(cartridge.sha256)[:DIGITS]
 
 
+def engine_row(kind: str, engine: BatchEngine, timed: str, **how: Any) -> dict[str, Any]:
+    """Describe what is timed of an engine on one thread, as its row says it."""
+    row = {"kind": kind, "num_envs": engine.num_envs, "num_threads": 1}
+    return row | {"ran": describe_engine(engine, timed, **how)}
+
+
 def digest(value: Any) -> Any:
     """Return a value, or the first digits of the SHA-256 of the file that it names."""
     if isinstance(value, (str, Path)) and "/" in str(value):
@@ -184,29 +191,27 @@ def digest(value: Any) -> Any:
     return value
 
 
-def unusual(options: Options, skip: Callable[[str], bool] = lambda _: False) -> dict[str, Any]:
-    """Return the options that differ from their defaults, sections likewise."""
+def unusual(options: Options, skip: Collection[str] = (), section: str = "") -> dict[str, Any]:
+    """Return the options that differ from their defaults, sections likewise.
+
+    Parameters
+    ----------
+    options : Options
+    skip : collection of str
+        Names of what is left out, such as ``ppo.n_steps``.
+    section : str
+        Stands before the names of these options.
+    """
     changed = dict[str, Any]()
     for name in options.names():
         value, default = getattr(options, name), options.get_default(name)
-        if skip(name) or value == default:
+        if section + name in skip or value == default:
             continue
         if isinstance(value, Options) and type(value) is type(default):
-            changed[name] = unusual(value, partial(_skip_inside, skip, name))
-            continue
-        changed[name] = value
-    return {name: value for name, value in changed.items() if value != {}}
-
-
-def _skip_inside(skip: Callable[[str], bool], section: str, name: str) -> bool:
-    return skip(f"{section}.{name}")
-
-
-def _make_skip(described: Mapping[str, Any]) -> Callable[[str], bool]:
-    """Make the predicate of a run's options that are described elsewhere."""
-    names = {f"{section}.{name}" for section, every in described.items() for name in every}
-    names |= {"ppo.precision", "dqn.precision", "native.trunk", *_ELSEWHERE}
-    return names.__contains__
+            value = unusual(value, skip, f"{section}{name}.")
+        if value != {}:
+            changed[name] = value
+    return changed
 
 
 def _get_device() -> str:

@@ -29,7 +29,7 @@ from training.ppo.options import PPOConfig
 from training.run import machine
 from training.run.envs import make_engine, with_seating
 from training.sb3.policy import check, logits_of, policy_kwargs
-from training.sb3.vec import LENT, TimedVecEnv
+from training.sb3.vec import LENT, TrainerVecEnv
 
 ADAPTERS = {"native": "BatchVecEnv", "dummy": "DummyVecEnv", "subproc": "SubprocVecEnv"}
 # `loss` is the forward pass of the update and everything up to the loss; clipping of the gradient
@@ -63,7 +63,7 @@ class Stopwatch(BaseCallback):
 
     Parameters
     ----------
-    vec : TimedVecEnv
+    vec : TrainerVecEnv
     enough : callable
         Looks at the iterations so far; True ends the training.
     detailed : bool
@@ -82,7 +82,7 @@ class Stopwatch(BaseCallback):
 
     def __init__(
         self,
-        vec: TimedVecEnv,
+        vec: TrainerVecEnv,
         enough: Callable[[Sequence[Iteration]], bool],
         detailed: bool = False,
         device: str = "cpu",
@@ -249,7 +249,7 @@ def time_stock(
         Iterations that are timed.
     """
     torch.set_num_threads(1)
-    vec = TimedVecEnv(BatchVecEnv(engine, **LENT))
+    vec = TrainerVecEnv(BatchVecEnv(engine, **LENT))
     model = learner(vec, device="cpu", seed=0, **sizes)
     model.set_logger(Logger(None, []))
     watch, load = Stopwatch(vec, lambda seen: len(seen) == repeats), machine.load()
@@ -429,7 +429,7 @@ def measure(flags: Flags, steps: int, played: int) -> dict[str, Any]:
         Whole games before and after, where the game has such; 0 plays none.
     """
     torch.set_num_threads(flags.threads)
-    vec = TimedVecEnv(make_vec_env(flags))
+    vec = TrainerVecEnv(make_vec_env(flags))
     about = described(flags, vec)
     model = make_model(flags, vec)
     watch = Stopwatch(vec, lambda seen: sum(i.steps for i in seen) >= steps)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.table import Table
 
 from training.bench.targets import Row
 from training.run import machine
+
+Column = str | Callable[[Row], str]
 
 
 def machine_line(record: Row) -> str:
@@ -38,6 +40,37 @@ def table_of(title: str, columns: str, left: int = 1, caption: str | None = None
     for k, heading in enumerate(columns.split(", ")):
         table.add_column(heading, justify="left" if k < left else "right")
     return table
+
+
+def rows_table(
+    title: str, columns: Mapping[str, Column], rows: Sequence[Row], left: int = 1
+) -> Table:
+    """Return a table of rows.
+
+    Parameters
+    ----------
+    title : str
+    columns : mapping of str to str or callable
+        By heading, what a cell is: a text with fields of the row in it, or a function of the row.
+    rows : sequence of dict
+    left : int
+        See :func:`table_of`.
+    """
+    table = table_of(title, ", ".join(columns), left)
+    cells = [each.format_map if isinstance(each, str) else each for each in columns.values()]
+    for row in rows:
+        table.add_row(*(cell(row) for cell in cells))
+    return table
+
+
+def noted(field: str) -> Callable[[Row], str]:
+    """Return a cell of a field, marked where the machine was busy with something else."""
+    return lambda row: f"{row[field]}{', noisy' if row['noisy'] else ''}"
+
+
+def span(field: str, form: str) -> Callable[[Row], str]:
+    """Return a cell of the least and the largest value of a field."""
+    return lambda row: f"{min(row[field]):{form}}..{max(row[field]):{form}}"
 
 
 def target_table(judged: list[Row], title: str) -> Table:

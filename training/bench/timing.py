@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
@@ -18,6 +18,7 @@ from training.run import machine
 from training.run.jsonl import JsonLines
 
 NOISE = 0.10
+TURNS = 2  # of a repeat at least, where works take turns piece by piece
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,13 @@ class Sample:
         }
 
 
+class Spent(NamedTuple):
+    """Wall and CPU seconds of a piece of work, as another process has measured them."""
+
+    wall_s: float
+    cpu_s: float
+
+
 @dataclass(frozen=True)
 class Work:
     """A work: a piece to time, and the steps that it takes.
@@ -75,7 +83,7 @@ class Work:
     Parameters
     ----------
     run : callable
-        The timed part; takes ``steps`` steps.
+        The timed part; takes ``steps`` steps. What it did elsewhere it returns as :class:`Spent`.
     steps : int
     prepare : callable, optional
         Runs before each ``run``, not timed.
@@ -97,11 +105,12 @@ def interleaved(
     repeats: int,
     seconds: float,
     warmup_s: dict[str, float] | None = None,
+    turn: Callable[[], object] | None = None,
 ) -> dict[str, list[Sample]]:
     """Time several works in turns, so that a slow minute of the machine hits all of them.
 
     Each is run once before, outside of all figures. A repeat lasts at least ``seconds`` of timed
-    work.
+    work. With ``turn``, works take turns piece by piece, and a repeat lasts as long of the first.
 
     Parameters
     ----------
@@ -110,15 +119,21 @@ def interleaved(
     seconds : float
     warmup_s : dict, optional
         Takes in how long each first run was.
+    turn : callable, optional
+        Is called before the pieces of each turn, not timed.
     """
+    if turn is not None:
+        turn()
     for name, work in works.items():
         first = _run_once(work)
         if warmup_s is not None:
             warmup_s[name] = first[0]
     samples: dict[str, list[Sample]] = {name: [] for name in works}
     for repeat in range(1, repeats + 1):
+        if turn is not None:
+            timed = iter(_time_turns(works, seconds, turn))
         for name, work in works.items():
-            samples[name].append(_time_repeat(work, seconds))
+            samples[name].append(_time_repeat(work, seconds) if turn is None else next(timed))
             tell_repeat(repeat, repeats, name, samples[name][-1].per_s)
     return samples
 
@@ -139,8 +154,24 @@ def _run_once(work: Work) -> tuple[float, float]:
     if work.prepare is not None:
         work.prepare()
     wall, cpu = time.perf_counter(), time.process_time()
-    work.run()
+    spent = work.run()
+    if isinstance(spent, Spent):
+        return spent
     return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def _time_turns(
+    works: Mapping[str, Work], seconds: float, turn: Callable[[], object]
+) -> list[Sample]:
+    """Time a repeat of each work, a piece of each in turn."""
+    before, wall = machine.load(), 0.0
+    pieces: list[list[tuple[int, float, float]]] = [[] for _ in works]
+    while len(pieces[0]) < TURNS or wall < seconds:
+        turn()
+        for done, work in zip(pieces, works.values(), strict=True):
+            done.append((work.steps, *_run_once(work)))
+        wall += pieces[0][-1][1]
+    return [sample(done, before) for done in pieces]
 
 
 def _time_repeat(work: Work, seconds: float) -> Sample:

@@ -244,7 +244,7 @@ def _run_sb3(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     trainer = sb3.make_trainer(config)
     envs.Knobs(trainer.engines, config.schedules).apply(0)
     device = trainer.model.device.type
-    watch = Stopwatch(trainer.timed, repeats.enough, detailed=True, device=device)
+    watch = Stopwatch(trainer.vec, repeats.enough, detailed=True, device=device)
     trainer.model.learn(1 << 40, watch)
     trainer.close()
     return (trainer.engines[0], trainer.chosen_precision), watch.warmup_s

@@ -32,7 +32,7 @@ def main(argv: list[str] | None = None) -> int:
     try:
         require(0 <= args.port < 65536, "--port", args.port, "from 0 to 65535")
         from training.studio.places import Places
-        from training.studio.serve import serve
+        from training.studio.server import serve
 
         serve(Places(args.runs, machine.ROOT / "pretrained"), args.port)
     except KeyboardInterrupt:

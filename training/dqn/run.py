@@ -13,11 +13,10 @@ from fastenv import BatchEngine
 from training.dqn.options import DQNConfig, DQNRun
 from training.dqn.trainer import DQNTrainer
 from training.nets.actor_critic import Logits, RecurrentLogits, make_logits
-from training.nets.frames import Stacking
 from training.nets.layout import obs_layout, storage
 from training.nets.precision import check as check_precision
 from training.nets.precision import choose_device
-from training.nets.q_network import QNetwork
+from training.nets.q_network import QNetwork, Stacking
 from training.run import checkpoint, envs
 from training.run.engine import Engine
 from training.run.envs import Lanes

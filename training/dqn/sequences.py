@@ -17,8 +17,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from training.dqn.replay import Array, TensorReplay
-from training.dqn.windows import RUNNING, unpack
+from training.dqn.replay import RUNNING, Array, TensorReplay, unpack
 from training.run.engine import Engine
 
 LARGEST_SHARE = 0.9  # of the largest error in the priority of a sequence; the rest is of the mean

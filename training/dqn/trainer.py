@@ -13,23 +13,22 @@ import torch
 from torch import Tensor
 from torch.autograd.graph import increment_version
 
-from training.dqn import targets
+from training.dqn import loss
 from training.dqn.adam import ClippedAdam
 from training.dqn.direct import Direct, is_supported
 from training.dqn.explore import EpsilonGreedy
-from training.dqn.loss import quantile_huber
 from training.dqn.options import DQNConfig
-from training.dqn.replay import ReplayLanes, TensorReplay
+from training.dqn.replay import RUNNING, ReplayLanes, TensorReplay
 from training.dqn.sequences import SequenceReplay
-from training.dqn.windows import RUNNING
+from training.nets.layers import fuse
 from training.nets.layout import obs_layout, without_padding
-from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
     Precision,
     choose,
     choose_device,
     configure_torch,
     cpu_seconds,
+    keep_freed_memory,
 )
 from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
@@ -111,11 +110,11 @@ class DQNTrainer(Trainer):
         configure_torch(self.device, deterministic)
         if self.device.type == "cpu":
             keep_freed_memory()
+        self._asked = dqn.precision or ("fp32" if deterministic else "auto")
         self._make_network()
         self._make_replay()
         self._precision: Precision | None = None
         self._acting: Precision | None = None
-        self._asked = dqn.precision or ("fp32" if deterministic else "auto")
         if self._asked != "auto":
             self._precision = self._acting = Precision(self._asked, self.device)
 
@@ -124,6 +123,8 @@ class DQNTrainer(Trainer):
         dqn, device = self.dqn, self.device
         layout = obs_layout(self.engines[0])
         self.net = QNetwork(layout, dqn, stream_seed(self.seed, "init")).to(device)
+        if self._asked != "fp32":
+            fuse(self.net)
         self.target = deepcopy(self.net).requires_grad_(False)
         # Found once: looking for them takes longer than a step on them.
         self._ours: list[Tensor] = list(self.net.parameters())
@@ -316,7 +317,7 @@ class DQNTrainer(Trainer):
         state = self._state[here]
         if self._direct is not None:
             return self._direct.values(obs, precision.name), state
-        with precision.autocast():
+        with precision.autocast:
             if not self.net.is_recurrent:
                 return self.net.logits(obs), state
             values, _, state = self.net.step(obs, state=state)
@@ -353,9 +354,11 @@ class DQNTrainer(Trainer):
         """Take a step against the gradients; return their norm."""
         if self.optimizer.in_one_pass:
             return self.optimizer.descend()
-        self.precision.unscale(self.optimizer)
+        scaler = self.precision.scaler
+        scaler.unscale_(self.optimizer)
         norm = torch.nn.utils.clip_grad_norm_(self._ours, self.dqn.max_grad_norm)
-        self.precision.step(self.optimizer)
+        scaler.step(self.optimizer)
+        scaler.update()
         increment_version(self._ours)  # which torch's kernel for a step leaves as it is
         self.optimizer.zero_grad(set_to_none=True)
         return norm.detach()
@@ -364,19 +367,19 @@ class DQNTrainer(Trainer):
         """Set the gradients of the loss of a batch; see :meth:`Direct.gradients`."""
         for net in (self.net, self.target):
             net.draw_noise(1, self._noise)
-        with self.precision.autocast():
+        with self.precision.autocast:
             theta, target, further = self._evaluate(batch)
-        loss = (batch.weight * quantile_huber(theta, target, self.dqn.kappa)).mean()
-        self.precision.scale(loss + further).backward()
+        ours = (batch.weight * loss.quantile_huber(theta, target, self.dqn.kappa)).mean()
+        self.precision.scaler.scale(ours + further).backward()
         means = theta.detach().mean(1)
         error = (target.mean(1) - means) * (batch.weight > 0)
-        terms = (loss, further, error.abs().mean(), means.mean())
+        terms = (ours, further, error.abs().mean(), means.mean())
         return torch.stack([term.detach() for term in terms]), error
 
     def _evaluate(self, batch: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """Compute quantiles, targets and a further loss; see :mod:`training.dqn.targets`."""
+        """Compute quantiles, targets and a further loss; see :mod:`training.dqn.loss`."""
         recurrent = self.net.is_recurrent
-        compute = targets.compute_sequence_targets if recurrent else targets.compute_targets
+        compute = loss.compute_sequence_targets if recurrent else loss.compute_targets
         return compute(self.net, self.target, batch, self.dqn.double)
 
     @torch.no_grad()
@@ -399,7 +402,7 @@ class DQNTrainer(Trainer):
             if self._direct is not None:
                 self._direct.passes(obs, precision)
                 return
-            with context.autocast():
+            with context.autocast:
                 quantiles = self.net.head(self.net.latent(obs, state=state)[0])
             quantiles.float().square().mean().backward()
 
@@ -434,7 +437,7 @@ class DQNTrainer(Trainer):
             "policy": self.net.state_dict(),
             "target": self.target.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "scaler": self.precision.state_dict(),
+            "scaler": self.precision.scaler.state_dict(),
             "state": self._state,
             "noise": self._noise.get_state(),
             "minibatch": self.replay.generator.get_state(),
@@ -472,7 +475,7 @@ class DQNTrainer(Trainer):
         self._precision = Precision(counters["precision"], self.device)
         acting = counters.get("acting_precision", self.precision.name)
         self._acting = Precision(acting, self.device)
-        self.precision.load_state_dict(model["scaler"])
+        self.precision.scaler.load_state_dict(model["scaler"])
         self.precision.skipped = int(counters["skipped_steps"])
         self._state.copy_(model["state"])
         self._noise.set_state(model["noise"])

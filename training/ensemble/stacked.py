@@ -15,11 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call, stack_module_state, vmap
 
-from training.nets.activations import Tanh
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
 from training.nets.encoders import Convolutions
-from training.nets.fused import Layers
+from training.nets.layers import Tanh
 from training.nets.placements import PlacementHead
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.parts import Minibatches, StepWatch, adam
@@ -125,13 +124,11 @@ class StackedNet:
 
 
 def _prepare_for_vmap(net: ActorCritic) -> ActorCritic:
-    """Switch off what vmap cannot run: fused or reordered layers, chosen scores, our tanh.
+    """Switch off what vmap cannot run: reordered layers, chosen scores, our tanh.
 
     Ours overwrites its argument, and vmap has none to overwrite.
     """
     for module in list(net.modules()):
-        if isinstance(module, Layers):
-            module.may_fuse = False
         if isinstance(module, PlacementHead):
             module.may_choose = False
         if isinstance(module, Convolutions):
@@ -142,7 +139,28 @@ def _prepare_for_vmap(net: ActorCritic) -> ActorCritic:
     return net
 
 
-class StackedAdam:
+class Stacked:
+    """Parts of the members, whose states are saved by their numbers.
+
+    Attributes
+    ----------
+    members : list
+        With ``state_dict`` and ``load_state_dict``.
+    """
+
+    members: list[Any]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of each member."""
+        return numbered([part.state_dict() for part in self.members])
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        for number, part in numbered(self.members).items():
+            part.load_state_dict(saved[number])
+
+
+class StackedAdam(Stacked):
     """An optimizer for each member, on its part of the stacked parameters.
 
     Parts share memory with the stack, so norms, clipping and steps are those of a member alone.
@@ -191,17 +209,8 @@ class StackedAdam:
         for p in (*self._net.parameters(), *(view for views in self._views for view in views)):
             p.grad = None
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the state of each member."""
-        return numbered([optimizer.state_dict() for optimizer in self.members])
 
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned."""
-        for number, optimizer in numbered(self.members).items():
-            optimizer.load_state_dict(saved[number])
-
-
-class StackedSampler:
+class StackedSampler(Stacked):
     """A sampler for each block of rows.
 
     Parameters
@@ -211,59 +220,38 @@ class StackedSampler:
     """
 
     def __init__(self, seeds: Sequence[int], device: torch.device) -> None:
-        self._members = [Sampler(seed, device) for seed in seeds]
+        self.members = [Sampler(seed, device) for seed in seeds]
 
     def draw(self, logits: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         """Return actions and their log-probabilities; see :meth:`Sampler.draw`."""
-        size = len(self._members)
-        blocks = zip(self._members, logits.chunk(size), mask.chunk(size), strict=True)
+        size = len(self.members)
+        blocks = zip(self.members, logits.chunk(size), mask.chunk(size), strict=True)
         drawn = [sampler.draw(block, legal) for sampler, block, legal in blocks]
         actions, logps = zip(*drawn, strict=True)
         return torch.cat(actions), torch.cat(logps)
 
-    def state_dict(self) -> dict[str, Any]:
-        """Return the state of each generator."""
-        return numbered([sampler.state_dict() for sampler in self._members])
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned."""
-        for number, sampler in numbered(self._members).items():
-            sampler.load_state_dict(saved[number])
-
-
-class StackedGenerators:
-    """The generators of the minibatches of all members, saved as one.
-
-    Parameters
-    ----------
-    members : sequence of Minibatches
-    """
-
-    def __init__(self, members: Sequence[Minibatches]) -> None:
-        self._members = [minibatches.generator for minibatches in members]
-
-    def get_state(self) -> Tensor:
-        """Return their states, uint8, shape (M, bytes)."""
-        return torch.stack([generator.get_state() for generator in self._members])
-
-    def set_state(self, state: Tensor) -> None:
-        """Put back what :meth:`get_state` returned."""
-        for generator, own in zip(self._members, state, strict=True):
-            generator.set_state(own.clone())  # torch reads a row of a table from its beginning
-
 
 class StackedMinibatches:
-    """Minibatches of every member's own lanes.
+    """Minibatches of every member's own lanes, and their generators as one.
 
     Parameters
     ----------
     members : sequence of Minibatches
-
-    Attributes
-    ----------
-    generator : StackedGenerators
     """
 
     def __init__(self, members: Sequence[Minibatches]) -> None:
         self.members = list(members)
-        self.generator = StackedGenerators(members)
+
+    @property
+    def generator(self) -> StackedMinibatches:
+        """Their generators, as the trainer saves them."""
+        return self
+
+    def get_state(self) -> Tensor:
+        """Return the states of the generators, uint8, shape (M, bytes)."""
+        return torch.stack([minibatches.generator.get_state() for minibatches in self.members])
+
+    def set_state(self, state: Tensor) -> None:
+        """Put back what :meth:`get_state` returned."""
+        for minibatches, own in zip(self.members, state, strict=True):
+            minibatches.generator.set_state(own.clone())  # torch reads a row from its beginning

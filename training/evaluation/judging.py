@@ -107,8 +107,8 @@ class Judging:
         ``check(config)`` raises ConfigError for a run that could not be evaluated.
     group : callable or None
         ``group(config)`` says which game a run plays; those with equal ones can be compared.
-    milestones, benchmark : callable or None
-        Return the modules of the game's milestones, and of its benchmark over training seeds.
+    milestones : callable or None
+        Returns the module of the game's milestones.
     env : str
         Id of the environment.
     game : GameTraining
@@ -140,7 +140,6 @@ class Judging:
     check: Callable[[RunConfig], None] | None = None
     group: Callable[[RunConfig], str] | None = None
     milestones: Callable[[], Any] | None = None
-    benchmark: Callable[[], Any] | None = None
     env: str = ""
     game: GameTraining = field(default_factory=GameTraining)
     own: Mapping[str, Column] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -59,6 +59,18 @@ def show_interval(shown: Shown, interval: Interval) -> str:
     if decimals is None:
         return format_interval_short(interval, factor)
     return format_interval(interval, decimals, factor)
+
+
+def make_table(
+    title: str, caption: str | None, texts: Iterable[str], figures: Iterable[str]
+) -> Table:
+    """Make an empty table by its headings: columns of texts, then columns of figures."""
+    table = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
+    for heading in texts:
+        table.add_column(heading)
+    for heading in figures:
+        table.add_column(heading, justify="right")
+    return table
 
 
 def tabulate(

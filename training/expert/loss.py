@@ -1,4 +1,7 @@
-"""The loss of learning from a teacher's labels of some decisions, beside that of PPO."""
+"""The loss of learning from a teacher's labels of some decisions, beside that of PPO.
+
+Where a game keeps some of its seeds for reports, it also sets those that a run plays.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from training.expert.episodes import Episodes
+from fastenv.errors import ConfigError, show
 from training.expert.options import ExpertConfig
 from training.expert.teacher import Asked, PlayerTeacher, Teacher, certain
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.players.draws import mix
 from training.ppo.parts import Rollout
+from training.run import games
 
 DECISION = 6  # what a seed is for
 SHARPEN = 1e6  # times the logits, which are small at first, the best action is certain
@@ -53,7 +57,7 @@ class ExpertLoss:
         Of the whole run.
     seed : int
         Of the decisions that are chosen, what the teacher draws, and the orders.
-    episodes : Episodes, optional
+    episodes : EpisodeSeeds, optional
         What the episodes of the run begin with, where that is not left to the game.
 
     Attributes
@@ -70,7 +74,7 @@ class ExpertLoss:
         lanes: int,
         rollouts: int,
         seed: int,
-        episodes: Episodes | None = None,
+        episodes: EpisodeSeeds | None = None,
     ) -> None:
         self._episodes = episodes
         self._teacher, self._options, self._seed = teacher, options, seed
@@ -230,6 +234,53 @@ class ExpertLoss:
         self._generator.set_state(saved["generator"])
         self._window.clear()
         self._window.extend(Answers(**each) for each in saved["window"])
+
+
+class EpisodeSeeds:
+    """Draws the seed of each episode from a part of those that the game has.
+
+    A draw depends on the decision that is due alone, so a run that goes on draws the same.
+
+    Parameters
+    ----------
+    env : str
+        Id of the environment.
+    part : str
+        Of the seeds, such as those to train on, where others are kept for reports. The capability
+        ``seeds`` is a function of it that returns the knob that sets which game is played, and its
+        values.
+    seed : int
+        Of the draws.
+
+    Raises
+    ------
+    ConfigError
+        If the game has no such part.
+    """
+
+    def __init__(self, env: str, part: str, seed: int) -> None:
+        seeds_for, refused = games.find(env, "seeds"), f"expert.seeds={show(part)} is not possible"
+        if seeds_for is None:
+            raise ConfigError(f"{refused}: this game does not split its seeds.")
+        try:
+            self._knob, self._seeds = seeds_for(part)
+        except ConfigError as error:
+            raise ConfigError(f"{refused}: {error}") from None
+        self._seed = seed
+
+    def prepare(self, engine: Any, lanes: np.ndarray, when: tuple[int, ...]) -> None:
+        """Draw and set the seeds of the next episodes of lanes.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        lanes : ndarray of int, shape (k,)
+        when : tuple of int
+            Numbers that tell this draw from others of the run.
+        """
+        drawn = np.random.default_rng((self._seed, *when)).choice(self._seeds, len(lanes))
+        for lane, value in zip(lanes.tolist(), drawn.tolist(), strict=True):
+            engine.configure(self._knob, value, [lane])
 
 
 def _get_seats(engine: Any, lanes: np.ndarray) -> np.ndarray:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from training.expert.episodes import Episodes
-from training.expert.loss import ExpertLoss
+from training.expert.loss import EpisodeSeeds, ExpertLoss
 from training.expert.options import ExpertRun
 from training.expert.teacher import make_teacher
 from training.nets.actor_critic import ActorCritic
@@ -44,7 +43,7 @@ def make_loss(config: ExpertRun, net: ActorCritic, engine: Engine) -> ExpertLoss
     seed = envs.stream_seed(config.seed, "auxiliary")
     part, episodes = config.expert.seeds, None
     if part:
-        episodes = Episodes(config.env, part, envs.stream_seed(config.seed, "episodes"))
+        episodes = EpisodeSeeds(config.env, part, envs.stream_seed(config.seed, "episodes"))
     return ExpertLoss(make_teacher(config, net, engine), config.expert, *size, seed, episodes)
 
 

@@ -19,11 +19,10 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from training.nets.fused import hidden_layers
-from training.nets.initial import VALUE_GAIN, orthogonal
+from training.nets.encoders import make_encoder
+from training.nets.layers import VALUE_GAIN, hidden_layers, orthogonal
 from training.nets.layout import ObsLayout, as_tensor
 from training.nets.options import ActorCriticConfig, HiddenConfig
-from training.nets.pixels import make_encoder
 from training.nets.placements import HEADS, BoardHead
 from training.nets.recurrent import CELLS, Cell, unroll
 
@@ -219,7 +218,7 @@ class ActorCritic(nn.Module):
         return logits, values, torch.cat(states, -1)
 
     def _encode(self, obs: Tensor) -> Tensor:
-        x: Tensor = self.encoder(obs)
+        x: Tensor = obs if self.encoder.as_is and obs.ndim == 2 else self.encoder(obs)
         return x if self.attention is None else self.attention(x)
 
     def _compute_value_latent(self, x: Tensor, shared: Tensor, view: Tensor | None) -> Tensor:

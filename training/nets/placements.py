@@ -27,7 +27,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from training.nets.encoders import Encoder
-from training.nets.parts import Placements
+from training.nets.layout import Placements
 
 WIDTH = 32  # hidden units of a score
 ATTENTION_HEADS = 2

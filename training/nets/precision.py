@@ -1,12 +1,17 @@
-"""Precision of matrix products: float32, bfloat16 or float16, or whichever is faster here.
+"""How torch computes: precision of matrix products, compiled functions, switches of the process.
 
+Products are in float32, bfloat16 or float16, or in whichever is faster here.
 Parameters, optimizer state, advantages, log-probabilities and losses stay float32 in every case.
 Rollout and update use the same precision, so that the ratio is 1 at the first minibatch.
 """
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import sys
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
@@ -20,6 +25,9 @@ from training.run.torch_setup import be_deterministic
 
 LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
 KNOWN = ("fp32", *LOW)
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3  # names of <malloc.h>
+_LIMIT = 1 << 30
+_PAGE = 2 << 20
 
 
 def choose_device(name: str) -> torch.device:
@@ -128,54 +136,30 @@ class Precision:
 
     Attributes
     ----------
+    autocast : context manager
+        For forward passes, one after the other; it keeps the cast weights until it ends.
+    scaler : GradScaler
+        Scales losses, or gradients to start from, and lets the optimizer step; of float16 alone it
+        is enabled.
     skipped : int
         Optimizer steps that the scaler left out because a gradient had overflowed.
     """
 
     def __init__(self, name: str, device: torch.device) -> None:
         check(name, device)
-        self.name, self._device = name, device
-        self._scaler = torch.amp.GradScaler("cuda") if name == "fp16" else None
+        self.name = name
+        self.autocast: AbstractContextManager[Any] = nullcontext()
+        if name != "fp32":
+            self.autocast = torch.autocast(device.type, LOW[name])
+        self.scaler = torch.amp.GradScaler("cuda", enabled=name == "fp16")
         self.skipped = 0
-
-    def autocast(self) -> AbstractContextManager[Any]:
-        """Return the context for forward passes; it keeps the cast weights until it ends."""
-        if self.name == "fp32":
-            return nullcontext()
-        return torch.autocast(self._device.type, LOW[self.name])
-
-    def scale(self, x: Tensor) -> Tensor:
-        """Scale a loss, or the gradient to start from, for the backward pass."""
-        return x if self._scaler is None else self._scaler.scale(x)
-
-    def unscale(self, optimizer: torch.optim.Optimizer) -> None:
-        """Undo the scale of the gradients; before they are clipped."""
-        if self._scaler is not None:
-            self._scaler.unscale_(optimizer)
-
-    def step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Let the optimizer step, unless a gradient overflowed."""
-        if self._scaler is None:
-            optimizer.step()
-            return
-        self._scaler.step(optimizer)
-        self._scaler.update()
 
     def count_skipped(self, updates: int, optimizer: torch.optim.Optimizer) -> None:
         """Count the optimizer steps left out of all ``updates`` so far; once an iteration."""
-        if self._scaler is not None:
+        if self.name == "fp16":
             states = iter(optimizer.state.values())
             taken = int(next(states, {"step": torch.tensor(0)})["step"])
             self.skipped = updates - taken
-
-    def state_dict(self) -> dict[str, Any]:
-        """Return the state of the scaler; empty without one."""
-        return {} if self._scaler is None else self._scaler.state_dict()
-
-    def load_state_dict(self, saved: dict[str, Any]) -> None:
-        """Put back what :meth:`state_dict` returned."""
-        if self._scaler is not None and saved:
-            self._scaler.load_state_dict(saved)
 
 
 def configure_torch(device: torch.device, deterministic: bool) -> None:
@@ -190,3 +174,102 @@ def configure_torch(device: torch.device, deterministic: bool) -> None:
     be_deterministic(deterministic)
     if device.type == "cuda":
         torch.set_float32_matmul_precision("highest" if deterministic else "high")
+
+
+def keep_freed_memory() -> bool:
+    """Make glibc serve large tensors from memory it has; return whether that was possible.
+
+    A forward and backward pass asks for a dozen tensors of a megabyte or more and frees them again.
+    By default each comes fresh from the system, which clears it page by page: an eighth of an
+    update on the CPU. The setting holds for the process, and lasts; its price is that the process
+    does not shrink after its largest minibatch.
+    """
+    if not sys.platform.startswith("linux"):
+        return False
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (OSError, AttributeError):  # another C library
+        return False
+    return bool(mallopt(_M_MMAP_THRESHOLD, _LIMIT)) and bool(mallopt(_M_TRIM_THRESHOLD, _LIMIT))
+
+
+def zeros_in_large_pages(shape: tuple[int, ...], dtype: torch.dtype) -> torch.Tensor:
+    """Return zeros in host memory, in pages of 2 MB where the system offers them on request.
+
+    Rows at random of a large store otherwise miss the cache of addresses at each of them: a tenth
+    of the time of a sample.
+    """
+    tensor = torch.empty(shape, dtype=dtype)
+    advise = getattr(mmap, "MADV_HUGEPAGE", None)  # there is none but on Linux
+    first = -(-tensor.data_ptr() // _PAGE) * _PAGE
+    count = (tensor.data_ptr() + tensor.nbytes - first) // _PAGE * _PAGE
+    if advise is not None and count > 0:
+        # Before anything is written; where it is refused, pages stay small.
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(first), ctypes.c_size_t(count), advise)
+    return tensor.zero_()
+
+
+# -- torch.compile ---------------------------------------------------------------------------------
+
+
+class Compiled:
+    """A function that is compiled at its first call.
+
+    Parameters
+    ----------
+    function : callable
+        Called with tensors of the same shapes every time.
+    mode : {"default", "reduce-overhead"}
+        ``reduce-overhead`` captures CUDA graphs (untested): the next call overwrites outputs.
+    """
+
+    def __init__(self, function: Callable[..., Any], mode: str) -> None:
+        self._function = function
+        self._compiled: Callable[..., Any] | None = torch.compile(
+            function, mode=mode, dynamic=False
+        )
+        self._graphs = mode == "reduce-overhead"
+        self._proven = False
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether compilation has not failed."""
+        return self._compiled is not None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the compiled function, or the plain one once compilation has failed."""
+        if self._compiled is not None:
+            if self._graphs:
+                torch.compiler.cudagraph_mark_step_begin()
+            try:
+                return self._compiled(*args, **kwargs)
+            except Exception as error:  # of any kind: it comes from a compiler and its tools
+                self._give_up(error)
+        return self._function(*args, **kwargs)
+
+    def backward(self, loss: Tensor, again: Callable[[], Tensor]) -> None:
+        """Run the backward pass of a loss of this function; its first run compiles it.
+
+        Parameters
+        ----------
+        loss : Tensor
+        again : callable
+            Computes the loss again if the compiler failed before any gradient was added.
+        """
+        try:
+            loss.backward()
+        except Exception as error:
+            if self._proven or self._compiled is None:
+                raise
+            self._give_up(error)
+            again().backward()
+        self._proven = True
+
+    def _give_up(self, error: Exception) -> None:
+        self._compiled = None
+        reason = " ".join(str(error).split())[:200]
+        warnings.warn(
+            f"torch.compile failed ({type(error).__name__}: {reason}); going on without",
+            RuntimeWarning,
+            stacklevel=3,
+        )

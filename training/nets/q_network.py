@@ -9,25 +9,30 @@ The quantiles of an action are those of the state and of its advantage, less the
 advantages (Wang et al., Dueling Network Architectures, 2016); without a value of the state they are
 what is called advantages here. Each stream may have a hidden layer of its own, and each action a
 further number that is added to all of its quantiles.
+
+A stack of frames is what an engine with a longer memory would show, put together from observations
+of one frame each; before an episode's first frame it shows that frame.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from training.nets.activations import ACTIVATIONS
-from training.nets.compiled import Compiled
-from training.nets.frames import FrameStack
-from training.nets.fused import hidden_layers
-from training.nets.initial import VALUE_GAIN, orthogonal
+from training.nets.encoders import PixelEncoder, make_encoder
+from training.nets.layers import ACTIVATIONS, VALUE_GAIN, hidden_layers, orthogonal
 from training.nets.layout import ObsLayout
-from training.nets.noisy import NoisyLinear
 from training.nets.options import QNetworkConfig
-from training.nets.pixels import PixelEncoder, make_encoder
+from training.nets.precision import Compiled
 from training.nets.recurrent import CELLS, Cell, steps
 from training.run.options import require
+
+SIGMA = 0.5  # deviation of the noise at first, over the root of the inputs
 
 
 class QuantileHead(nn.Module):
@@ -91,6 +96,54 @@ def stream(size_in: int, size_out: int, config: QNetworkConfig) -> nn.Module:
     hidden = first(size_in, config.head_width)
     last = nn.Linear(config.head_width, size_out)
     return nn.Sequential(hidden, ACTIVATIONS[config.activation](), last)
+
+
+class NoisyLinear(nn.Module):
+    """A linear layer with learnt noise on its weights: Fortunato et al., Noisy Networks, 2018.
+
+    The noise of a weight is a product of one number of its input and one of its output, so a row of
+    a batch can have a noise of its own at the price of a second matrix product::
+
+        y = W x + b + (S (x * e_in)) * e_out + s * e_out
+
+    There is noise from :meth:`draw` on.
+
+    Parameters
+    ----------
+    size_in, size_out : int
+    """
+
+    def __init__(self, size_in: int, size_out: int) -> None:
+        super().__init__()
+        bound = size_in**-0.5
+        self.weight = nn.Parameter(torch.empty(size_out, size_in).uniform_(-bound, bound))
+        self.bias = nn.Parameter(torch.empty(size_out).uniform_(-bound, bound))
+        self.weight_sigma = nn.Parameter(torch.full((size_out, size_in), SIGMA * bound))
+        self.bias_sigma = nn.Parameter(torch.full((size_out,), SIGMA * bound))
+        self._noise: tuple[Tensor, Tensor] | None = None
+
+    def draw(self, groups: int, generator: torch.Generator) -> None:
+        """Draw a noise for each of so many groups of rows; it stays until the next one."""
+        size_out, size_in = self.weight.shape
+        drawn = torch.empty(groups, size_in + size_out, device=self.weight.device)
+        drawn.normal_(generator=generator)
+        drawn = drawn.sign() * drawn.abs().sqrt()
+        self._noise = drawn[:, :size_in], drawn[:, size_in:]
+
+    def silence(self) -> None:
+        """Switch the noise off."""
+        self._noise = None
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Compute the outputs of rows (n, size_in); equal parts of them belong to the groups."""
+        y = F.linear(x, self.weight, self.bias)
+        if self._noise is None:
+            return y
+        noise_in, noise_out = self._noise
+        if len(noise_in) > 1:
+            group = torch.arange(len(x), device=x.device) * len(noise_in) // len(x)
+            noise_in, noise_out = noise_in[group], noise_out[group]
+        return y + (F.linear(x * noise_in, self.weight_sigma) + self.bias_sigma) * noise_out
 
 
 class QNetwork(nn.Module):
@@ -255,3 +308,103 @@ class QNetwork(nn.Module):
         """Switch the noise off until the next is drawn."""
         for module in self._noisy:
             module.silence()
+
+
+# -- frames ----------------------------------------------------------------------------------------
+
+
+class FrameStack:
+    """Stacks single frames.
+
+    Parameters
+    ----------
+    layout : ObsLayout
+        Of observations that show one frame, with channels in the first axis.
+    count : int
+        Frames of a stack, the newest last.
+
+    Attributes
+    ----------
+    layout : ObsLayout
+        Of observations that show stacks.
+
+    Raises
+    ------
+    ConfigError
+        If there are several images, or none.
+    """
+
+    def __init__(self, layout: ObsLayout, count: int) -> None:
+        images = [f for f in layout.fields if f.is_image and len(f.shape) == 3]
+        one = len(images) == 1 and not images[0].channels_last
+        allowed = "1: this game shows no single image with its channels in front"
+        require(one, "dqn.stack_k", count, allowed)
+        (image,) = images
+        self.count, self._record = count, layout.record_size > 0
+        self._slice = slice(image.offset, image.offset + image.nbytes)
+        more = (count - 1) * image.nbytes
+        largest = max(np.dtype(f.dtype).itemsize for f in layout.fields)
+        require(more % largest == 0 or not self._record, "dqn.stack_k", count, allowed)
+        fields = tuple(
+            replace(f, shape=(count * f.shape[0], *f.shape[1:]), kind=f.kind or "planes")
+            if f is image
+            else replace(f, offset=f.offset + more * (f.offset > image.offset))
+            for f in layout.fields
+        )
+        self.layout = replace(
+            layout,
+            fields=fields,
+            obs_size=layout.obs_size + (count - 1) * image.size,
+            record_size=layout.record_size + more * self._record,
+        )
+
+    def __call__(self, frames: Tensor) -> Tensor:
+        """Stack observations (n, count, ...), the newest last, to shape (n, ...)."""
+        if not self._record:
+            return frames.flatten(1, 2)
+        newest, here = frames[:, -1], self._slice
+        parts = (newest[:, : here.start], frames[:, :, here].flatten(1), newest[:, here.stop :])
+        return torch.cat(parts, 1)
+
+
+class Stacking(nn.Module):
+    """A network over stacks, to play with on single frames: its state holds those before.
+
+    ::
+
+        state    how many frames are held | their numbers, the newest last | state of the network
+
+    Parameters
+    ----------
+    net : nn.Module
+        With ``logits`` or, if it has a state, ``step``.
+    stack : FrameStack
+    size : int
+        Numbers, or bytes, of an observation.
+    """
+
+    def __init__(self, net: Any, stack: FrameStack, size: int) -> None:
+        super().__init__()
+        self.net, self._stack, self._size = net, stack, size
+        self._own = 1 + (stack.count - 1) * size
+        self.state_size = self._own + net.state_size
+
+    def step(self, obs: Tensor, *, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Compute scores of actions (n, A), values (n,) and the next state."""
+        count, held = self._stack.count, state[:, :1]
+        shape = (len(obs), count - 1, *obs.shape[1:])
+        before = state[:, 1 : self._own].view(shape).to(obs.dtype)
+        newer = obs
+        for k in range(count - 2, -1, -1):  # the oldest that is there stands for those before it
+            there = (held > count - 2 - k).view(-1, *(1,) * (obs.ndim - 1))
+            newer = before[:, k] = torch.where(there, before[:, k], newer)
+        frames = torch.cat((before, obs.unsqueeze(1)), 1)
+        stacked = self._stack(frames)
+        if self.net.state_size:
+            scores, value, after = self.net.step(stacked, state=state[:, self._own :])
+        else:
+            scores, after = self.net.logits(stacked), state[:, self._own :]
+            value = scores.amax(1)
+        kept = frames[:, 1:].reshape(len(obs), -1).float()
+        held = (held + 1).clamp(max=count - 1)
+        return scores, value, torch.cat((held, kept, after.float()), 1)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from training.nets.activations import Tanh
+from training.nets.layers import Tanh
 
 SAMPLE = 1024  # decisions of the rollout that units are looked at in
 SILENT = 1e-6  # size of the output up to which a unit is silent

@@ -11,19 +11,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from training.nets.actor_critic import ActorCritic
-from training.nets.compiled import Compiled
 from training.nets.distribution import Sampler
+from training.nets.layers import fuse
 from training.nets.layout import obs_layout, without_padding
-from training.nets.memory import keep_freed_memory
 from training.nets.precision import (
+    Compiled,
     Precision,
     choose,
     choose_device,
     configure_torch,
     cpu_seconds,
+    keep_freed_memory,
 )
 from training.nets.recurrent import forget
 from training.ppo import diagnostics
@@ -159,7 +160,7 @@ class PPOTrainer(Trainer):
         self._precision: Precision | None = None
         self._asked = ppo.precision_asked(chooses=self.may_choose and not deterministic)
         if self._asked != "auto":
-            self._precision = Precision(self._asked, self.device)
+            self._set_precision(self._asked)
         self._forward = self.net.step
         self._closed_form = self.device.type == "cpu" and native.compile == "off"
         self._loss = self._forward_and_loss
@@ -228,6 +229,11 @@ class PPOTrainer(Trainer):
     def chosen_precision(self) -> str:
         """Name of the precision; ``auto`` until it has chosen."""
         return self._asked if self._precision is None else self._precision.name
+
+    def _set_precision(self, name: str) -> None:
+        self._precision = Precision(name, self.device)
+        if name == "bf16" and isinstance(self.net, nn.Module):  # one of several is taken apart
+            fuse(self.net)
 
     def begin(self) -> None:
         """Give the network its first parameters, if there are any, in all ranks."""
@@ -321,7 +327,7 @@ class PPOTrainer(Trainer):
             self._started = True
         if self._precision is None:
             name = self.ranks.broadcast(choose(self._asked, self.device, self._measure_seconds))
-            self._precision = Precision(name, self.device)
+            self._set_precision(name)
 
     def reset_lanes(self) -> None:
         """Begin a new episode in every lane, between two iterations; its generator goes on.
@@ -348,7 +354,7 @@ class PPOTrainer(Trainer):
         rollout = self.rollout
         rollout.begin()
         self._truncated.clear()
-        with self._acting(), self.precision.autocast():
+        with self._acting(), self.precision.autocast:
             for t in range(rollout.steps):
                 state = self._decide(t)
                 self._step(t)
@@ -403,7 +409,7 @@ class PPOTrainer(Trainer):
     def bootstrap(self) -> None:
         """Compute the values of what follows the rollout and of truncated episodes in it."""
         rollout, truncated = self.rollout, self._truncated
-        with torch.inference_mode(), self.precision.autocast():
+        with torch.inference_mode(), self.precision.autocast:
             view = self._views.store(rollout.steps)
             rollout.value[-1] = self.net.value(rollout.obs[-1], state=self._state, **view)
             rollout.bootstrap.zero_()
@@ -503,10 +509,10 @@ class PPOTrainer(Trainer):
 
     def _add_auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
         """Add the gradient of the further loss to that of a minibatch."""
-        with self.precision.autocast():
+        with self.precision.autocast:
             loss = auxiliary.loss(self.net, minibatch)
         if loss is not None:
-            self.precision.scale(loss).backward()
+            self.precision.scaler.scale(loss).backward()
 
     def _gradient(self, pieces: Iterable[Piece], objective: Objective) -> Tensor:
         """Add the gradients of the pieces of a minibatch up; return its terms of the loss."""
@@ -526,7 +532,7 @@ class PPOTrainer(Trainer):
 
     def _evaluate_exactly(self, piece: Piece) -> tuple[Tensor, Tensor]:
         """Compute logits (k, A) and values (k,) of a piece in float32, contiguous."""
-        with self.precision.autocast():
+        with self.precision.autocast:
             logits, value = self._evaluate(piece)
         return logits.float().contiguous(), value.float().contiguous()
 
@@ -546,7 +552,7 @@ class PPOTrainer(Trainer):
     ) -> tuple[Tensor, Tensor]:
         """Compute the part of a piece in the loss of its minibatch, scaled, and in its terms."""
         loss, means = self._loss(piece, objective)
-        return self.precision.scale(loss * share), means * share
+        return self.precision.scaler.scale(loss * share), means * share
 
     def _backward(self, loss: Tensor, piece: Piece, objective: Objective, share: float) -> None:
         if isinstance(self._loss, Compiled):
@@ -555,7 +561,7 @@ class PPOTrainer(Trainer):
             loss.backward()
 
     def _forward_and_loss(self, piece: Piece, objective: Objective) -> tuple[Tensor, Tensor]:
-        with self.precision.autocast():
+        with self.precision.autocast:
             logits, value = self._evaluate(piece)
         return objective.loss(logits, value, piece.samples)
 
@@ -569,13 +575,16 @@ class PPOTrainer(Trainer):
 
     def _optimizer_step(self, watch: diagnostics.StepWatch | None = None) -> Tensor:
         """Clip the gradients and step; return their norm before."""
-        self.ranks.average_gradients(self.net.parameters())
-        self.precision.unscale(self.optimizer)
+        if self.ranks.size > 1:
+            self.ranks.average_gradients(self.net.parameters())
+        scaler = self.precision.scaler
+        scaler.unscale_(self.optimizer)
         if watch is not None:
             watch.before()
         parameters = self.net.parameters()
         norm = torch.nn.utils.clip_grad_norm_(parameters, self.ppo.max_grad_norm)
-        self.precision.step(self.optimizer)
+        scaler.step(self.optimizer)
+        scaler.update()
         if watch is not None:
             watch.after()
         self.optimizer.zero_grad(set_to_none=True)
@@ -588,16 +597,16 @@ class PPOTrainer(Trainer):
         lanes = torch.arange(self.ppo.batch_size) % self.num_envs
         obs = rollout.obs[-1].index_select(0, lanes.to(self.device))
         state = self.net.initial_state(len(obs))
-        context = Precision(precision, self.device)
+        context, net = Precision(precision, self.device), deepcopy(self.net)
+        if precision == "bf16":
+            fuse(net)
 
         def minibatch() -> None:
-            with context.autocast():
-                logits, value, _ = self.net.step(obs, state=state)
+            with context.autocast:
+                logits, value, _ = net.step(obs, state=state)
             (logits.float().square().mean() + value.float().square().mean()).backward()
 
-        seconds = cpu_seconds(minibatch)
-        self.optimizer.zero_grad(set_to_none=True)
-        return seconds
+        return cpu_seconds(minibatch)
 
     # -- saving ----------------------------------------------------------------------------------
 
@@ -614,7 +623,7 @@ class PPOTrainer(Trainer):
         copied = {
             "policy": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "scaler": self.precision.state_dict(),
+            "scaler": self.precision.scaler.state_dict(),
             "sampler": self._sampler.state_dict(),
             "minibatch": {"generator": self.minibatches.generator.get_state()},
             "state": self._state,
@@ -654,8 +663,8 @@ class PPOTrainer(Trainer):
         model, counters, arrays = own.model, own.values["counters"], own.arrays
         self.net.load_state_dict(model["policy"])
         self.optimizer.load_state_dict(model["optimizer"])
-        self._precision = Precision(counters["precision"], self.device)
-        self.precision.load_state_dict(model["scaler"])
+        self._set_precision(counters["precision"])
+        self.precision.scaler.load_state_dict(model["scaler"])
         self.precision.skipped = int(counters["skipped_steps"])
         self._sampler.load_state_dict(model["sampler"])
         self.minibatches.generator.set_state(model["minibatch"]["generator"])

@@ -9,14 +9,19 @@ from typing import Any
 import numpy as np
 import torch
 from gymnasium import spaces
-from ray.rllib.algorithms.ppo.torch.ppo_torch_learner import PPOTorchLearner
 from ray.rllib.callbacks.callbacks import RLlibCallback
 from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.columns import Columns
 from ray.rllib.core.rl_module.apis.value_function_api import ValueFunctionAPI
 from ray.rllib.core.rl_module.torch import TorchRLModule
 
-from fastenv.adapters.rllib import MASK, OBSERVATIONS, RLlibVectorEnv, masked_logits
+from fastenv.adapters.rllib import (
+    MASK,
+    OBSERVATIONS,
+    RLlibVectorEnv,
+    SemiMarkovPPOLearner,
+    masked_logits,
+)
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.rllib.options import RLlibRun
@@ -91,21 +96,8 @@ class ActorCriticModule(TorchRLModule, ValueFunctionAPI):
         return self.net.value(obs, state=self.net.initial_state(len(obs)))
 
 
-class ActorCriticLearner(PPOTorchLearner):
-    """RLlib's PPO with the optimizer of the native trainer."""
-
-    def update(self, *args: Any, num_total_minibatches: int = 0, **kwargs: Any) -> Any:
-        """Learn from sampled decisions; see RLlib's learner.
-
-        Several learners are told how many minibatches all of them take, which counts decisions
-        that :class:`training.rllib.connectors.EpisodesToBatch` leaves out: those get none.
-        """
-        epochs, minibatch = kwargs.get("num_epochs", 1), kwargs.get("minibatch_size") or 0
-        more = num_total_minibatches % epochs
-        spare = epochs * self.config.learner_config_dict["spare"]
-        if more < num_total_minibatches and more * minibatch <= spare:
-            num_total_minibatches -= more
-        return super().update(*args, num_total_minibatches=num_total_minibatches, **kwargs)
+class ActorCriticLearner(SemiMarkovPPOLearner):
+    """RLlib's PPO with the optimizer of the native trainer; decisions discount ``gamma**tau``."""
 
     def configure_optimizers_for_module(self, module_id: str, config: Any = None) -> None:
         """Make the optimizer of the network."""

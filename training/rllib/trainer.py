@@ -20,7 +20,6 @@ from ray.rllib.core import DEFAULT_MODULE_ID
 from ray.rllib.core.rl_module.rl_module import RLModuleSpec
 from ray.tune.registry import register_env
 
-from training.rllib.connectors import EpisodesToBatch, LanesToModule, ModuleToLanes
 from training.rllib.module import (
     ActorCriticLearner,
     ActorCriticModule,
@@ -299,9 +298,6 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
         "num_threads": config.env_threads,
         "began": steps,
     }
-    learners = max(1, rllib.learners)
-    sizes = {"minibatch": ppo.batch_size // learners, "spare": -(-config.num_envs // learners)}
-    batches = EpisodesToBatch(gamma=ppo.gamma, lambda_=ppo.gae_lambda, **sizes)
     module = RLModuleSpec(module_class=ActorCriticModule, model_config={"run": config.to_dict()})
     return (
         PPOConfig()
@@ -311,18 +307,12 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
             num_envs_per_env_runner=config.num_envs // max(1, rllib.env_runners),
             gym_env_vectorize_mode=VectorizeMode.VECTOR_ENTRY_POINT,
             rollout_fragment_length=ppo.n_steps,
-            env_to_module_connector=lambda env, spaces, device: LanesToModule(),
-            module_to_env_connector=lambda env, spaces: ModuleToLanes(),
-            add_default_connectors_to_env_to_module_pipeline=False,
-            add_default_connectors_to_module_to_env_pipeline=False,
         )
         .learners(
             num_learners=rllib.learners,
             num_gpus_per_learner=rllib.gpus_per_learner,
             learner_class=ActorCriticLearner,
-            learner_connector=lambda observations, actions: batches,
-            add_default_connectors_to_learner_pipeline=False,
-            learner_config_dict={"adam_eps": config.native.adam_eps, "spare": sizes["spare"]},
+            learner_config_dict={"adam_eps": config.native.adam_eps},
         )
         .rl_module(rl_module_spec=module)
         .training(**_make_hyper_parameters(config, steps))

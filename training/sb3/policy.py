@@ -214,8 +214,10 @@ def policy_kwargs(ppo: PPOConfig) -> dict[str, Any]:
     }
 
 
-def load_logits(ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]) -> Logits:
-    """Load the trained network as a function from observations to logits.
+def load_net(
+    ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]
+) -> MaskableActorCriticPolicy:
+    """Load the trained policy.
 
     Parameters
     ----------
@@ -225,19 +227,7 @@ def load_logits(ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any])
         An engine of the environment it was trained on.
     state_dict : dict
         Parameters, as saved in a checkpoint.
-
-    Returns
-    -------
-    callable
-        Observations (k, ...) to float32 logits (k, A).
     """
-    return logits_of(load_net(ppo, engine, state_dict))
-
-
-def load_net(
-    ppo: PPOConfig, engine: BatchEngine, state_dict: dict[str, Any]
-) -> MaskableActorCriticPolicy:
-    """Load the trained policy; see :func:`load_logits`."""
     space = observation_space(engine.game)
     several = isinstance(space, spaces.Dict)
     kind: Any = MaskableMultiInputActorCriticPolicy if several else MaskableActorCriticPolicy

@@ -50,7 +50,7 @@ def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:
 
 def load_logits(config: SB3Run, engine: BatchEngine, state_dict: dict[str, Any]) -> policy.Logits:
     """Load the trained network of a run as a function from observations to logits."""
-    return policy.load_logits(config.ppo, engine, state_dict)
+    return policy.logits_of(policy.load_net(config.ppo, engine, state_dict))
 
 
 def load_nets(

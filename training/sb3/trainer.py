@@ -32,7 +32,7 @@ from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.options import SB3Run
 from training.sb3.policy import AutocastMaskablePolicy, policy_kwargs
-from training.sb3.vec import LENT, DelayedActionVecEnv, StepHookVecEnv, TimedVecEnv
+from training.sb3.vec import LENT, TrainerVecEnv
 
 # From this many lanes on, masks go to the trainer as one block instead of a row each.
 BLOCK_MASKS_FROM = 1024
@@ -61,10 +61,8 @@ class SB3Trainer(Trainer):
     Attributes
     ----------
     model : MaskablePPO
-    vec : StepHookVecEnv
+    vec : TrainerVecEnv
         What it is trained on.
-    timed : TimedVecEnv
-        Inside of it.
     """
 
     delays_actions = True
@@ -76,10 +74,7 @@ class SB3Trainer(Trainer):
         block = batch or config.num_envs >= BLOCK_MASKS_FROM
         masks: Literal["rows", "block"] = "block" if block else "rows"
         vec = BatchVecEnv(engine, masks=masks, monitor=not batch, **LENT)
-        rules = config.mask_schedule
-        self._delayed_actions = DelayedActionVecEnv(vec, rules) if rules else None
-        self.timed = TimedVecEnv(self._delayed_actions or vec)
-        self.vec = StepHookVecEnv(self.timed, self)
+        self.vec = TrainerVecEnv(vec, config.mask_schedule, self)
         self.model = build(config, self.vec)
         self._callback: BaseCallback | None = None
 
@@ -91,9 +86,8 @@ class SB3Trainer(Trainer):
     def iterate(self) -> Metrics:
         """Collect a rollout and learn from it, as an iteration of ``MaskablePPO.learn`` does."""
         model, callback = self.model, self._start()
-        begin, self.timed.busy_s = time.perf_counter(), 0.0
-        if self._delayed_actions is not None:
-            self._delayed_actions.steps = self.steps
+        begin, self.vec.busy_s = time.perf_counter(), 0.0
+        self.vec.steps = self.steps
         try:
             env: Any = model.env
             model.collect_rollouts(env, callback, model.rollout_buffer, model.n_steps, True)
@@ -104,7 +98,7 @@ class SB3Trainer(Trainer):
             check_parameters(model.policy)
             raise
         self.steps, self.updates = model.num_timesteps, model._n_updates
-        stepped, now = self.timed.busy_s, time.perf_counter()
+        stepped, now = self.vec.busy_s, time.perf_counter()
         phases = {"env": stepped, "collect": collected - begin - stepped, "update": now - collected}
         return {"train": self._take_values(), "phases": phases}
 

@@ -1,18 +1,25 @@
-"""An agent that searches, by its parts or by its name: ``search:PATH,worlds=64,belief=bids``."""
+"""An agent that searches, and its player; by name ``search:PATH,worlds=64,belief=bids``."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from fastenv import BatchEngine
+from training.players.draws import LaneDraws, gumbel
 from training.players.load import load_policy
+from training.players.names import make_player
+from training.players.player import Player, Weighs
 from training.players.policy import Policy
+from training.players.thought import Thought
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
 from training.search.options import SearchOptions
-from training.search.player import SearchPlayer
+from training.search.searcher import STEP, Found, Searcher
 
 ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 
@@ -98,3 +105,166 @@ def load(
     if checkpoint is not None:
         path = path / "checkpoints" / checkpoint
     return SearchAgent(load_policy(path, member=member), options, name)
+
+
+class SearchPlayer:
+    """A player that searches; see :class:`training.players.player.Player`.
+
+    Parameters
+    ----------
+    base : Policy or str
+        A trained agent or a bot: it takes the decisions that are not searched.
+    options : SearchOptions
+    engine : BatchEngine
+
+    Attributes
+    ----------
+    explains : bool
+        See :class:`training.players.player.Explains`.
+    searcher : Searcher
+    decisions, searched : int
+        Decisions so far, and those in which it searched.
+    cpu_s : float
+        CPU seconds of all its threads.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot play there, or options of the search do not fit game or network.
+    """
+
+    def __init__(self, base: Policy | str, options: SearchOptions, engine: BatchEngine) -> None:
+        policy = base if isinstance(base, Policy) else None
+        self._base: Player = make_player(base, engine)
+        self.searcher = Searcher(engine, policy, options)
+        heat = self.searcher.options.temperature
+        has_probabilities = policy is not None and not policy.state_size
+        allowed = "null without a network, and with one that has a memory"
+        require(heat is None or has_probabilities, "search.temperature", heat, allowed)
+        # A seed of its own for each lane, so that games beside it change nothing.
+        self._draws = LaneDraws(engine.num_envs)
+        self._remembers = policy is not None and policy.state_size > 0
+        self.explains, self._thoughts = False, dict[int, Thought]()
+        self.decisions, self.searched, self.cpu_s = 0, 0, 0.0
+
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Reset lanes in which games begin."""
+        self._base.begin(engine, lanes, seeds)
+        self._draws.begin(lanes, seeds)
+        self.searcher.begin(lanes)
+        self._forget(lanes)
+
+    def _forget(self, lanes: np.ndarray) -> None:
+        for lane in lanes.tolist() if self._thoughts else ():
+            self._thoughts.pop(lane, None)
+
+    def thought(self, lane: int) -> Thought | None:
+        """Return the thought of its last decision in a lane; None where it did not search."""
+        return self._thoughts.get(lane)
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Choose legal actions, by search where it is wanted.
+
+        Raises
+        ------
+        KeyboardInterrupt
+            If the search was interrupted and it does not explain; else the best so far is played.
+        """
+        begun = time.process_time()
+        engine.refresh()
+        self._forget(lanes)
+        searcher = self.searcher
+        rows, legal = engine.get_states(lanes), engine.mask[lanes] != 0
+        searcher.watch(lanes, rows)
+        draws = self._draws.next(lanes)
+        searched = searcher.wants(rows, legal)
+        actions, wanted = self._ask_base(engine, lanes, ~searched)
+        where = np.flatnonzero(searched)
+        finished = True
+        if where.size:
+            seats = searcher.seats_of(engine, rows[where], lanes[where])
+            seeds = draws[where]
+            results = searcher.search(rows[where], seats, legal[where], seeds, lanes[where])
+            actions[where] = self._decide(results, actions[where], wanted[where], seeds)
+            if self.explains:
+                self._keep_thoughts(results, lanes[where], actions[where], wanted[where])
+            finished = results.finished
+        self.decisions += len(lanes)
+        self.searched += len(where)
+        self.cpu_s += time.process_time() - begun
+        if not finished and not self.explains:
+            raise KeyboardInterrupt
+        return actions
+
+    def _ask_base(
+        self, engine: Any, lanes: np.ndarray, left: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Ask the base for actions where they are needed, and for probabilities if they are.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        lanes : ndarray of int, shape (k,)
+        left : ndarray of bool, shape (k,)
+            Decisions that are not searched.
+        """
+        options = self.searcher.options
+        wanted_too = options.temperature is not None or self.explains
+        everywhere = self._remembers or wanted_too or options.lead > 0
+        actions = np.zeros(len(lanes), np.int32)
+        where = np.flatnonzero(left | everywhere)
+        # Before it acts: a base that remembers then remembers this decision too.
+        wanted = np.full((len(lanes), engine.num_actions), np.nan)
+        if wanted_too and isinstance(self._base, Weighs):
+            wanted = self._base.probabilities(engine, lanes)
+        if where.size:
+            actions[where] = self._base.act(engine, lanes[where])
+        if wanted_too and not self._remembers:  # of a bot all is known: what it does
+            unknown = np.isnan(wanted).all(1)
+            wanted[unknown] = np.eye(engine.num_actions)[actions[unknown]]
+        return actions, wanted
+
+    def _decide(
+        self, results: Found, own: np.ndarray, wanted: np.ndarray, seeds: np.ndarray
+    ) -> np.ndarray:
+        options, estimates = self.searcher.options, results.estimates
+        looked = (estimates.counts > 0).any(1)
+        if options.temperature is not None:
+            best = draw_step(estimates.means(), wanted, options.temperature, seeds)
+        else:
+            best = estimates.best()
+        if options.lead > 0:
+            apart, error = estimates.behind(best)
+            place = np.arange(len(own)), own
+            with np.errstate(invalid="ignore"):
+                ahead = apart[place] > options.lead * error[place]
+            looked &= ahead
+        chosen: np.ndarray = np.where(looked, best, own)
+        return chosen.astype(np.int32)
+
+    def _keep_thoughts(
+        self, results: Found, lanes: np.ndarray, actions: np.ndarray, wanted: np.ndarray
+    ) -> None:
+        for i, lane in enumerate(lanes.tolist()):
+            self._thoughts[lane] = self.searcher.think(results, i, int(actions[i]), wanted[i])
+
+
+def draw_step(
+    means: np.ndarray, wanted: np.ndarray, temperature: float, seeds: np.ndarray
+) -> np.ndarray:
+    """Draw from the policy's distribution times exp(mean / temperature), int (n,).
+
+    Parameters
+    ----------
+    means : ndarray of float64, shape (n, A)
+        -inf for actions that were not looked at, which are not drawn.
+    wanted : ndarray of float64, shape (n, A)
+    temperature : float
+    seeds : ndarray of uint64, shape (n,)
+        One a draw.
+    """
+    with np.errstate(divide="ignore"):
+        logits = np.log(wanted) + means / temperature
+    logits = np.where(np.isfinite(means), logits, -np.inf)
+    drawn: np.ndarray = (logits + gumbel(seeds, means.shape[1], STEP)).argmax(1)
+    return drawn

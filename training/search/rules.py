@@ -63,7 +63,7 @@ class SearchRules:
     beliefs : callable or None
         Returns what weighs worlds, given the name of a belief, the policy, an engine, and what
         learns who the others are, if that is asked for; see
-        :class:`training.search.beliefs.Belief`. None where all worlds are equally likely.
+        :class:`training.search.searcher.Belief`. None where all worlds are equally likely.
     opponents : callable or None
         Returns what learns who the others are, given the policy or None and an engine; see
         :class:`training.search.blueprints.Model`. None where nobody can tell.

@@ -17,9 +17,7 @@ from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import require
 from training.run.sections import SelfPlayConfig
-from training.selfplay.engine import PoolEngine
-from training.selfplay.pool import Pool, SnapshotNet
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import Pool, PoolEngine, PoolPlayer, SnapshotNet
 
 
 class Learner(Protocol):

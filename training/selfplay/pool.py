@@ -1,4 +1,8 @@
-"""The pool of self-play: frozen snapshots of the learner, each written to a file first."""
+"""The pool of self-play: frozen snapshots of the learner, their player and their engine.
+
+Each snapshot is written to a file first. :class:`PoolPlayer` plays all seats but the learner's, and
+:class:`PoolEngine` seats it inside the learner's step.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +12,25 @@ import pickle
 import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from fastenv import BatchEngine
 from fastenv.files import read_regular
+from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import FeedForwardNet
+from training.nets.distribution import Sampler, masked_log_probs, mode
+from training.nets.layout import as_tensor
+from training.players.network import Sight, shown
 from training.run import files
 from training.run.checkpoint import CheckpointError
+from training.selfplay.seated import Array, SeatedEngine
 
 
 class SnapshotNet(FeedForwardNet, Protocol):
@@ -173,3 +185,172 @@ class Pool:
         net.eval()
         net.requires_grad_(False)
         return net
+
+
+class PoolPlayer:
+    """Snapshots, drawn for every seat anew; see :class:`training.players.player.Player`.
+
+    All seats of a snapshot are one forward pass.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+    pool : Pool
+        The frozen policies.
+    seed : int
+        Of the generators that draw opponents and their actions, of all lanes together.
+    best : bool
+        They play their best actions instead.
+    sight : callable, optional
+        Observations of their networks; default those of the engine.
+
+    Attributes
+    ----------
+    snapshots : ndarray of int32, shape (n, P - 1)
+        Snapshot in each seat after the learner's, -1 where a bot plays.
+    """
+
+    def __init__(
+        self,
+        engine: Any,
+        pool: Pool,
+        *,
+        seed: int,
+        best: bool = False,
+        sight: Sight = shown,
+    ) -> None:
+        n = engine.num_envs
+        self._pool, self._see, self._best = pool, sight, best
+        self._draws = np.random.default_rng(seed)
+        self._sampler = Sampler(seed, torch.device("cpu"))
+        self.snapshots = np.full((n, engine.external_seats.count - 1), -1, np.int32)
+        self._logits = torch.zeros(n, engine.num_actions)
+
+    def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
+        """Draw the snapshots of games that begin.
+
+        ``seeds`` change nothing: lanes share the generators, whose states are in checkpoints.
+        """
+        self.snapshots[lanes] = -1
+        met = lanes[engine.has_outside(lanes)]
+        if met.size:
+            shape = (len(met), self.snapshots.shape[1])
+            active = np.array(self._pool.active)
+            self.snapshots[met] = self._draws.choice(active, size=shape, p=self._pool.weights())
+
+    def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Return the actions of the snapshots whose decisions are due."""
+        engine.refresh()
+        deciding = self.snapshots[lanes, engine.get_places(lanes) - 1]
+        order = np.argsort(deciding, kind="stable")
+        bounds = np.flatnonzero(np.diff(deciding[order], prepend=-1, append=-1))
+        logits, seen = self._logits[: len(lanes)], self._see(engine, lanes)
+        with torch.inference_mode(), torch.autocast("cpu", enabled=False):
+            for first, last in pairwise(bounds):
+                group = order[first:last]
+                net = self._pool.members[int(deciding[group[0]])].net
+                logits[group] = net.logits(as_tensor(seen[group]))
+            legal = torch.from_numpy(engine.mask[lanes] != 0)
+            log_probs = masked_log_probs(logits, legal)
+            chosen = mode(log_probs) if self._best else self._sampler(log_probs, legal)
+        actions: np.ndarray = chosen.numpy().astype(np.int32)
+        return actions
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state, beside the rows, as JSON values."""
+        generator: Tensor = self._sampler.state_dict()["generator"]
+        return {
+            "players": self.snapshots.tolist(),
+            "draws": self._draws.bit_generator.state,
+            "sampler": generator.numpy().tobytes().hex(),
+        }
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        self.snapshots[:] = saved["players"]
+        self._draws.bit_generator.state = saved["draws"]
+        state = torch.frombuffer(bytearray.fromhex(saved["sampler"]), dtype=torch.uint8)
+        self._sampler.load_state_dict({"generator": state})
+
+
+# Called with the players (k, P) and totals (k, P) of the matches that have just ended, in seat
+# order; the learner is -1.
+OnMatches = Callable[[Array, Array], None]
+
+
+class PoolEngine(SeatedEngine):
+    """:class:`SeatedEngine` against the snapshots of a pool, from :meth:`begin` on.
+
+    Parameters
+    ----------
+    engine : BatchEngine
+        See :class:`SeatedEngine`.
+    others : PoolPlayer
+        Made for it.
+    bots : float
+        Share of the lanes that keep the opponents they are configured with.
+    spread : bool
+        They are spread evenly over all lanes; else they are the first ones.
+    on_matches : callable, optional
+        See :data:`OnMatches`.
+    """
+
+    others: PoolPlayer
+
+    def __init__(
+        self,
+        engine: BatchEngine,
+        others: PoolPlayer,
+        *,
+        bots: float,
+        spread: bool = False,
+        on_matches: OnMatches | None = None,
+    ) -> None:
+        super().__init__(engine, others)
+        self._on_matches = on_matches
+        n = engine.num_envs
+        kept = round(bots * n)
+        self._of_bots = np.arange(n) < kept
+        if spread:
+            self._of_bots = np.diff(np.arange(n + 1) * kept // n) > 0
+        self._begun = False
+
+    def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
+        """Set a knob; the opponents of lanes that play against the pool are the pool's."""
+        if name == self._opponents and self._begun:
+            chosen = np.zeros(self._engine.num_envs, np.bool_)
+            chosen[... if idx is None else np.asarray(idx)] = True
+            idx = np.flatnonzero(chosen & self._of_bots)
+        self._engine.configure(name, value, idx)
+
+    def begin(self) -> None:
+        """Let the lanes that are not the bots' play against the pool, from their next reset on."""
+        if not self._begun:
+            self._begun = True
+            lanes = np.flatnonzero(~self._of_bots)
+            self._engine.configure(self._opponents, EXTERNAL, lanes)
+
+    def _matches_over(self, lanes: Array) -> None:
+        """Report players and results of matches by seat."""
+        if self._on_matches is None:
+            return
+        size, learner = self._num_players, self._engine.get_agents(lanes)
+        players = np.full((len(lanes), size), -1, np.int32)
+        for k in range(1, size):
+            seat = (learner + k) % size
+            players[np.arange(len(lanes)), seat] = self.others.snapshots[lanes, k - 1]
+        self._on_matches(players, self._engine.get_outcomes(lanes))
+
+    # -- saving ----------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state, beside the rows, as JSON values."""
+        return {"begun": self._begun, **self.others.state_dict()}
+
+    def load_state_dict(self, saved: Mapping[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        if saved["begun"]:
+            self.begin()
+        self.others.load_state_dict(saved)

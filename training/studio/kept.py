@@ -15,8 +15,8 @@ import numpy as np
 from fastenv.errors import FastEnvError, FileError, show
 from training.run import files
 from training.run.options import canonical_json, check_plain
+from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places
-from training.studio.refusal import Refusal
 from training.studio.table import Table, make_table
 
 FORMAT, VERSION = "fastenv-moment", 1

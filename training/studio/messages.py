@@ -11,13 +11,15 @@ from __future__ import annotations
 import json
 import math
 import struct
+import sys
+import traceback
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator
 
+from fastenv.errors import FastEnvError
 from training.run.options import check_plain
-from training.studio.refusal import Refusal
 
 MAX_BYTES = 1 << 20  # of a message from a client
 MAX_LANES = 256
@@ -25,6 +27,16 @@ MAX_DECISIONS = 250_000  # of a session
 Name = Annotated[str, Field(min_length=1, max_length=300)]
 Hash = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Count = Annotated[int, Field(ge=0, lt=2**40)]
+
+
+class Refusal(FastEnvError, ValueError):
+    """Something was asked for that is not possible; the message is shown to who asked."""
+
+
+def describe_fault(error: BaseException) -> str:
+    """Describe an unforeseen fault for a client; the terminal has all of it."""
+    traceback.print_exception(error, file=sys.stderr)
+    return f"that went wrong ({type(error).__name__}): the terminal of the studio says more."
 
 
 class Message(BaseModel):

@@ -14,7 +14,7 @@ from training.run.folder import has_agent
 from training.run.names import SEARCH, is_search
 from training.run.registry import WHOLE_GAMES
 from training.run.seating import env_of_table
-from training.studio.refusal import Refusal
+from training.studio.messages import Refusal
 
 PERSON = "person"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]*(/[A-Za-z0-9][A-Za-z0-9_.+-]*){0,4}")

@@ -10,11 +10,13 @@ from __future__ import annotations
 import asyncio
 import hmac
 import secrets
+import socket as sockets
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import FileResponse, PlainTextResponse, Response
@@ -25,9 +27,9 @@ from fastenv.errors import FastEnvError
 from fastenv.registry import ENVS
 from training.run.game_view import find_view
 from training.studio import messages
+from training.studio.messages import Refusal, describe_fault
 from training.studio.outbox import Outbox
 from training.studio.places import Places
-from training.studio.refusal import Refusal, describe_fault
 from training.studio.worker import Worker
 
 PAGE = Path(__file__).parent / "page"
@@ -366,3 +368,62 @@ async def _receive(socket: WebSocket, outbox: Outbox, worker: Worker, places: Pl
         return
     finally:
         curves.cancel()
+
+
+# -- serving ---------------------------------------------------------------------------------------
+
+
+class PortError(FastEnvError, OSError):
+    """The port cannot be had."""
+
+
+def bind(port: int) -> sockets.socket:
+    """Return a socket of this machine alone.
+
+    Raises
+    ------
+    PortError
+        If another program has the port.
+    """
+    listening = sockets.socket(sockets.AF_INET, sockets.SOCK_STREAM)
+    listening.setsockopt(sockets.SOL_SOCKET, sockets.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+        listening.listen(64)  # who opens the link at once waits until it is served
+    except OSError as error:
+        listening.close()
+        raise PortError(
+            f"port {port} cannot be had ({error.strerror}): take another --port."
+        ) from error
+    return listening
+
+
+def make_server(studio: Studio) -> uvicorn.Server:
+    """Make the server of a studio."""
+    config = uvicorn.Config(
+        studio.app(),
+        log_level="warning",
+        access_log=False,
+        ws="websockets-sansio",
+        ws_max_size=messages.MAX_BYTES,
+        ws_max_queue=32,
+        ws_per_message_deflate=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(places: Places, port: int) -> None:
+    """Serve until Ctrl-C.
+
+    Raises
+    ------
+    PortError
+        If another program has the port.
+    """
+    listening = bind(port)
+    studio = Studio(places, listening.getsockname()[1])
+    print(f"The studio is open: {studio.url}", flush=True)
+    make_server(studio).run([listening])

@@ -12,14 +12,18 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+import numpy as np
+
 from fastenv import BatchEngine
 from fastenv.errors import FastEnvError, InvalidActionError
 from fastenv.registry import short_id
+from training.logs import film as writer
+from training.run import files
 from training.run.options import require
-from training.studio import films, forms, kept, messages, prove, tiles
+from training.studio import forms, kept, messages, prove, tiles
+from training.studio.messages import Refusal
 from training.studio.outbox import VIEW, Outbox
 from training.studio.places import PERSON, Places
-from training.studio.refusal import Refusal
 from training.studio.show import Shown, is_secret
 from training.studio.table import Table, make_table
 from training.studio.thought import Thinker
@@ -29,6 +33,7 @@ AT_ONCE_S = 1 / 60  # of decisions as fast as it goes, before they are shown
 TIMELINE_S = 0.5  # between messages about it while it runs
 _PREPARED: set[str] = set()  # environments of which a game was made
 LATE_S = 0.1  # frames that a game is behind are left out
+MAX_PICTURES = 600  # of a film
 
 
 class Session:
@@ -349,7 +354,7 @@ class Session:
         self._require_single()
         assert self._timeline is not None
         assert self._table is not None
-        data = films.film(self._table, self._timeline, message, self._places)
+        data = make_film(self._table, self._timeline, message, self._places)
         url = self._film(data, message.format)
         self._outbox.put({"kind": "film", "url": url, "bytes": len(data)})
 
@@ -376,3 +381,36 @@ class Session:
         if self._thinker.on and (shown.frame_time is None or not self._running):
             secret = is_secret(table)
             self._outbox.put(self._thinker.message(table, shown, secret=secret))
+
+
+def make_film(table: Table, timeline: Timeline, message: messages.Film, places: Places) -> bytes:
+    """Make the film of moments of the branch that is shown.
+
+    Raises
+    ------
+    Refusal, FilmError
+        If it cannot be made.
+    """
+    newest = timeline.branches[timeline.branch].last
+    last = newest if message.last is None else min(message.last, newest)
+    count = last - message.first + 1
+    if count < 1:
+        raise Refusal(f"film from {message.first} to {last}: there is nothing between them.")
+    step = -(-count // MAX_PICTURES)
+    with files.temporary_folder(places.kept) as folder:
+        path = folder / f"film.{message.format}"
+        writer.check(path)
+        moments = range(message.first, last + 1, step)
+        writer.write(path, (_draw(table, timeline.row(k)) for k in moments), message.fps)
+        return path.read_bytes()
+
+
+def _draw(table: Table, row: np.ndarray) -> np.ndarray:
+    """Draw a moment as a person at the table sees it, or all of it where no person plays."""
+    game = table.engine.game
+    pixels: np.ndarray
+    if table.persons and table.meets:
+        pixels = game.render_seat(row[0], table.persons[0], "rgb_array")
+    else:
+        pixels = game.render(row[0], "rgb_array")
+    return np.asarray(pixels)

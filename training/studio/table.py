@@ -19,8 +19,8 @@ from training.run.game_view import GameView, find_view
 from training.run.names import short_name
 from training.run.seating import env_of_table, without_seating
 from training.studio.forms import bots_for
+from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places, check_options
-from training.studio.refusal import Refusal
 from training.terminal.session import YOU
 from training.terminal.sources import number_names
 

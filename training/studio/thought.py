@@ -19,8 +19,8 @@ from training.players.policy import Policy
 from training.players.thought import Thought
 from training.players.value import Value, find_value
 from training.run.names import short_name
+from training.studio.messages import Refusal
 from training.studio.places import Places
-from training.studio.refusal import Refusal
 from training.studio.show import Shown
 from training.studio.table import Table, load
 

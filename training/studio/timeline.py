@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from training.studio.messages import MAX_DECISIONS
-from training.studio.refusal import Refusal
+from training.studio.messages import MAX_DECISIONS, Refusal
 
 SMALL_ROW = 4096  # bytes up to which every row is kept
 SPACING = 64  # decisions between larger ones

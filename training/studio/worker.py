@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from training.studio.refusal import describe_fault
+from training.studio.messages import describe_fault
 
 MAX_WAITING = 200  # messages of a client that are not done yet
 PREPARES = "describe"  # a message that is answered elsewhere; here a game is made ready for it

@@ -19,12 +19,13 @@ from fastenv.engine import BatchEngine
 from fastenv.skullking.layout import INFO_COLUMNS
 from tests.needs import HAS_CORE, needs_core, needs_speed
 from tests.slow import late
+from tests.tables import walk
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
 from training.apps.skullking import pair_benchmark
-from training.bench import configs, games, play, records, tables, targets, timing
+from training.bench import configs, games, records, tables, targets, timing
 from training.bench.configs import CONFIGS, MEASURED
-from training.bench.env_modes import EnvPlan, env_only
+from training.bench.env_modes import EnvPlan, Playback, env_only
 from training.bench.stock import Flags
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.commands import milestones
@@ -146,7 +147,7 @@ def test_a_run_is_measured_like_a_configuration():
     assert without["points_after"] is None
 
 
-@pytest.mark.parametrize("flag", ["use_numba", "use_cython"])
+@walk("flag", ["use_numba", "use_cython"])
 def test_manager_and_worker_run_on_the_backend_of_each_flag(flag):
     flags = Flags(use_hierarchical=True, **{flag: True})
     assert pair_benchmark.settings(flags).backend == flags.backend == flag.removeprefix("use_")
@@ -494,8 +495,8 @@ def test_bar_rows_say_how_they_were_taken(bar_rows):
 
 
 def test_recording_replays_the_same_play():
-    recorded = play.Playback("SkullKingWorker-v0", 16, 8, stagger=4)
-    work = recorded.work()
+    recorded = Playback(EnvPlan("SkullKingWorker-v0", num_envs=16, batches=8, stagger=4))
+    work = recorded.work
     returns = []
     for _ in range(2):
         work.prepare()
@@ -563,9 +564,9 @@ def test_flags_and_reference_take_the_same_steps_each_once(monkeypatch):
     costs_of.cache_clear()
     rows = flags.rows_of_lanes("DrMarioPlacement-v0", 2, 2, 1e-9)
     assert costs_of.cache_info().currsize == 0  # nothing was planned in this process
-    pieces = 2 * flags.TURNS
+    pieces = 2 * timing.TURNS
     assert [r["steps"] for r in rows] == [pieces * 4] * 2
-    assert len(taken["reference"]) == 1 + pieces * 2  # one batch to warm up
+    assert len(taken["reference"]) == (1 + pieces) * 2  # a piece to warm up
     assert taken["reference"] == taken["numba"] == taken["cython"]
     monkeypatch.setattr(flags.Stepper, "states", lambda _: b"")
     with pytest.raises(RuntimeError, match="DrMarioPlacement-v0: the states of reference"):

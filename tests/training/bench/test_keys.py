@@ -25,6 +25,7 @@ from benchmarks.learners import Timed
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.slow import late
+from tests.tables import walk
 from tests.training.bench.test_scale import turn
 from training import benchmark_v9
 from training.bench import configs, env_modes, stock, timing, vectorised
@@ -129,9 +130,7 @@ def test_rows_of_the_game_boy(monkeypatch):
 
 
 @needs_core
-@pytest.mark.parametrize(
-    "env", ["SkullKingManager-v0", *late("DrMarioVersus-v0", "GameBoyGoal-v0")]
-)
+@walk("env", ["SkullKingManager-v0", *late("DrMarioVersus-v0", "GameBoyGoal-v0")])
 def test_rows_of_the_flags(env):
     rows = flags.rows_of(env, 1, 1.0)
     assert len(rows) == 6
@@ -181,7 +180,7 @@ def test_rows_of_whole_runs():
 
 
 @needs_core
-@pytest.mark.parametrize("env", ["DrMarioPlacement-v0", "DrMarioFrame-v0"])
+@walk("env", ["DrMarioPlacement-v0", "DrMarioFrame-v0"])
 def test_rows_of_ways_to_vectorise(env):
     plan = vectorised.Plan(env, {})
     made = [(vectorised.make(plan, way, 2), way) for way in ("engine", "sync")]
@@ -190,7 +189,7 @@ def test_rows_of_ways_to_vectorise(env):
 
 
 @needs_core
-@pytest.mark.parametrize("env", ["SkullKingWorker-v0", "Prospector-v0", "GameBoyPixels-v0"])
+@walk("env", ["SkullKingWorker-v0", "Prospector-v0", "GameBoyPixels-v0"])
 def test_modes_of_the_profiler(env):
     text = (machine.ROOT / f"benchmarks/throughput/{env}.json").read_text(encoding="utf-8")
     record = json.loads(text)
@@ -198,4 +197,4 @@ def test_modes_of_the_profiler(env):
     args = profile.parser().parse_args([*given, "--minibatches", "1"])
     plan = profiles.env_plans(args, profiles.run_config(args))["main"]
     held = {key(mode["ran"]) for mode in record["modes"]}
-    assert key(env_modes.prepare(plan).ran) in held
+    assert key(env_modes.prepare(plan).ran()) in held

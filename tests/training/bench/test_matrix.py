@@ -5,6 +5,7 @@ import subprocess
 import pytest
 
 from tests.needs import needs_speed
+from tests.tables import walk
 from training.bench import matrix
 from training.commands import matrix as command
 from training.ppo.options import NativeRun
@@ -93,7 +94,7 @@ def test_repeats_are_interleaved_in_random_order():
     assert runs == matrix.order(cells, 3, seed=1)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changes", "says"),
     [
         ({"precision": "fp16"}, "float16 needs a CUDA device"),
@@ -107,7 +108,7 @@ def test_gaps_say_why(changes, says):
     assert reason is None if says is None else says in reason
 
 
-@pytest.mark.parametrize("backend", ["cython", "fast"])
+@walk("backend", ["cython", "fast"])
 def test_backend_that_is_not_there_is_a_gap(no_core, backend):
     knobs = {**matrix.default_of(FACTORS), "backend": backend}
     assert "never built" in matrix.gap_of(matrix.Cell("trainer", **knobs), "SkullKingWorker-v0", {})
@@ -176,24 +177,14 @@ def test_late_return_weighs_episodes(tmp_path):
     assert matrix.late_return(path) is None
 
 
-class Returns:
-    """Stands in for trainings: returns by the id of a cell."""
-
-    def __init__(self, by_id):
-        self.by_id = by_id
-
-    def returns(self, knobs):
-        return self.by_id[knobs["id"]]
-
-
 def test_fastest_that_learns_is_recommended():
     best = [{"id": "fast", "stable": True}, {"id": "mid", "stable": True}]
-    trainings = Returns({"fast": [0.0, 0.1], "mid": [10.0, 10.1], "usual": [10.0, 10.2]})
-    found = matrix.compare(trainings, best, {"id": "usual"})
+    returns = {"fast": [0.0, 0.1], "mid": [10.0, 10.1], "usual": [10.0, 10.2]}
+    found = matrix.compare(lambda cell: returns[cell["id"]], best, {"id": "usual"})
     assert found["recommended"] == "mid"
     assert not found["cells"]["fast"]["pass"]
-    trainings.by_id["mid"] = [None, 1.0]
-    found = matrix.compare(trainings, best, {"id": "usual"})
+    returns["mid"] = [None, 1.0]
+    found = matrix.compare(lambda cell: returns[cell["id"]], best, {"id": "usual"})
     assert found["recommended"] is None
     assert "episode" in found["cells"]["mid"]["why"]
 

@@ -7,8 +7,9 @@ import pytest
 import fastenv
 from tests.needs import needs_core, needs_speed
 from tests.slow import every, late
-from training.bench import play, profile, records
-from training.bench.env_modes import EnvPlan, env_only, measured, prepare
+from tests.tables import walk
+from training.bench import profile, records
+from training.bench.env_modes import WORKLOADS, EnvPlan, Playback, env_only, measured, prepare
 from training.bench.timing import Sample, Work, interleaved, noisy, sample, spread
 from training.commands import profile as command
 from training.run import machine
@@ -181,7 +182,7 @@ def test_other_implementation_than_asked_for_is_2(tmp_path, monkeypatch, capsys)
     assert "fast was asked for, numba selected" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("asked", "selected"), [("auto", "numba"), ("fast", "fast")])
+@walk(("asked", "selected"), [("auto", "numba"), ("fast", "fast")])
 def test_right_implementations(asked, selected):
     modes = [{"mode": "m", "backend_requested": asked, "backend_selected": selected}]
     assert profile.not_as_requested(modes) == []
@@ -251,7 +252,7 @@ def test_matrix_of_the_repository_is_whole():
 # -- the environment alone -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("workload", every(2, play.WORKLOADS))
+@walk("workload", every(2, WORKLOADS))
 def test_workloads_of_prospector(workload):
     plan = EnvPlan(PROSPECTOR, num_envs=4, workload=workload, batches=8, stagger=3)
     found = env_only({"x": plan}, 1, 1e-9)["x"]
@@ -269,15 +270,15 @@ def test_ticks_are_counted_whatever_columns_are_written():
 
 
 def test_cash_out_ends_every_episode():
-    playback = play.Playback(PROSPECTOR, 4, 4, workload="cash_out", stagger=2)
-    playback.work().run()
+    playback = Playback(EnvPlan(PROSPECTOR, num_envs=4, batches=4, workload="cash_out", stagger=2))
+    playback.work.run()
     assert (playback.engine.terminated | playback.engine.truncated).all()
     assert (playback.engine.ep_length == 1).all()
 
 
 def test_recording_of_prospector_replays_the_same_play():
-    recorded = play.Playback(PROSPECTOR, 8, 32, stagger=4)
-    work, seen = recorded.work(), []
+    recorded = Playback(EnvPlan(PROSPECTOR, num_envs=8, batches=32, stagger=4))
+    work, seen = recorded.work, []
     for _ in range(2):
         work.prepare()
         work.run()
@@ -288,9 +289,10 @@ def test_recording_of_prospector_replays_the_same_play():
 def test_slow_backends_play_what_the_fast_one_recorded():
     rows = []
     for backend in ("auto", "reference"):
-        recorded = play.Playback(PROSPECTOR, 4, 16, stagger=3, backend=backend)
+        plan = EnvPlan(PROSPECTOR, num_envs=4, batches=16, stagger=3, backend=backend)
+        recorded = Playback(plan)
         recorded.rewind()
-        recorded.work().run()
+        recorded.work.run()
         rows.append(recorded.engine.get_states())
     np.testing.assert_array_equal(rows[0], rows[1])
 

@@ -12,6 +12,7 @@ from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.slow import late
+from tests.tables import walk
 from tests.training.bench.described import HEAD, assert_described
 from training import benchmark_v9
 from training.bench import games, ran, records, timing
@@ -352,7 +353,7 @@ def test_history_holds_every_committed_record():
                     assert newest.recorded == one["steps_per_cpu_s"], name
 
 
-@pytest.mark.parametrize("game", list(games.GAMES))
+@walk("game", list(games.GAMES))
 def test_every_game_has_a_baseline_of_the_profiler(game):
     """What it measures by default, and in training, each found again by what ran."""
     prefix = {"skullking": "SkullKing", "prospector": "Prospector", "drmario": "DrMario"}

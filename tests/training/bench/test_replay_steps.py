@@ -6,10 +6,11 @@ import pytest
 from benchmarks import replay_steps
 from benchmarks.replay_steps import ListReplay, step_table
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.training.bench.described import assert_described
 from tests.training.dqn.test_replay import NAMES, Both, Wild
 from training.dqn.replay import ReplayLanes
-from training.nets import compiled
+from training.nets import precision
 
 LANES = 3
 SMALL = {
@@ -35,7 +36,7 @@ def written(n_step, rows, capacity):
     return both.replay, both.twin
 
 
-@pytest.mark.parametrize("n_step", [1, 3])
+@walk("n_step", [1, 3])
 def test_lists_draw_the_windows_that_a_list_of_all_decisions_has(n_step):
     rows, capacity = 48 + n_step, 40 * LANES  # has forgotten its first decisions
     replay, twin = written(n_step, rows, capacity)
@@ -62,7 +63,7 @@ def test_lists_draw_the_windows_that_a_list_of_all_decisions_has(n_step):
 def step_rows():
     with pytest.MonkeyPatch.context() as patch:
         # Building takes a minute; here it is enough that it is asked for.
-        patch.setattr(compiled.torch, "compile", lambda function, **_: function)
+        patch.setattr(precision.torch, "compile", lambda function, **_: function)
         return replay_steps.rows(1, 0.001, ["Skull King"], SMALL)
 
 
@@ -100,7 +101,7 @@ def test_network_that_could_not_be_compiled_is_named_plain(monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("no compiler")
 
-    monkeypatch.setattr(compiled.torch, "compile", lambda *_, **__: broken)
+    monkeypatch.setattr(precision.torch, "compile", lambda *_, **__: broken)
     step = replay_steps.STEPS["tensor replay"]
     trainer = replay_steps.Trainer(replay_steps.setting("Skull King", step, SMALL), step.store)
     with pytest.warns(RuntimeWarning, match="no compiler"):

@@ -5,6 +5,7 @@ import tomllib
 
 import pytest
 
+from tests.tables import walk
 from training import benchmark_v9
 from training.bench import targets
 from training.run import registry
@@ -50,7 +51,7 @@ def row(name, *speeds, **more):
 SPEED = 'measure = "steps_per_cpu_s"'
 
 
-@pytest.mark.parametrize(
+@walk(
     ("lines", "measured", "every", "passed", "wall"),
     [
         (["at_least = 3"], [3.0], [1, 3, 9], [True], 7.0),
@@ -71,7 +72,7 @@ def test_a_row_is_judged_by_the_median_of_its_repeats(judge, lines, measured, ev
     assert found[0]["noisy"] == any("over" in line for line in lines)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("lines", "reasons"),
     [
         (['row = { name = "[ab]" }'], [None, None]),

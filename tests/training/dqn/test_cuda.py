@@ -6,8 +6,8 @@ import torch
 from tests.training.dqn.test_trainer import SMALL
 from tests.training.ppo.engines import Bandit, Corridor
 from training.dqn.options import DQNConfig
+from training.dqn.replay import RUNNING, TERMINATED, TRUNCATED, unpack, windows_of
 from training.dqn.trainer import DQNTrainer
-from training.dqn.windows import RUNNING, TERMINATED, TRUNCATED, unpack, windows_of
 
 pytestmark = pytest.mark.gpu
 PLACES = pytest.mark.parametrize("where", ["auto", "cpu"])

@@ -5,14 +5,27 @@ from copy import deepcopy
 import pytest
 import torch
 
+from tests.tables import walk
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import Corridor
+from training.dqn import direct
 from training.dqn.adam import ClippedAdam
 from training.dqn.replay import Batch
-from training.nets.fused import available
-from training.nets.precision import cpu_has_bf16
+from training.nets.layers import available
 
-needs_fused = pytest.mark.skipif(not available(), reason="no fused layers here: autograd updates")
+
+@pytest.fixture(autouse=True)
+def fused(monkeypatch):
+    """Compute the layers by torch where oneDNN does not fuse them; nothing else differs."""
+
+    def layer(x, weight, bias, activation):
+        y = torch.nn.functional.linear(x, weight, bias)
+        return y if activation == "none" else getattr(torch, activation)(y)
+
+    if not available():
+        monkeypatch.setattr(direct, "available", lambda: True)
+        monkeypatch.setattr(direct, "layer", layer)
+
 
 NETS = [
     {},
@@ -62,8 +75,7 @@ def both_ways(trainer, batch):
     return found
 
 
-@needs_fused
-@pytest.mark.parametrize("options", NETS)
+@walk("options", NETS)
 def test_loss_errors_and_gradients_are_those_of_autograd(options):
     trainer = trainer_of(options)
     trainer.start()
@@ -73,9 +85,8 @@ def test_loss_errors_and_gradients_are_those_of_autograd(options):
     assert all(gradient.abs().max() > 1e-3 for gradient in slow[2:])
 
 
-@needs_fused
-@pytest.mark.parametrize("options", NETS)
-@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+@walk("options", NETS)
+@walk("precision", ["fp32", "bf16"])
 def test_values_follow_the_network_however_its_parameters_change(options, precision):
     trainer = trainer_of(options)
     obs, close = batch_of().obs, 1e-5 if precision == "fp32" else 0.05
@@ -101,8 +112,7 @@ def test_values_follow_the_network_however_its_parameters_change(options, precis
         before = found
 
 
-@pytest.mark.skipif(not cpu_has_bf16(), reason="the processor has no bfloat16")
-@pytest.mark.parametrize("options", NETS)
+@walk("options", NETS)
 def test_gradients_in_bfloat16_are_near_those_in_float32(options):
     trainer = trainer_of(options)
     found = []
@@ -112,7 +122,7 @@ def test_gradients_in_bfloat16_are_near_those_in_float32(options):
     assert (found[0] - found[1]).norm() < 0.05 * found[0].norm()
 
 
-@pytest.mark.parametrize(
+@walk(
     "options",
     [
         {"noisy": True},

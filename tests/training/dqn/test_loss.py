@@ -1,19 +1,19 @@
 """T11: the loss against loops, and the best legal action."""
 
 import numpy as np
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tables import walk
 from tests.training.dqn.twins import masked_argmax, quantile_huber
 from training.dqn import loss
 from training.dqn.explore import EpsilonGreedy, best_legal, choose_rows, choose_torch
 
 
-@pytest.mark.parametrize("way", [loss.quantile_huber, loss.quantile_huber_torch])
-@pytest.mark.parametrize("kappa", [0.3, 1.0])
-@pytest.mark.parametrize(("learnt", "wanted"), [(5, 5), (1, 1), (3, 7)])
+@walk("way", [loss.quantile_huber, loss.quantile_huber_torch])
+@walk("kappa", [0.3, 1.0])
+@walk(("learnt", "wanted"), [(5, 5), (1, 1), (3, 7)])
 def test_loss_and_gradient_are_those_of_loops(way, kappa, learnt, wanted):
     rng = np.random.default_rng(11)
     theta = torch.from_numpy(rng.normal(size=(6, learnt))).requires_grad_()

@@ -6,15 +6,15 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.tables import walk
 from tests.training.dqn.twins import proportional
-from training.dqn.priorities import Priorities
-from training.dqn.sumtree import SumTree, find_many
+from training.dqn.priorities import Priorities, fill, find_many, set_many
 from training.run.trainer import TrainingError
 
 
 def draw(tree, points):
     rows = np.empty(len(points), np.int64)
-    find_many(tree.nodes, points, rows)
+    find_many(tree, points, rows)
     return rows
 
 
@@ -25,22 +25,23 @@ def draw(tree, points):
 )
 def test_sums_are_those_of_the_leaves_after_any_writes(seed, capacity, writes):
     rng = np.random.default_rng(seed)
-    tree, plain = SumTree(capacity), np.zeros(capacity)
+    ours, plain = Priorities(capacity, 1.0), np.zeros(capacity)
+    tree = ours.tree
     for _ in range(writes):
         rows = rng.integers(capacity, size=rng.integers(1, 9))
         values = rng.exponential(size=len(rows)) * rng.integers(2, size=len(rows))
-        tree.set(rows, values)
+        set_many(tree, rows, values)
         for row, value in zip(rows, values, strict=True):  # the last one holds
             plain[row] = value
         first = int(rng.integers(capacity))
         count = int(rng.integers(1, capacity - first + 1))
-        tree.fill(first, count, values[0])
+        fill(tree, first, count, values[0])
         plain[first : first + count] = values[0]
-    np.testing.assert_array_equal(tree.priorities, plain)
-    assert tree.nodes[1] == pytest.approx(plain.sum())
-    rebuilt = SumTree(capacity)
-    rebuilt.set_all(plain)
-    np.testing.assert_array_equal(rebuilt._tree, tree._tree)  # to the bit: no rounding piles up
+    np.testing.assert_array_equal(ours.state_dict()["priorities"], plain)
+    assert tree[1] == pytest.approx(plain.sum())
+    rebuilt = Priorities(capacity, 1.0)
+    rebuilt.load_state_dict({"priorities": plain, "largest": 1.0})
+    np.testing.assert_array_equal(rebuilt.tree, tree)  # to the bit: no rounding piles up
     if plain.any():
         points = rng.random(50)
         expected = np.searchsorted(plain.cumsum(), points * plain.sum(), side="right")
@@ -50,11 +51,11 @@ def test_sums_are_those_of_the_leaves_after_any_writes(seed, capacity, writes):
 
 
 def test_rows_without_priority_are_not_drawn_at_the_ends_of_the_range():
-    tree = SumTree(5)
-    tree.set(np.array([1, 3]), np.array([1e-300, 1.0]))
+    tree = Priorities(5, 1.0).tree
+    set_many(tree, np.array([1, 3]), np.array([1e-300, 1.0]))
     points = np.array([0.0, np.nextafter(1.0, 0.0), 0.5])
     assert draw(tree, points).tolist() == [1, 3, 3]
-    tree.set(np.array([3]), np.array([0.0]))
+    set_many(tree, np.array([3]), np.array([0.0]))
     assert draw(tree, points).tolist() == [1, 1, 1]
 
 
@@ -78,16 +79,16 @@ def test_weights_are_those_of_the_formula_and_new_rows_have_the_largest_priority
     priorities.update(np.array([0, 1]), np.array([4.0, -0.25]))
     priorities.add(5, 1)
     p = np.array([2.0, 0.5, 1.0, 2.0])
-    np.testing.assert_allclose(priorities._tree.priorities[[0, 1, 2, 5]], p, rtol=1e-5)
+    np.testing.assert_allclose(priorities.state_dict()["priorities"][[0, 1, 2, 5]], p, rtol=1e-5)
     rows = np.array([1, 5, 2])
     exact = (4 * p[[1, 3, 2]] / p.sum()) ** -0.4
-    assert not priorities._tree.priorities[[3, 4, 6]].any()
+    assert not priorities.state_dict()["priorities"][[3, 4, 6]].any()
     weights = priorities.weights(rows, 4, 0.4)
     assert weights.dtype == torch.float32
     np.testing.assert_allclose(weights, exact / exact.max(), rtol=1e-5)
 
 
-@pytest.mark.parametrize("error", [np.nan, np.inf])
+@walk("error", [np.nan, np.inf])
 def test_priorities_that_are_not_finite_are_refused_with_nothing_changed(error):
     priorities = Priorities(4, alpha=0.6)
     priorities.add(0, 4)

@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
 from tests.bits import equal
+from tests.tables import walk
 from tests.training.dqn.twins import ListReplay
 from tests.training.ppo.engines import ToyEngine
-from training.dqn import windows
+from training.dqn import replay as windows
 from training.dqn.replay import ReplayLanes, TensorReplay
 
 RECORD = np.dtype([("board", "u1", (2, 3)), ("clock", "f4")], align=True)
@@ -195,8 +196,8 @@ def test_windows_and_masks_are_the_same_on_any_device(seed, n_step, rows):
         assert torch.equal(masks, windows.unpack_torch(packed, index, actions))
 
 
-@pytest.mark.parametrize("alpha", [None, 0.6])
-@pytest.mark.parametrize("steps", [5, 30])
+@walk("alpha", [None, 0.6])
+@walk("steps", [5, 30])
 def test_saved_replay_goes_on_exactly(steps, alpha):
     ours, theirs = Both([Wild(4)], 4 * 9, 2, alpha=alpha), Both([Wild(4)], 4 * 9, 2, alpha=alpha)
     rng = np.random.default_rng(4)
@@ -209,6 +210,28 @@ def test_saved_replay_goes_on_exactly(steps, alpha):
         a, b = ours.replay.sample(64, 0.4), theirs.replay.sample(64, 0.4)
         assert equal(vars(a), vars(b))
     assert equal(ours.replay.tensors(), theirs.replay.tensors())
+
+
+def test_saved_replay_goes_on_where_last_observations_have_been_overwritten():
+    ours, theirs = Both([Wild(2)], 2 * 100, 1), Both([Wild(2)], 2 * 100, 1)
+    ours.parts[0].engine.ends = 1
+    for step in range(250):
+        ours.step(np.random.default_rng(step))
+    theirs.replay.load_state_dict(ours.replay.state_dict())
+    last = torch.full_like(ours.replay.final_obs[:1], 7.0)
+    for both in (ours, theirs):
+        both.replay.keep_final(both.replay.head, np.array([1]), last)
+    assert equal(ours.replay.tensors(), theirs.replay.tensors())
+    assert torch.equal(ours.replay.final_obs, theirs.replay.final_obs)
+
+
+def test_first_decision_of_a_run_that_goes_on_sees_what_was_shown_last():
+    part = Both([Wild(3)], 3 * 8, 2).parts[0]
+    obs = np.arange(part.obs.numel(), dtype=np.float32).reshape(part.obs.shape)
+    legal = np.eye(3, part.engine.num_actions, k=2, dtype=np.uint8)
+    part.restore(obs, legal)
+    np.testing.assert_array_equal(part.obs, obs)
+    np.testing.assert_array_equal(part.mask, legal)
 
 
 def test_ring_of_less_than_a_window_is_refused():

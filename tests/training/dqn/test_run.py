@@ -15,8 +15,12 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.slow import late
+from tests.tables import walk
 from tests.training import third_game
 from training import dqn, export, load_policy
+from training.dqn.run import load_logits, load_net
+from training.nets.layout import obs_layout
+from training.nets.q_network import QNetwork
 from training.run import checkpoint, sizes
 from training.run.config import RunConfig
 from training.run.config_files import merge
@@ -254,7 +258,7 @@ def test_gate_opens_the_next_stage_and_cuts_the_episodes_off(train, runs):
     assert (end == 2).any()
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "says"),
     [
         ({"n_step": 40}, "dqn.capacity=320 is not possible: dqn.capacity must be at least 328"),
@@ -281,7 +285,7 @@ def test_what_cannot_be_is_refused_with_nothing_written(train, runs, capsys, opt
     assert not runs.exists()
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "says"),
     [
         ({"dqn": {"n_step": 5}}, "dqn.n_step=5 is not possible: dqn.n_step must be 3 with trainer"),
@@ -343,14 +347,14 @@ def test_replay_on_a_gpu_is_measured_by_its_memory(monkeypatch):
     dqn.run.check(config, engine)
 
 
-@pytest.mark.parametrize("recurrent", ["none", "gru", "lstm", "ssm", "ssm_gru_lstm"])
+@walk("recurrent", ["none", "gru", "lstm", "ssm", "ssm_gru_lstm"])
 def test_sizes_are_those_of_the_tensors(recurrent):
     options = {**DQN, "capacity": 4096, "prioritized": True, "recurrent": recurrent, "seq_len": 24}
     config = RunConfig.from_mapping({**TINY, "dqn": options})
     engine = make_engine(config.env, 8)
     replay = dqn.run.make_trainer(config).replay
     held = sum(x.nbytes for x in (*replay.tensors().values(), replay.final_obs))
-    held += replay.priorities._tree._tree.nbytes
+    held += replay.priorities.tree.nbytes
     held += 0 if recurrent == "none" else replay.state.nbytes
     assert config.replay_bytes(engine.obs[0].nbytes, engine.num_actions) == held
     assert "replay of 4,096 decisions" in config.sizes(4, 8)
@@ -369,8 +373,22 @@ def test_recurrent_agent_is_evaluated_and_loaded_with_its_state(train, runs):
     assert (state != 0).any(1).all()
 
 
-@pytest.mark.parametrize("name", ["flat_dqn", "worker_dqn", "prospector_dqn"])
+@walk("name", ["flat_dqn", "worker_dqn", "prospector_dqn"])
 def test_presets_are_possible(name):
     config = RunConfig.from_mapping(load_preset(name))
     assert config.trainer == "dqn"
     assert config.dqn.learning_starts < config.total_steps / 4
+
+
+def test_the_network_that_is_loaded_has_the_parameters_of_the_checkpoint():
+    config = RunConfig.from_mapping(TINY)
+    engine = make_engine(config.env, 1)
+    trained = QNetwork(obs_layout(engine), config.dqn).state_dict()
+    trained = {name: value + 0.5 for name, value in trained.items()}
+    loaded = load_net(config, engine, trained)
+    assert equal(dict(loaded.state_dict()), trained)
+    engine.reset_many(seeds=1)
+    with torch.no_grad():
+        expected = loaded.logits(torch.from_numpy(engine.obs))
+    found = load_logits(config, engine, trained)(engine.obs)
+    np.testing.assert_allclose(found, expected, rtol=1e-6)

@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from tests.bits import equal
 from tests.slow import late
+from tests.tables import walk
 from tests.training.dqn.test_replay import Both, Wild
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import Counting, Recall
-from training.dqn import targets
+from training.dqn import loss
 from training.dqn.sequences import SequenceReplay
 from training.nets.recurrent import CELLS
 
@@ -89,7 +90,7 @@ def test_sequences_are_what_a_list_of_all_decisions_says(
     both.check(7)
 
 
-@pytest.mark.parametrize("alpha", [None, 0.6])
+@walk("alpha", [None, 0.6])
 def test_every_finished_sequence_is_drawn_and_nothing_else(alpha):
     both = BothSequences(Wild(2), 2 * 12, 1, 4, 1, alpha=alpha)
     rng = np.random.default_rng(2)
@@ -108,7 +109,7 @@ def test_priority_of_a_sequence_is_mostly_that_of_its_largest_error():
         both.step(np.random.default_rng(3))
     errors = torch.tensor([1.0, -3.0, 2.0, 0.5])  # of two sequences, in the order of time
     both.replay.update_priorities(torch.tensor([2, 3]), errors)
-    found = both.replay.priorities._tree.priorities[[2, 3]]
+    found = both.replay.priorities.state_dict()["priorities"][[2, 3]]
     np.testing.assert_allclose(found, [0.9 * 2 + 0.1 * 1.5, 0.9 * 3 + 0.1 * 1.75], rtol=1e-5)
 
 
@@ -135,7 +136,7 @@ def test_unrolling_stored_states_reproduces_acting(kind, monkeypatch):
     assert {bool(x) for x in batch.done.view(-1)} == {False, True}
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@walk("kind", KINDS)
 def test_values_depend_on_the_state_and_the_state_on_what_was_seen(kind):
     net = make(Counting(4), **{**RECURRENT, "recurrent": kind}).net
     obs, zero = torch.randn(4, 2), torch.zeros(4, net.state_size)
@@ -155,7 +156,7 @@ def test_what_a_clock_cut_off_is_valued_with_the_state_before_it_is_forgotten():
     assert len(batch.cut)
     with torch.no_grad():
         latent, states = net.unroll(batch.obs, state=batch.state, done=batch.done)
-        found = targets._select_next_latents(net, batch, latent, states)
+        found = loss._select_next_latents(net, batch, latent, states)
         for k, place in zip(batch.cut.tolist(), batch.last.tolist(), strict=True):
             t, s = divmod(place, batch.obs.shape[1])
             state = batch.state[s : s + 1]

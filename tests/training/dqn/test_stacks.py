@@ -9,6 +9,7 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.slow import every
+from tests.tables import walk
 from tests.training.dqn.test_trainer import make
 from tests.training.ppo.engines import ToyEngine
 from training.dqn.run import player_of
@@ -73,9 +74,7 @@ OPTIONS = {"capacity": 64, "learning_starts": 16, "batch_size": 12, "iteration_s
 CELL = {"recurrent": "gru", "recurrent_size": 8, "seq_len": 4, "burn_in": 1}
 
 
-@pytest.mark.parametrize(
-    "more", every(3, [{}, {"prioritized": True}, CELL, {**CELL, "prioritized": True}])
-)
+@walk("more", every(3, [{}, {"prioritized": True}, CELL, {**CELL, "prioritized": True}]))
 def test_training_on_stacks_is_the_same_whoever_puts_them_together(more):
     """Over episodes of both ends and a ring that wraps around; before it does, bit for bit."""
     runs = []
@@ -88,7 +87,7 @@ def test_training_on_stacks_is_the_same_whoever_puts_them_together(more):
     assert equal(*runs)
 
 
-@pytest.mark.parametrize("prioritized", [False, True])
+@walk("prioritized", [False, True])
 def test_stacks_of_a_ring_that_has_wrapped_around_are_whole(prioritized):
     ours = make(Film(2), stack_k=K, prioritized=prioritized, **OPTIONS)
     theirs = make(Whole(2), **{**OPTIONS, "capacity": 4096})
@@ -108,6 +107,17 @@ def test_stacks_of_a_ring_that_has_wrapped_around_are_whole(prioritized):
             assert torch.equal(getattr(batch, name), getattr(expected, name)), name
 
 
+def test_each_of_several_engines_sees_the_frames_of_its_own_lanes():
+    parts = [[kind(1), kind(2)] for kind in (Film, Whole)]
+    options = {**OPTIONS, "learning_starts": 40}
+    ours, whole = (make(e, stack_k=k, **options) for e, k in zip(parts, (K, 1), strict=True))
+    for trainer in (ours, whole):
+        trainer.iterate()
+    assert equal(ours.replay.action, whole.replay.action)
+    for mine, theirs in zip(ours._lanes, whole._lanes, strict=True):
+        assert torch.equal(mine.seen.reshape(theirs.seen.shape), theirs.seen)
+
+
 def test_frames_of_a_record_are_stacked_and_the_rest_is_the_newest():
     trainer = make(Record(2), stack_k=K, **OPTIONS)
     trainer.iterate()
@@ -122,7 +132,7 @@ def test_frames_of_a_record_are_stacked_and_the_rest_is_the_newest():
     assert not torch.equal(fields["pixels"][:, 0], fields["pixels"][:, -1])
 
 
-@pytest.mark.parametrize("more", [{}, CELL])
+@walk("more", [{}, CELL])
 def test_agent_that_is_loaded_keeps_the_frames_before(more):
     ours, whole = Film(5), Whole(5)
     net = make(Film(2), stack_k=K, **{**OPTIONS, **more}).net

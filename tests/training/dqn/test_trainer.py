@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.tables import walk
 from tests.training.dqn.plain_dqn import PlainDQN, Walk
 from tests.training.ppo.engines import Bandit, Corridor, Steady
 from training.dqn.options import DQNConfig
@@ -72,7 +73,7 @@ def run(trainer, iterations):
     return trainer.net.state_dict(), {name: stored[name] for name in ("obs", "action", "reward")}
 
 
-@pytest.mark.parametrize("noisy", [False, True])
+@walk("noisy", [False, True])
 def test_one_lane_at_a_time_is_the_same_as_all_of_one(noisy):
     """T27: the legacy runner has an engine for each lane."""
     options = {"learning_starts": 32, "noisy": noisy, "prioritized": noisy}
@@ -215,7 +216,7 @@ def test_noise_of_the_target_is_its_own():
     assert not torch.equal(after[1], before[1])
 
 
-@pytest.mark.parametrize("options", [{}, {"dueling": False}, {"noisy": True}])
+@walk("options", [{}, {"dueling": False}, {"noisy": True}])
 def test_values_are_the_means_of_the_quantiles(options):
     net = make(Corridor(2), **options).net
     obs = torch.randn(6, 9)
@@ -251,3 +252,21 @@ def test_decisions_of_two_ticks_are_discounted_twice():
     ours, theirs = (t.replay.sample(64) for t in (slow, quick))
     np.testing.assert_allclose(ours.discount, theirs.discount, rtol=1e-6)
     np.testing.assert_allclose(ours.reward, theirs.reward, rtol=1e-6)
+
+
+def test_lanes_that_are_reset_have_forgotten_their_episodes():
+    trainer = make(Corridor(4), recurrent="gru", recurrent_size=8, seq_len=4, burn_in=0)
+    trainer.iterate()
+    assert trainer._state.any()
+    trainer.reset_lanes()
+    assert not trainer._state.any()
+
+
+@pytest.mark.parametrize(("groups", "noises"), [(1, 1), (4, 4), (64, 8)])
+def test_lanes_act_with_a_noise_of_their_group(groups, noises):
+    trainer = make(Corridor(8), noisy=True, noise_groups=groups)
+    trainer.start()
+    trainer.choose(0.0)
+    with torch.no_grad():
+        values = trainer.net.logits(torch.eye(9)[:1].expand(8, 9))
+    assert len(values.unique(dim=0)) == noises

@@ -3,6 +3,7 @@ import json
 import pytest
 import torch
 
+from tests.tables import walk
 from training.evaluate import main
 from training.players.trained import load
 from training.run.folder import RunFolder
@@ -73,7 +74,7 @@ def test_each_member_is_evaluated(pair, capsys):
     assert json.loads((pair / "evaluation.json").read_text())["member"] == 2
 
 
-@pytest.mark.parametrize("member", ["0", "3"])
+@walk("member", ["0", "3"])
 def test_a_member_that_is_not_there_is_refused(pair, capsys, member):
     assert main([str(pair), "--member", member]) == 2
     assert "--member must be from 1 to 2" in capsys.readouterr().err
@@ -84,7 +85,7 @@ def test_a_run_with_one_network_has_no_members(finished, capsys):
     assert "this run has one network" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "says"),
     [
         (["--trainer", "ensemble"], "ensemble.seeds=()"),

@@ -10,6 +10,7 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.slow import late
+from tests.tables import walk
 from tests.training.ppo.conftest import DEVICES, sections
 from tests.training.ppo.engines import Counting
 from training.ensemble.options import EnsembleConfig
@@ -180,7 +181,7 @@ def test_loss_that_is_not_finite_names_the_member():
         every.iterate()
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "says"),
     [
         ({"recurrent": "gru", "seq_len": 4}, "native.recurrent='gru'"),

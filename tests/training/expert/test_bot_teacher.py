@@ -1,22 +1,26 @@
 """Networks that learn from a bot alone, and runs that say which games they play."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 import torch
 
+from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.training.expert.test_run import saved
 from tests.training.test_resume import metrics
 from training.apps.drmario.splits import seeds_for
+from training.expert.loss import SHARPEN, ExpertLoss
 from training.expert.options import ExpertConfig, ExpertRun
-from training.expert.run import make_trainer
-from training.expert.teacher import make_teacher
+from training.expert.run import check, make_trainer
+from training.expert.teacher import PlayerTeacher, make_teacher
 from training.nets.actor_critic import ActorCritic
-from training.nets.layout import obs_layout
+from training.nets.layout import as_tensor, obs_layout
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.train import main
@@ -88,7 +92,7 @@ def test_the_teacher_is_copied_where_the_network_plays():
     assert losses[1.0] < 0.8 * losses[1e-30]
 
 
-@pytest.mark.parametrize(("lead", "share"), [(0.0, 0.0), (1.0, 1.0)])
+@walk(("lead", "share"), [(0.0, 0.0), (1.0, 1.0)])
 def test_the_teacher_plays_at_first_as_far_as_it_leads(lead, share):
     trainer = trainer_of(lead=lead)
     trainer.start()
@@ -110,21 +114,47 @@ def test_the_teacher_plays_at_first_as_far_as_it_leads(lead, share):
     assert own == 1.0 if not share else own < 0.5
 
 
-def test_a_leading_teacher_is_asked_once_and_answers_what_it_played():
-    trainer = trainer_of(lead=1.0)
+def test_where_the_teacher_does_not_lead_the_network_plays_its_best():
+    trainer = trainer_of()
+    trainer.start()
+    loss, engine = trainer._auxiliary, trainer.engines[0]
+    loss._lead = 0.5
+    logits = torch.randn(16, engine.num_actions)
+    decided = loss.decide(0, engine, logits)
+    trainer.close()
+    wanted = engine.bot_actions("greedy", np.ones((16, 4), np.uint64))
+    led = torch.from_numpy(np.eye(engine.num_actions, dtype=np.float32)[wanted])
+    by_network = (decided == SHARPEN * logits).all(1)
+    by_teacher = (decided == SHARPEN * led).all(1)
+    assert (by_network ^ by_teacher).all()
+    assert 0 < by_network.sum() < 16
+
+
+@pytest.mark.parametrize("share", [1.0, 0.4])
+def test_a_leading_teacher_is_asked_once_and_answers_what_it_played(share):
+    trainer = trainer_of(lead=1.0, share=share)
     trainer.start()
     trainer.collect()
     trainer.bootstrap()
     trainer.advantages()
-    asked = []
+    asked, kept = [], trainer._auxiliary._kept
+    places = torch.from_numpy(np.concatenate([each[0] for each in kept]))
     trainer._auxiliary._teacher.answers = asked.append
     trainer._auxiliary.begin(trainer.rollout, 4)
     trainer.close()
     assert not asked
-    played = trainer.rollout.action.flatten()
-    choice = trainer.rollout.mask[:-1].flatten(0, 1).sum(1) > 1
+    rollout = trainer.rollout
+    seen, legal = (x[:-1].flatten(0, 1)[places] for x in (rollout.obs, rollout.mask))
+    choice = legal.sum(1) > 1
     (answers,) = trainer._auxiliary._window
-    assert torch.equal(answers.target.argmax(1), played[choice].long())
+    assert torch.equal(answers.target.argmax(1), rollout.action.flatten()[places][choice].long())
+    assert torch.equal(answers.obs, seen[choice])
+    # Where a decision is kept is where its row is found: the row shows the same.
+    table = make_engine(ENV, len(places), TINY["env_options"])
+    table.reset_many(seeds=0)
+    table.set_states(np.concatenate([each[1] for each in kept]))
+    table.refresh()
+    assert torch.equal(as_tensor(table.obs), seen)
 
 
 @pytest.mark.parametrize("part", ["tuning", "reports"])
@@ -169,7 +199,7 @@ def test_a_game_that_does_not_split_its_seeds_says_so(tmp_path, capsys):
     )
 
 
-@pytest.mark.parametrize(
+@walk(
     ("expert", "says"),
     [
         ({"ppo": "rest"}, "expert.ppo='rest' is not possible"),
@@ -204,3 +234,86 @@ def test_a_bot_answers_with_actions_of_the_mask():
         assert (engine.mask[np.arange(32), moves] != 0).all()
         assert (moves == engine.bot_actions("lookahead3", np.ones((32, 4), np.uint64))).all()
         engine.step_many(moves.astype(np.int32))
+
+
+VERSUS = "DrMarioVersus-v0"
+
+
+def learner_of(seat):
+    """Positions of a match in which the learner sits there, and a teacher of it."""
+    game = make_engine(VERSUS, 1, {"level": 20}).game
+    engine = BatchEngine(game, 12, opponent="random", agent_seat=seat)
+    engine.reset_many(seeds=3)
+    for _ in range(3):
+        engine.step_many(engine.mask.argmax(1).astype(np.int32))
+    return engine, PlayerTeacher("greedy", engine)
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_teacher_sees_the_seat_that_it_is_asked_about(seat):
+    engine, teacher = learner_of(seat)
+    seats, seeds = np.full(12, seat, np.int32), np.arange(12).astype(np.uint64)
+    wanted = engine.bot_actions("greedy", rng_streams(1, 12))
+    assert (teacher.moves(engine.get_states(), seats, seeds) == wanted).all()
+    others = teacher.moves(engine.get_states(), 1 - seats, seeds)
+    assert (others != wanted).any()
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_teacher_leads_in_the_seat_of_the_learner(seat):
+    engine, teacher = learner_of(seat)
+    options = ExpertConfig(lead=1.0, ppo="none", teacher="greedy", share=1.0)
+    loss = ExpertLoss(teacher, options, steps=4, lanes=12, rollouts=2, seed=1)
+    decided = loss.decide(0, engine, torch.zeros(12, engine.num_actions))
+    wanted = engine.bot_actions("greedy", rng_streams(1, 12))
+    assert decided.argmax(1).tolist() == wanted.tolist()
+
+
+def test_what_is_asked_and_drawn_depends_on_the_seed():
+    engine = make_engine(ENV, 32, {"level": 2})
+    engine.reset_many(seeds=5)
+    found = []
+    for seed in (1, 1, 2):
+        drawn = []
+        teacher = PlayerTeacher("greedy", engine)
+        teacher.moves = lambda rows, seats, seeds, to=drawn: to.append(seeds) or np.zeros(32, int)
+        options = ExpertConfig(lead=1.0, ppo="none", teacher="greedy", share=0.5)
+        loss = ExpertLoss(teacher, options, steps=4, lanes=32, rollouts=2, seed=seed)
+        loss.decide(0, engine, torch.zeros(32, engine.num_actions))
+        found.append((loss._kept[0][0].tolist(), drawn[0].tolist()))
+    assert found[0] == found[1]
+    assert found[0][0] != found[2][0]
+    assert not set(found[0][1]) & set(found[2][1])
+
+
+def test_each_pass_over_the_answers_has_an_order_of_its_own():
+    trainer = trainer_of()
+    trainer.start()
+    trainer.collect()
+    trainer.bootstrap()
+    trainer.advantages()
+    loss, orders = trainer._auxiliary, []
+    loss.begin(trainer.rollout, 4)
+    for minibatch in range(12):
+        loss.loss(trainer.net, minibatch)
+        if minibatch % 4 == 0:
+            orders.append(torch.cat(loss._parts).tolist())
+    trainer.close()
+    assert len({tuple(order) for order in orders}) == 3
+    assert [sorted(order) for order in orders] == [list(range(len(orders[0])))] * 3
+
+
+@pytest.mark.parametrize(
+    ("expert", "says"),
+    [
+        ({"teacher": "nobody"}, "bot 'nobody'"),
+        ({"seeds": "nothing"}, "expert.seeds='nothing'"),
+        ({"teacher": "search:greedy,worlds=nothing"}, "worlds"),
+    ],
+)
+def test_what_cannot_be_taught_is_refused_before_a_run_is_made(expert, says):
+    config = RunConfig.from_mapping(config_of(**expert))
+    engine = make_engine(ENV, config.num_envs, config.env_options)
+    check(RunConfig.from_mapping(config_of()), engine)
+    with pytest.raises(ConfigError, match=re.escape(says)):
+        check(config, engine)

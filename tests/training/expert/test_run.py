@@ -10,6 +10,7 @@ from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from tests.training.test_resume import metrics
 from training.expert.options import ExpertConfig
 from training.expert.run import make_trainer
@@ -89,7 +90,7 @@ def test_answers_are_learnt_and_counted(tmp_path):
     assert last(taught) < 0.7 * last(alone)
 
 
-@pytest.mark.parametrize("ppo", ["all", "rest"])
+@walk("ppo", ["all", "rest"])
 def test_ppo_leaves_to_the_search_what_it_answers(ppo):
     expert = {"search": "worlds=2", "share": 0.1, "ppo": ppo}
     trainer = make_trainer(RunConfig.from_mapping({**TINY, "expert": expert}))

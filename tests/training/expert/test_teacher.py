@@ -9,6 +9,7 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Phase
 from tests.needs import needs_core
 from tests.slow import every
+from tests.tables import walk
 from training.expert.options import ExpertRun
 from training.expert.teacher import Asked, PlayerTeacher, SearchTeacher, make_teacher
 from training.nets.actor_critic import ActorCritic
@@ -50,7 +51,7 @@ def asked(rows, obs, legal):
     return Asked(rows, np.zeros(len(rows), np.int32), obs, legal, seeds_of(rows))
 
 
-@pytest.mark.parametrize("bot", ["rule_hard", "heuristic"])
+@walk("bot", ["rule_hard", "heuristic"])
 def test_a_bot_answers_as_it_plays(states, bot):
     engine, rows, obs, legal = states
     answers = PlayerTeacher(bot, engine).answers(asked(rows, obs, legal))
@@ -76,7 +77,7 @@ def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
     assert (again == answers[some]).all()
 
 
-@pytest.mark.parametrize("prior", [1.0, 0.5, 0.0])
+@walk("prior", [1.0, 0.5, 0.0])
 def test_search_answers_by_the_means_and_the_network(states, prior):
     engine, rows, obs, legal = states
     net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
@@ -103,7 +104,7 @@ def test_search_answers_by_the_means_and_the_network(states, prior):
     assert not answers[cards][~where].any()
 
 
-@pytest.mark.parametrize("seat", every(2, [0, 1]))
+@walk("seat", every(2, [0, 1]))
 def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     engine = make_engine("DrMarioVersus-v0", 8, {"opponent": "first", "agent_seat": seat})
     engine.reset_many(seeds=3)
@@ -133,7 +134,7 @@ def test_the_network_is_asked_as_it_is_then(states):
     assert (before != after).any()
 
 
-@pytest.mark.parametrize(
+@walk(
     ("expert", "says"),
     [
         ({"teacher": "nobody"}, "bot 'nobody'"),
@@ -154,7 +155,7 @@ def test_teachers_that_cannot_be_are_refused(states, expert, says):
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "says"),
     [
         ({"expert": {"share": 0}}, "expert.share=0"),

@@ -22,8 +22,8 @@ from training.games.drmario import PLACEMENT
 from training.games.drmario.observation import COST_UNIT
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, entropy, masked_log_probs
+from training.nets.encoders import make_encoder
 from training.nets.layout import as_tensor, obs_layout
-from training.nets.pixels import make_encoder
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.run import make_trainer
 from training.run.config import RunConfig

@@ -8,25 +8,27 @@ import pytest
 import torch
 from torch import nn
 
-from training.nets import fused
-from training.nets.activations import ACTIVATIONS
-from training.nets.fused import Layers
+from training.nets import layers as fusing
+from training.nets.layers import ACTIVATIONS, FusedLayers, Layers, fuse
 
 # Largest error of the gradients; the gate of a relu lets a number through, or not.
 ERROR = {"tanh": 0.01, "relu": 0.08, "gelu": 0.01}
-needs_fused = pytest.mark.skipif(not fused.available(), reason="no fused layers here")
+needs_fused = pytest.mark.skipif(not fusing.available(), reason="no fused layers here")
 
 
 def towers(activation, seed=0):
     """Layers 203-256-256, and observations with an outer gradient."""
     torch.manual_seed(seed)
     make = ACTIVATIONS[activation]
-    layers = Layers(nn.Linear(203, 256), make(), nn.Linear(256, 256), make())
-    for module in layers:
+    net = nn.ModuleDict(
+        {"layers": Layers(nn.Linear(203, 256), make(), nn.Linear(256, 256), make())}
+    )
+    fuse(net)
+    for module in net["layers"]:
         if isinstance(module, nn.Linear):
             nn.init.orthogonal_(module.weight, 2**0.5)
             nn.init.normal_(module.bias, std=0.1)
-    return layers, torch.randn(512, 203), torch.randn(512, 256) / 512
+    return net["layers"], torch.randn(512, 203), torch.randn(512, 256) / 512
 
 
 def results(layers, obs, outer, *, low):
@@ -46,11 +48,11 @@ def error(ours, exact):
 
 @needs_fused
 @pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
-def test_fused_layers_are_as_near_to_float32_as_autocast(activation, monkeypatch):
+def test_fused_layers_are_as_near_to_float32_as_autocast(activation):
     fast = results(*towers(activation), low=True)
     exact = results(*towers(activation), low=False)
-    monkeypatch.setattr(Layers, "may_fuse", False)
-    plain = results(*towers(activation), low=True)
+    layers, *given = towers(activation)
+    plain = results(Layers(*layers), *given, low=True)
     for ours, theirs, true in zip(fast, plain, exact, strict=True):
         assert ours.shape == theirs.shape
         assert ours.dtype == theirs.dtype
@@ -62,8 +64,8 @@ def test_fused_layers_are_as_near_to_float32_as_autocast(activation, monkeypatch
 def test_the_fused_operation_is_what_runs(monkeypatch):
     layers, obs, _ = towers("tanh")
     calls = []
-    original = fused._Layer.apply
-    monkeypatch.setattr(fused._Layer, "apply", lambda *a: calls.append(a[3]) or original(*a))
+    original = fusing._Layer.apply
+    monkeypatch.setattr(fusing._Layer, "apply", lambda *a: calls.append(a[3]) or original(*a))
     with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
         assert layers(obs).dtype == torch.bfloat16
     assert calls == ["tanh", "tanh"]
@@ -74,27 +76,25 @@ def test_the_fused_operation_is_what_runs(monkeypatch):
     assert len(calls) == 2
 
 
-@pytest.mark.parametrize("missing", [AttributeError, RuntimeError])
-def test_without_the_operation_layers_are_those_of_torch(monkeypatch, missing):
-    layers, obs, outer = towers("tanh")
+@pytest.mark.parametrize("missing", [None, AttributeError, RuntimeError])
+def test_layers_are_fused_where_the_operation_is_there(monkeypatch, missing):
+    net = nn.ModuleDict({"layers": Layers(*towers("relu")[0])})
+    before, names = list(net.parameters()), list(net["layers"].state_dict())
 
-    def none(*_):
-        raise missing
+    def operation(*_):
+        if missing:
+            raise missing
 
-    monkeypatch.setattr(fused.torch.ops.mkldnn, "_linear_pointwise", none, raising=False)
-    fused.available.cache_clear()
+    monkeypatch.setattr(fusing.torch.ops.mkldnn, "_linear_pointwise", operation, raising=False)
+    fusing.available.cache_clear()
     try:
-        assert not fused.available()
-        ours = results(layers, obs, outer, low=True)
+        fuse(net)
     finally:
-        fused.available.cache_clear()
-    plain = results(nn.Sequential(*layers), obs, outer, low=True)
-    assert all(torch.equal(a, b) for a, b in zip(ours, plain, strict=True))
-
-
-def test_names_of_parameters_are_those_of_a_sequence():
-    layers, _, _ = towers("relu")
-    assert list(layers.state_dict()) == ["0.weight", "0.bias", "2.weight", "2.bias"]
+        fusing.available.cache_clear()
+    assert type(net["layers"]) is (Layers if missing else FusedLayers)
+    assert all(a is b for a, b in zip(net.parameters(), before, strict=True))
+    assert names == list(net["layers"].state_dict())
+    assert names == ["0.weight", "0.bias", "2.weight", "2.bias"]
 
 
 SCRIPT = """

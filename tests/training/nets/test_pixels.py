@@ -14,12 +14,10 @@ from tests.training.nets.test_encoders import layout_of
 from tests.training.ppo.conftest import sections
 from tests.training.ppo.engines import ToyEngine
 from training.dqn.options import DQNConfig
-from training.nets import compiled
-from training.nets.encoders import Encoder
-from training.nets.frames import unpack
+from training.nets import precision
+from training.nets.encoders import Encoder, PixelEncoder, unpack
 from training.nets.layout import as_tensor, obs_layout
-from training.nets.pixels import PixelEncoder
-from training.nets.q_network import QNetwork
+from training.nets.q_network import NoisyLinear, QNetwork
 from training.ppo.trainer import PPOTrainer
 from training.run.config import RunConfig
 from training.run.envs import make_engine
@@ -190,10 +188,25 @@ def test_network_that_cannot_be_compiled_runs_as_it_is(monkeypatch):
 
         return call
 
-    monkeypatch.setattr(compiled.torch, "compile", broken)
+    monkeypatch.setattr(precision.torch, "compile", broken)
     plain, ours = (make(Screen(4), compile=how, total_steps=999) for how in ("off", "default"))
     plain.iterate()
     with pytest.warns(RuntimeWarning, match=r"torch\.compile failed \(RuntimeError: no compiler\)"):
         ours.iterate()
     for name, value in plain.net.state_dict().items():
         assert torch.equal(value, ours.net.state_dict()[name]), name
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+def test_noise_of_a_layer_is_that_of_its_weights_and_of_its_biases(groups):
+    layer, drawn = NoisyLinear(5, 4), torch.Generator().manual_seed(2)
+    with torch.no_grad():
+        layer.weight_sigma.normal_(generator=drawn)
+        layer.bias_sigma.normal_(generator=drawn)
+    x = torch.randn(6, 5, generator=drawn)
+    layer.draw(groups, drawn)
+    for k, found in enumerate(layer(x)):
+        e_in, e_out = (part[k * groups // 6] for part in layer._noise)
+        weight = layer.weight + layer.weight_sigma * e_out[:, None] * e_in
+        bias = layer.bias + layer.bias_sigma * e_out
+        torch.testing.assert_close(found, weight @ x[k] + bias)

@@ -5,11 +5,11 @@ import pytest
 import torch
 
 from fastenv.errors import ConfigError
+from tests.bits import equal
 from training.ensemble.stacked import StackedNet
-from training.nets.actor_critic import ActorCritic
+from training.nets.actor_critic import ActorCritic, load_net
 from training.nets.distribution import Sampler, masked_log_probs
-from training.nets.layout import Field, ObsLayout
-from training.nets.parts import Placements
+from training.nets.layout import Field, ObsLayout, Placements
 from training.nets.placements import HEADS, MapHead, PlacementHead
 from training.ppo.options import NativeConfig, PPOConfig
 
@@ -218,8 +218,18 @@ def test_it_stands_behind_a_recurrent_cell_too():
 
 
 @pytest.mark.parametrize("heads", HEADS)
-@pytest.mark.parametrize("native", [{"encoder": "flat"}, {}])
+@pytest.mark.parametrize("native", [{"encoder": "flat"}, {"encoder": "pixels"}, {}])
 def test_a_board_that_convolutions_do_not_see_is_refused(native, heads):
     shown = layout() if native else ObsLayout(5, ACTIONS)
     with pytest.raises(ConfigError, match=rf"native\.heads='{heads}'"):
         shown.check(NativeConfig(heads=heads, **native))
+
+
+def test_a_network_that_is_loaded_has_the_values_it_was_saved_with():
+    sections = PPOConfig(net_arch=(16,)), NativeConfig(heads="placements")
+    saved = {name: value + 0.5 for name, value in made().state_dict().items()}
+    loaded = load_net(*sections, layout(), saved)
+    assert equal(dict(loaded.state_dict()), saved)
+    policy = {name: value for name, value in saved.items() if not name.startswith("value_")}
+    alone = load_net(*sections, layout(), policy).state_dict()
+    assert equal({name: alone[name] for name in policy}, policy)

@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -396,3 +397,12 @@ def test_command_rates_two_by_elo_alone(agent, capsys):
 def test_command_refuses(agent, capsys, flags, refused):
     assert main(flags) == 2
     assert refused in capsys.readouterr().err
+
+
+def test_a_table_takes_from_an_agent_only_what_players_share():
+    """In Skull King the number of players; rewards and opponents are a learner's own."""
+    learnt = {"num_players": 5, "reward": "points", "opponents": "rule_hard"}
+    agent = SimpleNamespace(env=FLAT, env_spec=SimpleNamespace(options=learnt), path="a")
+    without = dict(find_table([], FLAT).options)
+    assert find_table([agent]).options == {**without, "num_players": 5}
+    assert find_table([agent], options={"num_players": 3}).options == {**without, "num_players": 3}

@@ -270,3 +270,14 @@ def test_a_predictor_forgets_where_episodes_begin(trained):
 def test_import_stays_light():
     code = "import sys, training; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True, timeout=600)
+
+
+def test_numbers_that_an_observation_cannot_hold_are_refused():
+    policy = training.load_policy(PRETRAINED.parent / "lantern_walk")
+    shown = policy.make_vec(1).reset(seed=1)[0]
+    parts = shown if isinstance(shown, dict) else {"": shown}
+    name, narrow = next((n, x) for n, x in parts.items() if x.dtype == np.uint8)
+    wide = narrow.astype(np.int64) + 256
+    given = {**shown, name: wide} if name else wide
+    with pytest.raises(ConfigError, match=r"of int64 does not fit .* must be of uint8"):
+        policy.act(given, np.ones((1, policy.num_actions)))

@@ -1,6 +1,7 @@
 """Trained agents among the opponents of training and evaluation."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from training.players.network import Network
 from training.players.table import find_table
 from training.run import checkpoint
 from training.run.envs import make_engine
+from training.selfplay.opponents import Opponents
 from training.train import main
 
 from .conftest import TINY
@@ -190,3 +192,22 @@ def test_agents_that_a_resume_could_not_restore_are_refused(trained, tmp_path, c
     error = capsys.readouterr().err
     assert ("no memory" in error) != (kind == "prospector")
     assert kind in error
+
+
+def test_opponents_begin_with_the_game_and_with_seeds_of_their_own():
+    begun = {"a": [], "b": []}
+
+    def noting(name):
+        note = lambda engine, lanes, seeds: begun[name].append((lanes, seeds))  # noqa: E731
+        return SimpleNamespace(begin=note)
+
+    opponents = Opponents(None, ["a", None, "b"])
+    opponents.players = [noting("a"), None, noting("b")]
+    lanes = np.array([2, 5])
+    opponents.begin(None, lanes, np.array([70, 90]))
+    opponents.begin(None, lanes)
+    for name, first in (("a", 1), ("b", 3)):
+        (one, seeds), (other, none) = begun[name]
+        assert one is other is lanes
+        assert seeds.tolist() == [70 + first, 90 + first]
+        assert none is None

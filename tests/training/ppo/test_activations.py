@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from training.nets.activations import Tanh
+from training.nets.layers import Tanh
 
 
 @pytest.mark.parametrize("grad", [True, False])

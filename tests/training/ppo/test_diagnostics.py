@@ -11,8 +11,8 @@ from tests.bits import equal
 from tests.slow import every
 from tests.toy import WalkGame
 from tests.training.ppo.engines import Corridor, Counting
-from training.nets.activations import ACTIVATIONS
 from training.nets.actor_critic import ActorCritic
+from training.nets.layers import ACTIVATIONS
 from training.nets.layout import Field, ObsLayout
 from training.ppo.diagnostics import SAMPLE, dead_units, sample
 from training.ppo.options import NativeConfig, PPOConfig

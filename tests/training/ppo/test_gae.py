@@ -11,6 +11,7 @@ from stable_baselines3.common.buffers import RolloutBuffer
 
 from tests.training.ppo.engines import Macro
 from training.ppo.gae import gae_many, gae_some, gae_torch
+from training.ppo.rollout import Rollout
 
 
 def by_numpy(reward, value, done, bootstrap, gamma, lam):
@@ -236,3 +237,19 @@ def test_all_decisions_are_those_of_a_rollout_that_ends_with_the_last(case):
         gae_many(*shorter, case["gamma"], case["lam"], whole[:steps], ret[:steps])
     np.testing.assert_allclose(adv[:steps], whole[:steps], atol=1e-4)
     assert not adv[steps:].any()
+
+
+@pytest.mark.parametrize("varying", [False, True])
+def test_a_rollout_discounts_a_decision_by_how_long_it_lasts(varying):
+    rollout = Rollout(6, 3, Macro(3), torch.device("cpu"), varying_tau=varying)
+    drawn = torch.Generator().manual_seed(4)
+    for tensor in (rollout.reward, rollout.value, rollout.bootstrap):
+        tensor.normal_(generator=drawn)
+    if varying:
+        rollout.gamma.uniform_(0.2, 0.99, generator=drawn)
+    rollout.write_advantages(0.9, 0.95, None)
+    inputs = (x.numpy() for x in (rollout.reward, rollout.value, rollout.done, rollout.bootstrap))
+    gamma = rollout.gamma.numpy() if varying else 0.9
+    adv, ret = by_numpy(*inputs, gamma, 0.95)
+    np.testing.assert_allclose(rollout.adv, adv, atol=1e-5)
+    np.testing.assert_allclose(rollout.ret, ret, atol=1e-5)

@@ -7,7 +7,9 @@ import socket
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
@@ -272,3 +274,17 @@ def test_torchrun_starts_it(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert read_lines(tmp_path / "run" / "metrics.jsonl")[-1]["step"] == 512
+
+
+def test_a_knob_is_set_in_the_same_lanes_of_all_ranks():
+    ranks, sent, here = Ranks(0, 2), [], []
+    ranks.send = lambda what, **values: sent.append((what, values))
+    engine = SimpleNamespace(configure=lambda *given: here.append(given))
+    ranks.share_knobs(engine)
+    engine.configure("level", np.array([3, 4]), np.array([1, 5]))
+    engine.configure("level", 7)
+    assert [len(here), here[1]] == [2, ("level", 7, None)]
+    assert sent == [
+        ("configure", {"name": "level", "value": [3, 4], "idx": [1, 5]}),
+        ("configure", {"name": "level", "value": 7, "idx": None}),
+    ]

@@ -142,7 +142,7 @@ def max_ratio_error(trainer):
     with torch.no_grad():
         for pieces in trainer.minibatches.epoch():
             for piece in pieces:
-                with trainer.precision.autocast():
+                with trainer.precision.autocast:
                     logits, _ = trainer._evaluate(piece)
                 log_probs = masked_log_probs(logits, piece.samples.mask)
                 change = log_prob(log_probs, piece.samples.action) - piece.samples.logp

@@ -5,12 +5,13 @@ import importlib.util
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.run.config import RunConfig
 
 BASE = {"trainer": "rllib", "num_envs": 12, "ppo": {"n_steps": 16, "batch_size": 64}}
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "text"),
     [
         ({"rllib": {"env_runners": 5}}, "rllib.env_runners=5: must be a divisor of num_envs=12"),

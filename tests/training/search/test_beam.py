@@ -5,6 +5,7 @@ import pytest
 
 import fastenv
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.run.envs import make_engine
 from training.search.beam import Beam, Branches, Expansion
 
@@ -101,9 +102,9 @@ def value(graph, node, level, depth):
     return node.cost + min(value(graph, n, level + 1, depth) for n in node.behind)
 
 
-@pytest.mark.parametrize("keyed", [False, True])
-@pytest.mark.parametrize("depth", [1, 2, 3, 5])
-@pytest.mark.parametrize("width", [1, 2, 6])
+@walk("keyed", [False, True])
+@walk("depth", [1, 2, 3, 5])
+@walk("width", [1, 2, 6])
 def test_values_are_those_of_a_plain_twin(depth, width, keyed):
     for seed in range(25):
         graph = Graph(seed, keyed=keyed)

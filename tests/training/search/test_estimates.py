@@ -1,14 +1,14 @@
 """Estimates against their twin in plain Python: means, paired differences, what is dropped."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.tables import walk
 from tests.training.search.slow_estimates import Position
 from training.players.draws import mix
-from training.search.beliefs import choose_by_weight
 from training.search.estimates import DOUBT, MIN_WORLDS, Estimates
+from training.search.searcher import choose_by_weight
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -74,7 +74,7 @@ def test_what_is_worse_in_every_world_by_the_same_is_dropped():
     assert fast.open.tolist() == [[False, True]]
 
 
-@pytest.mark.parametrize(("factor", "dropped"), [(1.01, True), (0.99, False)])
+@walk(("factor", "dropped"), [(1.01, True), (0.99, False)])
 def test_doubt_is_a_number_of_standard_errors(factor, dropped):
     spread = np.tile([1.0, -1.0], 8)
     error = np.sqrt((spread**2).sum() / 15 / 16)
@@ -142,3 +142,19 @@ def test_seeds_never_meet():
     found = np.concatenate([mix(seeds, numbers, purpose) for purpose in range(4)])
     assert len(np.unique(found)) == len(found)
     assert mix(seeds[:1], numbers[:1], 1) == mix(seeds, numbers, 1)[0]
+
+
+def test_groups_of_positions_are_joined_as_they_are():
+    parts = [play(seed, blocks)[0] for seed, blocks in ((1, 1), (2, 4), (3, 3))]
+    assert any((part.open != part.legal).any() for part in parts)
+    joined = Estimates.join(parts)
+    compared = 0
+    for part in parts:
+        some = joined.take(np.arange(compared, compared + len(part.legal)))
+        compared += len(part.legal)
+        width = part.values.shape[2]
+        for name in ("legal", "open", "counts"):
+            np.testing.assert_array_equal(getattr(some, name), getattr(part, name), name)
+        np.testing.assert_array_equal(some.values[:, :, :width], part.values)
+        assert np.isnan(some.values[:, :, width:]).all()
+    assert compared == len(joined.legal)

@@ -4,6 +4,7 @@ import pytest
 
 import training
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.run.names import base_of, is_agent, is_search, short_name, split_names
 from training.run.options import Options
 from training.search.agent import load, parse
@@ -12,7 +13,7 @@ from training.search.options import SearchOptions
 PRETRAINED = "pretrained/skullking-ppo"
 
 
-@pytest.mark.parametrize(
+@walk(
     ("name", "agent", "search", "base", "short"),
     [
         ("heuristic", False, False, "heuristic", "heuristic"),
@@ -28,7 +29,7 @@ def test_names_say_who_plays(name, agent, search, base, short):
         assert (base_of(name), short_name(name)) == (base, short)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "names"),
     [
         ("a", ("a",)),
@@ -50,7 +51,7 @@ def test_a_name_says_who_searches_and_how():
     assert options.model_fields_set == {"worlds", "belief", "halving", "rollouts", "lead"}
 
 
-@pytest.mark.parametrize(
+@walk(
     "name",
     ["search:", "search:,worlds=2", "search:a,worlds", "search:a,=2", "search:a,lead=1,lead=2"],
 )
@@ -79,7 +80,7 @@ def test_every_option_has_a_bad_value_here():
     assert set(BAD) >= set(SearchOptions.names())
 
 
-@pytest.mark.parametrize(
+@walk(
     ("option", "value", "allowed"),
     [(name, *case) for name, cases in BAD.items() for case in cases],
 )

@@ -1,5 +1,7 @@
 """Who searches, at tables and in episodes: alike in any batch, and what it thinks."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from rich.console import Console
@@ -8,6 +10,7 @@ import fastenv
 import training
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Phase
+from tests.tables import walk
 from tests.training.players.tables import play_table
 from training.evaluation.contest import load_players
 from training.players.names import make_player
@@ -15,9 +18,8 @@ from training.players.player import begin_all, every_lane
 from training.players.table import find_table
 from training.players.thought import Thought
 from training.run.envs import make_engine
-from training.search.agent import SearchAgent, load
+from training.search.agent import SearchAgent, SearchPlayer, draw_step, load
 from training.search.options import SearchOptions
-from training.search.player import SearchPlayer, draw_step
 from training.terminal import text, thinking
 from training.terminal.session import Session, Source
 
@@ -45,7 +47,7 @@ def to_cards(engine):
     return engine
 
 
-@pytest.mark.parametrize("options", ["", ",lead=1", ",temperature=5", ",decisions=all"])
+@walk("options", ["", ",lead=1", ",temperature=5", ",decisions=all"])
 def test_games_beside_it_change_nothing(options):
     engine = to_cards(table(4))
     lanes = np.arange(4)
@@ -256,3 +258,22 @@ def test_equal_actions_have_equal_bars(capsys):
     lines = capsys.readouterr().out.splitlines()[1:]
     assert lines[0].split() == ["action", "mean", "±", "worlds"]  # no policy was asked
     assert len({line.count("█") for line in lines[1:]}) == 1
+
+
+def test_decisions_are_drawn_at_the_temperature_that_is_asked_for():
+    """A low one takes what is worth most, a high one what the policy wants."""
+    means = np.array([[0.0, 10.0, 4.0]])
+    wanted, seeds = np.array([[0.98, 0.01, 0.01]]), np.arange(200).astype("u8")
+    every = [np.repeat(each, 200, axis=0) for each in (means, wanted)]
+    estimates = SimpleNamespace(means=lambda: every[0], counts=np.ones((200, 3)))
+    player = object.__new__(SearchPlayer)
+    taken = {}
+    for temperature in (0.1, 1000.0):
+        options = SearchOptions(temperature=temperature)
+        player.searcher = SimpleNamespace(options=options)
+        own = np.zeros(200, np.int32)
+        chosen = player._decide(SimpleNamespace(estimates=estimates), own, every[1], seeds)
+        taken[temperature] = np.bincount(chosen, minlength=3)
+        assert (chosen == draw_step(*every, temperature, seeds)).all()
+    assert taken[0.1][1] == 200
+    assert taken[1000.0][0] > 180

@@ -9,6 +9,7 @@ import pytest
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.slow import diagonal
+from tests.tables import walk
 from training import evaluate, play, watch
 from training.evaluation.contest import contest, load_players
 from training.evaluation.judging import get_judging
@@ -76,7 +77,7 @@ def test_bots_search(capsys, tmp_path):
     assert [each["kind"] for each in policies.values()] == ["search", "bot"]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("words", "refused"),
     [
         (["search:heuristic"], "heuristic is no trained agent; .* --bots --bot search:heuristic"),
@@ -164,7 +165,7 @@ def test_a_training_refuses_opponents_that_search(train, tmp_path, capsys):
     assert "of agents that do not search: a training cannot wait" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
+@walk(
     ("name", "refused"),
     [("search:nobody", "bot 'nobody'"), ("search:heuristic,belief=bids", "search.belief='bids'")],
 )
@@ -266,7 +267,7 @@ def test_watch_shows_what_a_bot_has_found(table, capsys):
             assert line.split()[1] == "row"
 
 
-@pytest.mark.parametrize(
+@walk(
     ("words", "refused"),
     [
         ([PRETRAINED, "--think"], "--think must be left out: none of them searches"),

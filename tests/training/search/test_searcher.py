@@ -14,6 +14,7 @@ from fastenv.skullking.tables import Phase
 from tests.needs import needs_core
 from tests.nim import NimGame
 from tests.ring import RingGame
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 from training.search import searcher as module
 from training.search.options import SearchOptions
@@ -159,7 +160,7 @@ def test_a_finished_game_is_refused():
         found.search()
 
 
-@pytest.mark.parametrize("seat", [-1, 4])
+@walk("seat", [-1, 4])
 def test_a_seat_that_is_not_there_is_refused(seat):
     found = cards()
     found.seats = np.full(len(found.rows), seat)
@@ -172,7 +173,7 @@ def test_a_game_without_resample_is_refused():
         Searcher(BatchEngine(NimGame(), 1))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "refused"),
     [
         ({"belief": "bids"}, "search.belief='bids' is not possible: .* where there is no policy"),
@@ -218,7 +219,7 @@ def test_outcomes():
     assert margin(outcomes[:, :1], None, np.zeros(2, int)).tolist() == [1, 3]
 
 
-@pytest.mark.parametrize(("decisions", "due"), [("cards", False), ("bids", True), ("all", True)])
+@walk(("decisions", "due"), [("cards", False), ("bids", True), ("all", True)])
 def test_only_what_is_wanted_is_searched(decisions, due):
     engine = fastenv.make_engine(FLAT, 3, seats="all")
     engine.reset_many(seeds=1)
@@ -296,7 +297,7 @@ def test_a_budget_of_time_is_kept(budget, blocks, monkeypatch):
 # -- positions that must be won --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sticks", [5, 6, 7, 9, 10])
+@walk("sticks", [5, 6, 7, 9, 10])
 def test_a_won_game_of_nim_is_won(sticks):
     """Whoever leaves a multiple of four wins against everybody who plays perfectly."""
     found = Positions(WorldNim(sticks=10), n=1, steps=0)
@@ -349,3 +350,20 @@ def test_open_cards_are_the_true_ones(policy):
     seed = module.mix(found.seeds[[k]], np.array([0]), module.ROLLOUT)
     then = found.engine.rollout(found.rows[[k]], [action], "heuristic", "round", seeds=seed)
     assert got.values[k, action, 0] == margin(then.outcomes, then.rows, found.seats[[k]])[0]
+
+
+@needs_core
+def test_errors_of_a_thought_are_those_of_differences_to_what_was_chosen():
+    found = cards()
+    searcher, k = found.searcher(halving=False), int(found.legal.sum(1).argmax())
+    results = found.search([k], halving=False)
+    values, legal = results.estimates.values[0], np.flatnonzero(found.legal[k])
+    chosen = int(legal[0])
+    thought = searcher.think(results, 0, chosen, np.ones(found.legal.shape[1]))
+    assert thought.actions.tolist() == legal.tolist()
+    differences = values[legal] - values[chosen]
+    differences[0] = values[chosen]
+    expected = differences.std(1, ddof=1) / np.sqrt(WORLDS)
+    np.testing.assert_allclose(thought.error, expected, atol=1e-9)
+    alone = values[legal].std(1, ddof=1) / np.sqrt(WORLDS)
+    assert not np.allclose(expected[1:], alone[1:])

@@ -9,6 +9,7 @@ from safetensors.torch import save_file
 
 import fastenv
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.run import games
 from training.search import values
 from training.search.options import SearchOptions
@@ -77,7 +78,7 @@ def test_fit_learns_a_line():
     assert (error**2).mean() < 0.02 * gained.var()
 
 
-@pytest.mark.parametrize("hidden", [(0,), (9000,), (4,) * 9])
+@walk("hidden", [(0,), (9000,), (4,) * 9])
 def test_refuses_impossible_networks(hidden):
     with pytest.raises(ConfigError, match=r"value\.hidden"):
         Head(env="Nim-v0", inputs=3, outputs=2, hidden=hidden)

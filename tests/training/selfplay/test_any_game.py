@@ -19,9 +19,7 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import as_tensor, obs_layout
 from training.ppo.options import NativeConfig, PPOConfig
-from training.selfplay.engine import PoolEngine
-from training.selfplay.pool import Pool
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import Pool, PoolEngine, PoolPlayer
 from training.selfplay.seated import SeatedEngine
 
 SECTIONS = PPOConfig(net_arch=(16,), activation="tanh"), NativeConfig()

@@ -15,9 +15,8 @@ from training.nets.distribution import Sampler, masked_log_probs
 from training.nets.layout import obs_layout
 from training.ppo.options import NativeConfig, PPOConfig
 from training.run.envs import make_engine
-from training.selfplay.engine import PoolEngine
-from training.selfplay.pool import Pool
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import Pool, PoolEngine, PoolPlayer
+from training.selfplay.seated import SeatedEngine
 
 ENV = "SkullKingFlat-v0"
 OPTIONS = {"schedule": [1, 2, 1], "opponents": "rule_easy", "reward": "points"}
@@ -265,3 +264,49 @@ def test_destinations_get_the_learners_view(pool):
         other.step_many(actions)
         assert obs.tobytes() == other.obs.tobytes()
         assert mask.tobytes() == other.mask.tobytes()
+
+
+class FirstLegal:
+    """Plays the other seats, and notes the lanes whose games begin."""
+
+    def __init__(self):
+        self.begun = []
+
+    def begin(self, engine, lanes, seeds=None):
+        self.begun.append(lanes.tolist())
+
+    def act(self, engine, lanes):
+        return engine.mask[lanes].argmax(1).astype(np.int32)
+
+
+def test_a_reset_of_some_lanes_leaves_the_players_of_the_others_alone():
+    others, seen = FirstLegal(), []
+    engine = SeatedEngine(make_engine(ENV, 4, OPTIONS | {"opponents": "external"}), others)
+    engine.on_begin = lambda fresh, obs, mask: seen.append(np.flatnonzero(fresh).tolist())
+    engine.reset_many(seeds=3)
+    engine.reset_many(mask=np.array([0, 1, 0, 1], bool), seeds=9)
+    assert others.begun == seen == [[0, 1, 2, 3], [1, 3]]
+
+
+def test_the_last_info_of_an_episode_has_the_terms_of_the_whole_decision():
+    inner, totals = make_engine(ENV, 3, OPTIONS | {"opponents": "external"}), {}
+    engine, step = SeatedEngine(inner, FirstLegal()), inner.step_many
+    names = tuple(inner.term_columns)
+    assert names
+
+    def counting(*args, **kwargs):
+        step(*args, **kwargs)
+        for name in names:  # as if every step of the game paid for each of them
+            inner.info[name] += 1
+            totals[name] += inner.info[name]
+
+    inner.step_many = counting
+    engine.reset_many(seeds=4)
+    ends = 0
+    while ends < 5:
+        totals |= {name: np.zeros(3) for name in names}
+        engine.step_many(engine.mask.argmax(1).astype(np.int32))
+        over = engine.terminated != 0
+        ends += over.sum()
+        for name in names:
+            np.testing.assert_allclose(engine.final_info[name][over], totals[name][over])

@@ -5,6 +5,7 @@ import sqlite3
 import numpy as np
 import pytest
 
+from tests.tables import walk
 from training.players.ratings import (
     ANCHOR,
     LEARNER,
@@ -99,7 +100,7 @@ def test_a_file_that_is_no_database_is_refused_in_one_sentence(tmp_path):
         file.write(1, Ratings())
 
 
-@pytest.mark.parametrize("games", [0, 1, 10, 500, 100_000, 10**9])
+@walk("games", [0, 1, 10, 500, 100_000, 10**9])
 def test_ratings_of_two_are_known(games):
     gap = 400 * np.log10(2 * games + 1)  # one draw is added: games + 0.5 to 0.5
     found = fit(np.array([[0.0, games], [0.0, 0.0]]))
@@ -133,7 +134,7 @@ def test_where_there_is_no_room_nobody_is_told_to_remove_the_history(tmp_path):
         RatingsFile(tmp_path / "ratings.sqlite").write(3, ratings)
 
 
-@pytest.mark.parametrize("games", [1e3, 1e9, 1e12])
+@walk("games", [1e3, 1e9, 1e12])
 def test_ratings_are_found_however_one_sided_many_games_were(games):
     """Rounding keeps the steps of Newton's method above any threshold then."""
     best, middle, worst = fit(np.array([[0, games, games], [0, 0, games], [0, 0, 0]]))

@@ -10,6 +10,7 @@ import torch
 from fastenv.skullking.tables import Bot
 from tests.bits import equal
 from tests.slow import every
+from tests.tables import walk
 from tests.training.killing import killed_at, rating_rows
 from training.callbacks.start import check_config
 from training.ppo.options import NativeRun
@@ -19,7 +20,7 @@ from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
-from training.selfplay.engine import PoolEngine
+from training.selfplay.pool import PoolEngine
 
 FLAGS = {
     "env": "SkullKingFlat-v0",
@@ -187,7 +188,7 @@ def test_a_run_without_its_snapshots_says_which_one(train, tmp_path, capsys, pla
     assert error.count("\n") == 1
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changes", "says"),
     [
         ({"env": "SkullKingWorker-v0"}, "env='SkullKingWorker-v0'"),

@@ -12,8 +12,7 @@ from training.run import machine
 from training.studio import messages
 from training.studio.outbox import Outbox
 from training.studio.places import Places
-from training.studio.serve import bind, make_server
-from training.studio.server import Studio
+from training.studio.server import Studio, bind, make_server
 from training.studio.session import Session
 
 AGENT = "pretrained/skullking-ppo"

@@ -10,6 +10,7 @@ import fastenv
 from fastenv import registry
 from fastenv.registry import ENVS, Entry
 from tests import nim
+from tests.tables import walk
 from training.run.game_view import find_view
 from training.studio import forms, messages
 
@@ -22,7 +23,7 @@ def shown(engine, row, seat, **how):
     return PLAIN.decode(messages.dump({"scene": view.scene(engine, row, seat, names, **how)}))
 
 
-@pytest.mark.parametrize("env", ENVS)
+@walk("env", ENVS)
 def test_every_scene_is_small_json_and_changes_nothing(env):
     seats = fastenv.make_game(env).spec.num_agents > 1
     engine = fastenv.make_engine(env, 1, **({"seats": "all"} if seats else {}))

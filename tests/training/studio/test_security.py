@@ -14,11 +14,12 @@ import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
+from tests.tables import walk
 from tests.training.studio.conftest import AGENT
 from tests.training.studio.mutating import mutated
 from training.studio import kept, messages, table
+from training.studio.messages import Refusal
 from training.studio.places import Places, check_options
-from training.studio.refusal import Refusal
 
 
 def get(studio, path="/", host=None, token=True, **headers):
@@ -49,7 +50,7 @@ ELSEWHERE = [
 ]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("path", "how"),
     [
         *((path, how) for path in SECRET for how in (*UNKNOWN, *ELSEWHERE)),
@@ -65,7 +66,7 @@ def test_strangers_are_refused_in_a_sentence(studio, path, how):
     assert len(text.splitlines()) == 1
 
 
-@pytest.mark.parametrize("path", [*PUBLIC, *SECRET, "/?token={token}"])
+@walk("path", [*PUBLIC, *SECRET, "/?token={token}"])
 def test_no_other_server_of_this_machine_is_sent_the_token(studio, path):
     """A cookie would be: browsers tell hosts apart by their names, and not by their ports."""
     answer, text = get(studio, path.format(token=studio.token))
@@ -76,7 +77,7 @@ def test_no_other_server_of_this_machine_is_sent_the_token(studio, path):
     assert (answer.status == 403) == (path in SECRET)
 
 
-@pytest.mark.parametrize("path", PUBLIC)
+@walk("path", PUBLIC)
 def test_files_of_the_page_need_no_token_and_hold_none(studio, path):
     answer, text = get(studio, path, token=False)
     assert answer.status == 200
@@ -95,7 +96,7 @@ def test_pages_load_nothing_from_elsewhere(studio):
         assert "https://" not in found, path
 
 
-@pytest.mark.parametrize(
+@walk(
     "path",
     [
         *("/page/../server.py", "/page/..%2fserver.py", "/page/%2e%2e/server.py", "/page/x.py"),
@@ -114,7 +115,7 @@ def test_paths_lead_nowhere_else(studio, path):
     assert "root:" not in text
 
 
-@pytest.mark.parametrize("how", ["token", "origin", "no origin", "port"])
+@walk("how", ["token", "origin", "no origin", "port"])
 def test_sockets_of_strangers_are_refused(studio, how):
     token = "wrong" if how == "token" else studio.token
     origin = "http://evil.example" if how == "origin" else f"http://127.0.0.1:{studio.port}"
@@ -346,7 +347,7 @@ def test_ten_thousand_mutated_messages(asked, opened):
     check_opened(opened)
 
 
-@pytest.mark.parametrize(
+@walk(
     "name",
     [
         *("..", "../x", "/etc/passwd", "pretrained/..", "pretrained/../README.md", "a/../../b"),
@@ -377,7 +378,7 @@ def test_links_that_lead_outside_are_no_runs(tmp_path):
         Places(runs, tmp_path).find("link")
 
 
-@pytest.mark.parametrize(
+@walk(
     "options",
     [
         {"rom": "/etc/passwd"},

@@ -5,6 +5,7 @@ import runpy
 
 import pytest
 
+from tests.tables import walk
 from training.run import machine
 from training.studio import messages
 
@@ -28,7 +29,7 @@ def test_the_schema_names_every_message_and_refuses_what_is_left_over():
         assert all(text or name in ("on", "lane", "format") for name, text in fields), kind
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "said"),
     [
         ("[]", "message: "),

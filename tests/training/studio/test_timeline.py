@@ -5,7 +5,7 @@ import pytest
 
 import fastenv
 from training.studio import timeline as module
-from training.studio.refusal import Refusal
+from training.studio.messages import Refusal
 from training.studio.timeline import Timeline, take
 
 

@@ -77,6 +77,7 @@ def test_elements_of_the_observation_are_scaled_and_rounded(engine):
         *(None, 3, {}, {"info": "won"}, {"info": "won", "bin": 2, "equals": 1}),
         *({"obs": -1}, {"obs": True}, {"obs": 1, "bin": 2}, {"info": "won", "at_least": "much"}),
         *({"info": "moon", "bin": 2}, {"info": "won", "equals": "moon"}),
+        *({"info": "won", "bin": 2, "size": 3}, {"info": "won", "at_least": 1, "at_laest": 2}),
     ],
 )
 def test_what_is_no_source_is_refused_by_name(engine, given):
@@ -100,6 +101,12 @@ def test_trackers_find_each_other_whatever_their_order(engine):
     assert named["results"]._exclude is named["archive"].placed is built.placed
 
 
+def test_the_kind_of_a_tracker_is_what_its_option_says(engine):
+    given = {"visits": {"kind": "episodes", "size": 5}, "episodes": {"size": 5}}
+    named = options.build(engine, given, seed=0)._named
+    assert [type(named[name]) for name in given] == [EpisodeStats, EpisodeStats]
+
+
 def test_a_run_without_trackers_has_none(engine):
     assert options.build(engine, {}, seed=0) is None
 
@@ -113,6 +120,7 @@ def test_growth_takes_a_source_and_a_weight(engine):
         ({}, "trackers.growth.source"),
         ({"source": "won", "weight": "much"}, "trackers.growth.weight='much'"),
         ({"source": "won", "weight": float("inf")}, "trackers.growth: weight=inf"),
+        ({"source": "won", "weight": float("nan")}, "trackers.growth: weight=nan"),
     ):
         with pytest.raises(ConfigError) as raised:
             options.build(engine, {"growth": wrong}, seed=0)

@@ -479,13 +479,17 @@ def _make_engine(clears: Sequence[Clear]) -> BatchEngine:
                 clear, "at levels -3 to -1 the seed does not say which viruses stay"
             )
         try:
-            for name, value in (("level", clear.level), ("speed", clear.speed)):
-                engine.configure(name, value, [lane])
-            engine.configure("game_seed", clear.seed, [lane])
+            set_game(engine, lane, clear.level, clear.speed, clear.seed)
         except FastEnvError as error:
             raise _make_refusal(clear, str(error).removesuffix(".")) from error
     engine.reset_many(seeds=0)
     return engine
+
+
+def set_game(engine: BatchEngine, lane: int, level: int, speed: str, seed: int) -> None:
+    """Set the game that a lane begins with the next reset; a seed is an option ``game_seed``."""
+    for name, value in (("level", level), ("speed", speed), ("game_seed", seed)):
+        engine.configure(name, value, [lane])
 
 
 def _is_whole(value: object) -> bool:

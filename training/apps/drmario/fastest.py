@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 
 from fastenv import BatchEngine
-from fastenv.drmario import DrMarioGame, make_game, reachability
+from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from fastenv.errors import FastEnvError
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
-from training.apps.drmario.placements import is_falling
-from training.apps.drmario.seed_plan import check_games
+from training.apps.drmario.placements import is_falling, press_towards
+from training.apps.drmario.seed_command import check_games, list_games
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import new_parser
@@ -212,9 +212,7 @@ def _find_buttons(options: dict[str, Any], trace: Sequence[int]) -> list[int]:
         player = row["players"][0]
         if is_falling(player) and pill != player["reserve_index"] and left:
             pill = int(player["reserve_index"])
-            gravity = t.gravity(int(player["speed_setting"]), int(player["speed_ups"]))
-            parity = int(row["frame"]) & 1
-            script = reachability.script(player["board"], parity, gravity, left.pop())
+            script = press_towards(row, player, left.pop())
         pressed.append(script[0] if script else 0)
         script = script[1:]
         engine.step_many(pressed[-1:], autoreset=False)
@@ -253,7 +251,8 @@ def main(argv: list[str] | None = None) -> int:
     args = parser().parse_args(words)
     try:
         _check(args)
-        rows = [_search_game(args, *game) for game in _list_games(args)]
+        games = list_games(args.levels, args.speeds, args.seeds)
+        rows = [_search_game(args, *game) for game in games]
         if args.out is not None:
             _write(args, rows)
     except (FastEnvError, OSError) as error:
@@ -271,14 +270,6 @@ def _check(args: argparse.Namespace) -> None:
         files.prepare("--out", args.out)
     if args.best_times is not None:
         prepare(args.best_times)
-
-
-def _list_games(args: argparse.Namespace) -> Iterator[tuple[int, str, int]]:
-    """Yield level, speed and number in the registry of all games."""
-    for level in args.levels:
-        for speed in args.speeds:
-            for index in range(args.seeds):
-                yield level, speed, index
 
 
 def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -> dict[str, Any]:

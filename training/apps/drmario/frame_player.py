@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.drmario import reachability
 from fastenv.drmario import tables as t
 from fastenv.errors import InvalidActionError, StateError
-from training.apps.drmario.placements import is_falling
+from training.apps.drmario.placements import is_falling, press_towards
 from training.players.names import Who, make_player
 from training.players.policy import Policy
 from training.run.envs import make_engine
@@ -65,20 +64,16 @@ class FramePlayer:
 
     def _plan(self, row: Any, player: Any) -> bytes:
         """Return the buttons, one a frame, that bring a new pill to where it is to lie."""
-        setting, level = int(player["speed_setting"]), int(player["level"])
         inner = self._inner
-        inner.configure("level", level)
-        inner.configure("speed", t.SPEEDS[setting])
+        inner.configure("level", int(player["level"]))
+        inner.configure("speed", t.SPEEDS[player["speed_setting"]])
         inner.reset_many(seeds=[1])
         state = inner.get_states([0])
         for name in SHOWN:
             state["players"][name][0, 0] = player[name]
         state["frame"] += np.uint32(row["frame"] + state["frame"][0] & 1)  # of the same parity
-        gravity = t.gravity(setting, int(player["speed_ups"]))
         try:
             inner.set_states(state, [0])
-            action = int(self._player.act(inner, LANE)[0])
-            board = player["board"]
-            return reachability.script(board, int(row["frame"]) & 1, gravity, action)
+            return press_towards(row, player, int(self._player.act(inner, LANE)[0]))
         except (StateError, InvalidActionError):  # it falls as it is
             return b""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import fastenv
-from training.apps.drmario.evaluator.lookahead import is_lookahead, lookahead
+from training.apps.drmario.evaluator.lookahead import lookahead
 from training.players.bots import Bot
 from training.players.load import find
 from training.players.network import Network
@@ -49,8 +49,9 @@ def find_player(
         environment.
     """
     bots = fastenv.make_game(ENV).bot_names
-    if is_lookahead(name):
-        return lookahead(name), None
+    looking = lookahead(name)
+    if looking is not None:
+        return looking, None
     if name in bots:
         run = runs / name
         allowed = f"the path {run}, or a name that either a bot or a run has"

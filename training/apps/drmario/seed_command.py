@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fastenv.__main__ import option
+from fastenv.drmario.tables import LAST_VIRUS_LEVEL, REGISTRY_SEEDS, SPEEDS
 from fastenv.errors import FastEnvError
-from training.apps.drmario.seed_plan import Plan
 from training.run.command_line import add_runs, new_parser
+from training.run.options import require
 
 ABOUT = """\
 Evaluate a bot or a trained agent, which samples its actions, on the seed registry of Dr. Mario.
@@ -18,6 +22,82 @@ Every game (level, speed and seed) is played many times and is one row of seeds.
 seeds.parquet. Unusual episodes of a game are recorded for "watch replay".
 seeds.json has the summary by level; "report DIR" draws it as a page.
 """
+
+
+def check_games(levels: Sequence[int], speeds: Sequence[str], seeds: int) -> None:
+    """Refuse options that name no games of the registry.
+
+    Raises
+    ------
+    ConfigError
+    """
+    for flag, values in (("--levels", levels), ("--speeds", speeds)):
+        different = len(values) == len(set(values))
+        require(different, flag, list(values), "different from each other")
+    for level in levels:
+        allowed = f"from 0 to {LAST_VIRUS_LEVEL}, which the registry has"
+        require(0 <= level <= LAST_VIRUS_LEVEL, "--levels", level, allowed)
+    for speed in speeds:
+        require(speed in SPEEDS, "--speeds", speed, f"one of {', '.join(SPEEDS)}")
+    require(1 <= seeds <= REGISTRY_SEEDS, "--seeds", seeds, f"from 1 to {REGISTRY_SEEDS}")
+
+
+def list_games(
+    levels: Sequence[int], speeds: Sequence[str], seeds: int
+) -> Iterator[tuple[int, str, int]]:
+    """Yield level, speed and number in the registry of all games."""
+    return itertools.product(levels, speeds, range(seeds))
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is played.
+
+    Parameters
+    ----------
+    levels : sequence of int
+        0 to 20.
+    speeds : sequence of str
+    seeds : int
+        Of each level, the first ones of the registry.
+    episodes : int
+        Of each game.
+    t_max : int
+        Frames after which an episode is given up.
+    within : int
+        Frames of the rate of those who are at least as fast.
+    traces : int
+        Anomalies of a game that are kept.
+    seed : int
+        Of who plays.
+    """
+
+    levels: Sequence[int] = (0,)
+    speeds: Sequence[str] = ("medium",)
+    seeds: int = 10
+    episodes: int = 100
+    t_max: int = 36_000
+    within: int = 7_200
+    traces: int = 3
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse impossible values."""
+        check_games(self.levels, self.speeds, self.seeds)
+        for name, low, high in (
+            ("episodes", 1, 10**6),
+            ("t_max", 1, 10**9),
+            ("within", 1, 10**9),
+            ("traces", 0, 10**6),
+            ("seed", 0, 2**40 - 1),
+        ):
+            value = getattr(self, name)
+            allowed = f"from {low} to {high}"
+            require(low <= value <= high, f"--{name.replace('_', '-')}", value, allowed)
+
+    def games(self) -> Iterator[tuple[int, str, int]]:
+        """Yield level, speed and number in the registry of each game."""
+        return list_games(self.levels, self.speeds, self.seeds)
 
 
 def parser() -> argparse.ArgumentParser:

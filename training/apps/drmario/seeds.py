@@ -10,7 +10,7 @@ import argparse
 import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,13 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from fastenv.drmario.seeds import registry_seeds, seed_id
-from training.apps.drmario.best_times import BestTimes, Clear, prepare
+from training.apps.drmario.best_times import BestTimes, Clear, prepare, set_game
 from training.apps.drmario.costs import columns, compare, cvar
 from training.apps.drmario.evaluation import clears_of
 from training.apps.drmario.evaluator.lookahead import DEPTH, is_lookahead
 from training.apps.drmario.evaluator.model import Measure
 from training.apps.drmario.players import ENV, find_player
-from training.apps.drmario.seed_plan import Plan
+from training.apps.drmario.seed_command import Plan
 from training.evaluation import replays
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
@@ -91,45 +91,11 @@ LEVEL_COLUMNS = {
 # -- playing ---------------------------------------------------------------------------------------
 
 
-class _Registry:
-    """Sets the games of the registry, and gives up episodes that last too long.
-
-    Parameters
-    ----------
-    games : sequence of (int, str, int)
-        Level, speed and number in the registry of each episode.
-    lanes : int
-    t_max : int
-        Frames after which an episode is given up.
-    """
-
-    def __init__(self, games: Sequence[tuple[int, str, int]], lanes: int, t_max: int) -> None:
-        self._games, self._t_max = games, t_max
-        self._frames = np.zeros(lanes, np.int64)
-
-    def prepare(self, engine: Any, lanes: np.ndarray, numbers: np.ndarray) -> None:
-        """Set the games of episodes that begin."""
-        self._frames[lanes] = 0
-        for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
-            level, speed, index = self._games[number]
-            engine.configure("level", level, [lane])
-            engine.configure("speed", speed, [lane])
-            engine.configure("game_seed", int(registry_seeds()[level, index]), [lane])
-
-    def is_late(self, engine: Any) -> np.ndarray:
-        """Count a step; return where the frames are used up, bool (n,)."""
-        self._frames += engine.tau  # of lanes that wait too, which nobody asks for
-        late: np.ndarray = self._frames >= self._t_max
-        return late
-
-
-def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> Results:
+def play(options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> Results:
     """Play all episodes of all games.
 
     Parameters
     ----------
-    env : str
-        An environment of one player.
     options : mapping
         Of the environment; its level, speed and seed are those of the plan.
     make : callable
@@ -143,19 +109,30 @@ def play(env: str, options: Mapping[str, Any], make: MakePlayer, plan: Plan) -> 
     """
     games = [game for game in plan.games() for _ in range(plan.episodes)]
     every = Evaluation(
-        *("seeds", env, options),
+        *("seeds", ENV, options),
         seeds=range(plan.seed, plan.seed + len(games)),
         lanes=LANES,
         max_steps=plan.t_max,  # a decision takes a frame at least
-    ).by({"player": make})
+    )
     engine = every.make_engine()
-    require(engine.num_agents == 1, "env", env, "one of one player")
-    registry = _Registry(games, engine.num_envs, plan.t_max)
+    frames = np.zeros(engine.num_envs, np.int64)
+
+    def prepare(engine: Any, lanes: np.ndarray, numbers: np.ndarray) -> None:
+        frames[lanes] = 0
+        for lane, number in zip(lanes.tolist(), numbers.tolist(), strict=True):
+            level, speed, index = games[number]
+            set_game(engine, lane, level, speed, int(registry_seeds()[level, index]))
+
+    def is_late(engine: Any) -> np.ndarray:
+        frames[:] += engine.tau  # of lanes that wait too, which nobody asks for
+        late: np.ndarray = frames >= plan.t_max
+        return late
+
     played = play_episodes(
-        *(every, engine),
+        *(every.by({"player": make}), engine),
         keep_actions=("player",),
-        prepare=registry.prepare,
-        give_up=registry.is_late,
+        prepare=prepare,
+        give_up=is_late,
     )
     about = {**played.about, **columns(plan.t_max)}
     return replace(played, about=about).with_column("game", np.arange(len(games)) // plan.episodes)
@@ -243,69 +220,53 @@ def by_level(plan: Plan, played: Mapping[float | None, Results]) -> list[dict[st
 # -- files -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class SeedReport:
-    """Rows and anomalies of an evaluation over seeds.
-
-    Parameters
-    ----------
-    rows : list of dict
-        One a game.
-    odd : list of dict
-        One an anomaly.
-    """
-
-    rows: list[dict[str, Any]]
-    odd: list[dict[str, Any]] = field(default_factory=list)
-
-
 def write(
     folder: Path,
-    env: str,
     options: Mapping[str, Any],
     plan: Plan,
     played: Mapping[float | None, Results],
-) -> SeedReport:
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Write ``seeds.csv``, ``seeds.parquet``, ``anomalies.csv`` and recordings of anomalies.
 
     Parameters
     ----------
     folder : Path
-    env, options
-        Where it was played.
+    options : mapping
+        Of the environment.
     plan : Plan
     played : mapping of float or None to Results
         What :func:`play` returned, by the quantile that the player went by; None for one that goes
         by none.
+
+    Returns
+    -------
+    rows, odd : list of dict
+        A row a game, and one an anomaly.
 
     Raises
     ------
     ImportError
         Without pyarrow.
     """
-    report = SeedReport([])
-    every = [
-        (risk_tau, game, results.of(game=number))
-        for risk_tau, results in played.items()
-        for number, game in enumerate(plan.games())
-    ]
-    for risk_tau, game, episodes in every:
-        row = row_of(game, episodes, plan) | {"risk_tau": risk_tau}
-        report.rows.append(row)
-        named = {name: row[name] for name in NAMED}
-        kept = {name: row[name] for name in ("level", "speed")} | {"game_seed": row["seed"]}
-        for number, what in anomalies(episodes)[: plan.traces]:
-            assert episodes.actions is not None
-            actions = episodes.actions[number].tolist()
-            replay = replays.record(env, {**options, **kept}, 0, actions)
-            path = replays.save(replay, folder / "anomalies")
-            about = {"episode": number, "what": what, "frames": int(episodes["ticks"][number])}
-            report.odd.append({**named, **about, "file": str(path.relative_to(folder))})
-    files.write_bytes(folder / "seeds.csv", as_csv(report.rows, list(TYPES)))
-    files.write_bytes(folder / "seeds.parquet", as_parquet(report.rows))
+    rows, odd = [], []
+    for risk_tau, results in played.items():
+        for game_number, game in enumerate(plan.games()):
+            episodes = results.of(game=game_number)
+            row = row_of(game, episodes, plan) | {"risk_tau": risk_tau}
+            rows.append(row)
+            kept = {"level": row["level"], "speed": row["speed"], "game_seed": row["seed"]}
+            for number, what in anomalies(episodes)[: plan.traces]:
+                assert episodes.actions is not None
+                actions = episodes.actions[number].tolist()
+                replay = replays.record(ENV, {**options, **kept}, 0, actions)
+                file = replays.save(replay, folder / "anomalies").relative_to(folder)
+                about = {"episode": number, "what": what, "frames": int(episodes["ticks"][number])}
+                odd.append({**{name: row[name] for name in NAMED}, **about, "file": str(file)})
+    files.write_bytes(folder / "seeds.csv", as_csv(rows, list(TYPES)))
+    files.write_bytes(folder / "seeds.parquet", as_parquet(rows))
     names = [*NAMED, "episode", "what", "frames", "file"]
-    files.write_bytes(folder / "anomalies.csv", as_csv(report.odd, names))
-    return report
+    files.write_bytes(folder / "anomalies.csv", as_csv(odd, names))
+    return rows, odd
 
 
 def as_csv(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bytes:
@@ -356,8 +317,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         allowed = "left out with extended_inputs, which its records must do without"
         require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
         prepare(args.best_times)
-    played = {tau: play(ENV, options, each, plan) for tau, each in players.items()}
-    report = write(args.out, ENV, options, plan, played)
+    played = {tau: play(options, each, plan) for tau, each in players.items()}
+    rows, odd = write(args.out, options, plan, played)
     levels = by_level(plan, played)
     head = {
         "who": args.who,
@@ -369,9 +330,9 @@ def run(args: argparse.Namespace, console: Console) -> None:
         **machine.taken_on(),
     }
     files.write_json(args.out / "seeds.json", head)
-    console.print(_make_table(f"{args.who}, {plan.episodes:,} episodes a game", report.rows))
+    console.print(_make_table(f"{args.who}, {plan.episodes:,} episodes a game", rows))
     console.print(_make_levels_table(levels))
-    console.print(f"{args.out}: {len(report.rows)} games, {len(report.odd)} anomalies")
+    console.print(f"{args.out}: {len(rows)} games, {len(odd)} anomalies")
     if args.best_times is not None:
         with BestTimes(args.best_times) as store:
             cleared = [clear for each in played.values() for clear in clears(plan, each)]

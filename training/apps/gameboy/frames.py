@@ -10,7 +10,7 @@ import numpy as np
 import fastenv
 from fastenv.gameboy import GameBoyGame
 from fastenv.gameboy.tables import CLOCK, FRAME
-from training.bench.env_modes import Ready
+from training.bench.env_modes import Playback
 from training.bench.timing import Sample, spread
 
 FRAMES_A_SECOND = CLOCK / FRAME  # of the console
@@ -59,7 +59,7 @@ def figures(engine: fastenv.BatchEngine, seed: int) -> dict[str, Any]:
     }
 
 
-def frames_of(ready: Ready, samples: Sequence[Sample]) -> dict[str, Any]:
+def frames_of(ready: Playback, samples: Sequence[Sample]) -> dict[str, Any]:
     """Compute the field ``frames`` of an entry of the profiler."""
     frames = figures(ready.engine, ready.plan.seed)
     each = frames["frames_per_step"]

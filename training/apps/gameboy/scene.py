@@ -26,6 +26,7 @@ class GameBoyView(GameView):
     """How the Game Boy is shown; see :class:`training.run.game_view.GameView`."""
 
     page: ClassVar = Path(__file__).parent / "scene.js"
+    counted: ClassVar[Sequence[str]] = ("items", "events", "cells", "map", "x", "y", "dist")
 
     def person_options(self, env: str) -> Mapping[str, Any]:
         """Return options for the console's speed; a goal keeps the frames of its template."""
@@ -52,12 +53,12 @@ class GameBoyView(GameView):
         opened: bool = False,
         choice: int | None = None,
     ) -> dict[str, Any]:
-        """Return the step, and what an overworld counts."""
+        """Return the step, and what the game counts, for the seat where each has its own."""
         scene: dict[str, Any] = {"step": int(row["ep_length"])}
         info = engine.info
-        for name in ("items", "events", "cells", "map", "x", "y", "dist"):
+        for name in self.counted:
             if name in info and engine.num_envs == 1:
-                scene[name] = round(float(info[name][0]), 4)
+                scene[name] = round(float(info[name][0].flat[seat]), 4)
         return scene
 
     def picture(self, engine: Any, row: np.void) -> tuple[int, int, bytes]:
@@ -95,33 +96,13 @@ def packed(shades: np.ndarray) -> bytes:
 class LinkView(GameBoyView):
     """How two Game Boys on a cable are shown: both displays, side by side."""
 
+    counted: ClassVar[Sequence[str]] = ("mine", "theirs")  # the points
+
     def console(self, engine: Any) -> Any:
         """Return the options of a console; both have the same buttons."""
         return engine.game.common.sides[0].config
-
-    def scene(
-        self,
-        engine: Any,
-        row: np.void,
-        seat: int,
-        names: Sequence[str],
-        *,
-        opened: bool = False,
-        choice: int | None = None,
-    ) -> dict[str, Any]:
-        """Return the step, and the points of the seat and of the other one."""
-        scene: dict[str, Any] = {"step": int(row["ep_length"])}
-        info = engine.info
-        for name in ("mine", "theirs"):
-            if name in info and engine.num_envs == 1:
-                scene[name] = int(info[name][0][seat])
-        return scene
 
     def picture(self, engine: Any, row: np.void) -> tuple[int, int, bytes]:
         """Return both displays."""
         shown = np.hstack(displays(row, engine.game.common))
         return shown.shape[1], shown.shape[0], packed(shown)
-
-    def mark(self, engine: Any, before: np.void, after: np.void) -> str:
-        """Return no mark: the pictures show a point."""
-        return ""

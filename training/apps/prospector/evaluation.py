@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from training.apps.prospector.bots import BOTS, REFERENCE_LINES
 from training.evaluation.judging import EPISODES, Judging
+from training.games.prospector import BOTS, REFERENCE_LINES
 from training.run.config import RunConfig
 
 FIRST_SEED = 7  # of the published tables; training seeds lie elsewhere
@@ -22,13 +22,6 @@ def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict
     return {EPISODES: {} if time_max is None else {"time_max": time_max}}
 
 
-def load_benchmark() -> Any:
-    """Return the module of the benchmark over training seeds."""
-    from training.apps.prospector import benchmark
-
-    return benchmark
-
-
 JUDGING = Judging(
     caption="cash_out ends an episode with its first action: what returns less would "
     "better not have played.",
@@ -38,5 +31,4 @@ JUDGING = Judging(
     first_seed=FIRST_SEED,
     options=("time_max",),
     starts=starts,
-    benchmark=load_benchmark,
 )

@@ -31,28 +31,63 @@ Only decisions that the player took itself count, not those that a rule takes in
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import STRENGTH, Phase
-from training.evaluation.intervals import Interval, Resamples
+from training.evaluation.evaluation import Evaluation, play
+from training.evaluation.results import Results
+from training.run.games import Column
 
-MEASURES = (
-    *("rosie_kept", "rosie_kept_won"),
-    *("bendt", "bendt_needed", "bendt_not_needed"),
-    *("rascal_won", "rascal_points"),
-    *("harry_saves", "harry_wins"),
-)
+# In the order of tables, where what depends on another decision is indented.
+MEASURES: Mapping[str, Column] = {
+    name: Column(kind, "decisions", heading, decimals, per=f"{name}_count")
+    for name, kind, heading, decimals in (
+        ("rosie_kept", "share", "Rosie: kept the lead", 1),
+        ("rosie_kept_won", "share", "  of these, next trick won", 1),
+        ("bendt", "mean", "Bendt: hand strength", 2),
+        ("bendt_needed", "mean", "  tricks needed", 2),
+        ("bendt_not_needed", "mean", "  none needed", 2),
+        ("rascal_won", "share", "Rascal: bets won", 1),
+        ("rascal_points", "mean", "  points a decision", 1),
+        ("harry_saves", "share", "Harry: bids saved", 1),
+        ("harry_wins", "share", "  bids made", 1),
+    )
+}
 _STRENGTH = np.array([*STRENGTH, 0.0])  # the last one is that of -1, which is no card
+
+
+def play_abilities(evaluation: Evaluation) -> Results:
+    """Play rounds of the Ability tier; return results with the measures.
+
+    Parameters
+    ----------
+    evaluation : Evaluation
+        With as many lanes as episodes.
+
+    Returns
+    -------
+    Results
+        With the columns ``MEASURES``, sums over what was counted in a round, and with ``_count``
+        behind their names how often that was.
+    """
+    accounts = {name: Account(evaluation.episodes) for name in evaluation.players}
+    played = play(evaluation, watch=accounts)
+    columns = dict(played.columns)
+    for name in MEASURES:
+        columns[name] = np.concatenate([each.sums[name] for each in accounts.values()])
+        counts = [each.counts[name] for each in accounts.values()]
+        columns[f"{name}_count"] = np.concatenate(counts)
+    return replace(played, columns=columns, about={**played.about, **MEASURES})
 
 
 class Account:
     """Counts of the pirates' effects for one player, lane by lane.
 
-    Called after every step, as a ``Watch`` of ``goals.py``, it reads from the rows what was decided
-    in that step and what followed.
+    Called after every step, as a :data:`training.evaluation.evaluation.Watch`, it reads from the
+    rows what was decided in that step and what followed.
 
     Parameters
     ----------
@@ -121,54 +156,3 @@ class Account:
         exact = rows["ev_bid"] == rows["ev_won"]  # the step that changes the bid ends the round
         self._count("harry_saves", lanes, exact & (rows["ev_needed"] != 0), due)
         self._count("harry_wins", lanes, exact, due)
-
-
-def intervals(
-    accounts: Mapping[str, Account], resamples: int, seed: int
-) -> dict[str, dict[str, Interval]]:
-    """Return each player's measures with their 95 % intervals over deals.
-
-    Parameters
-    ----------
-    accounts : mapping of str to Account
-        Of players that had the same deals in the same lanes, so that equal deals are drawn for all.
-    resamples : int
-    seed : int
-
-    Returns
-    -------
-    dict
-        Player to measure to interval; NaN where there was no such decision.
-    """
-    columns = [(player, name) for player in accounts for name in MEASURES]
-    sums = np.stack([accounts[player].sums[name] for player, name in columns], axis=1)
-    counts = np.stack([accounts[player].counts[name] for player, name in columns], axis=1)
-    drawn = Resamples(sums, counts, resamples, seed).intervals()
-    measures: dict[str, dict[str, Interval]] = {player: {} for player in accounts}
-    for (player, name), interval in zip(columns, drawn, strict=True):
-        measures[player][name] = interval
-    return measures
-
-
-def record(
-    measures: Mapping[str, Mapping[str, Interval]], accounts: Mapping[str, Account]
-) -> dict[str, Any]:
-    """Make the record of measures for a run's evaluation.
-
-    Parameters
-    ----------
-    measures : mapping
-        As :func:`intervals` returns them.
-    accounts : mapping of str to Account
-    """
-    return {
-        "protocol": "own decisions about pirates in the rounds of the comparison of goals",
-        "results": {
-            player: {name: interval.to_list() for name, interval in values.items()}
-            for player, values in measures.items()
-        },
-        "counted": {
-            player: {name: int(n.sum()) for name, n in account.counts.items()}
-            for player, account in accounts.items()
-        },
-    }

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.skullking.tables import SPECIALS, Phase
+from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, SPECIALS, Phase
+from training.apps.skullking.round_record import RoundRecord, round_start
 from training.players.network import sight_of_rows
 from training.players.policy import Policy
 from training.search.blueprints import POLICY
@@ -70,6 +71,72 @@ class Asked:
         chosen = self.answer.repeat(each).astype(np.int64)
         slots = (hands == chosen[:, None]).argmax(1)
         return rows, np.where(rows["phase"] == Phase.PLAY, slots, chosen)
+
+
+def ask_bids(rows: np.ndarray, there: np.ndarray) -> Asked:
+    """Return bids that have been revealed, each as it was asked for.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (n,)
+    there : ndarray of bool, shape (n, P)
+        The seats whose bids they are.
+    """
+    position, seat = np.nonzero(there)
+    start, bids = round_start(rows[position]), rows["bid"][position, seat]
+    start["phase"], start["bid"][:, : there.shape[1]] = Phase.BID, -1
+    return Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)
+
+
+def ask_cards(record: RoundRecord, lanes: np.ndarray, there: np.ndarray) -> Asked:
+    """Return cards of the rounds of lanes (n,) that have been replayed.
+
+    Parameters
+    ----------
+    record : RoundRecord
+    lanes : ndarray of int, shape (n,)
+    there : ndarray of bool, shape (n, plies)
+    """
+    position, ply = np.nonzero(there)
+    lane = lanes[position]
+    rows, cards = record.rows[lane, ply], record.cards[lane, ply]
+    seat = record.seats[lane, ply].astype(np.int64)
+    return Asked(position, seat, ply // record.num_hands, rows, cards)
+
+
+class Dealt:
+    """The hands of worlds (n * each,) as they were before, given what was played (n, P, 10)."""
+
+    def __init__(self, worlds: np.ndarray, each: int, played: np.ndarray) -> None:
+        shape = (len(played), each)
+        self._played = played
+        self._hand = worlds["hand"].reshape(*shape, *worlds["hand"].shape[1:])
+        self._size = worlds["hand_len"].reshape(*shape, -1)
+        self._drew = np.repeat(worlds["bendt_seat"].reshape(shape)[:, :, None], 2, 2)
+        drawn = np.arange(2) < worlds["stock_pos"].reshape(*shape, 1)
+        self._drawn = np.where(drawn, worlds["stock"].reshape(*shape, -1)[:, :, :2], -1)
+        self._discard = worlds["discard"].reshape(*shape, 2)
+
+    def hands(self, decisions: Asked) -> tuple[np.ndarray, np.ndarray]:
+        """Return the hands before decisions, sorted: int8 (k, each, 11), and their sizes."""
+        at, seat = decisions.position, decisions.seat
+        k, each = len(at), self._hand.shape[1]
+        now = self._hand[at, :, seat]
+        held = np.arange(now.shape[2]) < self._size[at, :, seat][:, :, None]
+        later = np.arange(MAX_CARDS) >= decisions.trick[:, None]
+        played = np.where(later, self._played[at, seat], -1)
+        played = np.broadcast_to(played[:, None], (k, each, MAX_CARDS))
+        own = self._drew[at] == seat[:, None, None]  # drew with Bendt
+        back = np.where(own, self._discard[at], -1)
+        parts = [np.where(held, now, -1), played, back]
+        cards = np.concatenate(parts, axis=2).astype(np.int8)
+        if own.any():
+            away = np.where(own, self._drawn[at], -1)
+            cards[(cards[..., None] == away[:, :, None]).any(3)] = -1
+        cards[cards < 0] = EMPTY
+        cards.sort(axis=2)
+        cards = cards[:, :, :MAX_HAND]
+        return cards, (cards != EMPTY).sum(2)
 
 
 class Answers:

@@ -35,10 +35,10 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.registry import short_id
-from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, Phase
-from training.apps.skullking.answers import EMPTY, Answers, Asked
+from fastenv.skullking.tables import Phase
+from training.apps.skullking.answers import Answers, Asked, Dealt, ask_bids, ask_cards
 from training.apps.skullking.opponent_model import OpponentModel
-from training.apps.skullking.round_record import RoundRecord, is_bidding, round_start
+from training.apps.skullking.round_record import RoundRecord, is_bidding
 from training.players.policy import Policy
 from training.run import games
 from training.run.options import require
@@ -49,7 +49,7 @@ AT_ONCE = 1 << 13  # rows that a network sees together
 
 
 class HandBelief:
-    """Weighs worlds by the actions of others; see :class:`training.search.beliefs.Belief`.
+    """Weighs worlds by the actions of others; see :class:`training.search.searcher.Belief`.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ class HandBelief:
             record, lanes, model = RoundRecord(self._engine), np.arange(len(first)), None
             record.watch(lanes, first)
         logs = np.zeros((len(first), each))
-        dealt = _Dealt(worlds, each, record.by_seat(lanes))
+        dealt = Dealt(worlds, each, record.by_seat(lanes))
         for decisions in self._list_decisions(record, lanes, first, seats[::each]):
             step = max(1, AT_ONCE // each)
             for begin in range(0, len(decisions.rows), step):
@@ -121,21 +121,15 @@ class HandBelief:
     ) -> list[Asked]:
         """Return the decisions of others that are known, of bids and of cards."""
         complete = record.is_complete(lanes, rows) & ~is_bidding(rows)
-        position, seat = np.nonzero(
-            complete[:, None] & (np.arange(self._players) != seats[:, None])
-        )
-        start, bids = round_start(rows[position]), rows["bid"][position, seat]
-        start["phase"], start["bid"][:, : self._players] = Phase.BID, -1
-        decisions = [Asked(position, seat, np.zeros(len(seat), np.int64), start, bids)]
+        decisions = [
+            ask_bids(rows, complete[:, None] & (np.arange(self._players) != seats[:, None]))
+        ]
         if self._by_cards:
             complete = record.is_replayed(lanes, rows) & ~is_bidding(rows)
             who = record.seats[lanes]
             there = complete[:, None] & (np.arange(who.shape[1]) < record.count(rows)[:, None])
-            position, ply = np.nonzero(there & (who != seats[:, None]) & (who < self._players))
-            lane = lanes[position]
-            trick = record.rows["tricks"][lane, ply].astype(np.int64)
-            before, cards = record.rows[lane, ply], record.cards[lane, ply]
-            decisions.append(Asked(position, who[position, ply], trick, before, cards))
+            there &= (who != seats[:, None]) & (who < self._players)
+            decisions.append(ask_cards(record, lanes, there))
         return decisions
 
     def _compute_log_chances(
@@ -144,38 +138,3 @@ class HandBelief:
         """Compute the log-likelihood of decisions with hands (k, each), float64 of that shape."""
         rows, actions = decisions.with_hands(hands, sizes, each)
         return self._answers.log_chances(rows, actions, who.repeat(each)).reshape(-1, each)
-
-
-class _Dealt:
-    """The hands of worlds (n * each,) as they were before, given what was played (n, P, 10)."""
-
-    def __init__(self, worlds: np.ndarray, each: int, played: np.ndarray) -> None:
-        shape = (len(played), each)
-        self._played = played
-        self._hand = worlds["hand"].reshape(*shape, *worlds["hand"].shape[1:])
-        self._size = worlds["hand_len"].reshape(*shape, -1)
-        self._drew = np.repeat(worlds["bendt_seat"].reshape(shape)[:, :, None], 2, 2)
-        drawn = np.arange(2) < worlds["stock_pos"].reshape(*shape, 1)
-        self._drawn = np.where(drawn, worlds["stock"].reshape(*shape, -1)[:, :, :2], -1)
-        self._discard = worlds["discard"].reshape(*shape, 2)
-
-    def hands(self, decisions: Asked) -> tuple[np.ndarray, np.ndarray]:
-        """Return the hands before decisions, sorted: int8 (k, each, 11), and their sizes."""
-        at, seat = decisions.position, decisions.seat
-        k, each = len(at), self._hand.shape[1]
-        now = self._hand[at, :, seat]
-        held = np.arange(now.shape[2]) < self._size[at, :, seat][:, :, None]
-        later = np.arange(MAX_CARDS) >= decisions.trick[:, None]
-        played = np.where(later, self._played[at, seat], -1)
-        played = np.broadcast_to(played[:, None], (k, each, MAX_CARDS))
-        own = self._drew[at] == seat[:, None, None]  # drew with Bendt
-        back = np.where(own, self._discard[at], -1)
-        parts = [np.where(held, now, -1), played, back]
-        cards = np.concatenate(parts, axis=2).astype(np.int8)
-        if own.any():
-            away = np.where(own, self._drawn[at], -1)
-            cards[(cards[..., None] == away[:, :, None]).any(3)] = -1
-        cards[cards < 0] = EMPTY
-        cards.sort(axis=2)
-        cards = cards[:, :, :MAX_HAND]
-        return cards, (cards != EMPTY).sum(2)

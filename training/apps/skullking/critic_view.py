@@ -9,7 +9,7 @@ import numpy as np
 
 from fastenv.numba_cache import cached_njit
 from fastenv.skullking.tables import MAX_HAND, NUM_CARDS
-from training.nets.parts import CriticView
+from training.nets.layout import CriticView
 from training.run.engine import Engine
 
 SEAT = NUM_CARDS + MAX_HAND  # a number for each card, and one for each bid from 0 on

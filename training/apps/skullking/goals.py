@@ -6,29 +6,35 @@ so their differences are paired.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 import numpy as np
+from rich.console import Console
 
 from training.apps.skullking import abilities
-from training.apps.skullking.matches import BASELINES
-from training.apps.skullking.players import tier_of
-from training.evaluation.evaluation import Evaluation, Watch, play
+from training.apps.skullking.matches import BASELINES, list_values
+from training.apps.skullking.whole_games import tier_of
+from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Interval
+from training.evaluation.judging import Shown
 from training.evaluation.loop import MAX_DECISIONS
 from training.evaluation.results import Estimates, Results
+from training.evaluation.tables import format_interval, make_table, name_column, show_interval
 from training.players.bots import Bot
 from training.players.network import Network
 from training.players.player import MakePlayer
 from training.players.trained import AGENT, DRAWN, Trained
-from training.run.games import Column
 from training.run.sections import EvaluationConfig
 from training.run.seeds import GOAL_SEEDS
 
 ROUNDS = 20_000  # of a comparison, unless the config says otherwise
 BASELINE, OVERALL = "rule_hard", "overall"
+GOALS = {
+    "uniform": "0 to N equally likely, so that many are out of reach",
+    "estimate": "what the hand promises, one less or one more",
+}
 Rates = Mapping[str, Mapping[str, Interval]]  # player to group of rounds to rate
 
 
@@ -56,23 +62,6 @@ def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
     return rounds_of.by(makers)
 
 
-def play_abilities(evaluation: Evaluation) -> tuple[Results, dict[str, abilities.Account]]:
-    """Play rounds and account for the pirates of each player where that is a decision.
-
-    Returns
-    -------
-    Results
-    dict
-        Player to what its pirates came to; empty but for the Ability tier.
-    """
-    accounts: dict[str, abilities.Account] = {}
-    if tier_of(evaluation.env) == "ability":
-        count = evaluation.episodes
-        accounts = {name: abilities.Account(count) for name in evaluation.players}
-    watch: dict[str, Watch] = {**accounts}
-    return play(evaluation, watch=watch), accounts
-
-
 def estimate(played: Results, resamples: int, seed: int) -> Estimates:
     """Return the rates of all players, ``overall`` and in each round that was played.
 
@@ -81,40 +70,98 @@ def estimate(played: Results, resamples: int, seed: int) -> Estimates:
     AssertionError
         If they have not played the same goals and deals.
     """
-    rounds = {
-        name: np.stack([own[column] for column in ("round", "cards", "goal")], axis=1)
-        for name in played.players
-        for own in (played.of(player=name),)
-    }
-    first = next(iter(rounds.values()))
-    if not all(np.array_equal(each, first) for each in rounds.values()):
+    rounds = [
+        np.stack([own[column] for column in ("round", "cards", "goal")], axis=1)
+        for own in (played.of(player=name) for name in played.players)
+    ]
+    if not all(np.array_equal(each, rounds[0]) for each in rounds):
         raise AssertionError("equal seeds gave different goals or deals")
-    groups: dict[str, Column] = {OVERALL: Column("share", of=lambda x: x["reached"])}
-    for r in np.unique(first[:, 0]).astype(int).tolist():
-        inside = partial(_is_round, number=r)
-        groups[f"in_round_{r}"] = Column("kept", of=inside)
-        hit = partial(_reached_in, number=r)
-        groups[f"round_{r}"] = Column("share", of=hit, per=f"in_round_{r}")
-    named = replace(played, about={**played.about, **groups})
-    rates = [name for name, each in groups.items() if each.kind == "share"]
-    return named.estimate(rates, resamples=resamples, seed=seed)
-
-
-def _is_round(columns: Mapping[str, np.ndarray], number: int) -> np.ndarray:
-    inside: np.ndarray = columns["round"] == number
-    return inside
-
-
-def _reached_in(columns: Mapping[str, np.ndarray], number: int) -> np.ndarray:
-    reached: np.ndarray = columns["reached"] * _is_round(columns, number)
-    return reached
-
-
-def find_best(rates: Rates, others: Collection[str]) -> str:
-    """Find the one of some players that reaches most goals."""
-    return max(others, key=lambda player: rates[player][OVERALL].value)
+    rates = [f"round_{r}" for r in np.unique(rounds[0][:, 0]).astype(int).tolist()]
+    return played.estimate([OVERALL, *rates], resamples=resamples, seed=seed)
 
 
 def is_outside(rates: Rates, player: str, other: str) -> bool:
     """Tell whether a player is better than another, outside both 95 % intervals."""
     return rates[player][OVERALL].low > rates[other][OVERALL].high
+
+
+def compare(console: Console, trained: Trained, options: EvaluationConfig) -> dict[str, Any]:
+    """Play the rounds, print the tables and return the records: of goals, and of abilities."""
+    rounds = plan(trained, options)
+    decides = tier_of(rounds.env) == "ability"
+    played = abilities.play_abilities(rounds) if decides else play(rounds)
+    record = {"goals": _report_goals(console, trained, options, rounds, played)}
+    if decides:
+        record["abilities"] = _report_abilities(console, options, played)
+    return record
+
+
+def _report_goals(
+    console: Console,
+    trained: Trained,
+    options: EvaluationConfig,
+    rounds: Evaluation,
+    played: Results,
+) -> dict[str, Any]:
+    drawn = estimate(played, options.bootstrap, rounds.resample_seed)
+    rates, gaps = drawn.means, drawn.gaps(BASELINE, OVERALL)
+    caption = (
+        f"{rounds.episodes:,} rounds, each played by everybody with the same cards, goal and "
+        f"opponents' bids; rounds 1 to 10 equally likely, goals {GOALS[options.goals]}; "
+        "intervals of 95 %, differences paired."
+    )
+    table = make_table("The same goals and deals", caption, ["goals reached %"], rates)
+    for group in rates[BASELINE]:
+        cells = [format_interval(of[group], 1, 100) for of in rates.values()]
+        table.add_row(group.replace("_", " "), *cells, end_section=group == OVERALL)
+    table.add_section()
+    cells = [format_interval(gaps[name], 1, 100) if name in gaps else "" for name in rates]
+    table.add_row(f"minus {BASELINE}", *cells)
+    console.print(table)
+    others = [name for name in rates if name not in (AGENT, DRAWN)]
+    best = max(others, key=lambda name: rates[name][OVERALL].value)
+    above = is_outside(rates, AGENT, best)
+    reached, scripted = (format_interval(rates[who][OVERALL], 1, 100) for who in (AGENT, best))
+    console.print(
+        f"{AGENT} reaches {reached} % of the goals, {best}, the best of the scripted players, "
+        f"{scripted} %: {'outside' if above else 'not above it outside'} the 95 % intervals"
+    )
+    return {
+        "protocol": "the same rounds, goals and deals for every policy; rounds uniform",
+        "goals": GOALS[options.goals],
+        "first_seed": GOAL_SEEDS + options.seed,
+        "episodes": rounds.episodes,
+        "opponents": trained.config.env_options.get("opponents", "rule_medium"),
+        "baseline": BASELINE,
+        "rates": {name: list_values(values) for name, values in rates.items()},
+        "minus_baseline": list_values(gaps),
+        "best_scripted": best,
+        "above_best_scripted_outside_intervals": above,
+    }
+
+
+def _report_abilities(
+    console: Console, options: EvaluationConfig, played: Results
+) -> dict[str, Any]:
+    """Print what pirates came to and return its record."""
+    names = abilities.MEASURES
+    means = played.estimate(names, resamples=options.bootstrap, seed=options.seed).means
+    caption = (
+        "Decisions about pirates in the same rounds, with 95 % intervals over deals; - where there "
+        "was none. Hand strength: mean change of the sum of the strengths of its cards, which "
+        "rule bots raise while tricks are needed and lower when none is."
+    )
+    table = make_table("Pirate abilities", caption, ["own decisions"], means)
+    for shown in (Shown(*each) for each in names.items()):
+        cells = (show_interval(shown, each[shown.name]) for each in means.values())
+        table.add_row(name_column(shown), *cells)
+    console.print(table)
+    counts = {player: played.of(player=player) for player in means}
+    return {
+        "protocol": "own decisions about pirates in the rounds of the comparison of goals",
+        "results": {player: list_values(values) for player, values in means.items()},
+        "counted": {
+            player: {name: int(own[f"{name}_count"].sum()) for name in names}
+            for player, own in counts.items()
+        },
+    }

@@ -37,6 +37,7 @@ from training.run.seeds import MATCH_SEEDS
 PLAYERS = 4
 TIMES = ("wall_s", "cpu_s")  # of training, at a checkpoint
 _AT = ("steps", *TIMES)
+_TEXTS = ("milestone", "asked")
 _SAME = ("env", "games", "first_seed", "bids", "bootstrap")
 
 
@@ -50,7 +51,7 @@ class Milestone:
     opponents : str
         Three of them sit at the table.
     measure : str
-        Of :data:`training.apps.skullking.matches.COLUMNS`.
+        Of :data:`training.games.skullking.columns.COLUMNS`.
     bar : float
     says : str
         In words.
@@ -157,7 +158,9 @@ def measure(
         sha256 = files.sha256(path / "MANIFEST.json")
         entry = earlier.pop(path.name, None)
         if entry is None or entry["sha256"] != sha256:
-            entry = _make_entry(load(run, path.name, member), sha256, options)
+            trained = load(run, path.name, member)
+            entry = {"checkpoint": path.name, "sha256": sha256, "steps": trained.steps}
+            entry["results"] = play(trained, options)
             entry |= times.get(entry["steps"], dict.fromkeys(TIMES))
             console.print(_format_entry(entry))
         entries.append({**entry, **times.get(entry["steps"], {})})
@@ -183,16 +186,6 @@ def _make_head(run: RunFolder, settings: Mapping[str, Any]) -> dict[str, Any]:
         "policy": "highest legal logit",
         "intervals": f"95 %, percentile bootstrap over deals, {settings['bootstrap']} resamples",
         **machine.taken_on(),
-    }
-
-
-def _make_entry(trained: Trained, sha256: str, options: EvaluationConfig) -> dict[str, Any]:
-    """Let a checkpoint play; return its entry of the record."""
-    return {
-        "checkpoint": trained.path.name,
-        "sha256": sha256,
-        "steps": trained.steps,
-        "results": play(trained, options),
     }
 
 
@@ -239,11 +232,8 @@ def table(record: Mapping[str, Any]) -> Table:
         f"Reached at the first of {len(record['checkpoints'])} checkpoints whose 95 % interval "
         f"lies above the bar; the last is at {last['steps']:,} decisions."
     )
-    overview = Table(title=title, caption=caption, title_justify="left", caption_justify="left")
-    for heading in ("milestone", "asked"):
-        overview.add_column(heading)
-    for heading in ("decisions", "training time", "there", "at the last checkpoint"):
-        overview.add_column(heading, justify="right")
+    figures = ("decisions", "training time", "there", "at the last checkpoint")
+    overview = tables.make_table(title, caption, _TEXTS, figures)
     for milestone in MILESTONES:
         first = record["milestones"][milestone.name]
         reached = ["not reached", "-", "-"]
@@ -334,17 +324,13 @@ def _compute_spread(values: Sequence[float | None]) -> dict[str, Any] | None:
 def table_over_seeds(over: Mapping[str, Any]) -> Table:
     """Return the decisions and the time to each milestone, over seeds."""
     count = len(over["seeds"])
-    overview = Table(
-        title=f"Milestones over {count} training seeds: medians with ranges",
-        caption="At the last checkpoint: means over trainings with 95 % intervals of trainings and "
-        f"deals together, at {min(over['steps']):,} decisions.",
-        title_justify="left",
-        caption_justify="left",
+    title = f"Milestones over {count} training seeds: medians with ranges"
+    caption = (
+        "At the last checkpoint: means over trainings with 95 % intervals of trainings and "
+        f"deals together, at {min(over['steps']):,} decisions."
     )
-    for heading in ("milestone", "asked"):
-        overview.add_column(heading)
-    for heading in ("reached by", "decisions", "time", "CPU time", "at the last checkpoint"):
-        overview.add_column(heading, justify="right")
+    figures = ("reached by", "decisions", "time", "CPU time", "at the last checkpoint")
+    overview = tables.make_table(title, caption, _TEXTS, figures)
     for milestone in MILESTONES:
         of = over["milestones"][milestone.name]
         overview.add_row(

@@ -10,8 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from fastenv import BatchEngine
-from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, Phase
-from training.apps.skullking.answers import EMPTY, Answers, Asked
+from training.apps.skullking.answers import Answers, Dealt, ask_bids, ask_cards
 from training.apps.skullking.round_record import RoundRecord
 from training.players.policy import Policy
 
@@ -88,44 +87,20 @@ class OpponentModel:
 
     def _judge(self, lanes: np.ndarray) -> None:
         """Learn from the rounds that have just ended in lanes."""
-        for decisions in (self._list_bids(lanes), self._list_cards(lanes)):
+        record, first = self._record, self._record.rows[lanes, 0]
+        plies = np.arange(record.cards.shape[1])
+        before_last = (first["cards"].astype(np.int64) - 1) * record.num_hands  # then no choice
+        there = plies < before_last[:, None]
+        there &= record.seats[lanes] < self._players
+        bids = ask_bids(first, np.ones((len(lanes), self._players), np.bool_))
+        dealt = Dealt(first, 1, record.by_seat(lanes))
+        for decisions in (bids, ask_cards(record, lanes, there)):
             if not len(decisions.rows):
                 continue
-            hands = self._find_hands(lanes, decisions)
-            rows, actions = decisions.with_hands(
-                hands[:, None], (hands != EMPTY).sum(1)[:, None], 1
-            )
+            rows, actions = decisions.with_hands(*dealt.hands(decisions), 1)
             for k in range(len(self.names)):
                 who = np.full(len(rows), k)
                 chances = self._answers.log_chances(rows, actions, who)
                 np.add.at(
                     self.scores[:, :, k], (lanes[decisions.position], decisions.seat), chances
                 )
-
-    def _list_bids(self, lanes: np.ndarray) -> Asked:
-        first = self._record.rows[lanes, 0]
-        position = np.arange(len(lanes)).repeat(self._players)
-        seat = np.tile(np.arange(self._players), len(lanes))
-        rows, bids = first[position], first["bid"][position, seat]
-        rows["phase"], rows["bid"][:, : self._players] = Phase.BID, -1
-        return Asked(position, seat, np.zeros(len(seat), np.int64), rows, bids)
-
-    def _list_cards(self, lanes: np.ndarray) -> Asked:
-        record, hands = self._record, self._record.num_hands
-        last = record.rows[lanes, 0]["cards"].astype(np.int64) - 1  # where there is no choice
-        place = np.arange(record.cards.shape[1])
-        there = place < (last * hands)[:, None]
-        there &= record.seats[lanes] < self._players
-        position, ply = np.nonzero(there)
-        lane = lanes[position]
-        rows, cards = record.rows[lane, ply], record.cards[lane, ply]
-        return Asked(position, record.seats[lane, ply].astype(np.int64), ply // hands, rows, cards)
-
-    def _find_hands(self, lanes: np.ndarray, decisions: Asked) -> np.ndarray:
-        """Return the hands of those who decided, sorted, int8 (k, 11)."""
-        dealt = self._record.by_seat(lanes)[decisions.position, decisions.seat]
-        later = np.arange(MAX_CARDS) >= decisions.trick[:, None]
-        held = np.where(later & (dealt >= 0), dealt, EMPTY).astype(np.int8)
-        held.sort(axis=1)
-        pad = np.full((len(held), MAX_HAND - MAX_CARDS), EMPTY, np.int8)
-        return np.concatenate([held, pad], axis=1)

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from training.apps.skullking import matches
-from training.apps.skullking.columns import COLUMNS
-from training.apps.skullking.players import in_whole_games, match_player
+from training.apps.skullking.whole_games import in_whole_games, match_player
 from training.bench.timing import noisy
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.evaluation import play
+from training.games.skullking.columns import COLUMNS
 from training.players.player import MakePlayer
 from training.players.trained import load
 from training.run.config import RunConfig

@@ -1,21 +1,45 @@
-"""A Manager and a Worker as one policy of whole games, each with its own observation."""
+"""Trained networks in whole games, each with its own observation.
+
+A network takes the decisions of its tier and a bot the rest; a Manager and a Worker play together,
+as players, and as one policy.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any
 
 import gymnasium
 import numpy as np
+import torch
 from gymnasium import spaces
+from torch import Tensor, nn
 
-from fastenv import BatchEngine
+from fastenv import BatchEngine, registry
 from fastenv.skullking.tables import Phase
-from training.nets.actor_critic import Logits
-from training.run.envs import make_engine, without_agents
+from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, make_logits
+from training.players.bots import Bot
+from training.players.network import Network, seen_by
+from training.players.parts import Parts, learnt_part
+from training.players.player import MakePlayer, Player
+from training.players.policy import EnvSpec
+from training.players.trained import WITHOUT, Trained
+from training.run import games
+from training.run.config import RunConfig
+from training.run.envs import make_engine, with_defaults, without_agents
 
 ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
+BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
+DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's
+# A network that has learnt part of a game, and the environment and the options of its training.
+Learnt = tuple[Logits | RecurrentLogits, str, Mapping[str, Any]]
+
+
+def tier_of(env: str) -> str | None:
+    """Return the tier of an environment: flat, manager, worker or ability; None in other games."""
+    return registry.ENVS[registry.short_id(env)][1].get("tier")
 
 
 def manager_options(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,6 +57,159 @@ def manager_observer(options: Mapping[str, Any]) -> BatchEngine:
     return make_engine(MANAGER, 1, manager_options(options))
 
 
+# -- players ---------------------------------------------------------------------------------------
+
+
+def seat_parts(learnt: Sequence[Learnt], bot: str, engine: Any, *, sample: bool = False) -> Parts:
+    """Return networks as a player of whole games; a bot decides what is left.
+
+    Parameters
+    ----------
+    learnt : sequence of Learnt
+    bot : str
+    engine : BatchEngine
+        Of whole games.
+    sample : bool
+        The actions of the networks are drawn.
+    """
+    rules = games.get_game(ENV).table.parts
+    parts = [
+        learnt_part(
+            Network(logits, engine, seen_by(env, options), sample=sample),
+            rules[registry.short_id(env)],
+            options,
+        )
+        for logits, env, options in learnt
+    ]
+    return Parts(rules[WORKER].column, parts, Bot(bot, engine))
+
+
+def in_whole_games(
+    logits: Logits | RecurrentLogits,
+    env: str,
+    env_options: Mapping[str, Any],
+    engine: Any,
+    *,
+    bids: str = "rule_hard",
+    sample: bool = False,
+) -> Player:
+    """Return a network as a player of whole games, with a bot for decisions it has not learnt.
+
+    Parameters
+    ----------
+    logits : Logits or RecurrentLogits
+    env : str
+        What it was trained on, with ``env_options``.
+    env_options : mapping
+    engine : BatchEngine
+        Of whole games.
+    bids : str
+        The bot that bids for a Worker; a Manager's cards are played by ``rule_hard``.
+    sample : bool
+        The network's actions are drawn.
+    """
+    part = games.get_game(env).table.parts.get(registry.short_id(env))
+    if part is None:
+        return Network(logits, engine, sample=sample)
+    bot = part.bot if tier_of(env) == "manager" else bids
+    return seat_parts([(logits, env, env_options)], bot, engine, sample=sample)
+
+
+def match_player(trained: Trained, bids: str, *, sample: bool = False) -> MakePlayer:
+    """Make the factory of a trained agent in whole games; see :func:`in_whole_games`."""
+    if trained.search is not None:
+        return trained.search
+    if trained.pair is not None:
+        pair: Pair = trained.pair
+        return pair.player(pair.bids)
+    config = trained.config
+    maker = partial(in_whole_games, trained.logits, config.env, config.env_options)
+    return partial(maker, bids=bids, sample=sample)
+
+
+def who_plays(trained: Trained, bids: str) -> str:
+    """Describe in words who takes which decisions of a trained agent's whole games."""
+    if trained.search is not None:
+        alone = replace(trained, search=None)
+        return f"searches; {WITHOUT}: {who_plays(alone, bids)}"
+    if trained.pair is not None:
+        return "bids by the Manager, cards by the Worker"
+    tier = tier_of(trained.config.env)
+    if tier == "flat":
+        return "bids and cards by the network"
+    if tier == "manager":
+        return "bids by the network, cards by rule_hard"
+    return f"bids by {bids}, cards by the network"
+
+
+# -- both as one policy ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Both networks, as functions from observations to logits.
+
+    Parameters
+    ----------
+    config : RunConfig
+        What they were trained with.
+    bids, cards : callable
+        Of the Manager and of the Worker.
+    decoded : callable, optional
+        What each bid is expected to bring, if the Manager has learnt to tell.
+    """
+
+    config: RunConfig
+    bids: Logits
+    cards: Logits
+    decoded: Logits | None = None
+
+    def whole_games(self) -> tuple[Logits, EnvSpec]:
+        """Return both as one function of observations of whole games, and their observer."""
+        options = self.config.env_options
+        whole = WholeGames(options, {"manager": self.bids, "worker": self.cards})
+        spec = EnvSpec(
+            ENV,
+            with_defaults(ENV, without_agents(options)),
+            *(whole.obs_dtype, (), whole.num_actions),
+            wrap=whole.wrap,
+            wrap_vec=whole.wrap_vec,
+            encode=whole.encode_asked,
+            encode_like=lambda engine: whole.like(engine).encode_asked,
+        )
+        return whole.logits, spec
+
+    def player(self, bids: Logits) -> MakePlayer:
+        """Make the factory of a player whose bids are a network's, and whose cards the Worker's.
+
+        It plays the best legal actions.
+        """
+        return partial(seat_parts, [self._bidder(bids), self._worker], "rule_hard")
+
+    def halves(self, bidder: str) -> dict[str, MakePlayer]:
+        """Make the factories of players that share a half with the pair: they measure each half.
+
+        Parameters
+        ----------
+        bidder : str
+            The bot that bids for the Worker; the Manager's cards are played by ``rule_hard``.
+        """
+        makers: dict[str, MakePlayer] = {
+            BIDS: partial(seat_parts, [self._bidder(self.bids)], "rule_hard"),
+            CARDS: partial(seat_parts, [self._worker], bidder),
+        }
+        if self.decoded is not None:
+            makers[DECODED] = self.player(self.decoded)
+        return makers
+
+    def _bidder(self, bids: Logits) -> Learnt:
+        return bids, MANAGER, manager_options(self.config.env_options)
+
+    @property
+    def _worker(self) -> Learnt:
+        return self.cards, WORKER, self.config.env_options
+
+
 class WholeGames:
     """Observations of both for rows of whole games, and their logits.
 
@@ -43,15 +220,14 @@ class WholeGames:
     ----------
     options : mapping
         Of the Worker's environment: the rules of the games, and how much it sees.
-    bids, cards : Logits
-        Networks of the Manager and of the Worker.
+    logits : mapping of str to Logits
+        Networks of ``manager`` and ``worker``; none where games are only looked at.
     """
 
-    def __init__(self, options: Mapping[str, Any], bids: Logits, cards: Logits) -> None:
-        self._options = dict(options)
+    def __init__(self, options: Mapping[str, Any], logits: Mapping[str, Logits] = {}) -> None:
+        self._options, self._logits = dict(options), dict(logits)
         worker = make_engine(WORKER, 1, without_agents(options))
         self._observers = {"manager": manager_observer(options), "worker": worker}
-        self._logits = {"manager": bids, "worker": cards}
         parts = [
             (name, np.float32, observer.obs_shape) for name, observer in self._observers.items()
         ]
@@ -70,6 +246,10 @@ class WholeGames:
         for name, observer in self._observers.items():
             obs[name] = observer.encode_obs_many(rows, trusted=True)
         return obs
+
+    def see(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
+        """Encode lanes of an engine for those that act; see :meth:`encode_asked`."""
+        return self.encode_asked(engine.get_states(lanes))
 
     def encode_asked(self, rows: np.ndarray) -> np.ndarray:
         """Encode only for the one that acts, else zeros: enough to act, in half the time."""
@@ -107,14 +287,14 @@ class WholeGames:
         """Return the same for the rules of an environment, or of an engine."""
         rules = {name: value for name, value in asdict(env.game.config).items() if name != "tier"}
         rules["obs_ext"] = self._options.get("obs_ext")
-        return WholeGames(rules, *self._logits.values())
+        return WholeGames(rules, self._logits)
 
 
 def _split_obs(obs: np.ndarray) -> dict[str, np.ndarray]:
     return {name: np.array(obs[name]) for name in obs.dtype.names or ()}
 
 
-class _Env(gymnasium.Wrapper[Any, int, Any, int]):
+class _Env(gymnasium.ObservationWrapper[Any, int, Any]):
     """One environment; ``action_masks``, ``get_state`` and the like are those inside."""
 
     def __init__(self, env: gymnasium.Env[Any, int], games: WholeGames) -> None:
@@ -126,17 +306,9 @@ class _Env(gymnasium.Wrapper[Any, int, Any, int]):
             raise AttributeError(name)
         return getattr(self.env, name)
 
-    def _observe(self) -> dict[str, np.ndarray]:
+    def observation(self, observation: Any) -> dict[str, np.ndarray]:
         row = np.asarray(self.get_state()).reshape(1)
         return _split_obs(self._games.encode(row)[0])
-
-    def reset(self, **kwargs: Any) -> tuple[Any, dict[str, Any]]:
-        _, info = self.env.reset(**kwargs)
-        return self._observe(), info
-
-    def step(self, action: int) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
-        _, reward, terminated, truncated, info = self.env.step(action)
-        return self._observe(), reward, terminated, truncated, info
 
 
 class _VectorEnv(gymnasium.vector.VectorWrapper):
@@ -167,3 +339,35 @@ class _VectorEnv(gymnasium.vector.VectorWrapper):
         _, rewards, terminated, truncated, infos = self.env.step(actions)
         obs, infos = self._observe(infos)
         return obs, rewards, terminated, truncated, infos
+
+
+# -- a pool of pairs -------------------------------------------------------------------------------
+
+
+class PairNet(nn.Module):
+    """Both networks as one of a pool; see :class:`training.selfplay.pool.SnapshotNet`.
+
+    Parameters
+    ----------
+    options : mapping
+        Of the Worker's environment.
+    nets : mapping of str to ActorCritic
+        ``manager`` and ``worker``, on the CPU.
+    """
+
+    def __init__(self, options: Mapping[str, Any], nets: Mapping[str, ActorCritic]) -> None:
+        super().__init__()
+        self.manager, self.worker = nets["manager"], nets["worker"]
+        logits = {name: make_logits(net) for name, net in nets.items()}
+        self._games = WholeGames(options, logits)
+
+    def logits(self, obs: Tensor) -> Tensor:
+        """Return logits, float32, shape (n, A).
+
+        Parameters
+        ----------
+        obs : Tensor of uint8, shape (n, S)
+            The bytes of what :meth:`WholeGames.encode_asked` returns.
+        """
+        seen: np.ndarray = obs.numpy().view(self._games.obs_dtype)[:, 0]
+        return torch.from_numpy(self._games.logits(seen))

@@ -3,8 +3,7 @@
 At the end of a game only rank counts: who is far behind must dare, who leads need not. Between
 rounds the chances of the seats are ``softmax(total / scale)``. The scale, in points, is what luck
 and skill still move; it was found for every number of rounds left of the classic schedule, by
-maximum likelihood over whole games of four (``python -m tools.fit_win_chance``, whose record is
-``benchmarks/skullking-win-chance.json``).
+maximum likelihood over whole games of four (``benchmarks/skullking-win-chance.json``).
 
 Another schedule goes by the cards that are still to be dealt to a hand: between those of the table
 the scale is interpolated, and beyond its ends it grows with their square root, as sums of

@@ -60,7 +60,7 @@ PLACEMENT = replace(
         **_SEARCHED,
         "budgets": "training.games.drmario.goals:BUDGETS",
         "goal_met": "training.games.drmario.goals:MET",
-        "player": "training.apps.drmario.evaluator.lookahead:find_lookahead",
+        "player": "training.apps.drmario.evaluator.lookahead:lookahead",
         "potential_of_file": "training.apps.drmario.evaluator.model:find_potential",
         "records": "training.apps.drmario.records:StoreOfRun",
     },

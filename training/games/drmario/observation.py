@@ -6,7 +6,7 @@ from typing import Any
 
 from fastenv.drmario.layout import PLANES, STABLE
 from training.apps.drmario.placements import cells_of_placements
-from training.nets.parts import Colours, ObservationParts, Placements
+from training.nets.layout import Colours, ObservationParts, Placements
 from training.run.engine import Engine
 
 COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom

@@ -54,7 +54,7 @@ LINK = GameTraining(
     draws=True,
     table=TableRules(one_record=False),
     capabilities={
-        "observation": "training.games.gameboy.observation:parts_of_link",
+        "observation": "training.games.gameboy.observation:parts_of_frames",
         "view": "training.apps.gameboy.scene:LinkView",
     },
 )

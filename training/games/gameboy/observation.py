@@ -6,13 +6,19 @@ from dataclasses import replace
 from typing import Any
 
 from fastenv.gameboy.config import GameBoyConfig
-from training.nets.parts import ObservationParts
+from training.nets.layout import ObservationParts
 from training.run.engine import Engine
 
 
 def parts_of_frames(engine: Engine) -> ObservationParts:
-    """Say whether frames are packed, four pixels a byte."""
-    return _parts(engine, getattr(engine.game, "config", None))
+    """Say whether frames are packed, four pixels a byte; two consoles on a cable are alike."""
+    game: Any = engine.game
+    sides = getattr(getattr(game, "common", None), "sides", None)
+    config = sides[0].config if sides else getattr(game, "config", None)
+    if not isinstance(config, GameBoyConfig) or not config.format.packed:
+        return ObservationParts()
+    plain = engine.obs_dtype.names is None
+    return ObservationParts(fields={"" if plain else "pixels": {"kind": "packed"}})
 
 
 def parts_of_overworld(engine: Engine) -> ObservationParts:
@@ -22,16 +28,3 @@ def parts_of_overworld(engine: Engine) -> ObservationParts:
         return parts
     world: Any = game.common.ram_map
     return replace(parts, fields={**parts.fields, "senses": {"bins": max(world.size)}})
-
-
-def parts_of_link(engine: Engine) -> ObservationParts:
-    """Say whether frames of two consoles, which are alike, are packed."""
-    common = getattr(engine.game, "common", None)
-    return _parts(engine, None if common is None else common.sides[0].config)
-
-
-def _parts(engine: Engine, config: Any) -> ObservationParts:
-    if not isinstance(config, GameBoyConfig) or not config.format.packed:
-        return ObservationParts()
-    plain = engine.obs_dtype.names is None
-    return ObservationParts(fields={"" if plain else "pixels": {"kind": "packed"}})

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from training.apps.prospector.bots import BOTS
+from fastenv.prospector.bots import Bot
 from training.run.games import Column, GameTraining
+
+# What play is measured against: cashing out above all.
+REFERENCE_LINES = ("cash_out", "hold", "masked_random", "random")
+BOTS = tuple(bot.name.lower() for bot in Bot if bot.name.lower() not in REFERENCE_LINES)
 
 PROSPECTOR = GameTraining(
     title="Prospector",

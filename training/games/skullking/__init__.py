@@ -5,11 +5,18 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from fastenv import Game
+from fastenv.skullking import SkullKingConfig, SkullKingGame
 from fastenv.skullking.tables import Phase
-from training.apps.skullking.columns import COLUMNS, GOAL_COLUMNS
-from training.apps.skullking.rules import SETS
+from training.games.skullking.columns import COLUMNS, GOAL_COLUMNS
 from training.run.games import GameTraining, PartOfGame, TableRules
 
+# Opponent sets of an evaluation: the bot in all other seats, or bots of several kinds.
+SETS = (
+    *("random", "rule_easy", "rule_medium", "rule_hard", "rule_pi_hard", "heuristic"),
+    "mixed",
+)
+STRONGEST = "rule_hard"
 ON_POLICY = ("native", "expert", "sb3", "ensemble", "rllib")  # they learn by the same options
 
 # A Worker's policy plays the cards of a game, a Manager's bids; rule_hard decides the rest.
@@ -42,12 +49,12 @@ MANAGER = GameTraining(
     table=TABLE,
     capabilities={
         "auxiliary": "training.apps.skullking.hindsight.auxiliary:make_run_auxiliary",
-        "auxiliary_modes": "training.apps.skullking.hindsight.modes:MODES",
+        "auxiliary_modes": "training.apps.skullking.hindsight:MODES",
         "critic_view": "training.apps.skullking.critic_view:make_critic_view",
-        "describe_decision": "training.apps.skullking.decision_text:describe_decision",
+        "describe_decision": "training.apps.skullking.scene:describe_decision",
         "judging": "training.apps.skullking.evaluation:JUDGING",
         "observation": "training.games.skullking.observation:parts_of",
-        "render_state": "training.apps.skullking.decision_text:render_state",
+        "render_state": "training.apps.skullking.scene:render_state",
         "search": "training.games.skullking.search:SEARCH",
         "view": "training.apps.skullking.scene:SkullKingView",
     },
@@ -63,3 +70,10 @@ WORKER = replace(
     columns=GOAL_COLUMNS,  # of rounds that are played to a goal
 )
 ABILITY = WORKER  # the same task, with more to decide
+
+
+def rules_of(game: Game) -> SkullKingConfig:
+    """Return the rules of a game of Skull King; TypeError for another game."""
+    if not isinstance(game, SkullKingGame):
+        raise TypeError(f"{type(game).__name__} is no game of Skull King")
+    return game.config

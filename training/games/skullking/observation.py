@@ -6,7 +6,7 @@ from typing import Any
 
 from fastenv.skullking.layout import HAND_SLOTS, layout
 from fastenv.skullking.tables import Abilities, Tier
-from training.nets.parts import ObservationParts
+from training.nets.layout import ObservationParts
 from training.run.engine import Engine
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from fastenv.skullking.tables import Phase
-from training.search.rules import Outcome, SearchRules, View, margin, points
+from training.apps.skullking.beliefs import HandBelief
+from training.apps.skullking.opponent_model import OpponentModel
+from training.apps.skullking.round_view import RoundView
+from training.apps.skullking.win_chance import make_win
+from training.search.rules import SearchRules, margin, points
 
 
 def bids(rows: np.ndarray) -> np.ndarray:
@@ -21,34 +23,6 @@ def cards(rows: np.ndarray) -> np.ndarray:
     return ~bids(rows)
 
 
-def beliefs(name: str, policy: Any, engine: Any, model: Any = None) -> Any:
-    """Make the belief that weighs worlds by the likelihood of the others' actions in them."""
-    from training.apps.skullking.beliefs import HandBelief
-
-    return HandBelief(name, policy, engine, model)
-
-
-def opponents(policy: Any, engine: Any) -> Any:
-    """Make the model that learns who plays the other seats."""
-    from training.apps.skullking.opponent_model import OpponentModel
-
-    return OpponentModel(policy, engine)
-
-
-def win(game: Any) -> Outcome:
-    """Make the outcome of the chance to win the game, by the points after the round."""
-    from training.apps.skullking.win_chance import make_win
-
-    return make_win(game)
-
-
-def view(game: Any) -> View:
-    """Make the view of a value network on rounds that are not over."""
-    from training.apps.skullking.round_view import RoundView
-
-    return RoundView(game)
-
-
 SEARCH = SearchRules(
     actor="actor",
     rollouts="heuristic",
@@ -56,10 +30,10 @@ SEARCH = SearchRules(
     ends=("round",),
     outcome="margin",
     outcomes={"points": points, "margin": margin},
-    made={"win": win},
+    made={"win": make_win},
     decisions="cards",  # a bid is worth what the player of its cards makes of it
     searched={"cards": cards, "bids": bids},
-    beliefs=beliefs,
-    opponents=opponents,
-    view=view,
+    beliefs=HandBelief,
+    opponents=OpponentModel,
+    view=RoundView,
 )

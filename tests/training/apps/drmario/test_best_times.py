@@ -18,6 +18,7 @@ import pytest
 from fastenv.drmario.tables import SPEEDS, Reason
 from tests.drmario import golden
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.training.played import play_episodes
 from training.apps.drmario import best_times
 from training.apps.drmario.best_times import BestTimes, Clear, RecordError
@@ -189,9 +190,9 @@ def test_a_closed_store_is_refused_by_name(store, subtests):
                 ASKED[what](store)
 
 
-@pytest.mark.parametrize("what", ASKED)
+@walk("what", ASKED)
 def test_a_file_that_is_damaged_while_it_is_open_is_refused_by_name(tmp_path, what):
-    path = tmp_path / "times.sqlite"
+    path = tmp_path / f"{what}-times.sqlite"
     with BestTimes(path) as made:
         made.add(CLEARS)
     size = path.stat().st_size
@@ -231,19 +232,20 @@ def test_half_a_placement_is_damage(store):
         store.top(0, "high")
 
 
-@pytest.mark.parametrize("value", [None, "many", 2.5, b"1"])
-@pytest.mark.parametrize("what", ["floor", "quantiles"])
-def test_a_time_that_is_no_number_is_damage(store, value, what):
-    store.add(CLEARS)
-    with sqlite3.connect(store.path) as file:  # as what is written over may come to hold
+@walk("value", [None, "many", 2.5, b"1"])
+@walk("what", ["floor", "quantiles"])
+def test_a_time_that_is_no_number_is_damage(tmp_path, value, what):
+    path = tmp_path / f"{what}-{type(value).__name__}-times.sqlite"
+    with BestTimes(path) as made:
+        made.add(CLEARS)
+    with sqlite3.connect(path) as file:  # as what is written over may come to hold
         file.execute("ALTER TABLE clears RENAME TO strict")
         file.execute("CREATE TABLE clears AS SELECT * FROM strict")
         file.execute("UPDATE clears SET frames = ?", [value])
     file.close()
-    with pytest.raises(
-        RecordError, match=r"times\.sqlite is damaged: .* no whole number of frames"
-    ):
-        ASKED[what](store)
+    damage = r"times\.sqlite is damaged: .* no whole number of frames"
+    with BestTimes(path) as opened, pytest.raises(RecordError, match=damage):
+        ASKED[what](opened)
 
 
 def test_clears_of_an_evaluation_are_accepted(store):
@@ -323,9 +325,9 @@ def test_a_kill_at_any_moment_leaves_whole_transactions(tmp_path):
         assert sorted(written) == list(range(len(written)))
 
 
-@pytest.mark.parametrize("content", ["text", "another", "cut", "newer"])
+@walk("content", ["text", "another", "cut", "newer"])
 def test_a_file_that_is_no_store_is_refused_by_name(content, tmp_path):
-    path = tmp_path / "times.sqlite"
+    path = tmp_path / f"{content}-times.sqlite"
     if content == "text":
         path.write_text("level 5 in 812 frames\n" * 100)
     else:

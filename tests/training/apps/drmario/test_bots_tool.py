@@ -9,7 +9,7 @@ from fastenv.drmario import tables as t
 from tests.needs import needs_core
 from tests.slow import late
 from tools import drmario_bots, drmario_weights
-from tools.figures.drmario_bots import LEARNT
+from tools.figures.drmario import LEARNT
 from training.apps.drmario.splits import seeds_for
 from training.run.machine import ROOT
 

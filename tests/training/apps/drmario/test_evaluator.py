@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from fastenv.drmario.greedy import weigh_bottle
 from fastenv.drmario.tables import GREEDY
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.apps.drmario.costs import cvar
 from training.apps.drmario.evaluator import model, samples
 from training.apps.drmario.evaluator.features import (
@@ -22,7 +23,7 @@ from training.apps.drmario.evaluator.features import (
     situations,
 )
 from training.apps.drmario.evaluator.measure import calibration
-from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, Measure, frames_left
+from training.apps.drmario.evaluator.model import FORMAT, UNIT, Head, Measure
 from training.apps.drmario.evaluator.samples import (
     CENSORED,
     CLEARED,
@@ -74,7 +75,7 @@ def rows():
 # -- measures --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("share", [0.05, 0.25, 0.5, 0.9])
+@walk("share", [0.05, 0.25, 0.5, 0.9])
 def test_cvar_is_the_mean_of_the_largest_share(share):
     values = np.sort(np.random.default_rng(SEED).exponential(size=51))
     got = values @ Measure("cvar", share).weights(51)
@@ -82,7 +83,7 @@ def test_cvar_is_the_mean_of_the_largest_share(share):
     assert got > values.mean()  # frames are a cost: the bad end is the upper one
 
 
-@pytest.mark.parametrize("share", [0.001, 0.25, 0.5, 0.77, 0.999])
+@walk("share", [0.001, 0.25, 0.5, 0.77, 0.999])
 def test_quantile_lies_between_the_midpoints(share):
     values = np.sort(np.random.default_rng(SEED).normal(size=21))
     midpoints = (np.arange(21) + 0.5) / 21
@@ -338,7 +339,7 @@ def test_evaluators_for_something_else_are_refused_by_name(saved, rows, tmp_path
 def test_potential_is_minus_the_mean(saved, rows):
     evaluator = model.load(saved)
     wanted = -evaluator.quantiles(situations(rows)).mean(1)
-    np.testing.assert_allclose(frames_left(saved)(rows), wanted, rtol=1e-5)
+    np.testing.assert_allclose(model.find_potential(f"evaluator:{saved}")(rows), wanted, rtol=1e-5)
 
 
 def test_shaping_by_an_evaluator_is_refused_where_it_says_nothing(saved):
@@ -365,7 +366,9 @@ def test_shaping_by_an_evaluator_telescopes(tmp_path):
     evaluator.save(saved)
     engine = make_engine(samples.ENV, 4, {"level": 0})
     engine.reset_many(seeds=SEED)
-    potential = Potential(engine, frames_left(saved), kappa=250.0, gamma=0.9997)
+    potential = Potential(
+        engine, model.find_potential(f"evaluator:{saved}"), kappa=250.0, gamma=0.9997
+    )
     potential.begin()
     first, total, discount = potential.values.copy(), np.zeros(4), np.ones(4)
     bot, running = greedy(engine, SEED), np.ones(4, np.bool_)

@@ -13,6 +13,7 @@ from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from tests.slow import late
+from tests.tables import walk
 from training.apps.drmario import best_times, fastest
 from training.apps.drmario.best_times import MOST, BestTimes
 from training.apps.drmario.fastest import Behind, fastest_clear, replay_of
@@ -34,7 +35,7 @@ def frames_of_bot(bot, level, speed, seed):
     return frames
 
 
-@pytest.mark.parametrize("speed", ["low", *late("high")])
+@walk("speed", ["low", *late("high")])
 def test_a_beam_is_faster_than_a_bot_that_knows_no_pills(speed):
     clear = fastest_clear(0, speed, SEED, width=100)
     assert best_times.replay([clear])
@@ -116,14 +117,14 @@ def committed(tmp_path_factory):
         yield store
 
 
-@pytest.mark.parametrize("speed", SPEEDS)
+@walk("speed", SPEEDS)
 def test_every_registered_game_has_a_time(committed, speed):
     for level in range(LAST_VIRUS_LEVEL + 1):
         cleared = {clear.seed for clear in committed.top(level, speed, MOST)}
         assert cleared == set(seeds_of(level)), (level, speed)
 
 
-@pytest.mark.parametrize("level", [7, *late(*(n for n in range(LAST_VIRUS_LEVEL + 1) if n != 7))])
+@walk("level", [7, *late(*(n for n in range(LAST_VIRUS_LEVEL + 1) if n != 7))])
 def test_the_times_of_a_level_are_played_again(committed, level):
     clears = [clear for speed in SPEEDS for clear in committed.top(level, speed, MOST)]
     assert best_times.replay(clears) == [clear.sequence_sig for clear in clears]

@@ -8,6 +8,7 @@ import pytest
 
 from fastenv.drmario.tables import Reason
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.apps.drmario import seed_command
 from training.apps.drmario.evaluator import command, measure, model, samples, train
 from training.apps.drmario.evaluator.features import UNKNOWN, situations
@@ -81,7 +82,7 @@ def cost_by_hand(row, action, further):
     return frames + best
 
 
-@pytest.mark.parametrize("decision", [0, 3, 9])
+@walk("decision", [0, 3, 9])
 def test_costs_equal_those_of_placements_played_one_by_one(decision):
     engine = engine_at(decision, lanes=2)
     look, lanes = LookAhead(Judged(), engine), every_lane(engine)
@@ -107,7 +108,7 @@ def test_two_steps_equal_those_played_one_by_one():
     assert np.isfinite(got).sum() == 3
 
 
-@pytest.mark.parametrize("depth", [1, 2])
+@walk("depth", [1, 2])
 def test_nothing_hidden_decides(depth):
     """Pills behind the preview and the generator are others; costs are the same."""
     engine, other = engine_at(4), engine_at(4)

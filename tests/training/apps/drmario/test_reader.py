@@ -18,6 +18,7 @@ from fastenv.drmario.render import render_rgb
 from fastenv.drmario.tables import Tile
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
+from tests.tables import walk
 from training.apps.drmario.reader import (
     camera,
     cell_classes,
@@ -25,11 +26,10 @@ from training.apps.drmario.reader import (
     fitting,
     measure,
     network,
-    play,
     positions,
 )
 from training.apps.drmario.reader.cell_classes import BOARD, CLASS_OF, NO_PILL
-from training.apps.drmario.reader.network import UNITS, Reader, ReaderError
+from training.apps.drmario.reader.network import UNITS, Reader
 from training.apps.drmario.reader.player import CameraPlayer
 from training.players.bots import Bot
 from training.players.player import begin_all, every_lane
@@ -85,7 +85,7 @@ def bottle(*pills):
     return tiles
 
 
-@pytest.mark.parametrize(
+@walk(
     ("pills", "expected"),
     [
         ([(9, 5, 0)], (9, 5, 0, 1, 2)),
@@ -261,7 +261,7 @@ def test_every_part_learns(rows):
     reader, rng = Reader(seed=2), np.random.default_rng(0)
     for part in (reader.locate[-1], reader.classify[-1]):
         torch.nn.init.normal_(part.weight, std=0.01)
-    location, entropy, wrong = fitting._compute_losses(reader, rows[:4], 96, rng)
+    location, entropy, wrong = fitting._compute_losses(reader, rows[:4], rng)
     assert 0 <= wrong <= 1
     (location + entropy).backward()
     for name, weight in reader.named_parameters():
@@ -283,22 +283,25 @@ def test_a_network_comes_back_from_its_file(tmp_path, shown):
 def test_other_files_are_refused(tmp_path, capsys):
     path = tmp_path / "reader.safetensors"
     save_file({"x": torch.zeros(1)}, path)
-    with pytest.raises(ReaderError, match="no network that reads frames"):
+    with pytest.raises(ConfigError, match="reader must be a file that python -m training reader"):
         network.load_reader(path)
-    save_file({"x": torch.zeros(1)}, path, dict(network.FORMAT))
-    with pytest.raises(ReaderError, match="cannot be read as a network"):
+    save_file({"x": torch.zeros(1)}, path, {"format": "fastenv-reader", "version": "1"})
+    with pytest.raises(ConfigError, match="holds another network"):
         network.load_reader(path)
     broken = Reader()
     torch.nn.init.constant_(broken.locate[-1].bias, float("nan"))
     network.save_reader(broken, path)
-    with pytest.raises(ReaderError, match="not all finite"):
+    with pytest.raises(ConfigError, match="a network of finite numbers"):
         network.load_reader(path)
-    with pytest.raises(ReaderError, match="a folder, must be"):
+    with pytest.raises(ConfigError, match="a folder, must be"):
         network.load_reader(tmp_path)
     path.write_bytes(b"no tensors")
-    for args in (["evaluate", str(path)], ["play", str(tmp_path / "none")]):
+    for args, said in (
+        (["evaluate", str(path)], f"{path} is no reader"),
+        (["play", str(tmp_path / "none")], "none' is not possible"),
+    ):
         assert command.main(args) == 2
-        assert "cannot be read as a network" in capsys.readouterr().err
+        assert said in capsys.readouterr().err
 
 
 # -- measuring and playing -------------------------------------------------------------------------
@@ -333,9 +336,7 @@ class Exact(CameraPlayer):
         )
 
 
-@pytest.mark.parametrize(
-    "options", [{"level": 20, "speed": "low"}, {"level": -1, "speed": "high"}], ids=str
-)
+@walk("options", [{"level": 20, "speed": "low"}, {"level": -1, "speed": "high"}], ids=str)
 def test_who_reads_right_sees_what_rows_show(options):
     lanes = 4
     engine = make_engine("DrMarioPlacement-v0", lanes, options)
@@ -439,8 +440,7 @@ def test_it_reads_what_the_game_draws(pretrained, rows, shown):
 
 @pytest.mark.slow
 def test_a_bot_plays_through_it(pretrained):
-    plan = play.Plan(episodes=8, max_steps=200, level=3)
-    found = play.compare("greedy", pretrained[0], plan)
+    found = measure.compare("greedy", pretrained[0], episodes=8, max_steps=200, level=3)
     assert found["players"]["rows"]["clear"][0] == 1.0
     assert found["players"]["pixels"]["clear"][0] >= 0.875
     assert found["players"]["pixels"]["refused"] < 0.02

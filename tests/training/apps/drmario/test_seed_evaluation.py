@@ -10,12 +10,13 @@ import pytest
 from fastenv.drmario.seeds import registry_seeds, seed_of
 from fastenv.drmario.tables import Reason
 from tests.needs import needs_core
+from tests.tables import walk
 from training.apps.drmario import seed_command as command
 from training.apps.drmario import seeds
 from training.apps.drmario.best_times import BestTimes
 from training.apps.drmario.costs import columns, cvar
-from training.apps.drmario.players import ENV, find_player
-from training.apps.drmario.seed_plan import Plan
+from training.apps.drmario.players import find_player
+from training.apps.drmario.seed_command import Plan
 from training.commands import replay as replay_command
 from training.evaluation import replays
 from training.evaluation.results import Results
@@ -39,7 +40,7 @@ def played(episodes, plan, games=1):
     return Results(made, columns(plan.t_max))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("share", "wanted"),
     [(0.25, 95.0), (0.05, 100.0), (0.1, 100.0), (1.0, 55.0), (0.3, 90.0), (0.01, 100.0)],
 )
@@ -181,7 +182,7 @@ def test_anomalies_play_again(swept, capsys):
 
 
 @needs_core
-@pytest.mark.parametrize("damage", ["truncated", "foreign"])
+@walk("damage", ["truncated", "foreign"])
 def test_a_damaged_recording_is_refused_by_name(swept, damage, tmp_path, capsys):
     path = next((swept / "out" / "anomalies").iterdir())
     content = path.read_bytes()
@@ -207,7 +208,7 @@ def test_a_game_is_the_same_in_every_episode_and_a_seed_decides_who_plays():
 
     def play(who, seed=0):
         player, _ = find_player(who)
-        results = seeds.play(ENV, {}, player, replace(plan, seed=seed))
+        results = seeds.play({}, player, replace(plan, seed=seed))
         assert results["game"].tolist() == [0, 0, 0, 1, 1, 1]
         assert (results["ticks"] <= 2000 + 500).all()
         ends = zip(results["ticks"].tolist(), results["return"].tolist(), strict=True)

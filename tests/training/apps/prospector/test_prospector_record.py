@@ -8,6 +8,7 @@ import pytest
 
 import fastenv
 from tests.needs import needs_core
+from tests.tables import walk
 from tests.training.played import play_episodes
 from training.players.bots import Bot
 
@@ -16,7 +17,7 @@ RECORD = json.loads((ROOT / "benchmarks/prospector-bots.json").read_text())
 
 
 @needs_core
-@pytest.mark.parametrize("name", ["short_haul", "rich_haul"])
+@walk("name", ["short_haul", "rich_haul"])
 def test_haulers_play_as_their_record_says(name):
     of_record = RECORD["bots"]["policies"][name]["summary"]
     engine = fastenv.make_engine("Prospector-v0", 300)

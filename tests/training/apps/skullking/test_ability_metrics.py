@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import fastenv
 from fastenv.skullking.position import load
@@ -14,11 +15,13 @@ from fastenv.skullking.reference import SkullKing
 from fastenv.skullking.state import STATE_DTYPE
 from fastenv.skullking.tables import STRENGTH, Phase
 from tests.slow import late, together
-from training.apps.skullking import abilities, tables
-from training.apps.skullking.abilities import MEASURES, Account
+from tests.tables import walk
+from training.apps.skullking import goals
+from training.apps.skullking.abilities import MEASURES, Account, play_abilities
 from training.evaluation.evaluation import Evaluation, play
 from training.players.bots import Bot
 from training.run.envs import make_engine
+from training.run.sections import EvaluationConfig
 
 ABILITY = "SkullKingAbility-v0"
 SEED = 1234
@@ -27,11 +30,10 @@ GOAL_2 = {"goal_mode": "fixed", "goal": 2}
 ILLEGAL = 5  # an action among so many is illegal, where illegal actions are allowed
 
 
-def rounds(lanes, options, players, accounts):
-    """Let players play the same rounds, each watched by its account."""
+def plan(lanes, options):
+    """Return rounds that all players play alike."""
     seeds = range(SEED, SEED + lanes)
-    plan = Evaluation("goals", ABILITY, options, seeds=seeds, draws=0, lanes=lanes)
-    return play(plan.by(players), watch=accounts)
+    return Evaluation("goals", ABILITY, options, seeds=seeds, draws=0, lanes=lanes)
 
 
 def pick(mask, draw, penalty):
@@ -141,7 +143,7 @@ def game_of(env, like):
 def test_measures_are_those_of_an_account_by_hand(lanes, options, step):
     penalty = options.get("invalid_action") == "penalty"
     account = Account(lanes)
-    rounds(lanes, options, {"x": partial(Drawn, penalty)}, {"x": account})
+    play(plan(lanes, options).by({"x": partial(Drawn, penalty)}), watch={"x": account})
     env = fastenv.make(ABILITY, backend="reference", **{"invalid_action": "raise", **options})
     for lane in range(0, lanes, step):
         notes = told(env, SEED + lane, lane, penalty)
@@ -211,7 +213,7 @@ def events(**values):
     return SimpleNamespace(get_states=lambda lanes: row[lanes])
 
 
-@pytest.mark.parametrize(("result", "won"), [(1, 1), (2, 0)])  # 2: lost, or destroyed
+@walk(("result", "won"), [(1, 1), (2, 0)])  # 2: lost, or destroyed
 def test_rosies_trick_is_the_one_that_ends_next(result, won):
     account, lanes = Account(1), np.array([0])
     account(events(ev_trick=1, phase=Phase.ROSIE), lanes)
@@ -253,23 +255,23 @@ def test_lanes_that_wait_do_not_count():
 
 def compared(options, lanes):
     players = {name: partial(Bot, name) for name in ("random", "rule_hard")}
-    accounts = {name: Account(lanes) for name in players}
-    rounds(lanes, {"schedule": [10], **options}, players, accounts)
-    return accounts, abilities.intervals(accounts, resamples=200, seed=0)
+    played = play_abilities(plan(lanes, {"schedule": [10], **options}).by(players))
+    return played, played.estimate(MEASURES, resamples=200).means
 
 
 def test_rule_bots_use_abilities_as_the_rules_of_bots_say():
-    accounts, found = compared({}, 3000)
+    played, found = compared({}, 3000)
     rule, random = found["rule_hard"], found["random"]
     assert rule["rosie_kept"].to_list() == [1, 1, 1]
     assert random["rosie_kept"].low < 1 / 4 < random["rosie_kept"].high
     assert rule["bendt_not_needed"].high < 0 < rule["bendt_needed"].low
     assert random["harry_saves"].high < rule["harry_saves"].low
-    record = json.loads(json.dumps(abilities.record(found, accounts), allow_nan=False))
+    record = goals._report_abilities(Console(quiet=True), EvaluationConfig(), played)
+    record = json.loads(json.dumps(record, allow_nan=False))
     assert set(record["results"]) == set(record["counted"]) == {"random", "rule_hard"}
-    assert (
-        record["counted"]["random"]["rosie_kept"] == accounts["random"].counts["rosie_kept"].sum()
-    )
+    assert list(record["results"]["random"]) == list(MEASURES)
+    counted = played.of(player="random")["rosie_kept_count"].sum()
+    assert record["counted"]["random"]["rosie_kept"] == counted > 0
 
 
 def test_what_rules_decide_is_not_counted():
@@ -278,7 +280,3 @@ def test_what_rules_decide_is_not_counted():
     assert seen == {"harry_saves", "harry_wins"}
     _, found = compared({"abilities": "auto"}, 300)
     assert all(value.to_list() == [None] * 3 for value in found["rule_hard"].values())
-
-
-def test_table_shows_every_measure():
-    assert [name for name, *_ in tables.ABILITY_ROWS] == list(MEASURES)

@@ -7,6 +7,7 @@ import fastenv
 from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Bot, Phase
 from tests.slow import diagonal, every
+from tests.tables import walk
 from training.apps.skullking.beliefs import DOUBT, TRUST, HandBelief
 from training.apps.skullking.round_record import RoundRecord, is_bidding
 from training.players.policy import EnvSpec, Policy
@@ -82,7 +83,7 @@ OPEN_FIELDS = (
 )
 
 
-@pytest.mark.parametrize("table", every(8, [name for name in TABLES if name != "abilities"]))
+@walk("table", every(8, [name for name in TABLES if name != "abilities"]))
 def test_rows_before_cards_are_those_of_the_game(table):
     game = Game(7, 3, **TABLES[table])
     record = RoundRecord(game.engine)
@@ -178,7 +179,7 @@ def log_chance(game, policy, state, action):
     return np.log(chance)
 
 
-@pytest.mark.parametrize(("table", "name"), diagonal(every(2, TABLES), ["bids", "plays"]))
+@walk(("table", "name"), diagonal(every(2, TABLES), ["bids", "plays"]))
 def test_weights_are_those_of_a_plain_loop(table, name):
     each, options = 4, TABLES[table]
     lanes = 40 if table == "abilities" else 2
@@ -274,7 +275,7 @@ def test_weights_do_not_depend_on_what_is_hidden():
         np.testing.assert_array_equal(*found)
 
 
-@pytest.mark.parametrize("name", ["bids", "plays"])
+@walk("name", ["bids", "plays"])
 def test_the_agent_searches_with_a_belief(name):
     from training.evaluation.contest import contest, load_players
 

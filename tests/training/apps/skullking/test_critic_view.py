@@ -112,6 +112,14 @@ def test_a_rollout_holds_the_view_of_every_decision():
     for piece in next(batches):
         for obs, view in zip(piece.obs, piece.view, strict=True):
             assert torch.equal(rows[obs.numpy().tobytes()], view)
+        with torch.no_grad():
+            learnt, seen, blind = (
+                trainer._evaluate(piece)[1],
+                trainer.net(piece.obs, piece.view)[1],
+                trainer.net(piece.obs, torch.zeros_like(piece.view))[1],
+            )
+        assert torch.equal(learnt, seen)
+        assert not torch.equal(learnt, blind)
 
 
 @pytest.mark.parametrize(

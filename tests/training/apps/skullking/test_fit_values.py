@@ -1,13 +1,13 @@
 """What ``python -m training values`` refuses, and which of its games only judge."""
 
 import numpy as np
-import pytest
 
 from tests.needs import needs_core
+from tests.tables import walk
 from training.apps.skullking import fit_values
 
 
-@pytest.mark.parametrize(
+@walk(
     ("words", "says"),
     [
         (["--games", "0"], "--games=0 is not possible: --games must be from 8"),
@@ -26,15 +26,14 @@ def test_numbers_without_sense_are_refused(words, says, tmp_path, capsys):
 
 @needs_core
 def test_an_eighth_of_few_games_only_judges(monkeypatch):
-    from training.apps.skullking import value_samples
     from training.apps.skullking.round_view import RoundView
     from training.evaluation.contest import load_players, table_of
 
     played = []
-    play = value_samples.play
+    play = fit_values.play_samples
     monkeypatch.setattr(
-        value_samples,
-        "play",
+        fit_values,
+        "play_samples",
         lambda engine, *rest: played.append(engine.num_envs) or play(engine, *rest),
     )
     words = ["heuristic", "--out", "value.safetensors", "--games", "16"]

@@ -5,6 +5,7 @@ import shutil
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.apps.skullking import milestones
 from training.apps.skullking.matches import play_matches
 from training.apps.skullking.milestones import MILESTONES, first_reached, measure, summarise
@@ -188,9 +189,7 @@ def test_runs_that_have_no_milestones_are_refused(train, tmp_path, capsys):
     assert "has no milestones" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("flags", "says"), [(["nowhere"], "there is no run"), (["{run}", "--games", "0"], "games=0")]
-)
+@walk(("flags", "says"), [(["nowhere"], "there is no run"), (["{run}", "--games", "0"], "games=0")])
 def test_bad_request_is_refused(run, capsys, flags, says):
     assert main([flag.format(run=run.path) for flag in flags]) == 2
     assert says in capsys.readouterr().err

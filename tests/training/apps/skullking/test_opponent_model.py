@@ -1,5 +1,7 @@
 """Who sits in the other seats is told by rounds that are over, and rollouts are played so."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,10 +11,11 @@ from tests.needs import needs_core
 from training import load_policy
 from training.apps.skullking.opponent_model import OpponentModel
 from training.evaluation.loop import Loop
+from training.players.draws import mix
 from training.players.names import make_player
 from training.players.network import seat_policy
 from training.players.player import begin_all, every_lane
-from training.search.blueprints import BotBlueprint, ModelBlueprint, Start, SteppedBlueprint
+from training.search.blueprints import BotBlueprint, ModelBlueprint, Start, SteppedBlueprint, take
 from training.search.options import SearchOptions
 from training.search.searcher import Searcher
 
@@ -178,8 +181,40 @@ def test_the_own_seat_is_the_network_where_it_meets_itself(policy, table):
 def test_several_bots_share_the_worlds_and_actions_of_a_world_the_bot(policy, table):
     engine, rows = table
     start = start_of(engine, rows)
+    start = replace(start, seeds=mix(start.seeds, start.of, 0))
+    assert (start.seeds % 2 != start.of % 2).sum() > 0
     both = BotBlueprint(engine, ["heuristic", "random"]).play_on(start)
     for k, name in enumerate(("heuristic", "random")):
         own = start.seeds % 2 == k
         alone = BotBlueprint(engine, [name]).play_on(start)
         assert np.array_equal(both[own], alone[own])
+
+
+def test_the_network_that_searches_is_a_candidate_of_its_model(policy, table):
+    engine, _ = table
+    for who, names in ((policy, ("policy", "heuristic", "rule_hard")), (None, None)):
+        model = Searcher(engine, who, SearchOptions(rollouts="model")).model
+        assert model.names == (names or ("heuristic", "rule_hard"))
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_network_plays_as_many_decisions_as_rollouts_may_have(policy, table, limit):
+    engine, rows = table
+    start = replace(start_of(engine, rows), limit=limit)
+    counts = []
+    one = SteppedBlueprint(engine, policy, "actor")
+    step = one._step
+    one._step = lambda now, *args: counts.append(len(now)) or step(now, *args)
+    one.play_on(start)
+    assert counts == [len(start.of)] * limit
+
+
+def test_some_rollouts_are_the_same_as_among_all(table):
+    engine, rows = table
+    start = start_of(engine, rows)
+    some = start.of % 3 == 1
+    part = take(start, some)
+    for name in ("of", "actions", "seeds", "seats", "lanes"):
+        np.testing.assert_array_equal(getattr(part, name), getattr(start, name)[some], name)
+    whole, few = (BotBlueprint(engine, ["random"]).play_on(each) for each in (start, part))
+    assert np.array_equal(whole[some], few)

@@ -16,8 +16,9 @@ from fastenv.skullking.tables import (
     Phase,
 )
 from tests.slow import late
+from tests.tables import walk
+from training.apps.skullking.fit_values import play_samples
 from training.apps.skullking.round_view import NEEDS, RoundView
-from training.apps.skullking.value_samples import play
 from training.players.bots import Bot
 from training.search.options import SearchOptions
 from training.search.searcher import Searcher
@@ -51,7 +52,7 @@ def slow_view(row, players):
     return [*hands, *table, *needs, *numbers, *progress, *np.eye(10)[left - 1]], seats
 
 
-@pytest.mark.parametrize("players", [*late(2, 4), 6])
+@walk("players", [*late(2, 4), 6])
 def test_view_is_that_of_a_plain_loop(players):
     options = {"num_players": players, "two_player": "plain", "tigress": "agent"}
     engine = fastenv.make_engine(FLAT, 8, seats="all", **options)
@@ -99,7 +100,7 @@ def test_graybeard_gains_nothing():
 
 def test_samples_are_on_the_way_to_what_was_gained():
     engine = fastenv.make_engine(FLAT, 40, seats="all", schedule=(2, 5), deals="duplicate")
-    samples = play(engine, partial(Bot, "heuristic"), 7)
+    samples = play_samples(engine, partial(Bot, "heuristic"), 7)
     rows = samples.rows
     assert (rows["phase"] == Phase.PLAY).all()
     assert len(rows) > 100
@@ -147,7 +148,7 @@ def test_the_committed_value_fits_a_table_and_tells_last_tricks():
     assert path.stat().st_size < 1_000_000
     value = load(path)
     engine = fastenv.make_engine(FLAT, 60, seats="all", deals="duplicate")
-    samples = play(engine, partial(Bot, "heuristic"), 12345)
+    samples = play_samples(engine, partial(Bot, "heuristic"), 12345)
     last = samples.rows["cards"] - samples.rows["tricks"] == 1
     _, seen, seats = RoundView(engine.game)(samples.rows[last])
     gained = np.take_along_axis(samples.gained[last], seats, axis=1)

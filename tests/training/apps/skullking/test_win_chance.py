@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import fastenv
 from fastenv.skullking.tables import Phase
-from tools.fit_win_chance import fit_scale, measure, reliability
+from tests.tables import walk
 from training.apps.skullking.win_chance import SCALES, chances, make_win, scales
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -25,7 +24,7 @@ def test_what_the_record_says_comes_true():
         assert abs(row["won"] - row["said"]) < 0.02, row
 
 
-@pytest.mark.parametrize("cards", [0, 1, 10, 22, 54, 90])
+@walk("cards", [0, 1, 10, 22, 54, 90])
 def test_chances_are_shared_and_rise_with_points(cards):
     totals = np.array([[0, 0, 0, 0], [90, 80, 80, -200], [10, 0, 0, 0]], np.float64)
     found = chances(totals, np.full(3, cards))
@@ -72,21 +71,3 @@ def test_a_round_of_its_own_is_won_by_its_points():
     game = fastenv.make_game("SkullKingWorker-v0")
     over = rows_at(game, round_idx=4, phase=Phase.END, done=1)
     assert make_win(game)(np.array([[10, 20, 0, 0]]), over, np.array([1]))[0] == 1
-
-
-def test_fit_finds_the_scale_that_made_the_games():
-    rng = np.random.default_rng(0)
-    totals = rng.normal(0, 60, (20_000, 4))
-    won = (totals / 45 + rng.gumbel(size=totals.shape)).argmax(1)
-    assert abs(fit_scale(totals, np.eye(4)[won]) - 45) < 2
-
-
-def test_measure_judges_by_the_other_half():
-    rng = np.random.default_rng(1)
-    steps = rng.normal(0, 40, (4000, 10, 4)).round()
-    totals = np.concatenate([np.zeros((4000, 1, 4)), steps.cumsum(1)], axis=1)
-    found = measure(totals)
-    assert [row["rounds_left"] for row in found["table"]] == list(range(1, 10))
-    assert found["table"][0]["log_loss"] < found["table"][8]["log_loss"] < 1.01 * np.log(4)
-    assert sum(row["seats"] for row in found["all"]) == 2000 * 9 * 4
-    assert reliability(np.array([[0.25, 0.75]]), np.array([[0.0, 1.0]]))[1]["won"] == 1.0

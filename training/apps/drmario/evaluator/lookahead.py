@@ -34,7 +34,6 @@ BEAM = 4  # placements behind which a second one is looked for
 LANES = 1024  # rows whose placements are planned at once
 LOOKAHEAD = "lookahead:"
 DEPTH = ":depth2"
-ALLOWED = "lookahead:FILE, and behind it :RISK such as :cvar0.25, :depth2, or both"
 
 
 def branches(config: DrMarioConfig, lanes: int = LANES) -> Branches:
@@ -187,26 +186,16 @@ def is_lookahead(name: str) -> bool:
     return name.startswith(LOOKAHEAD)
 
 
-def find_lookahead(name: str) -> MakePlayer | None:
-    """Find the factory of the look-ahead of a name; None for the name of another player.
+def lookahead(name: str) -> MakePlayer | None:
+    """Make the factory of the look-ahead of a name; None for the name of another player.
 
     Raises
     ------
     ConfigError
-        See :func:`lookahead`.
+        If it asks for a measure that there is none of, or there is no such evaluator.
     """
-    return lookahead(name) if is_lookahead(name) else None
-
-
-def lookahead(name: str) -> MakePlayer:
-    """Make the factory of the look-ahead of a name.
-
-    Raises
-    ------
-    ConfigError
-        If it asks for something else, or there is no such evaluator.
-    """
-    require(is_lookahead(name), "player", name, ALLOWED)
+    if not is_lookahead(name):
+        return None
     rest = name.removeprefix(LOOKAHEAD).removesuffix(DEPTH)
     depth = 2 if name.endswith(DEPTH) else 1
     file, colon, risk = rest.rpartition(":")

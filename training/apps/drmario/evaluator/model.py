@@ -264,25 +264,25 @@ def new_evaluator(head: Head, seed: int) -> Evaluator:
 
 
 def find_potential(name: str) -> Callable[[np.ndarray], np.ndarray] | None:
-    """Load the potential that is called ``evaluator:POTENTIAL``; None for another name.
+    """Load the potential that is called ``evaluator:FILE``: ``-E[T]`` of rows at decisions.
+
+    Parameters
+    ----------
+    name : str
+
+    Returns
+    -------
+    callable or None
+        None for another name. Raises ConfigError for games that it was not trained for.
 
     Raises
     ------
     ConfigError
         If there is no such evaluator.
     """
-    return frames_left(Path(name.removeprefix(POTENTIAL))) if name.startswith(POTENTIAL) else None
-
-
-def frames_left(path: Path) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the potential of an evaluator's file: ``-E[T]`` of rows at decisions.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such evaluator; when called, for games that it was not trained for.
-    """
-    evaluator = load(path)
+    if not name.startswith(POTENTIAL):
+        return None
+    evaluator = load(Path(name.removeprefix(POTENTIAL)))
 
     def phi(rows: np.ndarray) -> np.ndarray:
         players = rows["players"][:, 0]

@@ -15,6 +15,7 @@ import numpy as np
 
 from fastenv.drmario.generator import orbit_state
 from fastenv.drmario.tables import ORBIT, Reason
+from training.apps.drmario.best_times import set_game
 from training.apps.drmario.evaluator.features import situations
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
@@ -165,9 +166,8 @@ def play_games(
     def prepare(engine: Any, lanes: np.ndarray, numbers: np.ndarray) -> None:
         levels = rng.integers(games.levels[0], games.levels[1] + 1, len(lanes))
         for lane, number, level in zip(lanes.tolist(), numbers, levels, strict=True):
-            engine.configure("level", int(level), [lane])
-            engine.configure("speed", games.speeds[lane % len(games.speeds)], [lane])
-            engine.configure("game_seed", int(seeds[number]), [lane])
+            speed = games.speeds[lane % len(games.speeds)]
+            set_game(engine, lane, int(level), speed, int(seeds[number]))
 
     every = Evaluation(
         *("games", ENV, options),

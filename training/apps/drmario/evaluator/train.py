@@ -45,7 +45,7 @@ from training.apps.drmario.evaluator.model import (
     Head,
     new_evaluator,
 )
-from training.apps.drmario.evaluator.samples import CENSORED, CLEARED, Games, Samples
+from training.apps.drmario.evaluator.samples import CENSORED, Games, Samples
 from training.dqn.loss import quantile_huber
 from training.players.bots import Bot
 from training.players.player import MakePlayer
@@ -140,7 +140,7 @@ class Targets:
         between = samples.frames - samples.frames[self._behind]
         self._between = (between / UNIT).astype(np.float32)
         long = samples.frames >= t_max
-        self._at_least = ((samples.outcome != CLEARED) & (samples.outcome == CENSORED)) | long
+        self._at_least = (samples.outcome == CENSORED) | long
         self._at_least &= self._behind < 0
 
     def of(
@@ -186,12 +186,12 @@ def fit(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -> fl
     optimizer = torch.optim.AdamW(net.parameters(), config.learning_rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.steps)
     samples = Samples.joined(parts)
-    targets, judge = Targets(samples, head.t_max, config), _Judge(net)
+    targets = Targets(samples, head.t_max, config)
     begin = np.cumsum([0, *map(len, parts)])
     losses = np.zeros(config.steps)
     for step in range(config.steps):
         if step % REFRESH == 0:
-            judge = _Judge(net)
+            judge = _freeze(net)
         part = rng.integers(len(parts), size=config.batch_size)
         chosen = rng.integers(begin[part], begin[part + 1])
         target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
@@ -208,16 +208,16 @@ def fit(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -> fl
     return float(losses[-max(1, config.steps // 10) :].mean())
 
 
-class _Judge:
-    """A frozen copy of a network."""
+def _freeze(net: EvaluatorNet) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the quantiles of a copy of a network, in units, as a function of what is seen."""
+    frozen = copy.deepcopy(net).eval().requires_grad_(False)
 
-    def __init__(self, net: EvaluatorNet) -> None:
-        self._net = copy.deepcopy(net).eval().requires_grad_(False)
-
-    def __call__(self, seen: np.ndarray) -> np.ndarray:
-        with torch.inference_mode():
-            quantiles: np.ndarray = self._net(torch.from_numpy(count_features(seen))).numpy()
+    @torch.inference_mode()
+    def judge(seen: np.ndarray) -> np.ndarray:
+        quantiles: np.ndarray = frozen(torch.from_numpy(count_features(seen))).numpy()
         return quantiles
+
+    return judge
 
 
 def _augment(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tensor:

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from fastenv.errors import FastEnvError
+from training.run import files, machine
 from training.run.command_line import described, new_parser
+from training.run.options import require
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 ABOUT = """\
 Train and test a network that reads bottle, falling pill and preview from camera frames of
 Dr. Mario. "evaluate" measures its accuracy on frames outside the training set. "play" lets a bot or
 a trained agent play from the frames that it reads and, for comparison, from the true states.
 """
+AGENT = Path("pretrained/drmario")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -39,7 +49,7 @@ def parser() -> argparse.ArgumentParser:
     add = described("reader play", about, f"{file} --who greedy", "FILE [options]")
     two = parts.add_parser("play", help=about, **add)
     about = "bot or run folder that plays; default %(default)s"
-    two.add_argument("--who", default="pretrained/drmario", help=about)
+    two.add_argument("--who", default=str(AGENT), help=about)
     about = "level; default: that of the agent's training, or 5"
     two.add_argument("--level", type=int, help=about)
     two.add_argument("--episodes", type=int, default=100, help="episodes; default 100")
@@ -61,11 +71,79 @@ def main(argv: list[str] | None = None) -> int:
     try:
         from rich.console import Console
 
-        from training.apps.drmario.reader import actions
-
-        act = {"train": actions.train, "evaluate": actions.evaluate, "play": actions.play}
-        act[args.part](args, Console(highlight=False))
+        console = Console(highlight=False)
+        require(args.seed >= 0, "--seed", args.seed, "at least 0")
+        if args.agent is None and AGENT.is_dir():
+            args.agent = AGENT
+        {"train": _train, "evaluate": _evaluate, "play": _play}[args.part](args, console)
     except (FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     return 0
+
+
+def _train(args: argparse.Namespace, console: Console) -> None:
+    """Train a network, and write it."""
+    from training.apps.drmario.reader import fitting, network
+
+    def tell(now: dict[str, float]) -> None:
+        console.print(
+            f"{now['frames']:>7,} frames {now['cpu_s']:>5.0f} s  "
+            f"location {now['location']:.4f}  cells {now['cells']:.5f}  wrong {now['wrong']:.3%}"
+        )
+
+    files.prepare("--out", args.out)
+    head, begin = machine.taken_on(), time.process_time()
+    reader = fitting.train(args.frames, args.seed, args.agent, tell)
+    plan = {"frames": args.frames, **fitting.OPTIONS, "seed": args.seed}
+    trained = {**plan, **head, "cpu_s": round(time.process_time() - begin, 1)}
+    network.save_reader(reader, args.out, json.dumps(trained))
+    console.print(f"{args.out}: {args.out.stat().st_size / 1e6:.2f} MB")
+
+
+def _evaluate(args: argparse.Namespace, console: Console) -> None:
+    """Measure a network on frames that no training has seen."""
+    from rich.table import Table
+
+    from training.apps.drmario.reader import measure, network
+
+    reader, trained = network.load_reader(args.file)
+    if args.record is not None:
+        files.prepare("--record", args.record)
+    shares = measure.measure(reader, args.frames, args.seed, args.agent)
+    shown = Table("read", "right", "of", title=str(args.file), title_justify="left")
+    for name, part in shares.items():
+        value, low, high = part["share"]
+        shown.add_row(name, f"{value:.3%} [{low:.3%}, {high:.3%}]", f"{part['of']:,}")
+    console.print(shown)
+    _write(args, trained, {"seed": args.seed, "read": shares})
+
+
+def _play(args: argparse.Namespace, console: Console) -> None:
+    """Let a player play through a network, and the same on rows."""
+    from rich.table import Table
+
+    from training.apps.drmario.reader import measure, network
+
+    reader, trained = network.load_reader(args.file)
+    if args.record is not None:
+        files.prepare("--record", args.record)
+    names = ("episodes", "max_steps", "level", "seed")
+    results = measure.compare(args.who, reader, **{name: getattr(args, name) for name in names})
+    shown = Table("sees", "cleared", "viruses left", "refused", title=args.who)
+    for name, part in results["players"].items():
+        value, low, high = part["clear"]
+        cells = f"{value:.1%} [{low:.1%}, {high:.1%}]", f"{part['viruses'][0]:.2f}"
+        shown.add_row(name, *cells, f"{part['refused']:.3%}")
+    console.print(shown)
+    console.print("pixels less rows: {:+.1%} [{:+.1%}, {:+.1%}]".format(*results["difference"]))
+    _write(args, trained, {"who": args.who, "seed": args.seed, **results})
+
+
+def _write(args: argparse.Namespace, trained: str, results: dict[str, Any]) -> None:
+    from training.apps.drmario.reader import camera
+
+    if args.record is not None:
+        cameras = asdict(camera.Ranges())
+        head = {**machine.taken_on(), "trained": json.loads(trained), "cameras": cameras}
+        files.write_json(args.record, {**head, **results})

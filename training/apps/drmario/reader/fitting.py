@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,60 +20,47 @@ from training.run.seeds import TRAINING_BIT
 SEEDS = 1000  # of the positions of one training, at most
 WANDERING = 0.5  # share of the patches that lie as the network places them, not as they are
 
-
-@dataclass(frozen=True)
-class Plan:
-    """How a reader is trained.
-
-    Parameters
-    ----------
-    frames : int
-        How many are looked at.
-    batch : int
-    cells : int
-        Of each frame, above all those that are not empty.
-    learning_rate : float
-        The highest; it rises at first, and falls to 0.
-    seed : int
-    """
-
-    frames: int = 14_000
-    batch: int = 16
-    cells: int = 96
-    learning_rate: float = 2e-3
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        require(
-            self.frames >= 3 * self.batch, "--frames", self.frames, f"at least {3 * self.batch}"
-        )
+BATCH = 16  # frames
+CELLS = 96  # that are learnt from in a frame, above all those that are not empty
+LEARNING_RATE = 2e-3  # the highest; it rises at first, and falls to 0
+OPTIONS = {"batch": BATCH, "cells": CELLS, "learning_rate": LEARNING_RATE}  # in records
 
 
 def train(
-    plan: Plan, agent: Path | None = None, tell: Callable[[dict[str, float]], None] | None = None
+    frames: int,
+    seed: int,
+    agent: Path | None = None,
+    tell: Callable[[dict[str, float]], None] | None = None,
 ) -> Reader:
     """Return a network that has learnt to read.
 
     Parameters
     ----------
-    plan : Plan
+    frames : int
+        How many are looked at.
+    seed : int
     agent : Path, optional
         A trained one, from whose games positions are taken too.
     tell : callable, optional
         Is told frames, seconds of the processor and losses from time to time.
+
+    Raises
+    ------
+    ConfigError
+        For too few frames.
     """
-    rng = np.random.default_rng(plan.seed)
-    rows = positions.mix_positions(plan.frames, TRAINING_BIT + SEEDS * plan.seed, agent)
-    reader = Reader(plan.seed)
-    optimizer = torch.optim.Adam(reader.parameters(), plan.learning_rate)
-    batches = positions.split(rows, plan.batch)
+    require(frames >= 3 * BATCH, "--frames", frames, f"at least {3 * BATCH}")
+    rng = np.random.default_rng(seed)
+    rows = positions.mix_positions(frames, TRAINING_BIT + SEEDS * seed, agent)
+    reader = Reader(seed)
+    optimizer = torch.optim.Adam(reader.parameters(), LEARNING_RATE)
+    batches = [rows[k : k + BATCH] for k in range(0, len(rows), BATCH)]
     rate = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, plan.learning_rate, total_steps=len(batches), pct_start=0.1
+        optimizer, LEARNING_RATE, total_steps=len(batches), pct_start=0.1
     )
     start, sums = time.process_time(), np.zeros(3)
     for step, batch in enumerate(batches, 1):
-        losses = _compute_losses(reader, batch, plan.cells, rng)
+        losses = _compute_losses(reader, batch, rng)
         optimizer.zero_grad()
         (losses[0] + losses[1]).backward()
         torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
@@ -86,13 +72,13 @@ def train(
             names = ("location", "cells", "wrong")
             shown = dict(zip(names, (sums / count).tolist(), strict=True))
             seconds = time.process_time() - start
-            tell({"frames": step * plan.batch, "cpu_s": seconds, **shown})
+            tell({"frames": step * BATCH, "cpu_s": seconds, **shown})
             sums[:] = 0
     return reader.eval()
 
 
 def _compute_losses(
-    reader: Reader, rows: np.ndarray, cells: int, rng: np.random.Generator
+    reader: Reader, rows: np.ndarray, rng: np.random.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Compute the loss of the places, and cross-entropy and share of errors of the classes."""
     pictures, classes = cell_classes.draw_pictures(rows)
@@ -103,7 +89,7 @@ def _compute_losses(
     matrix = torch.where(truth[:, None, None], cameras.matrix, matrix)
     shift = torch.where(truth[:, None], cameras.shift, shift)
     noise = torch.from_numpy(rng.normal(0, 0.5, shift.shape).astype(np.float32))
-    which = _draw_cells(classes, cells, rng)
+    which = _draw_cells(classes, rng)
     logits = reader.classes(frames, matrix, shift + noise, which).flatten(0, 1)
     wanted = torch.from_numpy(classes).long().gather(1, which).flatten()
     entropy = F.cross_entropy(logits, wanted)
@@ -131,7 +117,7 @@ def _locate_corners(reader: Reader, matrix: Tensor, shift: Tensor) -> Tensor:
     return reader.corners @ matrix.mT + shift[:, None]
 
 
-def _draw_cells(classes: np.ndarray, cells: int, rng: np.random.Generator) -> Tensor:
-    """Draw cells (n, k) to learn from: those that are empty are four times as rare."""
+def _draw_cells(classes: np.ndarray, rng: np.random.Generator) -> Tensor:
+    """Draw cells (n, CELLS) to learn from: those that are empty are four times as rare."""
     keys = rng.random(classes.shape) * np.where(classes == EMPTY, 1.0, 4.0)
-    return torch.from_numpy(np.argsort(-keys, axis=1)[:, :cells].copy())
+    return torch.from_numpy(np.argsort(-keys, axis=1)[:, :CELLS].copy())

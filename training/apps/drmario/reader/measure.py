@@ -1,31 +1,34 @@
-"""Measure a reader on frames that no training has seen."""
+"""Measure a reader: on frames that no training has seen, and by playing through it."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from fastenv.drmario import tables as t
+from training.apps.drmario.players import ENV, find_player
 from training.apps.drmario.reader import camera, cell_classes, positions
 from training.apps.drmario.reader.cell_classes import BOARD
 from training.apps.drmario.reader.network import Reader
+from training.apps.drmario.reader.player import CameraPlayer
+from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.intervals import Resamples, share
+from training.evaluation.judging import EPISODES
+from training.players.player import MakePlayer
+from training.run.envs import with_defaults
 from training.run.options import require
 from training.run.seeds import MATCH_SEEDS
 
-BATCH = 32
+BATCH = 32  # frames that are drawn at once
 RESAMPLES = 1000
+LANES = 64  # games that are played at once
+LEVEL = 5  # of bots
 
 
-def measure(
-    reader: Reader,
-    count: int,
-    seed: int = 0,
-    agent: Path | None = None,
-    ranges: camera.Ranges | None = None,
-) -> dict[str, Any]:
+def measure(reader: Reader, count: int, seed: int = 0, agent: Path | None = None) -> dict[str, Any]:
     """Read frames of play: half of them at a decision, half while a pill is on its way.
 
     Parameters
@@ -36,8 +39,6 @@ def measure(
     seed : int
     agent : Path, optional
         A trained one, whose games are read too.
-    ranges : Ranges, optional
-        Of the cameras.
 
     Returns
     -------
@@ -50,7 +51,7 @@ def measure(
     first = MATCH_SEEDS + 1000 * seed
     rows = positions.mix_positions(count, first, agent, play_only=True)
     rng = np.random.default_rng(first)
-    cameras = camera.draw(len(rows), rng, ranges)
+    cameras = camera.draw(len(rows), rng)
     read, wanted = [], []
     for k in range(0, len(rows), BATCH):
         pictures, classes = cell_classes.draw_pictures(rows[k : k + BATCH])
@@ -84,4 +85,73 @@ def scores(classes: np.ndarray, wanted: np.ndarray, falls: np.ndarray) -> dict[s
     return {
         "cells": {"share": of_cells.to_list(), "of": cells.size * t.CELLS},
         **{n: {"share": share(right).to_list(), "of": len(right)} for n, right in parts.items()},
+    }
+
+
+# -- playing through it ----------------------------------------------------------------------------
+
+
+def player_of(who: str) -> tuple[MakePlayer, dict[str, Any]]:
+    """Make the factory of a player by name, and the options of its environment."""
+    make, options = find_player(who, flag="--who")
+    return make, with_defaults(ENV, {"level": LEVEL}) if options is None else options
+
+
+def compare(
+    who: str,
+    reader: Reader,
+    *,
+    episodes: int,
+    max_steps: int,
+    level: int | None = None,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Let a player play the same games on rows and through a camera.
+
+    Parameters
+    ----------
+    who : str
+    reader : Reader
+    episodes : int
+    max_steps : int
+        Decisions of an episode at most.
+    level : int, optional
+        Default that of the training.
+    seed : int
+
+    Returns
+    -------
+    dict
+        ``players``: shares of clears, viruses left and refused placements; ``difference``: of the
+        shares of clears, pixels less rows, with its 95 % interval over games.
+    """
+    require(episodes >= 2, "--episodes", episodes, "at least 2")
+    require(max_steps >= 1, "--max-steps", max_steps, "at least 1")
+    player, options = player_of(who)
+    if level is not None:
+        options["level"] = level
+    first = MATCH_SEEDS + seed
+    games = Evaluation(
+        *(EPISODES, ENV, options),
+        seeds=range(first, first + episodes),
+        lanes=LANES,
+        max_steps=max_steps,
+    )
+    played = play(
+        games.by({"rows": player, "pixels": partial(CameraPlayer, player, reader, options)})
+    )
+    drawn = played.estimate(["clear", "viruses", "frames_to_clear"], seed=seed)
+    outcomes: dict[str, dict[str, Any]] = {}
+    for name, means in drawn.means.items():
+        own = played.of(player=name)
+        outcomes[name] = {column: mean.to_list() for column, mean in means.items()}
+        outcomes[name]["decisions"] = int(own["steps"].sum())
+        outcomes[name]["refused"] = float(own["invalid_actions"].sum() / own["steps"].sum())
+    return {
+        "level": options["level"],
+        "speed": options["speed"],
+        "episodes": episodes,
+        "max_steps": max_steps,
+        "players": outcomes,
+        "difference": drawn.difference("pixels", "rows", "clear").to_list(),
     }

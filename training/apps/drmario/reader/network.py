@@ -16,31 +16,22 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
 from torch import Tensor, nn
 
-from fastenv.errors import FastEnvError, FileError, show_reason
-from fastenv.files import open_regular
 from training.apps.drmario.reader import camera, cell_classes, kernels
 from training.apps.drmario.reader.cell_classes import CELLS, CLASSES, MIDDLES, Reading
-from training.run import files
+from training.run.network_file import NetworkFile
 from training.run.options import require
 
 # Rows and columns of frames that are read. A picture alone is put into the middle of a frame.
 SIZES = (camera.FRAME, camera.PICTURE)
-FORMAT = {"format": "fastenv-reader", "version": "1"}
-MOST = 1 << 27  # bytes of a file
+FILE = NetworkFile("fastenv-reader", "reader", "reader", "python -m training reader")
 ROUNDS = 3  # how often it is looked where the picture lies
 COARSE = 4  # pixels of a frame a pixel of what that is seen in
 UNITS = 16.0  # pixels of a frame that count as 1 in what is off
 SIDE, STEP = 16, 1.25  # of a patch: points, and pixels of the picture between them
 WIDTHS = (16, 32, 48, 64)
 CHUNK = 4  # frames that are read at once
-
-
-class ReaderError(FastEnvError, ValueError):
-    """A file is no network that reads frames."""
 
 
 class Reader(nn.Module):
@@ -217,7 +208,7 @@ def save_reader(reader: Reader, path: Path, trained: str = "{}") -> None:
         JSON that says how it was made.
     """
     tensors = {name: value.half() for name, value in reader.state_dict().items()}
-    files.write_bytes(path, save(tensors, {**FORMAT, "trained": trained}))
+    FILE.write(path, tensors, {"version": "1", "trained": trained})
 
 
 def load_reader(path: str | Path) -> tuple[Reader, str]:
@@ -225,20 +216,10 @@ def load_reader(path: str | Path) -> tuple[Reader, str]:
 
     Raises
     ------
-    ReaderError
+    ConfigError
         It is no such file, or of another network.
     """
+    about, tensors = FILE.read(Path(path))
     reader = Reader()
-    try:
-        with open_regular(path, MOST), safe_open(path, "pt") as file:
-            about = file.metadata() or {}
-            if {name: about.get(name) for name in FORMAT} != FORMAT:
-                raise ReaderError(f"{path} is no network that reads frames, or of another version.")
-            names = file.keys()
-            reader.load_state_dict({name: file.get_tensor(name).float() for name in names})
-    except (SafetensorError, RuntimeError, OSError, FileError) as error:
-        reason = show_reason(error)
-        raise ReaderError(f"{path} cannot be read as a network: {reason}.") from error
-    if not all(bool(value.isfinite().all()) for value in reader.state_dict().values()):
-        raise ReaderError(f"{path} cannot be read as a network: its numbers are not all finite.")
+    FILE.fill(Path(path), reader, tensors)
     return reader.eval(), about.get("trained", "{}")

@@ -39,8 +39,6 @@ class CameraPlayer:
     options : mapping
         Of the environment that he has learnt in.
     engine : BatchEngine
-    ranges : Ranges, optional
-        Of the cameras.
 
     Attributes
     ----------
@@ -53,16 +51,9 @@ class CameraPlayer:
         For another environment than ``DrMarioPlacement-v0``.
     """
 
-    def __init__(
-        self,
-        make: MakePlayer,
-        reader: Reader,
-        options: Any,
-        engine: Any,
-        ranges: camera.Ranges | None = None,
-    ) -> None:
+    def __init__(self, make: MakePlayer, reader: Reader, options: Any, engine: Any) -> None:
         require(engine.game.env_id == ENV, "env", engine.game.env_id, f"{ENV} through a camera")
-        self._reader, self._ranges = reader, ranges
+        self._reader = reader
         self.engine = make_engine(ENV, engine.num_envs, options)
         self._player = make(self.engine)
         self.engine.reset_many(seeds=0)
@@ -90,7 +81,7 @@ class CameraPlayer:
             self.engine.configure("speed", t.SPEEDS[player["speed_setting"]], [lane])
             if seeds is not None:
                 self._rngs[lane] = np.random.default_rng(int(seeds[k]))
-            self._cameras[lane] = camera.draw(1, self._rngs[lane], self._ranges)
+            self._cameras[lane] = camera.draw(1, self._rngs[lane])
         fresh = np.isin(np.arange(engine.num_envs), lanes)
         self.engine.reset_many(fresh, seeds=0)
         self._begun[lanes] = self.engine.get_states(lanes)

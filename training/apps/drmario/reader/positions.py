@@ -25,30 +25,24 @@ BUTTONS = (0, 0, 0, Button.LEFT, Button.RIGHT, Button.DOWN, Button.A, Button.B)
 HELD = 12  # frames that a button is held at most
 
 
-def players(agent: Path | None) -> list[MakePlayer]:
-    """Make the factories of the players: bots, and an agent that samples if there is one."""
-    makers: list[MakePlayer] = [partial(Bot, name) for name in BOTS]
-    if agent is not None:
-        makers.append(find_player(str(agent), sample=True, flag="--agent")[0])
-    return makers
-
-
 def decisions(count: int, seed: int, agent: Path | None = None) -> np.ndarray:
-    """Return rows in which a decision is due, equally many of each player.
+    """Return rows in which a decision is due, equally many of each player: bots and the agent.
 
     Parameters
     ----------
     count : int
     seed : int
     agent : Path, optional
-        Run folder of a trained one.
+        Run folder of a trained one, which samples.
 
     Returns
     -------
     ndarray, shape (count,)
         State rows of ``DrMarioPlacement-v0``.
     """
-    who = players(agent)
+    who: list[MakePlayer] = [partial(Bot, name) for name in BOTS]
+    if agent is not None:
+        who.append(find_player(str(agent), sample=True, flag="--agent")[0])
     parts = []
     for k, make in enumerate(who):
         wanted = count // len(who) + (k < count % len(who))
@@ -177,8 +171,3 @@ def mix_positions(
     rows = np.concatenate(parts)
     mixed: np.ndarray = rows[np.random.default_rng(seed + 4).permutation(len(rows))]
     return mixed
-
-
-def split(rows: np.ndarray, size: int) -> list[np.ndarray]:
-    """Return parts of at most ``size``."""
-    return [rows[k : k + size] for k in range(0, len(rows), size)]

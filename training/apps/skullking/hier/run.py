@@ -11,10 +11,8 @@ from training.apps.skullking.hier import options
 from training.apps.skullking.hier.options import HierRun
 from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.hindsight.decode import decoding
-from training.apps.skullking.pair import Pair
-from training.apps.skullking.players import tier_of
-from training.apps.skullking.rules import rules_of
-from training.apps.skullking.whole_games import manager_observer
+from training.apps.skullking.whole_games import Pair, manager_observer, tier_of
+from training.games.skullking import rules_of
 from training.nets.actor_critic import ActorCritic, Logits, RecurrentLogits, make_logits
 from training.ppo import run as native
 from training.run import checkpoint, envs

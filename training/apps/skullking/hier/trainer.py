@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
+from torch import nn
 
 import fastenv
 from fastenv import BatchEngine
+from fastenv.skullking.config import PHASE_ROUNDS
 from training.apps.skullking.hier import options
-from training.apps.skullking.hier.alternation import AdaptiveEpochs, next_policy
-from training.apps.skullking.hier.options import HierRun
-from training.apps.skullking.hier.selfplay import as_player, make_league
-from training.apps.skullking.lane_goals import GoalLanes
-from training.apps.skullking.manager_env import ManagerEnv, Rounds, RuleCards, WorkerCards
-from training.apps.skullking.partner import Partner
-from training.apps.skullking.round_stats import RoundStats
-from training.apps.skullking.rules import rules_of
-from training.apps.skullking.whole_games import manager_observer
+from training.apps.skullking.hier.manager_env import (
+    GoalLanes,
+    ManagerEnv,
+    Partner,
+    Rounds,
+    WorkerCards,
+)
+from training.apps.skullking.hier.options import HierConfig, HierRun
+from training.apps.skullking.whole_games import ENV, PairNet, WholeGames, manager_observer
 from training.callbacks import certificates
 from training.callbacks.gate import Certificate, Gate, policy_hash
-from training.nets.actor_critic import make_logits
+from training.callbacks.windows import step_columns
+from training.games.skullking import rules_of
+from training.nets.actor_critic import ActorCritic, make_logits
+from training.nets.layout import obs_layout
 from training.players.network import Network
 from training.ppo import run as native
 from training.ppo.parts import PPOTrainer
@@ -35,8 +42,10 @@ from training.run.trainer import Metrics, Trainer
 from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
 
-FLAT = "SkullKingFlat-v0"
 GATE_LANES = 256
+LOW, HIGH = 8, 30  # epochs that follow the variance of the returns
+REFERENCE = 10  # rollouts
+_ENDED = ("ended_round", "ended_bid", "ended_won")
 
 
 class HierTrainer(Trainer):
@@ -89,13 +98,12 @@ class HierTrainer(Trainer):
         self.league: League | None = None
         worker_engine, rounds = self._make_engines(folder)
         self._worker = worker_engine
-        self.manager_env = ManagerEnv(rounds, self.observer, RuleCards(), self._hier.reward)
+        self.manager_env = ManagerEnv(rounds, self.observer, reward=self._hier.reward)
         seen: dict[str, Engine] = {"worker": worker_engine, "manager": self.manager_env}
         self.engines = [seen[name] for name in options.POLICIES]
-        hooks: dict[str, OnStep] = {"worker": self._worker_step, "manager": self._manager_step}
         self.trainers: dict[str, PPOTrainer] = {
-            name: native.build(self.runs[name], seen[name], on_step=hook)
-            for name, hook in hooks.items()
+            name: native.build(self.runs[name], seen[name], on_step=partial(self._follow, name))
+            for name in options.POLICIES
         }
         seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
         best = self._hier.cards == "best"
@@ -136,8 +144,7 @@ class HierTrainer(Trainer):
         if self.config.selfplay is not None and folder is not None:
             assert isinstance(worker, BatchEngine)  # with self-play the others are bots
             assert isinstance(manager, BatchEngine)
-            observers = {"worker": worker, "manager": self.observer}
-            league = self.league = make_league(self.config, folder, self.runs, observers)
+            league = self.league = self._make_league(folder, worker)
             # "explore" is the stream of the partners
             seeds = {name: stream_seed(run.seed, "pool") for name, run in self.runs.items()}
             # bots are met in lanes of every source of goals, which are blocks
@@ -145,6 +152,20 @@ class HierTrainer(Trainer):
             rounds = league.seat(worker, seeds["worker"], **how)
             return rounds, league.seat(manager, seeds["manager"])
         return worker, manager
+
+    def _make_league(self, folder: Path, worker: BatchEngine) -> League:
+        """Make the league of a run, whose snapshots are pairs, without engines yet."""
+        options = self.config.env_options
+        layouts = {"worker": obs_layout(worker), "manager": obs_layout(self.observer)}
+
+        def make_pair() -> PairNet:
+            nets = {
+                name: ActorCritic(layouts[name], run.ppo, run.native)
+                for name, run in self.runs.items()
+            }
+            return PairNet(options, nets)
+
+        return League(self.config, folder, make_pair, WholeGames(options).see)
 
     def _make_worker_lanes(self) -> Lanes:
         run = self.runs["worker"]
@@ -159,7 +180,7 @@ class HierTrainer(Trainer):
         """Make the engine of the Manager's rounds."""
         run, whole = self.runs["manager"], self._hier.mode == "game"
         values = dict(run.env_options) | ({} if whole else {"goal_mode": "manager"})
-        env = FLAT if whole else run.env
+        env = ENV if whole else run.env
         (engine,) = envs.make_lanes(run.replace(env=env, env_options=values)).engines
         assert isinstance(engine, Rounds)
         return engine
@@ -201,8 +222,8 @@ class HierTrainer(Trainer):
         for each in self.trainers.values():
             each.start()
         if self.league is not None:  # behind the start, for the same reason
-            nets = {each: trainer.net for each, trainer in self.trainers.items()}
-            self.league.begin_iteration(self.steps, as_player(nets))
+            nets = {each: self.trainers[each].net for each in ("manager", "worker")}
+            self.league.begin_iteration(self.steps, nn.ModuleDict(nets))
         if name != self.learning:
             self._begin_stage(name)
         self._stats.clear()
@@ -258,23 +279,22 @@ class HierTrainer(Trainer):
 
     # -- every step ------------------------------------------------------------------------------
 
-    def _worker_step(
-        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
+    def _follow(
+        self,
+        policy: str,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: np.ndarray,
+        mask: np.ndarray,
     ) -> None:
+        """Follow a step or a reset of the engine of a policy."""
+        of_worker = policy == "worker"
         if actions is not None:
-            self._stats.add(engine, self.goals.lanes)
+            self._stats.add(engine, self.goals.lanes if of_worker else None)
             if self.on_step is not None:
                 self.on_step(engine, actions, obs, mask)
-        if isinstance(self._worker, BatchEngine):  # else it has bid before the others played
+        if of_worker and isinstance(self._worker, BatchEngine):  # else it has bid before the others
             self.goals.bid(self._worker, actions is not None, obs, mask)
-
-    def _manager_step(
-        self, engine: Engine, actions: np.ndarray | None, obs: np.ndarray, mask: np.ndarray
-    ) -> None:
-        if actions is not None:
-            self._stats.add(engine)
-            if self.on_step is not None:
-                self.on_step(engine, actions, obs, mask)
 
     # -- the gate --------------------------------------------------------------------------------
 
@@ -394,3 +414,157 @@ class HierTrainer(Trainer):
         """Begin a new episode in every lane of both, at a boundary."""
         for trainer in self.trainers.values():
             trainer.reset_lanes()
+
+
+# -- turns -----------------------------------------------------------------------------------------
+
+
+def next_policy(config: HierConfig, worker_steps: int, manager_steps: int) -> str:
+    """Return ``"worker"`` or ``"manager"``: who is behind, after the Worker's warm start.
+
+    Stages follow from it: a rollout of the Manager, then as many of the Worker as keep the ratio.
+
+    Parameters
+    ----------
+    config : HierConfig
+    worker_steps, manager_steps : int
+        Decisions so far.
+    """
+    due = config.warm_start + config.ratio * manager_steps
+    return "worker" if worker_steps <= due else "manager"
+
+
+class AdaptiveEpochs:
+    """Epochs that follow the variance of the returns: what is noisier is looked at more often.
+
+    The epochs of an iteration follow from the rollout before it.
+    """
+
+    def __init__(self) -> None:
+        self._sum, self._count, self._last = 0.0, 0, 0.0
+
+    def add(self, returns: torch.Tensor) -> None:
+        """Take in the returns of a rollout."""
+        self._last = float(returns.var())
+        if self._count < REFERENCE:
+            self._sum += self._last
+            self._count += 1
+
+    def epochs(self, default: int) -> int:
+        """Return the epochs of the next iteration; ``default`` while the reference is not known."""
+        if self._count < REFERENCE:
+            return default
+        reference = self._sum / self._count
+        share = min(1.0, self._last / reference) if reference else 1.0
+        return min(max(round(10 + 20 * share), LOW), HIGH)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the sums that decide, as JSON values."""
+        return {"sum": self._sum, "count": self._count, "last": self._last}
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        self._sum, self._count = float(saved["sum"]), int(saved["count"])
+        self._last = float(saved["last"])
+
+
+# -- statistics ------------------------------------------------------------------------------------
+
+
+class RoundStats:
+    """Sums over the steps of one iteration, from the columns of the engine.
+
+    Parameters
+    ----------
+    num_rounds : int
+        Of a game.
+
+    Attributes
+    ----------
+    decisions, ended, hits, error : ndarray of int64, shape (num_rounds,)
+        Of each round: decisions taken in it, rounds that ended, of these with an exact bid, and
+        their sum of won - bid.
+    """
+
+    def __init__(self, num_rounds: int) -> None:
+        self._num_rounds = num_rounds
+        self.clear()
+
+    def clear(self) -> None:
+        """Begin a new iteration."""
+        self.decisions, self.ended, self.hits, self.error = np.zeros(
+            (4, self._num_rounds), np.int64
+        )
+        self._sources: dict[str, np.ndarray] = {}
+
+    def add(self, engine: Any, sources: Mapping[str, np.ndarray] | None = None) -> None:
+        """Add the step that an engine has just made, with automatic reset.
+
+        Parameters
+        ----------
+        engine : BatchEngine or ManagerEnv
+        sources : mapping of str to ndarray of int, optional
+            Lanes of each source of goals.
+        """
+        number, bid, won = step_columns(engine, _ENDED).values()
+        over = number > 0
+        where, missed = number[over] - 1, (won - bid)[over]
+        if not over.all():
+            here = engine.info["round"]  # a round that goes on
+            self.decisions += self._count(here[~over] - 1)
+        self.decisions += self._count(where)
+        self.ended += self._count(where)
+        self.hits += self._count(where[missed == 0])
+        np.add.at(self.error, where, missed)
+        for source, lanes in (sources or {}).items():
+            exact = (won == bid)[lanes][over[lanes]]
+            sums = self._sources.setdefault(source, np.zeros(2, np.int64))
+            sums += len(exact), int(exact.sum())
+
+    def record(self) -> dict[str, Any]:
+        """Return counts, rates and shares as JSON values; None where there was nothing.
+
+        Returns
+        -------
+        dict
+            ``by_round``: lists, one entry a round. ``by_phase``: phase to the same figures.
+            ``by_goal``: source to count and hit rate, if there are sources.
+        """
+        names, values = (
+            ("n", "hit_rate", "won_minus_bid", "decisions", "episodes"),
+            self._compute_figures,
+        )
+        number = np.arange(self._num_rounds) + 1
+        rounds = [values(number == r) for r in number]
+        phases = {
+            phase: dict(zip(names, values((number >= low) & (number <= high)), strict=True))
+            for phase, (low, high) in PHASE_ROUNDS.items()
+        }
+        record: dict[str, Any] = {
+            "by_round": dict(zip(names, map(list, zip(*rounds, strict=True)), strict=True)),
+            "by_phase": phases,
+        }
+        if self._sources:
+            record["by_goal"] = {
+                source: {"n": int(n), "hit_rate": _divide(hits, n)}
+                for source, (n, hits) in self._sources.items()
+            }
+        return record
+
+    def _count(self, rounds: np.ndarray) -> np.ndarray:
+        return np.bincount(rounds, minlength=self._num_rounds)
+
+    def _compute_figures(self, part: np.ndarray) -> tuple[Any, ...]:
+        """Return count, hit rate, mean error, share of decisions and of episodes of some rounds."""
+        n = int(self.ended[part].sum())
+        return (
+            n,
+            _divide(self.hits[part].sum(), n),
+            _divide(self.error[part].sum(), n),
+            _divide(self.decisions[part].sum(), self.decisions.sum()),
+            _divide(n, self.ended.sum()),
+        )
+
+
+def _divide(part: Any, whole: Any) -> float | None:
+    return float(part) / float(whole) if whole else None

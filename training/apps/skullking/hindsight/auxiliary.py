@@ -1,36 +1,174 @@
-"""Hindsight as an auxiliary loss of the native trainer."""
+"""Hindsight as an auxiliary loss of the native trainer: samples of finished rounds, and losses."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from fastenv.skullking.config import SkullKingConfig
-from training.apps.skullking.hindsight import losses
-from training.apps.skullking.hindsight.modes import MODES, Mode
-from training.apps.skullking.hindsight.samples import ManagerSource, Source, WorkerSource
-from training.apps.skullking.rules import rules_of
+from training.apps.skullking.hindsight import MODES, Mode
+from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
 from training.callbacks.windows import step_columns
+from training.games.skullking import rules_of
 from training.nets.actor_critic import ActorCritic
+from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.options import ActorCriticRun, NativeConfig, PPOConfig
 from training.ppo.parts import Rollout
 from training.run import envs
 from training.run.engine import Engine
 from training.run.options import require
 
+Array = npt.NDArray[Any]
+
+# -- samples of a finished rollout -----------------------------------------------------------------
+
+
+class WorkerSamples(NamedTuple):
+    """k decisions of finished rounds, as if the tricks won had been the goal.
+
+    ``obs`` (k, D) and the return ``ret`` (k,) are relabelled; ``mask`` (k, A), ``action`` (k,) and
+    its log-probability ``logp`` (k,) under the goal of the time are those of the rollout.
+    """
+
+    obs: Tensor
+    mask: Tensor
+    action: Tensor
+    logp: Tensor
+    ret: Tensor
+
+
+class ManagerSamples(NamedTuple):
+    """k bids whose rounds were played out.
+
+    ``obs`` is (k, D); ``bid``, the tricks ``won`` and the ``cards`` dealt are int64 (k,). The other
+    bids (``others`` (k, 3), int64, where ``there``) would have been worth ``rewards`` (k, 3).
+    """
+
+    obs: Tensor
+    bid: Tensor
+    won: Tensor
+    cards: Tensor
+    others: Tensor
+    rewards: Tensor
+    there: Tensor
+
+
+# Returns all samples of a rollout, given the info of the step that each decision made, of the round
+# it ended if it ended one: columns by name, int32 (T, N).
+Gather = Callable[[Rollout, dict[str, Array]], WorkerSamples | ManagerSamples]
+BID_COLUMNS = ("ended_cards", "ended_won")
+
+
+def gather_decisions(
+    relabel: Relabeller, rollout: Rollout, columns: dict[str, Array]
+) -> WorkerSamples:
+    """Gather a Worker's decisions of the finished rounds, relabelled."""
+    obs, reward, done = (x.cpu().numpy() for x in (rollout.obs, rollout.reward, rollout.done))
+    relabelled = relabel(obs, reward, done, Columns(**columns))
+    place, new_obs, ret = (
+        torch.from_numpy(x).to(rollout.device)
+        for x in (relabelled.place, relabelled.obs, relabelled.ret)
+    )
+    mask, action, logp = (
+        x.flatten(0, 1).index_select(0, place) for x in (rollout.mask, rollout.action, rollout.logp)
+    )
+    return WorkerSamples(new_obs, mask, action, logp, ret)
+
+
+def gather_bids(rollout: Rollout, columns: dict[str, Array]) -> ManagerSamples:
+    """Gather the bids of a Manager whose step played their round out, and their results."""
+    cards, won = (columns[name].reshape(-1) for name in BID_COLUMNS)
+    index = np.flatnonzero(cards)
+    bid = rollout.action.flatten().cpu().numpy()[index]
+    cards, won = cards[index], won[index]
+    obs = rollout.obs[:-1].flatten(0, 1)
+    obs = obs.index_select(0, torch.from_numpy(index).to(obs.device))
+    rest = (bid, won.astype(np.int64), cards.astype(np.int64), *relabel_bids(cards, bid, won))
+    return ManagerSamples(*(x.to(rollout.device) for x in (obs, *map(torch.from_numpy, rest))))
+
+
+# -- losses, each a mean over samples, before its weight -------------------------------------------
+
+
+def value_loss(net: ActorCritic, samples: WorkerSamples) -> Tensor:
+    """Return the squared error of the values under the achieved goal."""
+    state = net.initial_state(len(samples.obs))
+    return F.mse_loss(net.value(samples.obs, state=state).float(), samples.ret)
+
+
+def imitation_loss(net: ActorCritic, samples: WorkerSamples) -> Tensor:
+    """Imitate decisions that turned out better than the value of the achieved goal (``sil``)."""
+    log_prob, advantage = _log_prob_and_advantage(net, samples)
+    return -(advantage.clamp(min=0.0) * log_prob).mean()
+
+
+def importance_loss(net: ActorCritic, samples: WorkerSamples) -> Tensor:
+    """Follow the policy gradient under the achieved goal, weighted by the ratio to the rollout.
+
+    The weight, probability under the achieved goal now over probability under the goal of the time
+    then, is truncated at 1 and is not differentiated.
+    """
+    log_prob, advantage = _log_prob_and_advantage(net, samples)
+    weight = (log_prob.detach() - samples.logp).exp().clamp(max=1.0)
+    return -(weight * advantage * log_prob).mean()
+
+
+def _log_prob_and_advantage(net: ActorCritic, samples: WorkerSamples) -> tuple[Tensor, Tensor]:
+    """Return log-probabilities, and returns less values, through which no gradient flows."""
+    logits, value = net(samples.obs)
+    log_probs = masked_log_probs(logits, samples.mask)
+    return log_prob(log_probs, samples.action), samples.ret - value.detach().float()
+
+
+def tricks_loss(net: ActorCritic, samples: ManagerSamples) -> Tensor:
+    """Return the cross-entropy of the tricks won, given the bid that was taken."""
+    log_probs = tricks_log_probs(net, samples.obs, samples.cards)
+    rows = torch.arange(len(samples.bid), device=samples.bid.device)
+    return -log_probs[rows, samples.bid, samples.won].mean()
+
+
+def tricks_log_probs(net: ActorCritic, obs: Tensor, cards: Tensor) -> Tensor:
+    """Return log-probabilities of the tricks won given each bid, shape (k, bids, tricks).
+
+    Parameters
+    ----------
+    net : ActorCritic
+        With the head of mode ``tricks``.
+    obs : Tensor, shape (k, D)
+    cards : Tensor of int64, shape (k,)
+        Cards dealt: more tricks than that have no probability.
+    """
+    bids = net.num_actions
+    logits = net.auxiliary(obs).view(-1, bids, bids)
+    possible = torch.arange(bids, device=cards.device) <= cards[:, None, None]
+    return masked_log_probs(logits, possible)
+
+
+def bid_loss(net: ActorCritic, samples: ManagerSamples) -> Tensor:
+    """Return the mean squared error of what other bids would have been worth."""
+    worth = net.auxiliary(samples.obs).float().gather(1, samples.others)
+    error = (worth - samples.rewards).square() * samples.there
+    return error.sum() / samples.there.sum()
+
+
 # Takes the network and samples of the mode's policy.
 Loss = Callable[[ActorCritic, Any], Tensor]
 LOSSES: dict[str, Loss] = {
-    "value": losses.value_loss,
-    "sil": losses.imitation_loss,
-    "is": losses.importance_loss,
-    "tricks": losses.tricks_loss,
-    "bid": losses.bid_loss,
+    "value": value_loss,
+    "sil": imitation_loss,
+    "is": importance_loss,
+    "tricks": tricks_loss,
+    "bid": bid_loss,
 }
+
+# -- beside PPO ------------------------------------------------------------------------------------
 
 
 class Hindsight:
@@ -42,7 +180,10 @@ class Hindsight:
     Parameters
     ----------
     mode : Mode
-    source : Source
+    columns : sequence of str
+        Names of the info columns that ``gather`` reads.
+    gather : callable
+        See :data:`Gather`.
     loss : callable
     steps, lanes : int
         Size of a rollout, T and N.
@@ -51,10 +192,17 @@ class Hindsight:
     """
 
     def __init__(
-        self, mode: Mode, source: Source, loss: Loss, steps: int, lanes: int, seed: int
+        self,
+        mode: Mode,
+        columns: tuple[str, ...],
+        gather: Gather,
+        loss: Loss,
+        steps: int,
+        lanes: int,
+        seed: int,
     ) -> None:
-        self._mode, self._source, self._loss = mode, source, loss
-        self._columns = {name: np.zeros((steps, lanes), np.int32) for name in source.columns}
+        self._mode, self._gather, self._loss = mode, gather, loss
+        self._columns = {name: np.zeros((steps, lanes), np.int32) for name in columns}
         self._generator = torch.Generator().manual_seed(seed)
 
     def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
@@ -66,12 +214,12 @@ class Hindsight:
 
     def observe(self, t: int, engine: Any) -> None:
         """Keep the columns of a step."""
-        for name, column in step_columns(engine, self._source.columns).items():
+        for name, column in step_columns(engine, tuple(self._columns)).items():
             self._columns[name][t] = column
 
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Gather the samples of a rollout."""
-        self._samples = self._source(rollout, self._columns)
+        self._samples = self._gather(rollout, self._columns)
         self._minibatches = minibatches
         self._sum, self._count = torch.zeros((), device=rollout.device), 0
 
@@ -145,24 +293,7 @@ def make(
     Raises
     ------
     ConfigError
-        See :func:`check`.
-    """
-    check(game, native)
-    name = native.hindsight
-    mode = MODES[name]
-    source: Source = ManagerSource()
-    if game.tier == "worker":
-        source = WorkerSource(game, ppo.gamma)
-    return Hindsight(mode, source, LOSSES[name], ppo.n_steps, num_envs, seed)
-
-
-def check(game: SkullKingConfig, native: NativeConfig) -> None:
-    """Refuse a mode that cannot be used here.
-
-    Raises
-    ------
-    ConfigError
-        It is not known, belongs to the other policy, or does not fit the game or the network.
+        The mode is not known, belongs to the other policy, or does not fit the game or the network.
     """
     name, policy = native.hindsight, game.tier
     fitting = [mode for mode, its in MODES.items() if its.policy == policy]
@@ -170,9 +301,13 @@ def check(game: SkullKingConfig, native: NativeConfig) -> None:
     require(name in fitting, "native.hindsight", name, f"{allowed} in the {policy} tier")
     allowed = f"'off' with a memory (recurrent={native.recurrent!r})"
     require(native.recurrent == "none", "native.hindsight", name, allowed)
+    columns: tuple[str, ...] = BID_COLUMNS
+    gather: Gather = gather_bids
     if policy == "worker":
         allowed = f"'off' with reward={game.reward!r}: it computes the shaped reward"
         require(game.reward == "shaped", "native.hindsight", name, allowed)
+        columns, gather = Columns._fields, partial(gather_decisions, Relabeller(game, ppo.gamma))
     else:
         allowed = f"'off' with scoring={game.scoring!r}: there is more to decide than a bid"
         require(game.scoring != "rascal_cannon", "native.hindsight", name, allowed)
+    return Hindsight(MODES[name], columns, gather, LOSSES[name], ppo.n_steps, num_envs, seed)

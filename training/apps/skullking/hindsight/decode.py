@@ -11,7 +11,7 @@ import torch
 from fastenv.skullking.layout import layout
 from fastenv.skullking.rules import score_bid
 from fastenv.skullking.tables import MAX_CARDS, Scoring, Tier
-from training.apps.skullking.hindsight.losses import tricks_log_probs
+from training.apps.skullking.hindsight.auxiliary import tricks_log_probs
 from training.nets.actor_critic import ActorCritic, Logits
 from training.run.options import require
 

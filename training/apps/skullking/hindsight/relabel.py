@@ -238,7 +238,8 @@ def _write_goal(goal, won, left, good, at, ability, obs_out):
 
 # -- other bids ------------------------------------------------------------------------------------
 
-_BID_REWARD = np.array(
+# Of bids by cards dealt, bid and tricks won, docs/skullking.md, 10.4; float64.
+BID_REWARD = np.array(
     [[[bid_reward(bid, won, cards) for won in _TRICKS] for bid in _TRICKS] for cards in _TRICKS]
 )
 
@@ -264,4 +265,4 @@ def relabel_bids(cards: Array, bid: Array, won: Array) -> tuple[Array, Array, Ar
     there = (bids >= 0) & (bids <= cards) & (bids != bid)
     there[:, 1:] &= bids[:, 1:] != won
     bids = np.where(there, bids, 0)
-    return bids, _BID_REWARD[cards, bids, won].astype(np.float32), there
+    return bids, BID_REWARD[cards, bids, won].astype(np.float32), there

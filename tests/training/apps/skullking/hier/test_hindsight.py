@@ -9,13 +9,17 @@ import torch
 from fastenv.errors import ConfigError
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.relabel import relabel_bid
-from fastenv.skullking.tables import NUM_ACTIONS
+from fastenv.skullking.rules import score_round
+from fastenv.skullking.tables import NUM_ACTIONS, Scoring
 from tests.skullking.rounds import finished_rounds
 from tests.slow import every, together
-from training.apps.skullking.hindsight.auxiliary import make
-from training.apps.skullking.hindsight.losses import tricks_log_probs
-from training.apps.skullking.hindsight.modes import BIDS, MODES
+from tests.tables import walk
+from training.apps.skullking.hindsight import BIDS, MODES
+from training.apps.skullking.hindsight.auxiliary import make, tricks_log_probs
+from training.apps.skullking.hindsight.decode import decoding, expected_points
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller
+from training.nets.actor_critic import ActorCritic
+from training.nets.layout import obs_layout
 from training.players.trained import load
 from training.ppo.options import NativeConfig, NativeRun, PPOConfig
 from training.ppo.trainer import PPOTrainer
@@ -120,7 +124,7 @@ def gradient(net, loss):
     return {n: p.grad.clone() for n, p in net.named_parameters() if p.grad is not None}
 
 
-@pytest.mark.parametrize("mode", MODES)
+@walk("mode", MODES)
 def test_gradients_are_those_of_a_loop_over_samples(mode):
     trainer, hindsight = collected(mode)
     net, samples = trainer.net, hindsight._samples
@@ -150,7 +154,7 @@ def others_of(mode, s):
     return lambda i: relabel_bid(s.obs[i].numpy(), int(s.cards[i]), int(s.bid[i]), int(s.won[i]))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("mode", "moved"),
     [
         ("value", {"value_tower", "value_head"}),
@@ -169,7 +173,7 @@ def test_which_parameters_a_mode_moves(mode, moved):
 # -- what they learn from --------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", ["value", "sil", "is"])
+@walk("mode", ["value", "sil", "is"])
 def test_worker_samples_are_the_finished_rounds_of_the_rollout(mode):
     trainer, hindsight = collected(mode)
     rollout, samples, columns = trainer.rollout, hindsight._samples, hindsight._columns
@@ -206,7 +210,7 @@ class RolloutView:
         vars(self).update(columns)
 
 
-@pytest.mark.parametrize("options", [{}, {"mode": "game"}], ids=["rounds", "games"])
+@walk("options", [{}, {"mode": "game"}], ids=["rounds", "games"])
 def test_manager_samples_are_the_bids_and_what_came_of_them(options):
     trainer, hindsight = collected("tricks", **options)
     rollout, samples = trainer.rollout, hindsight._samples
@@ -255,7 +259,7 @@ def test_more_tricks_than_cards_have_no_probability():
 # -- training --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", every(4, MODES))
+@walk("mode", every(4, MODES))
 def test_its_loss_falls(mode):
     trainer, _ = trainer_of(mode, n_epochs=4)
     losses = [trainer.iterate()["train"]["hindsight_loss"] for _ in range(12)]
@@ -264,7 +268,7 @@ def test_its_loss_falls(mode):
         assert np.mean(losses[-3:]) < np.mean(losses[:3])
 
 
-@pytest.mark.parametrize("mode", every(2, MODES))
+@walk("mode", every(2, MODES))
 def test_a_saved_training_goes_on_as_if_it_had_not_stopped(mode):
     whole, halves = trainer_of(mode)[0], trainer_of(mode)[0]
     for _ in range(4):
@@ -316,7 +320,7 @@ def test_a_resumed_run_goes_on_exactly(train, tmp_path, mode, tier):
     assert trained.logits(trained.engine().obs).shape == (1, 11)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("env", "assignment", "says"),
     [
         ("SkullKingWorker-v0", "native.hindsight=tricks", "'off' or 'value' or 'sil' or 'is'"),
@@ -336,7 +340,7 @@ def test_a_mode_that_does_not_fit_is_refused(train, tmp_path, capsys, env, assig
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize(
+@walk(
     ("mode", "options", "network", "says"),
     [
         ("value", {"reward": "points"}, {}, "reward='points'"),
@@ -366,3 +370,67 @@ def test_off_is_the_default_and_can_be_written():
     assert RunConfig.from_mapping({"native": {"hindsight": False}}).native == NativeConfig()
     with pytest.raises(ConfigError, match=r"native\.hindsight='tricks'.*trainer='native'"):
         RunConfig.from_mapping({"trainer": "sb3", "native": {"hindsight": "tricks"}})
+
+
+# -- bids from a distribution over tricks, against a loop over the rules' own scores ---------------
+
+
+def some(rng, k):
+    cards = rng.integers(1, 11, k)
+    weights = rng.random((k, 11, 11)) * (np.arange(11) <= cards[:, None, None])
+    with np.errstate(divide="ignore"):
+        return np.log(weights / weights.sum(-1, keepdims=True)), cards
+
+
+@walk("scoring", ["skull_king", "rascal"])
+def test_the_best_bid_is_that_of_a_loop(scoring):
+    log_probs, cards = some(np.random.default_rng(5), 300)
+    points = expected_points(log_probs, cards, scoring)
+    bids = points.argmax(-1)
+    kind = Scoring[scoring.upper()]
+    for i, n in enumerate(cards):
+        worth = [
+            sum(
+                np.exp(log_probs[i, bid, won]) * score_round(bid, won, n, scoring=kind).points
+                for won in range(n + 1)
+            )
+            for bid in range(n + 1)
+        ]
+        np.testing.assert_allclose(points[i, : n + 1], worth, rtol=1e-12, atol=1e-12)
+        assert (points[i, n + 1 :] == -np.inf).all()
+        assert bids[i] == np.argmax(worth)
+
+
+def test_what_is_certain_is_bid():
+    with np.errstate(divide="ignore"):
+        log_probs = np.log(np.eye(11)[[[3] * 11, [0] * 11]])
+    assert expected_points(log_probs, np.array([5, 8])).argmax(-1).tolist() == [3, 0]
+
+
+def test_of_equal_bids_the_lowest_is_taken():
+    log_probs = np.full((1, 11, 11), -np.inf)
+    log_probs[0, :, 0] = 0.0  # never a trick: in Rascal scoring 0 is alone, 1 is half
+    assert expected_points(log_probs, np.array([4]), "rascal").argmax(-1).tolist() == [0]
+    log_probs[0, :, 0], log_probs[0, :, 1] = np.log(0.5), np.log(0.5)
+    assert expected_points(log_probs, np.array([4]), "rascal")[0, :2].tolist() == [30.0, 30.0]
+    assert expected_points(log_probs, np.array([4]), "rascal").argmax(-1).tolist() == [0]
+
+
+def test_another_scoring_is_refused():
+    with pytest.raises(ConfigError, match="scoring='rascal_cannon' is not possible"):
+        expected_points(np.zeros((1, 11, 11)), np.array([4]), "rascal_cannon")
+
+
+def test_a_network_bids_by_its_head():
+    engine = make_engine("SkullKingManager-v0", 200)
+    engine.reset_many(seeds=9)
+    ppo, native = PPOConfig(net_arch=(8,), activation="tanh"), NativeConfig(hindsight="tricks")
+    net = ActorCritic(obs_layout(engine), ppo, native, seed=1)
+    with torch.no_grad():
+        net.aux_head.weight.mul_(100.0)
+        cards = torch.from_numpy(engine.info["cards"].astype(np.int64))
+        log_probs = tricks_log_probs(net, torch.from_numpy(engine.obs), cards).numpy()
+    bids = decoding(net)(engine.obs).argmax(1)
+    assert (bids == expected_points(log_probs, cards.numpy()).argmax(-1)).all()
+    assert len(set(bids.tolist())) > 3
+    assert engine.mask[np.arange(200), bids].all()

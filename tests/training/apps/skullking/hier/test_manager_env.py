@@ -2,12 +2,18 @@
 
 import numpy as np
 import pytest
+import torch
 
-from fastenv.skullking import encoding, reference
+from fastenv.errors import ConfigError
+from fastenv.skullking import encoding
 from fastenv.skullking.rewards import manager_shaped
 from fastenv.skullking.tables import Phase
 from tests.slow import diagonal
-from training.apps.skullking.manager_env import ManagerEnv, RuleCards, WorkerCards, bid_rewards
+from tests.tables import walk
+from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv, WorkerCards
+from training.apps.skullking.hier.options import GoalShares
+from training.ppo.options import NativeConfig, PPOConfig
+from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
 
 WORKER, FLAT, MANAGER = (f"SkullKing{tier}-v0" for tier in ("Worker", "Flat", "Manager"))
@@ -31,7 +37,7 @@ def random_bids(rng, cards):
     return (rng.random(len(cards)) * (cards + 1)).astype(np.int32)
 
 
-@pytest.mark.parametrize("options", VARIANTS)
+@walk("options", VARIANTS)
 def test_a_manager_sees_nothing_of_the_round_to_come(options):
     n, rng = 64, np.random.default_rng(3)
     worker = make_engine(WORKER, n, {**options, "goal_mode": "manager"})
@@ -45,12 +51,10 @@ def test_a_manager_sees_nothing_of_the_round_to_come(options):
     np.testing.assert_array_equal(observer.encode_obs_many(rows, trusted=True), manager.obs)
 
 
-@pytest.mark.parametrize(
-    ("options", "reward", "mode"), diagonal(VARIANTS, ["shaped", "points"], ["round", "game"])
-)
+@walk(("options", "reward", "mode"), diagonal(VARIANTS, ["shaped", "points"], ["round", "game"]))
 def test_with_rule_cards_it_is_the_manager_tier_bit_for_bit(mode, reward, options):
     n, rng = 16, np.random.default_rng(5)
-    ours = manager_env(mode, RuleCards(), n, options, reward)
+    ours = manager_env(mode, None, n, options, reward)
     theirs = make_engine(MANAGER, n, {**options, "mode": mode, "reward": reward})
     ours.reset_many(seeds=21)
     theirs.reset_many(seeds=21)
@@ -106,7 +110,7 @@ class Twin:
         return found
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "mode"),
     diagonal([VARIANTS[1], VARIANTS[4], {"obs_ext": "memory"}], ["round", "game"]),
 )
@@ -148,23 +152,6 @@ def test_only_lanes_that_play_are_asked_for_a_card(rigid):
     assert asked == [(cards > k).sum() for k in range(cards.max())]
 
 
-def test_rewards_are_those_of_the_reference():
-    game = reference.SkullKing(*_round_rules())
-    game.ev_round = 1
-    for cards in range(1, 11):
-        game.ev_cards = cards
-        for bid in range(cards + 1):
-            for won in range(cards + 1):
-                game.ev_bid, game.ev_won = bid, won
-                found = bid_rewards(np.array([bid]), np.array([won]), np.array([cards]))
-                assert found[0] == np.float32(manager_shaped(game))
-
-
-def _round_rules():
-    game = make_engine(MANAGER, 1).game
-    return reference.to_namespace(game.rules[0]), reference.to_namespace(game.default_knobs(1)[0])
-
-
 def test_state_of_a_manager_env_goes_on_exactly(rigid):
     envs = [manager_env("round", WorkerCards(rigid(203)), 8) for _ in range(2)]
     rng = np.random.default_rng(9)
@@ -179,8 +166,125 @@ def test_state_of_a_manager_env_goes_on_exactly(rigid):
 
 
 def test_knobs_reach_the_rounds():
-    env = manager_env("round", RuleCards(), 16)
+    env = manager_env("round", None, 16)
     env.configure("allowed_phases", ["early"])
     env.reset_many(seeds=2)
     assert set(np.unique(env.engine.info["round"])) <= {1, 2, 3}
     assert (env.engine.info["decision_phase"] == Phase.PLAY).all()
+
+
+# -- whose goals the Worker's lanes play to --------------------------------------------------------
+
+
+N, SEED = 40, 17
+RULES = {"tigress": "agent"}  # else her mode would depend on the goal
+
+
+def shares_of(manager, estimate, uniform):
+    return GoalShares(manager=manager, estimate=estimate, uniform=uniform)
+
+
+def lanes_of(rigid, shares=None, manager_bids=True):
+    observer = make_engine("SkullKingManager-v0", 1, RULES)
+    goals = GoalLanes(N, shares or GoalShares(), observer, rigid(171))
+    engine = make_engine("SkullKingWorker-v0", N, RULES)
+    goals.begin(engine, manager_bids)
+    return goals, engine
+
+
+@walk(
+    ("shares", "manager_bids", "sizes"),
+    [
+        ((0.5, 0.25, 0.25), True, (20, 10, 10)),
+        ((0.5, 0.25, 0.25), False, (0, 20, 20)),
+        ((0.2, 0.6, 0.2), True, (8, 24, 8)),
+        ((0.2, 0.6, 0.2), False, (0, 30, 10)),
+        ((0.0, 1.0, 0.0), True, (0, 40, 0)),
+    ],
+)
+def test_lanes_are_divided_by_the_shares(rigid, shares, manager_bids, sizes):
+    goals, engine = lanes_of(rigid, shares_of(*shares), manager_bids)
+    assert tuple(map(len, goals.lanes.values())) == sizes
+    np.testing.assert_array_equal(np.concatenate(list(goals.lanes.values())), np.arange(N))
+    for source, lanes in goals.lanes.items():
+        assert engine.get_knob("goal_mode", lanes) == [source] * len(lanes)
+
+
+def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
+    """Beside an engine without a Manager: same deals, other goals in its lanes, nothing else."""
+    goals, ours = lanes_of(rigid)
+    theirs = make_engine("SkullKingWorker-v0", N, RULES)
+    for source, lanes in goals.lanes.items():
+        theirs.configure("goal_mode", source, lanes)
+    manager, observer = rigid(171), make_engine("SkullKingManager-v0", 1, RULES)
+    bidding = np.isin(np.arange(N), goals.lanes["manager"])
+    rng = np.random.default_rng(SEED)
+    obs, mask = ours.obs.copy(), ours.mask.copy()
+    for engine, out in ((ours, {"obs_out": obs, "mask_out": mask}), (theirs, {})):
+        engine.reset_many(seeds=SEED, **out)
+    goals.bid(ours, False, obs, mask)
+    ended = 0
+    for step in range(30):
+        if step:
+            # any legal card: hands, and so what is legal, do not depend on the goal
+            actions = np.where(mask != 0, rng.random(mask.shape), -1).argmax(1)
+            ours.step_many(actions, obs_out=obs, mask_out=mask)
+            flags = [x.copy() for x in (ours.reward, ours.terminated, ours.truncated)]
+            goals.bid(ours, True, obs, mask)
+            np.testing.assert_array_equal(flags, [ours.reward, ours.terminated, ours.truncated])
+            theirs.step_many(actions)
+            ended += int(ours.terminated[bidding].sum())
+        rows, plain = ours.get_states(), theirs.get_states()
+        np.testing.assert_array_equal(rows[~bidding], plain[~bidding])
+        for name in ("hand", "stock", "bots", "round_idx", "first_leader", "table_card", "rng"):
+            np.testing.assert_array_equal(rows[name], plain[name], name)
+        expected = ours.encode_obs_many(rows)
+        np.testing.assert_array_equal(obs, expected)
+        fresh = np.flatnonzero(bidding & (rows["tricks"] == 0))
+        legal = (np.arange(11) <= rows["cards"][fresh, None]).astype(np.uint8)
+        bids = manager.act(observer.encode_obs_many(rows[fresh], trusted=True), legal)
+        np.testing.assert_array_equal(ours.info["bid"][fresh], bids)
+    assert ended > 20  # rounds that the Manager has bid were played to their ends
+
+
+def test_shares_that_cannot_be_are_refused():
+    with pytest.raises(ConfigError, match=r"hier\.goals\.uniform=-0\.1"):
+        shares_of(0.5, 0.6, -0.1)
+    with pytest.raises(ConfigError, match="add up to 1"):
+        shares_of(0.5, 0.5, 0.5)
+    with pytest.raises(ConfigError, match="below 1"):
+        shares_of(1.0, 0.0, 0.0)
+
+
+# -- learning --------------------------------------------------------------------------------------
+
+
+def test_manager_bids_better_than_at_random():
+    engine = make_engine(
+        "SkullKingWorker-v0", 128, {"goal_mode": "manager", "allowed_phases": ["early"]}
+    )
+    points = []
+    env = ManagerEnv(engine, make_engine("SkullKingManager-v0", 1), reward="points")
+    trainer = PPOTrainer(
+        env,
+        PPOConfig(
+            n_steps=16,
+            batch_size=256,
+            n_epochs=4,
+            learning_rate=3e-3,
+            net_arch=(32,),
+            activation="tanh",
+            precision="fp32",
+        ),
+        NativeConfig(),
+        total_steps=10**6,
+        device="cpu",
+        on_step=lambda env, actions, *_: actions is not None and points.append(env.reward.copy()),
+    )
+    for _ in range(8):
+        trainer.iterate()
+    torch.use_deterministic_algorithms(False)
+    first, last = (np.concatenate(part) for part in (points[:16], points[-32:]))
+    error = np.sqrt(first.var() / first.size + last.var() / last.size)
+    print(first.mean(), last.mean(), error)
+    assert last.mean() - first.mean() > 5 * error

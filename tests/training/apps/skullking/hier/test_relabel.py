@@ -3,7 +3,6 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pytest
 
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.layout import layout
@@ -11,6 +10,7 @@ from fastenv.skullking.relabel import relabel_bid, relabel_round
 from fastenv.skullking.tables import Tier
 from tests.skullking.rounds import TABLES, engine_of, finished_rounds, play
 from tests.slow import every
+from tests.tables import walk
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
 
 GAMMA = 0.97
@@ -53,7 +53,7 @@ def check(rollout, table):
     return found
 
 
-@pytest.mark.parametrize("table", every(2, TABLES), ids=str)
+@walk("table", every(2, TABLES), ids=str)
 def test_rounds_of_the_engine(table):
     engine = engine_of(48, table)
     found = check(play(engine, 70, seed=11), table)
@@ -63,7 +63,7 @@ def test_rounds_of_the_engine(table):
     assert 0 < len(check(again, table).obs) < 9 * 48
 
 
-@pytest.mark.parametrize("table", TABLES, ids=str)
+@walk("table", TABLES, ids=str)
 def test_a_round_whose_goal_was_reached_stays_as_it_is(table):
     rollout = play(engine_of(64, table), 50, seed=13)
     found = relabelled(rollout, table)
@@ -109,8 +109,8 @@ def layout_of(table):
     return {block.name: block for block in layout(Tier.WORKER, table.get("num_players", 4))}
 
 
-@pytest.mark.parametrize("seed", every(2, range(5)))
-@pytest.mark.parametrize("table", [{}, {"num_players": 6, "needed_after": True, "goal_bonus": 1.7}])
+@walk("seed", every(2, range(5)))
+@walk("table", [{}, {"num_players": 6, "needed_after": True, "goal_bonus": 1.7}])
 def test_rounds_made_by_hand(table, seed):
     """Every number of cards and tricks, pirates in hand, bets, allies, undecided tricks."""
     check(random_rounds(np.random.default_rng(seed), table), table)

@@ -9,9 +9,9 @@ import torch
 from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.slow import late
+from tests.tables import walk
 from training.apps.skullking.hier.options import check, policy_run
-from training.apps.skullking.pair import BIDS, CARDS
-from training.apps.skullking.players import tier_of
+from training.apps.skullking.whole_games import BIDS, CARDS, tier_of
 from training.callbacks.start import check_config
 from training.players.trained import load
 from training.run.config import RunConfig
@@ -115,7 +115,7 @@ def test_gate_lets_only_a_worker_play_that_has_passed(train_hier, tmp_path, targ
         assert [test["number"] for test in tests] == list(range(1, len(tests) + 1))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("assignment", "says"),
     [
         ("hier.warm_start=-1", "hier.warm_start=-1"),
@@ -149,15 +149,15 @@ def test_what_cannot_be_is_refused_with_nothing_written(
     assert not (tmp_path / "bad").exists()
 
 
-@pytest.mark.parametrize("section", ["env_options", "schedules"])
-@pytest.mark.parametrize(("name", "value"), [("goal_mode", "uniform"), ("mode", "game")])
+@walk("section", ["env_options", "schedules"])
+@walk(("name", "value"), [("goal_mode", "uniform"), ("mode", "game")])
 def test_what_the_section_hier_decides_is_not_decided_twice(hier_config, section, name, value):
     given = value if section == "env_options" else [[0, value]]
     with pytest.raises(ConfigError, match=rf"{section}\.{name}=.* hier\.\w+ decides it"):
         check(hier_config(**{section: {name: given}}))
 
 
-@pytest.mark.parametrize("section", ["env_options", "schedules"])
+@walk("section", ["env_options", "schedules"])
 def test_rounds_are_weighted_only_once(hier_config, section):
     weights = "uniform" if section == "env_options" else [[0, "uniform"]]
     with pytest.raises(ConfigError, match=rf"{section}\.round_weights="):

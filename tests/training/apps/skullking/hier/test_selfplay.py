@@ -8,17 +8,17 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.tables import Bot, Phase
 from tests.bits import equal
 from tests.slow import late
+from tests.tables import walk
 from tests.training.killing import killed_at, rating_rows
 from training.apps.skullking.hier.options import check
-from training.apps.skullking.hier.selfplay import PairNet
 from training.apps.skullking.hier.trainer import HierTrainer
-from training.apps.skullking.whole_games import WholeGames
+from training.apps.skullking.whole_games import PairNet, WholeGames
 from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
 from training.players.load import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
-from training.selfplay.pool_player import PoolPlayer
+from training.selfplay.pool import PoolPlayer
 
 AGENT = "pretrained/skullking-ppo"
 # Games of two rounds; a rollout of the Worker has 128 decisions, one of the Manager 16.
@@ -70,8 +70,9 @@ def test_other_seats_are_played_by_the_snapshots_as_pairs(make_player, monkeypat
     def games_of(number):
         if number not in games:
             pair = trainer.league.pool.members[number].net
-            nets = make_logits(pair.manager), make_logits(pair.worker)
-            games[number] = WholeGames(trainer.config.env_options, *nets)
+            nets = {"manager": pair.manager, "worker": pair.worker}
+            logits = {name: make_logits(net) for name, net in nets.items()}
+            games[number] = WholeGames(trainer.config.env_options, logits)
         return games[number]
 
     def watched(player, engine, lanes):
@@ -272,7 +273,7 @@ def test_before_the_first_snapshot_nothing_is_different(train_hier, tmp_path):
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changes", "says"),
     [
         ({"selfplay": {"start": 0}, "hier": {"mode": "round"}}, "hier.mode='round'"),

@@ -1,11 +1,16 @@
-"""Manager and Worker in turns: who learns from what, and who stands still meanwhile."""
+"""Manager and Worker in turns: who learns next, from what, and what is told of the rounds."""
 
 import numpy as np
 import pytest
 import torch
 
-from training.apps.skullking.manager_env import RuleCards, WorkerCards
+from tests.tables import walk
+from training.apps.skullking.hier.manager_env import ManagerEnv, WorkerCards
+from training.apps.skullking.hier.options import HierConfig
+from training.apps.skullking.hier.trainer import REFERENCE, AdaptiveEpochs, RoundStats, next_policy
 from training.callbacks.gate import policy_hash
+from training.players.bots import Bot
+from training.run.envs import make_engine
 
 
 def hashes(trainer):
@@ -41,7 +46,7 @@ def test_worker_plays_the_managers_cards_once_it_may(make_trainer):
     while trainer.stage < 2:
         details = trainer.iterate()
     assert details["partner"] == {"name": "rule_hard", "version": 0}
-    assert isinstance(trainer.manager_env.cards, RuleCards)
+    assert isinstance(trainer.manager_env.cards, Bot)
     trainer.worker_plays = True
     while trainer.stage < 4:
         details = trainer.iterate()
@@ -155,3 +160,113 @@ def test_kl_and_clip_fraction_of_every_epoch_are_logged(make_trainer):
     found = details = stopped.iterate()
     assert found["train"]["minibatches"] < 12
     assert len(details["by_epoch"]["kl"]) == 1 + (found["train"]["minibatches"] - 1) // 4
+
+
+# -- turns -----------------------------------------------------------------------------------------
+
+
+@walk("rollouts", [(512, 96), (512, 512), (64, 1000), (1000, 1)])
+@walk("ratio", [5.0, 1.0, 2.5])
+def test_decisions_keep_their_ratio_after_the_warm_start(rollouts, ratio):
+    config = HierConfig(warm_start=3000, ratio=ratio)
+    worker, manager = rollouts
+    steps, order = {"worker": 0, "manager": 0}, []
+    for _ in range(5000):
+        name = next_policy(config, steps["worker"], steps["manager"])
+        steps[name] += worker if name == "worker" else manager
+        order.append(name)
+        if steps["manager"]:
+            behind = steps["worker"] - config.warm_start - ratio * steps["manager"]
+            assert -ratio * manager < behind <= worker
+    first = order.index("manager")
+    assert first * worker > config.warm_start >= (first - 1) * worker
+    assert {"worker", "manager"} == set(order)
+
+
+def test_epochs_follow_the_variance_of_the_returns():
+    epochs, generator = AdaptiveEpochs(), torch.Generator().manual_seed(0)
+    returns = torch.randn(4, 1000, generator=generator)
+    for _ in range(REFERENCE):
+        assert epochs.epochs(5) == 5  # nothing to compare with yet
+        epochs.add(returns)
+    assert epochs.epochs(5) == 30
+    other = AdaptiveEpochs()
+    other.load_state_dict(epochs.state_dict())
+    for one in (epochs, other):
+        one.add(returns * np.sqrt(0.5))
+        assert one.epochs(5) == 20
+        one.add(returns * 9)
+        assert one.epochs(5) == 30
+        one.add(returns * 0)
+        assert one.epochs(5) == 10
+
+
+# -- figures by round, phase and goal, against loops over lanes ------------------------------------
+
+
+SEED = 13
+
+
+def make_worker(n):
+    return make_engine("SkullKingWorker-v0", n, {"goal_mode": "estimate"})
+
+
+def make_manager(n, mode):
+    env = "SkullKingFlat-v0" if mode == "game" else "SkullKingWorker-v0"
+    engine = make_engine(env, n, {"goal_mode": "manager"})
+    return ManagerEnv(engine, make_engine("SkullKingManager-v0", 1))
+
+
+@walk("make", [make_worker, lambda n: make_manager(n, "round"), lambda n: make_manager(n, "game")])
+def test_counts_add_up_to_the_rounds_that_ended(make):
+    n, rng, stats = 32, np.random.default_rng(SEED), RoundStats(10)
+    engine = make(n)
+    engine.reset_many(seeds=SEED)
+    sources = {"even": np.arange(0, n, 2), "odd": np.arange(1, n, 2)}
+    rounds, by_source, steps = [], {"even": [], "odd": []}, 25
+    for _ in range(steps):
+        legal = engine.mask != 0
+        engine.step_many(np.where(legal, rng.random(legal.shape), -1).argmax(1))
+        stats.add(engine, sources)
+        for lane in range(n):
+            info = engine.final_info if engine.terminated[lane] else engine.info
+            if info["ended_round"][lane]:
+                bid, won = int(info["ended_bid"][lane]), int(info["ended_won"][lane])
+                rounds.append((int(info["ended_round"][lane]), won - bid))
+                by_source["odd" if lane % 2 else "even"].append(won == bid)
+    found = stats.record()
+    assert sum(found["by_round"]["n"]) == len(rounds)
+    assert sum(phase["n"] for phase in found["by_phase"].values()) == len(rounds)
+    assert sum(stats.decisions) == steps * n
+    for name in ("decisions", "episodes"):
+        assert sum(found["by_round"][name]) == pytest.approx(1)
+    for number in range(1, 11):
+        errors = [error for r, error in rounds if r == number]
+        assert found["by_round"]["n"][number - 1] == len(errors)
+        if errors:
+            hits = [error == 0 for error in errors]
+            assert found["by_round"]["hit_rate"][number - 1] == pytest.approx(np.mean(hits))
+            missed = found["by_round"]["won_minus_bid"][number - 1]
+            assert missed == pytest.approx(np.mean(errors))
+    for source, hits in by_source.items():
+        expected = {"n": len(hits), "hit_rate": pytest.approx(np.mean(hits))}
+        assert found["by_goal"][source] == expected
+
+
+def test_long_rounds_have_more_of_the_decisions_than_of_the_episodes():
+    engine, stats, rng = make_worker(256), RoundStats(10), np.random.default_rng(SEED)
+    engine.reset_many(seeds=SEED)
+    for _ in range(60):
+        legal = engine.mask != 0
+        engine.step_many(np.where(legal, rng.random(legal.shape), -1).argmax(1))
+        stats.add(engine)
+    found = stats.record()["by_phase"]
+    assert found["late"]["decisions"] > found["late"]["episodes"] + 0.05
+    assert found["early"]["decisions"] < found["early"]["episodes"]
+
+
+def test_nothing_happened_is_said_with_none():
+    record = RoundStats(10).record()
+    assert record["by_round"]["n"] == [0] * 10
+    assert record["by_round"]["hit_rate"] == [None] * 10
+    assert "by_goal" not in record

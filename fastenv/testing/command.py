@@ -1,0 +1,117 @@
+"""``python -m fastenv compare`` and ``check``: what the functions do, from the command line."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from fastenv.errors import ConfigError, show, show_reason
+from fastenv.testing import check, compare
+from fastenv.testing.report import Report
+
+ENVIRONMENT = (
+    "a Gymnasium id (it ends in -vN; a module before it is imported: module:Name-v0), or "
+    "module:name of something to call"
+)
+
+
+def add_options(command: str, parser: argparse.ArgumentParser) -> None:
+    """Add the options of one of the two commands."""
+    add = parser.add_argument
+    if command == "compare":
+        add("fast", help=f"the one in doubt: {ENVIRONMENT}")
+        add("reference", help="the one that is right, or single ones of it beside a vector")
+        about = "how the reference takes over what was drawn: the name of a recipe, or module:name"
+        add("--sync", help=about)
+        about = "field that is not compared, or its beginning, such as info; repeatable"
+        add("--ignore", action="append", default=[], metavar="FIELD", help=about)
+        add("--rtol", type=float, default=0.0, help="relative tolerance of numbers; default 0")
+    else:
+        add("env", help=ENVIRONMENT)
+        about = "do not hold copies and pickles to go on as the environment would"
+        add("--no-copies", action="store_true", help=about)
+        about = "module:name of twin(env, agent, rng), which draws hidden information again"
+        add("--twin", metavar="MODULE:NAME", help=about)
+    add("--seconds", type=float, default=10.0, help="processor time; default 10")
+    add("--seed", type=int, default=0, help="seed of the search; default 0")
+    add("--timeout", type=float, default=30.0, help="seconds until it hangs; default 30")
+    about = "keyword argument of the environments, such as render_mode=None; repeatable"
+    add("--args", action="append", default=[], type=argument, metavar="NAME=VALUE", help=about)
+    add("--script", type=Path, help="write a script that shows the first finding again")
+    add("--json", action="store_true", help="print the report as JSON")
+
+
+def argument(text: str) -> tuple[str, Any]:
+    """Return name and value of an argument; the value is a Python literal or a word."""
+    name, equals, value = text.partition("=")
+    if not (name.isidentifier() and equals):
+        raise argparse.ArgumentTypeError(f"{show(text)}: must be NAME=VALUE, such as size=5")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, value
+
+
+def load(field: str, name: str) -> Any:
+    """Return what ``module:name`` stands for.
+
+    Raises
+    ------
+    ConfigError
+        There is no such thing.
+    """
+    module, colon, attribute = name.partition(":")
+    try:
+        if not colon:
+            raise AttributeError("no colon")
+        return getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"{field} {show(name)}: must be module:name of a function: {show_reason(error)}"
+        ) from None
+
+
+def run_compare(args: argparse.Namespace) -> int:
+    """Compare two environments."""
+    sync = load("--sync", args.sync) if args.sync and ":" in args.sync else args.sync
+    report = compare(
+        args.fast,
+        args.reference,
+        sync=sync,
+        ignore=args.ignore,
+        rtol=args.rtol,
+        **_search(args),
+    )
+    return _print(report, args)
+
+
+def run_check(args: argparse.Namespace) -> int:
+    """Check one environment."""
+    twin = load("--twin", args.twin) if args.twin else None
+    return _print(check(args.env, copies=not args.no_copies, twin=twin, **_search(args)), args)
+
+
+def _search(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "seconds": args.seconds,
+        "seed": args.seed,
+        "timeout": args.timeout,
+        "options": dict(args.args),
+    }
+
+
+def _print(report: Report, args: argparse.Namespace) -> int:
+    """Print a report, and return 1 if there is a fault."""
+    print(json.dumps(report.as_dict(), indent=1) if args.json else report)
+    scripts = [finding.script for finding in report.faults if finding.script]
+    if scripts and args.script:
+        args.script.write_text(scripts[0])
+        print(f"script: {args.script}", file=sys.stderr)
+    elif scripts and not args.json:
+        print("\n--script FILE writes a program that shows the first one again")
+    return 1 if report.faults else 0

@@ -1,0 +1,139 @@
+"""Bring one environment into the state of another: what is needed, and how for known games."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from fastenv.errors import ConfigError, show
+
+
+@dataclass(frozen=True)
+class Sync:
+    """How a reference takes over what another environment drew by chance.
+
+    Two packages draw from other generators. So the reference is set into the state of the fast one
+    where an episode begins, or after every step too.
+
+    Parameters
+    ----------
+    set_state : callable
+        ``set_state(fast, reference, observation)``: put the reference into the state in which the
+        fast one shows ``observation``. Of a vector environment ``fast`` is the whole, and
+        ``reference`` and ``observation`` those of one lane.
+    each_step : bool
+        Set it after each step too, once the step was compared: rounding does not add up.
+    outcomes : callable, optional
+        ``outcomes(reference, action)``, before a step: everything that chance may make of it, as
+        ``(observation, reward, terminated)``. What the fast one shows must be among it.
+    """
+
+    set_state: Callable[[Any, Any, Any], None]
+    each_step: bool = False
+    outcomes: Callable[[Any, Any], list[tuple[Any, float, bool]]] | None = None
+
+
+def _set_numbers(fast: Any, reference: Any, observation: Any) -> None:
+    """Set the state to the observation (CartPole, MountainCar)."""
+    numbers = np.asarray(observation, np.float64)
+    game = reference.unwrapped
+    game.state = numbers if isinstance(getattr(game, "state", None), np.ndarray) else tuple(numbers)
+
+
+def _set_pendulum(fast: Any, reference: Any, observation: Any) -> None:
+    """Set angle and speed by the cosine and sine of the angle, and the speed."""
+    cosine, sine, speed = np.asarray(observation, np.float64)
+    reference.unwrapped.state = np.array([np.arctan2(sine, cosine), speed])
+
+
+def _set_acrobot(fast: Any, reference: Any, observation: Any) -> None:
+    """Set two angles by their cosines and sines, and their speeds."""
+    c1, s1, c2, s2, v1, v2 = np.asarray(observation, np.float64)
+    reference.unwrapped.state = np.array([np.arctan2(s1, c1), np.arctan2(s2, c2), v1, v2])
+
+
+def _set_place(fast: Any, reference: Any, observation: Any) -> None:
+    """Set the number of the state, which the observation is (toy games)."""
+    reference.unwrapped.s = int(observation)
+
+
+def _places(reference: Any, action: Any) -> list[tuple[Any, float, bool]]:
+    """List every transition of a toy game's table."""
+    game = reference.unwrapped
+    return [
+        (int(place), float(reward), bool(ended))
+        for chance, place, reward, ended in game.P[int(game.s)][int(action)]
+        if chance > 0
+    ]
+
+
+def _set_blackjack(fast: Any, reference: Any, observation: Any) -> None:
+    """Set hands that look as the observation says: sum, shown card, usable ace."""
+    total, shown, ace = (int(each) for each in observation)
+    game = reference.unwrapped
+    if ace:
+        game.player = [1, total - 11]
+    else:
+        game.player = [10, total - 10] if total >= 12 else [2, total - 2]
+    game.dealer = [shown, game.dealer[1]]
+
+
+def _hands(reference: Any, action: Any) -> list[tuple[Any, float, bool]]:
+    """List every card that may be drawn, or every way in which the dealer may end."""
+    game = reference.unwrapped
+    hand, shown = game.player, game.dealer[0]
+
+    def look(cards: list[int]) -> tuple[int, int, int]:
+        ace = int(1 in cards and sum(cards) + 10 <= 21)
+        return sum(cards) + 10 * ace, shown, ace
+
+    if action:
+        drawn = [look([*hand, card]) for card in range(1, 11)]
+        return [(each, -1.0 if each[0] > 21 else 0.0, each[0] > 21) for each in drawn]
+    total = look(hand)[0]
+    ends = [17, 18, 19, 20, 21, 0]
+    paid = {float((total > end) - (total < end)) for end in ends}
+    if total == 21:
+        paid.add(1.5)
+    return [(look(hand), reward, True) for reward in sorted(paid)]
+
+
+RECIPES = {
+    "CartPole": Sync(_set_numbers, each_step=True),
+    "MountainCar": Sync(_set_numbers, each_step=True),
+    "MountainCarContinuous": Sync(_set_numbers, each_step=True),
+    "Pendulum": Sync(_set_pendulum, each_step=True),
+    "Acrobot": Sync(_set_acrobot, each_step=True),
+    "FrozenLake": Sync(_set_place, each_step=True, outcomes=_places),
+    "FrozenLake8x8": Sync(_set_place, each_step=True, outcomes=_places),
+    "CliffWalking": Sync(_set_place, each_step=True, outcomes=_places),
+    "CliffWalkingSlippery": Sync(_set_place, each_step=True, outcomes=_places),
+    "Taxi": Sync(_set_place, each_step=True, outcomes=_places),
+    "Blackjack": Sync(_set_blackjack, each_step=True, outcomes=_hands),
+}
+
+
+def as_sync(sync: object) -> Sync | None:
+    """Return a recipe by name, one that is given, or one of a function that sets the state.
+
+    Raises
+    ------
+    ConfigError
+        It is none of them.
+    """
+    if sync is None or isinstance(sync, Sync):
+        return sync
+    if isinstance(sync, str):
+        name = sync.partition("-")[0]
+        if name not in RECIPES:
+            raise ConfigError(f"sync={show(sync)}: must be one of {', '.join(RECIPES)}")
+        return RECIPES[name]
+    if callable(sync):
+        return Sync(sync)
+    raise ConfigError(
+        f"sync={show(sync)}: must be a Sync, a function (fast, reference, observation) that sets "
+        "the reference's state, or the name of a recipe"
+    )

@@ -1,0 +1,1 @@
+"""Four small games to look for faults in: one of each kind of environment."""

@@ -1,0 +1,416 @@
+"""The environments of a Manager and of a Worker: in each the other policy plays along.
+
+A step of :class:`ManagerEnv` is a bid in every lane and the whole round that follows it
+(docs/howto/manager_worker.md). It looks like a batch engine to
+:class:`training.ppo.trainer.PPOTrainer`. :class:`GoalLanes` lets the Manager bid in lanes of the
+Worker's engine.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from fastenv import BatchEngine
+from fastenv.skullking.tables import NUM_ACTIONS
+from training.apps.skullking.hier.options import GoalShares
+from training.apps.skullking.hindsight.relabel import BID_REWARD
+from training.evaluation.loop import ask
+from training.nets.distribution import Sampler, masked_log_probs, mode
+from training.players.bots import Bot
+from training.players.player import Player
+from training.ppo.parts import PPOTrainer
+from training.selfplay.seated import SeatedEngine
+
+Array = npt.NDArray[Any]
+Rounds = BatchEngine | SeatedEngine
+SOURCES = ("manager", "estimate", "uniform")  # of a Worker's goals
+_ROUND = ("ended_round", "ended_cards", "ended_bid", "ended_won")
+_POINTS = ("reward_points", "reward_points_rank")
+
+
+class Partner:
+    """The policy of a trainer as a player in the other's environment.
+
+    It shares the parameters of the trainer, which stands still meanwhile.
+
+    Parameters
+    ----------
+    trainer : PPOTrainer
+        Of a network without a state.
+    seed : int
+        Of its generator; the trainer's own is left alone.
+    best : bool
+        Play the most probable action instead of drawing one.
+    """
+
+    def __init__(self, trainer: PPOTrainer, seed: int, *, best: bool = False) -> None:
+        self._trainer, self._best = trainer, best
+        self._sampler = Sampler(seed, trainer.device)
+
+    @property
+    def version(self) -> int:
+        """Iterations that its parameters have learnt from."""
+        return self._trainer.iteration
+
+    def act(self, obs: np.ndarray, mask: np.ndarray) -> np.ndarray:
+        """Return one legal action a row, int64, shape (k,).
+
+        Parameters
+        ----------
+        obs : ndarray, shape (k, ...)
+        mask : ndarray of uint8, shape (k, A)
+        """
+        trainer = self._trainer
+        with torch.inference_mode(), trainer.precision.autocast:
+            logits = trainer.net.logits(torch.from_numpy(obs).to(trainer.device))
+            legal = torch.from_numpy(mask).to(trainer.device) != 0
+            log_probs = masked_log_probs(logits, legal)
+            actions = mode(log_probs) if self._best else self._sampler(log_probs, legal)
+            return actions.cpu().numpy()
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the state of the generator."""
+        return self._sampler.state_dict()
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        self._sampler.load_state_dict(saved)
+
+
+def write_bids(engine: Rounds, rows: Array, lanes: Array, bids: Array) -> None:
+    """Make ``bids`` the goals of rounds in which nobody has seen the agent's bid yet.
+
+    Nobody sees a bid before all are made, and the bots never look at the agent's: a round that was
+    dealt with another goal is the same round as long as nobody else has played a card in it.
+    Observations, masks and info of the engine follow; so do ``reward``, ``terminated`` and
+    ``truncated``, which become 0 in these lanes.
+
+    Parameters
+    ----------
+    engine : BatchEngine or SeatedEngine
+        Of the Worker tier.
+    rows : ndarray, shape (k,)
+        The lanes' rows, from :meth:`BatchEngine.get_states`; changed in place.
+    lanes : ndarray of int, shape (k,)
+    bids : ndarray of int, shape (k,)
+        From 0 to the cards dealt.
+    """
+    rows["bid"][np.arange(len(rows)), rows["agent"]] = bids
+    engine.set_states(rows, lanes, trusted=True)
+
+
+# -- of the Manager --------------------------------------------------------------------------------
+
+
+class WorkerCards:
+    """A Worker that sees what it has seen in its own training, as a player of rounds.
+
+    Parameters
+    ----------
+    partner : Partner
+    observer : BatchEngine, optional
+        An engine of the Worker's env, to encode rows of a whole game with; None where the rounds
+        are played in an engine of that env.
+    """
+
+    def __init__(self, partner: Partner, observer: BatchEngine | None = None) -> None:
+        self._partner, self._observer = partner, observer
+
+    def begin(self, engine: Rounds, lanes: Array, seeds: Array | None = None) -> None:
+        """Begin nothing: it remembers no rounds, and its generator goes on."""
+
+    def act(self, engine: Rounds, lanes: Array) -> Array:
+        """Choose legal actions; see :class:`training.players.player.Player`."""
+        if self._observer is None:
+            obs = engine.obs[lanes]
+        else:
+            obs = self._observer.encode_obs_many(engine.get_states(lanes), trusted=True)
+        return self._partner.act(obs, engine.mask[lanes])
+
+
+class ManagerEnv:
+    """Rounds in which the Manager bids and ``cards`` plays.
+
+    All lanes are in the same place: at the bid of a round and, in whole games, of the same round.
+
+    Parameters
+    ----------
+    engine : BatchEngine or SeatedEngine
+        Where the rounds are played. Of the Worker tier with ``goal_mode="manager"``: every bid is
+        an episode. Of the flat tier: the ten bids of a game are, and others than bots may have the
+        other seats, since the agent is asked for its bid before them.
+    observer : BatchEngine
+        Of the Manager tier, without ``obs_ext``; encodes what the Manager sees. Nothing of it
+        depends on the opponents' bids or the table, which the rows hold already.
+    cards : Player, optional
+        May be exchanged between two steps that end an episode. Default ``rule_hard``, which draws
+        no random numbers when it plays a card.
+    reward : {"shaped", "points"}
+        The table of docs/skullking.md, 10.4, or official points / 10.
+
+    Attributes
+    ----------
+    obs : ndarray of float32, shape (n, 171)
+    mask : ndarray of uint8, shape (n, 11)
+        Bids from 0 to the cards dealt.
+    reward : ndarray of float32, shape (n,)
+    terminated, truncated : ndarray of uint8, shape (n,)
+        Nothing is ever truncated.
+    final_obs : ndarray, as obs
+        All zero: the Manager sees nothing behind the last round of an episode.
+    tau : ndarray of int32, shape (n,)
+        One and the cards played; information only, since discounts are per bid.
+    ep_return, ep_length, ep_frames : ndarray of float64, int32 and int32, shape (n,)
+        Frames are bids.
+    info, final_info : dict of str to ndarray, shape (n,)
+        The round that the last step has played, in ``info`` or, where it ended the episode, in
+        ``final_info``; there ``info["ended_round"]`` is 0.
+    """
+
+    def __init__(
+        self,
+        engine: Rounds,
+        observer: BatchEngine,
+        cards: Player | None = None,
+        reward: str = "shaped",
+    ) -> None:
+        self.engine = engine
+        self.cards: Player = Bot("rule_hard", engine) if cards is None else cards
+        self._observer, self._points = observer, reward == "points"
+        played: Any = engine.game
+        self._whole_games = bool(played.rules["full_game"][0])
+        self.game, self.spec, self.backend = observer.game, observer.spec, engine.backend
+        self.num_envs = n = engine.num_envs
+        self.obs_shape, self.obs_dtype = observer.obs_shape, observer.obs_dtype
+        self.num_actions = observer.num_actions
+        self.obs = np.zeros((n, *self.obs_shape), self.obs_dtype)
+        self.final_obs = np.zeros_like(self.obs)
+        self.mask = np.zeros((n, self.num_actions), np.uint8)
+        self.reward = np.zeros(n, np.float32)
+        self.terminated, self.truncated = np.zeros(n, np.uint8), np.zeros(n, np.uint8)
+        self.tau, self.ep_length = np.ones(n, np.int32), np.zeros(n, np.int32)
+        self.ep_frames = self.ep_length
+        self.ep_return = np.zeros(n)
+        self._running_return, self._running_length = np.zeros(n), np.zeros(n, np.int32)
+        columns = {name: np.zeros(n, np.float32) for name in ("reward_shaped", *_POINTS)}
+        self.info = {name: np.zeros(n, np.int32) for name in _ROUND} | columns
+        self.final_info = {name: np.zeros(n, np.int32) for name in _ROUND} | columns
+
+    # -- moving ----------------------------------------------------------------------------------
+
+    def reset_many(
+        self,
+        mask: npt.ArrayLike | None = None,
+        seeds: Any = None,
+        obs_out: Array | None = None,
+        mask_out: Array | None = None,
+    ) -> None:
+        """Start new episodes; see :meth:`BatchEngine.reset_many`."""
+        self.engine.reset_many(mask, seeds)
+        chosen = slice(None) if mask is None else np.asarray(mask) != 0
+        for column in (self.reward, self.terminated, self._running_return, self._running_length):
+            column[chosen] = 0
+        self._observe(obs_out, mask_out)
+
+    def step_many(
+        self, actions: npt.ArrayLike, obs_out: Array | None = None, mask_out: Array | None = None
+    ) -> None:
+        """Bid in every lane, play the rounds to their ends and deal the next ones.
+
+        Parameters
+        ----------
+        actions : ndarray of int, shape (n,)
+            The bids.
+        obs_out, mask_out : ndarray, optional
+            See :meth:`BatchEngine.step_many`.
+        """
+        engine, bids = self.engine, np.asarray(actions)
+        for name in _POINTS:
+            self.info[name].fill(0)
+        self.tau.fill(1)
+        if self._whole_games:
+            engine.step_many(bids, autoreset=False)
+        else:
+            write_bids(engine, engine.get_states(), np.arange(self.num_envs), bids)
+        playing = np.ones(self.num_envs, np.bool_)
+        while playing.any():
+            lanes = np.flatnonzero(playing)
+            engine.step_many(ask(engine, [self.cards], lanes), select=playing, autoreset=False)
+            self.tau[lanes] += 1
+            over = np.flatnonzero(playing & (engine.info["ended_round"] > 0))
+            for name in (*_ROUND, *_POINTS):
+                self.info[name][over] = engine.info[name][over]
+            playing[over] = False
+        self._end_episodes(engine.ended.copy())
+        self._observe(obs_out, mask_out)
+
+    def _end_episodes(self, ended: npt.NDArray[np.bool_]) -> None:
+        """Reward the bids, and deal anew where an episode is over."""
+        info = self.info
+        cards, bid, won = (info[name] for name in ("ended_cards", "ended_bid", "ended_won"))
+        info["reward_shaped"][:] = BID_REWARD[cards, bid, won]
+        self.reward[:] = info["reward_points" if self._points else "reward_shaped"]
+        self._running_return += self.reward
+        self._running_length += 1
+        self.terminated[:] = ended
+        self.ep_return[ended] = self._running_return[ended]
+        self.ep_length[ended] = self._running_length[ended]
+        for name in _ROUND:
+            self.final_info[name][ended] = info[name][ended]
+        info["ended_round"][ended] = 0
+        if ended.any():
+            self._running_return[ended] = self._running_length[ended] = 0
+            self.engine.reset_many(ended)
+
+    def _observe(self, obs_out: Array | None, mask_out: Array | None) -> None:
+        rows = self.engine.get_states()
+        obs = self.obs if obs_out is None else obs_out
+        mask = self.mask if mask_out is None else mask_out
+        self._observer.encode_obs_many(rows, out=obs, trusted=True)
+        np.less_equal(np.arange(NUM_ACTIONS), rows["cards"][:, None], out=mask, casting="unsafe")
+
+    def refresh(self) -> None:
+        """Bring ``obs`` and ``mask`` up to date; see :meth:`BatchEngine.refresh`."""
+        self._observe(None, None)
+
+    # -- state -----------------------------------------------------------------------------------
+
+    def get_state(self, idx: npt.ArrayLike | None = None) -> npt.NDArray[np.uint8]:
+        """Return the rows of the engine inside; see :meth:`BatchEngine.get_state`."""
+        state: npt.NDArray[np.uint8] = self.engine.get_state(idx)
+        return state
+
+    def get_states(self, idx: npt.ArrayLike | None = None) -> Array:
+        """Return the same as records; see :meth:`BatchEngine.get_states`."""
+        rows: Array = self.engine.get_states(idx)
+        return rows
+
+    def set_state(self, idx: npt.ArrayLike | None, blob: npt.NDArray[np.uint8]) -> None:
+        """Load rows in which no round of an episode is over; see :meth:`BatchEngine.set_state`."""
+        self.engine.set_state(idx, blob)
+        self._running_return.fill(0)
+        self._running_length.fill(0)
+
+    def configure(self, name: str, value: Any, idx: npt.ArrayLike | None = None) -> None:
+        """Set a knob of the engine inside; see :meth:`BatchEngine.configure`."""
+        self.engine.configure(name, value, idx)
+
+
+# -- of the Worker ---------------------------------------------------------------------------------
+
+
+class GoalLanes:
+    """The sources of the goals of a Worker's lanes, and the Manager that bids in some of them.
+
+    Each lane has one source. A Worker that only ever saw the Manager's bids would know nothing of
+    other goals, and the Manager could never learn to make them.
+
+    Parameters
+    ----------
+    num_envs : int
+    shares : GoalShares
+    observer : BatchEngine
+        Of the Manager tier; see :class:`ManagerEnv`.
+    manager : Partner
+
+    Attributes
+    ----------
+    lanes : dict of str to ndarray of int
+        Lanes of each source now.
+    """
+
+    def __init__(
+        self, num_envs: int, shares: GoalShares, observer: BatchEngine, manager: Partner
+    ) -> None:
+        self._shares, self._observer, self._manager = shares, observer, manager
+        self._num_envs = num_envs
+        self.lanes = self._divide(0.0)
+        self._bidding = np.zeros(num_envs, np.bool_)
+
+    def _divide(self, manager: float) -> dict[str, np.ndarray]:
+        """Return blocks of lanes; what the Manager does not take goes to the others."""
+        others = self._shares.estimate + self._shares.uniform
+        first = round(manager * self._num_envs)
+        second = first + round((self._num_envs - first) * self._shares.estimate / others)
+        lanes = np.arange(self._num_envs)
+        return dict(zip(SOURCES, np.split(lanes, [first, second]), strict=True))
+
+    def begin(self, engine: Rounds, manager_bids: bool) -> None:
+        """Divide the lanes; each takes its source at its next reset.
+
+        Parameters
+        ----------
+        engine : BatchEngine or SeatedEngine
+        manager_bids : bool
+            There is a Manager.
+        """
+        self.lanes = self._divide(self._shares.manager if manager_bids else 0.0)
+        for source, lanes in self.lanes.items():
+            engine.configure("goal_mode", source, lanes)
+        self._bidding.fill(False)
+        self._bidding[self.lanes["manager"]] = True
+
+    def bid(
+        self, engine: BatchEngine, stepped: bool, obs_out: np.ndarray, mask_out: np.ndarray
+    ) -> None:
+        """Let the Manager bid in those of its lanes that have a new round, against bots.
+
+        They may have played cards already, which do not depend on the bid.
+
+        Parameters
+        ----------
+        engine : BatchEngine
+        stepped : bool
+            It has made a step, so that only lanes whose round ended have a new one; else all have.
+        obs_out, mask_out : ndarray, shapes (n, D) and (n, A)
+            Where the engine has written what the lanes see; those rows are written again.
+        """
+        ends = (engine.reward, engine.terminated, engine.truncated)
+        new = self._bidding & ((ends[1] | ends[2]) != 0) if stepped else self._bidding
+        lanes = np.flatnonzero(new)
+        if not lanes.size:
+            return
+        kept = [column[lanes] for column in ends]  # the step's, which the trainer still needs
+        rows = engine.get_states(lanes)
+        self._write(engine, lanes, rows, rows, obs_out, mask_out)
+        for column, values in zip(ends, kept, strict=True):
+            column[lanes] = values
+
+    def bid_first(
+        self, engine: SeatedEngine, fresh: np.ndarray, obs_out: np.ndarray, mask_out: np.ndarray
+    ) -> None:
+        """Let the Manager bid before others than bots play a card: they see all bids then.
+
+        Parameters
+        ----------
+        engine : SeatedEngine
+        fresh : ndarray of bool, shape (n,)
+            Lanes whose round has just been dealt.
+        obs_out, mask_out : ndarray, shapes (n, D) and (n, A)
+            See :meth:`bid`.
+        """
+        lanes = np.flatnonzero(self._bidding & fresh)
+        if not lanes.size:
+            return
+        rows = engine.get_states(lanes)
+        shown = rows.copy()
+        shown["actor"] = rows["agent"]  # another is asked: what follows is the agent's view
+        self._write(engine, lanes, rows, shown, obs_out, mask_out)
+
+    def _write(
+        self,
+        engine: Rounds,
+        lanes: np.ndarray,
+        rows: np.ndarray,
+        shown: np.ndarray,
+        obs_out: np.ndarray,
+        mask_out: np.ndarray,
+    ) -> None:
+        seen = self._observer.encode_obs_many(shown, trusted=True)
+        legal = (np.arange(engine.num_actions) <= rows["cards"][:, None]).astype(np.uint8)
+        write_bids(engine, rows, lanes, self._manager.act(seen, legal))
+        obs_out[lanes], mask_out[lanes] = engine.obs[lanes], engine.mask[lanes]
