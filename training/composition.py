@@ -118,10 +118,6 @@ PROGRAMS = {
         "search for the fastest clears in Dr. Mario",
         "training.apps.drmario.fastest:main",
     ),
-    "watch viewer": (
-        "watch games of Dr. Mario live",
-        "training.apps.drmario.viewer.command:main",
-    ),
 }
 
 # By command, its default environment.

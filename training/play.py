@@ -8,7 +8,7 @@ import sys
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from fastenv.ticker import print_dots
-from training.run.command_line import SAMPLE, add_runs, new_parser
+from training.run.command_line import SAMPLE, add_runs, add_text, new_parser
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
 
@@ -35,6 +35,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--seat", type=int, default=0, help="your seat, from 0; default 0")
     parse.add_argument("--seed", type=int, help="seed of the game; default: random")
     parse.add_argument("--sample", action="store_true", help=SAMPLE)
+    add_text(parse)
     add_runs(parse)
     return parse
 
@@ -46,8 +47,8 @@ def main(argv: list[str] | None = None) -> int:
         import numpy as np
         from rich.console import Console
 
-        from training.terminal.person import LeaveGame
-        from training.terminal.seating import session
+        from training.terminal import sources, text
+        from training.terminal.session import Session
 
     console = Console(highlight=False)
     try:
@@ -55,9 +56,16 @@ def main(argv: list[str] | None = None) -> int:
             args.seed = int(np.random.default_rng().integers(2**31))
         require(0 <= args.seed < 2**40, "--seed", args.seed, "from 0 to 2**40 - 1")
         with print_dots("loading"):
-            begun = session(console, args)
-        begun.play(args.seed)
-    except (LeaveGame, KeyboardInterrupt):
+            session = Session(sources.make_played(args), seed=args.seed)
+        if text.is_needed(args):
+            text.play(console, session)
+        else:
+            from training.terminal.app import App
+
+            App(session).run()
+            if session.over:
+                text.print_result(console, session)
+    except (text.LeaveGame, KeyboardInterrupt):
         console.print("\nGoodbye.")
     except (FastEnvError, ImportError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
 from fastenv.ticker import print_dots
-from training.run.command_line import SAMPLE, add_runs, new_parser
+from training.run.command_line import SAMPLE, add_runs, add_text, new_parser
 from training.run.options import require
 
 ABOUT = """\
 Watch one episode. A trained agent plays the environment that it was trained on, a bot plays --env.
 In games of several players, --against adds other players to the table. The terminal shows every
-decision with the chosen action; a GIF or MP4 (--out) has one frame per decision.
+decision with the chosen action; a GIF or MP4 (--out) has one frame per decision. With the extra
+viewer one steps back and forth, and sees what the player considers.
 """
+MAX_STEPS = 300  # of text and films
 
 
 def parser() -> argparse.ArgumentParser:
@@ -35,22 +37,27 @@ def parser() -> argparse.ArgumentParser:
     about = "show how players that search evaluate each decision"
     parse.add_argument("--think", action="store_true", help=about)
     parse.add_argument("--seed", type=int, default=0, help="seed of the episode; default 0")
-    parse.add_argument(
-        "--max-steps", type=int, default=300, help="maximum decisions to show; default 300"
-    )
+    about = "maximum decisions; text and films: 300"
+    parse.add_argument("--max-steps", type=int, help=about)
+    about = "environments to show side by side; default 1"
+    parse.add_argument("--envs", type=int, default=1, help=about)
+    about = "best times to show beside Dr. Mario"
+    parse.add_argument("--best-times", type=Path, metavar="FILE", help=about)
     parse.add_argument("--delay", type=float, help="seconds per decision in the terminal")
     parse.add_argument("--out", type=Path, help="video to write, .gif or .mp4")
     parse.add_argument(
         "--fps", type=float, default=1.0, help="frames per second of the video; default 1"
     )
     parse.add_argument("--sample", action="store_true", help=SAMPLE)
+    add_text(parse)
     add_runs(parse)
     return parse
 
 
 def _watch(args: argparse.Namespace) -> None:
     require(0 <= args.seed < 2**40, "--seed", args.seed, "from 0 to 2**40 - 1")
-    require(args.max_steps >= 1, "--max-steps", args.max_steps, "at least 1")
+    some = args.max_steps is None or args.max_steps >= 1
+    require(some, "--max-steps", args.max_steps, "at least 1")
     for name in ("delay", "fps"):
         value = getattr(args, name)
         possible = value is None or (0 if name == "delay" else 0.01) <= value < math.inf
@@ -62,36 +69,36 @@ def _watch(args: argparse.Namespace) -> None:
         require(args.out is None, "--think", True, "left out with --out: a film shows no thoughts")
 
     with print_dots("loading"):
+        from training.terminal import sources, text
+        from training.terminal.session import MOST, Session
+
+        is_text = args.out is not None or text.is_needed(args)
+        most = 1 if is_text else MOST
+        require(1 <= args.envs <= most, "--envs", args.envs, f"from 1 to {most} here")
+        needless = is_text and args.best_times is not None
+        allowed = "left out without the application, which shows them"
+        require(not needless, "--best-times", args.best_times, allowed)
+        limit = args.max_steps or (MAX_STEPS if is_text else None)
+        source = replace(sources.make_watched(args), limit=limit, delay=args.delay)
+        if not is_text:
+            from training.terminal.app import App
+
+            source = replace(sources.show_more(source), endless=limit is None)
+            session = Session(source, args.envs, args.seed)
+            session.maximum = args.delay == 0
+            app = App(session, args.best_times)
+    if not is_text:
+        app.run()
+        return
+    if args.out is None:
         from rich.console import Console
 
-        from training.terminal import watched
-
-        episode = _begin(args, "ansi" if args.out is None else "rgb_array")
-    if args.out is None:
-        watched.show(Console(highlight=False), episode, args)
+        session = Session(source, seed=args.seed)
+        text.watch(Console(highlight=False), session, args.think, args.delay)
         return
     with print_dots("filming"):
-        count = watched.film(episode, args)
+        count = text.film(Session(source, seed=args.seed), args)
     print(f"{args.out}: {count} decisions, {args.out.stat().st_size / 1e6:.1f} MB")
-
-
-def _begin(args: argparse.Namespace, mode: str) -> Any:
-    """Make the :class:`training.terminal.watched.Episode` of the arguments."""
-    from training.terminal import watched, watched_table
-
-    options = dict(args.set)
-    if args.against is not None:
-        allowed = "left out with --against, which says who plays"
-        require(args.opponents is None, "--opponents", args.opponents, allowed)
-        names = [args.path, *args.against]
-        return watched_table.at_table(names, args, options, mode)
-    if args.opponents is not None:
-        options["opponents"] = args.opponents
-    if args.env is None:
-        who = watched.trained(args.path, args.runs, options, args.think, args.sample)
-    else:
-        who = watched.scripted(args.path, args.env, options, args.think)
-    return watched.alone(who, args.seed, args.max_steps, mode)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -14,6 +14,7 @@ from training.evaluation import replays
 from training.evaluation.replays import ReplayError
 from training.players.names import maker
 from training.run.envs import make_engine
+from training.terminal import text
 
 GAMES = {
     "Prospector-v0": ({"time_max": 40.0}, "masked_random"),
@@ -144,11 +145,23 @@ def test_every_state_is_drawn_with_what_led_to_it(recorded):
 
 def test_command_shows_the_frames(file, capsys):
     assert main([str(file)]) == 0
-    text = capsys.readouterr().out
+    shown = capsys.readouterr().out
     frames = replays.load(file).frames
-    assert f"step {len(frames)} of {len(frames)}: " in text
-    assert text.count("asteroid") >= 1
-    assert "plays as recorded" in text.splitlines()[-1]
+    assert f"step {len(frames)} of {len(frames)}: " in shown
+    assert shown.count("asteroid") >= 1
+    assert "plays as recorded" in shown.splitlines()[-1]
+
+
+def test_frames_have_colours_and_take_their_time_on_a_terminal_alone(capsys, monkeypatch):
+    slept = []
+    monkeypatch.setattr(text.time, "sleep", slept.append)
+    frames = [("first", "\x1b[1mone\x1b[0m"), ("second", "two")]
+    text.print_frames(frames, fps=4.0)
+    assert capsys.readouterr().out == "first\n\none\n\nsecond\n\ntwo\n\n"
+    monkeypatch.setattr(text.sys.stdout, "isatty", lambda: True)
+    text.print_frames(frames, fps=4.0)
+    assert "\x1b[1mone" in capsys.readouterr().out
+    assert slept == [0.0, 0.0, 0.25, 0.25]
 
 
 def test_command_writes_a_film(file, tmp_path, capsys):

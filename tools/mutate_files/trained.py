@@ -198,7 +198,6 @@ def read_told(folder: Path) -> None:
     """Show a run beside another wherever runs are shown: in reports, curves, lists and pictures."""
     from rich.console import Console
 
-    from training.apps.drmario.viewer.panels import Training
     from training.evaluation.trainings import seconds_of
     from training.logs import plots, run_data
     from training.logs.dashboard import Dashboard
@@ -206,6 +205,7 @@ def read_told(folder: Path) -> None:
     from training.run.jsonl import read_lines
     from training.studio import forms, messages, report, runs
     from training.studio.places import Places
+    from training.terminal import panels
 
     places = Places(folder / "runs", folder / "pretrained")
     listed = runs.listed(places)
@@ -217,7 +217,7 @@ def read_told(folder: Path) -> None:
     messages.dump(runs.CurveReader(paths).read_all())
     found = run_data.read_runs([*paths.values()])
     for run in found:
-        Training.of(run).rows()
+        panels.read_training(run.path)
     for draw in (plots.learning_curves, plots.phases, plots.evaluations):
         draw(found)
     Dashboard("other", 64, 32, Console(file=io.StringIO())).history(

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from fastenv.errors import ConfigError, FastEnvError
 from training.evaluation import replays
 from training.logs import film
 from training.run import files
-from training.run.command_line import new_parser
+from training.run.command_line import add_text, new_parser
 from training.run.options import require
 
 ABOUT = """\
 Play recorded episodes again, and verify that they play exactly as recorded. Every frame is drawn in
-the terminal or, with --out, into a video; --check only verifies.
+the terminal, where one steps back and forth with the extra viewer, or with --out into a video.
+--check only verifies.
 """
 
 
@@ -29,6 +31,7 @@ def parser() -> argparse.ArgumentParser:
     parse.add_argument("--fps", type=float, default=2.0, help="frames per second; default 2")
     parse.add_argument("--check", action="store_true", help="verify only, draw nothing")
     parse.add_argument("--backend", default="auto", help="backend to play on; default auto")
+    add_text(parse)
     return parse
 
 
@@ -66,8 +69,7 @@ def _replay(path: Path, args: argparse.Namespace) -> bool:
         )
         film.write(args.out, pictures, args.fps)
     elif not args.check:
-        frames = replays.render_frames(replay, "ansi", args.backend)
-        film.show((f"{caption}\n\n{text}" for caption, text in frames), sys.stdout, args.fps)
+        _show(replay, path.name, args)
     result = "plays as recorded" if difference is None else f"DIFFERS: {difference}"
     where = "" if args.out is None else f"; film in {args.out}"
     print(
@@ -75,3 +77,17 @@ def _replay(path: Path, args: argparse.Namespace) -> bool:
         f"return {replay.return_total:.6g}, backend {args.backend}: {result}{where}"
     )
     return difference is None
+
+
+def _show(replay: replays.Replay, name: str, args: argparse.Namespace) -> None:
+    """Show an episode in the terminal, in the application if it can run."""
+    from training.terminal import sources, text
+
+    if text.is_needed(args):
+        text.print_frames(replays.render_frames(replay, "ansi", args.backend), args.fps)
+        return
+    from training.terminal.app import App
+    from training.terminal.session import Session
+
+    source = sources.make_replay(replay, name, args.backend)
+    App(Session(replace(sources.show_more(source), delay=1.0 / args.fps))).run()

@@ -1,18 +1,15 @@
-"""Show episodes as frames in a terminal, and write them as films, GIF or MP4."""
+"""Write episodes as films, GIF or MP4."""
 
 from __future__ import annotations
 
 import io
 import os
-import re
 import shutil
 import subprocess
-import time
 import zlib
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
@@ -20,32 +17,10 @@ from fastenv.errors import FastEnvError
 from training.run import files
 
 SUFFIXES = (".gif", ".mp4")
-_CLEAR = "\x1b[H\x1b[2J"
-_COLOUR = re.compile("\x1b\\[[0-9;]*m")
 
 
 class FilmError(FastEnvError, RuntimeError):
     """A film cannot be made; the message says what is missing."""
-
-
-def show(frames: Iterable[str], file: TextIO, fps: float = 2.0) -> None:
-    """Show frames one over the other on a terminal, one below the other elsewhere.
-
-    Parameters
-    ----------
-    frames : iterable of str
-        Each may have several lines, and colours, which only terminals get.
-    file : text stream
-        Such as ``sys.stdout``.
-    fps : float
-        Frames a second on a terminal; elsewhere nothing waits.
-    """
-    live = file.isatty()
-    for k, frame in enumerate(frames):
-        if live and k:
-            time.sleep(1.0 / fps)
-        file.write(f"{_CLEAR}{frame}\n" if live else f"{_COLOUR.sub('', frame)}\n\n")
-        file.flush()
 
 
 def check(path: Path) -> None:

@@ -60,6 +60,12 @@ def add_runs(parse: argparse.ArgumentParser) -> None:
     )
 
 
+def add_text(parse: argparse.ArgumentParser) -> None:
+    """Add ``--text``, which shows lines in place of the application of ``training.terminal``."""
+    about = "print lines, as without the extra viewer"
+    parse.add_argument("--text", action="store_true", help=about)
+
+
 def _parse_folder(text: str) -> Path:
     """Parse the path of a folder; refuse an empty one, which would be the current folder."""
     if not text:

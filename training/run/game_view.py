@@ -116,9 +116,12 @@ class GameView:
     ----------
     page : Path or None
         A module of JavaScript that draws scenes; ``docs/reference/studio.md`` says what it exports.
+    frame_rate : float
+        Frames a second of real time, where ``tau`` counts them; 0 elsewhere.
     """
 
     page: ClassVar[Path | None] = None
+    frame_rate: ClassVar[float] = 0.0
 
     def person_options(self, env: str) -> Mapping[str, Any]:
         """Return options of an environment that suit a person who plays it alone."""

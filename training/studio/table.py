@@ -21,7 +21,8 @@ from training.run.seating import env_of_table, without_seating
 from training.studio.forms import bots_for
 from training.studio.messages import Refusal
 from training.studio.places import PERSON, Places, check_options
-from training.terminal.person import YOU, number_names
+from training.terminal.session import YOU
+from training.terminal.sources import number_names
 
 
 @dataclass

@@ -3,75 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from training.players.player import Explains, Player
 from training.players.thought import Thought
 
 MOST = 12  # actions that are shown
-NAME = 26, 36  # letters of an action, least and most
+NAME = 12, 36  # letters of an action, least and most
 BAR = 8, 60  # columns of a bar, least and most
 CHOSEN, NONE = "▶", "-"
 HEADS = ("mean", "±", "worlds", "policy %")  # a column without numbers is left out
-
-
-class Thoughts:
-    """The last thought of the players of one game.
-
-    Parameters
-    ----------
-    shown : bool
-        Whether :meth:`draw` shows it; how far a search came that Ctrl-C has cut is always said.
-    """
-
-    def __init__(self, shown: bool) -> None:
-        self._shown, self._cut = shown, False
-        self._last: Thought | None = None
-
-    def listen(self, players: Iterable[Player | None]) -> None:
-        """Switch on the thoughts of the players that can explain."""
-        for player in players:
-            if isinstance(player, Explains):
-                player.explains = True
-
-    def hear(self, player: Player) -> None:
-        """Take the thought of the decision that a player has just made in lane 0.
-
-        Raises
-        ------
-        KeyboardInterrupt
-            If this search was cut and the one before it too: who presses twice wants to leave.
-        """
-        thought = player.thought(0) if isinstance(player, Explains) else None
-        if thought is None:
-            return
-        cut_before, self._cut = self._cut, not thought.finished
-        self._last = thought
-        if cut_before and self._cut:
-            raise KeyboardInterrupt
-
-    def draw(self, console: Console, name_of: Callable[[int], str]) -> None:
-        """Show the thought since the last call, if there is one.
-
-        Parameters
-        ----------
-        console : rich.console.Console
-        name_of : callable
-            Returns the name of an action.
-        """
-        thought, self._last = self._last, None
-        if thought is None:
-            return
-        if self._shown:
-            console.print()
-            console.print(table(thought, name_of, console.width))
-        if not thought.finished:
-            console.print(f"  {how_far(thought)}", style="yellow", markup=False)
 
 
 def how_far(thought: Thought) -> str:
@@ -121,6 +65,34 @@ def table(thought: Thought, name_of: Callable[[int], str], width: int) -> Table:
     left = len(thought.actions) - len(order)
     if left:
         shown.add_row("", Text(f"and {left} more", "dim"))
+    return shown
+
+
+def make_weights(
+    probabilities: np.ndarray, chosen: int, name_of: Callable[[int], str], width: int
+) -> Table:
+    """Make a table of a bar for each probable action, the most probable first.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (A,)
+    chosen : int
+    name_of : callable
+    width : int
+        Columns of the terminal.
+    """
+    order = np.argsort(-np.nan_to_num(probabilities), kind="stable")[:MOST]
+    order = order[np.nan_to_num(probabilities)[order] >= 0.0005]
+    room = max(BAR[0], min(BAR[1], width - NAME[1] - 12))
+    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for justify in ("left", "left", "left", "right"):
+        shown.add_column(justify=justify, no_wrap=True)
+    for action in order.tolist():
+        share = float(probabilities[action])
+        style = "bold cyan" if action == chosen else None
+        name = Text(_shorten(name_of(action), max(NAME[0], min(NAME[1], width - room - 12))))
+        mark, bar = CHOSEN if action == chosen else "", _draw_bar(share, 0.0, 0.0, 1.0, room)
+        shown.add_row(mark, name, bar, f"{100 * share:.1f} %", style=style)
     return shown
 
 

@@ -1,4 +1,3 @@
-import io
 import sys
 
 import numpy as np
@@ -15,11 +14,6 @@ def pictures():
     """Three pictures, odd in width, each of one shade."""
     for shade in SHADES:
         yield np.full((6, 9, 3), shade, np.uint8)
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def test_gif_has_every_picture(tmp_path):
@@ -85,17 +79,3 @@ def test_what_is_missing_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "PIL.Image", None)
     with pytest.raises(FilmError, match=r"needs Pillow: pip install '\.\[notebooks\]'"):
         film.check(tmp_path / "a.gif")
-
-
-def test_frames_replace_each_other_on_a_terminal_alone(monkeypatch):
-    slept = []
-    monkeypatch.setattr(film.time, "sleep", slept.append)
-    frames = ["\x1b[1mone\x1b[0m", "two"]
-    terminal, file = Terminal(), io.StringIO()
-    film.show(frames, terminal, fps=4.0)
-    assert terminal.getvalue().count("\x1b[2J") == 2
-    assert "\x1b[1mone" in terminal.getvalue()
-    assert slept == [0.25]
-    film.show(frames, file)
-    assert file.getvalue() == "one\n\ntwo\n\n"
-    assert slept == [0.25]

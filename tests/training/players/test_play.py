@@ -11,7 +11,8 @@ import pytest
 
 import fastenv
 from training.play import main
-from training.terminal.person import number_names, parse_action
+from training.terminal.sources import number_names
+from training.terminal.text import parse_action
 
 ROOT = Path(__file__).resolve().parents[3]
 AGENT = str(ROOT / "pretrained/skullking-ppo")

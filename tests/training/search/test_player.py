@@ -20,8 +20,8 @@ from training.players.thought import Thought
 from training.run.envs import make_engine
 from training.search.agent import SearchAgent, SearchPlayer, draw_step, load
 from training.search.options import SearchOptions
-from training.terminal import thinking
-from training.terminal.thinking import Thoughts
+from training.terminal import text, thinking
+from training.terminal.session import Session, Source
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
@@ -145,22 +145,22 @@ def test_ctrl_c_ends_who_does_not_explain(monkeypatch):
 
 
 def test_ctrl_c_plays_the_best_so_far_and_twice_leaves(monkeypatch, capsys):
-    engine = to_cards(table(1))
-    player = seat("search:heuristic", engine)
+    engine = table(1)
+    player = make_player(load("search:heuristic"), engine)
     cut(player, monkeypatch)
-    thoughts = Thoughts(shown=False)
-    thoughts.listen([player, None, object()])
-    action = int(player.act(engine, np.arange(1))[0])
-    assert engine.mask[0, action]
-    thoughts.hear(player)
-    thoughts.draw(Console(width=80), str)
+    makers = [lambda engine: player] * 4
+    session = Session(Source(FLAT, {}, lambda lanes: engine, list("abcd"), makers), seed=3)
+    console = Console(width=80)
+    while session.decision.thought is None:
+        text.print_thought(console, session, shown=False)
+        session.step()
+    assert capsys.readouterr().out == ""
+    assert session.action() in session.legal()
+    text.print_thought(console, session, shown=False)
     shown = capsys.readouterr().out
     assert shown == "  Interrupted after 8 worlds of 32: the best so far is played.\n"
-    thoughts.draw(Console(width=80), str)
-    assert capsys.readouterr().out == ""  # it is said once
-    player.act(engine, np.arange(1))
     with pytest.raises(KeyboardInterrupt):
-        thoughts.hear(player)
+        text.watch(console, session, think=False, delay=0.0)
 
 
 def test_a_search_that_was_cut_at_once_says_so():

@@ -1,1 +1,1 @@
-"""Dr. Mario: its evaluation, best times, seeds, evaluator, reader and viewer."""
+"""Dr. Mario: its evaluation, best times, seeds, evaluator, and reader."""

@@ -11,7 +11,7 @@ import numpy as np
 from fastenv.drmario import tables as t
 from fastenv.drmario.steering import DOWN, LEFT, RIGHT, TURN_A, TURN_B
 from fastenv.drmario.tables import Button
-from fastenv.drmario.view import BottleView, game_views
+from fastenv.drmario.view import FRAME_RATE, BottleView, game_views
 from fastenv.keys import ENTER
 from training.apps.drmario.frame_player import ENV, FramePlayer
 from training.run.game_view import GameView, PadKey
@@ -34,6 +34,7 @@ class DrMarioView(GameView):
     """How Dr. Mario is shown; see :class:`training.run.game_view.GameView`."""
 
     page: ClassVar = Path(__file__).parent / "scene.js"
+    frame_rate: ClassVar = FRAME_RATE
 
     def other_env(self, env: str) -> str | None:
         """Return the environment of placements: its players can press buttons too."""

@@ -15,7 +15,7 @@ from training.run.command_line import add_runs, new_parser
 ABOUT = """\
 Evaluate a bot or a trained agent, which samples its actions, on the seed registry of Dr. Mario.
 Every game (level, speed and seed) is played many times and is one row of seeds.csv and
-seeds.parquet. Unusual episodes of a game are recorded for "watch replay" and "watch viewer".
+seeds.parquet. Unusual episodes of a game are recorded for "watch replay".
 seeds.json has the summary by level; "report DIR" draws it as a page.
 """
 

@@ -97,8 +97,11 @@ def _make_scene(view: TableView) -> dict[str, Any]:
 
 
 def render_state(engine: Any, row: np.void, names: Sequence[str], seat: int = 0) -> str:
-    """Draw the table as the next player sees it, as text with colours."""
+    """Draw the table as a player sees it, as text with colours; alone, as the agent does."""
     at_table = names if len(names) == engine.game.config.num_players else None
+    if at_table is not None and seat != row["actor"]:
+        row = row.copy()
+        row["actor"], row["first_discard"] = seat, -1  # the discard is the other's
     return render_ansi(row, engine.game.rules[0], names=at_table)
 
 

@@ -14,6 +14,7 @@ STEERING = PLACING[1:]  # which are asked in every frame
 _SHOWN = {
     "observation": "training.games.drmario.observation:parts_of",
     "potentials": "training.games.drmario.goals:POTENTIALS",
+    "panels": "training.apps.drmario.panels:DrMarioPanels",
     "view": "training.apps.drmario.scene:DrMarioView",
 }
 _ALONE = {

@@ -5,17 +5,13 @@ import json
 
 import pytest
 
-pytest.importorskip("textual")
-
 from fastenv.errors import ConfigError
 from tests.needs import needs_core
 from training import evaluate
 from training.apps.drmario import seed_command
 from training.apps.drmario.best_times import BestTimes
-from training.apps.drmario.viewer import panels, sources
-from training.apps.drmario.viewer.panels import Training
-from training.apps.drmario.viewer.playback import Playback
-from training.logs.run_data import read_run
+from training.terminal import panels, sources
+from training.terminal.session import Session
 
 pytestmark = [needs_core, pytest.mark.slow]
 CONFIG = {
@@ -70,15 +66,17 @@ def test_an_agent_is_evaluated_over_seeds(run, more, tmp_path):
     assert head["options"]["obs"] != "bitplane_reduced"  # that of the training
 
 
-def test_the_viewer_shows_an_agent_and_what_its_training_left_behind(run):
-    source = sources.make_policy_source(run, {"level": 3})
-    playback = Playback(source, 2)
+def test_the_terminal_shows_an_agent_and_what_its_training_left_behind(run):
+    source = sources.show_more(sources.make_trained(str(run), run.parent, {"level": 3}))
+    session = Session(source, 2)
     for _ in range(5):
-        playback.step()
-    assert playback.totals.decisions == 10
-    rows = dict(panels.learning(playback, 0, Training.of(read_run(run))))
-    assert rows["level"] == "3, high"
-    assert float(rows["entropy"]) > 0
-    assert rows["kl"] != panels.NOTHING
-    with pytest.raises(ConfigError, match="--set"):
-        sources.make_policy_source(run, {"obs": "bitplane"})
+        session.step()
+    assert session.totals.decisions == 10
+    own = panels.find_panels(source.env)
+    shown = dict(panels.list_panels(session, 0, own, panels.read_training(source.run)))
+    assert dict(shown["game"])["level"] == "3, high"
+    training = dict(shown["training"])
+    assert float(training["entropy"]) > 0
+    assert training["kl"] != panels.NOTHING
+    with pytest.raises(ConfigError, match="does not fit the policy"):
+        sources.make_trained(str(run), run.parent, {"obs": "bitplane_bottle"})
