@@ -115,7 +115,7 @@ def commands(text: str) -> Iterator[tuple[str, bool]]:
                 variables[found[1]] = found[2]
                 continue
             for name, value in variables.items():
-                line = re.sub(rf"\$\{{?{name}\b\}}?", lambda _, value=value: value, line)
+                line = value.join(re.split(rf"\$\{{?{name}\b\}}?", line))
             if TYPED.match(line) and OURS.search(line):
                 yield line.strip(), True
     outside = re.sub(r"^([ >]*)(`{3,}).*\n(?:.*\n)*?\1\2\s*$", "", text, flags=re.MULTILINE)
@@ -181,7 +181,7 @@ def read_by_parser(module: str, words: list[str], complete: bool) -> Parsed | st
     ) -> argparse.Namespace:
         if not complete:
             ask_for_nothing(self)
-        found = parse(self, args, namespace)
+        found: argparse.Namespace = parse(self, args, namespace)
         if self.prog in DISPATCHERS:
             return found
         raise Parsed(self.prog, found)

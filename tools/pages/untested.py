@@ -45,10 +45,10 @@ def strings(path: Path) -> Iterator[str]:
     inside: set[int] = set()
     for node in ast.walk(tree):
         if id(node) in docstrings and isinstance(node, ast.Expr):
-            text = ast.get_docstring(docstrings[id(node)])
+            found = ast.get_docstring(docstrings[id(node)])
             inside.add(id(node.value))
-            if text and re.search(r"\bcuda\b", text, re.IGNORECASE):
-                yield text
+            if found and re.search(r"\bcuda\b", found, re.IGNORECASE):
+                yield found
         elif isinstance(node, ast.JoinedStr):
             parts = [part.value for part in node.values if isinstance(part, ast.Constant)]
             inside.update(id(part) for part in node.values)
