@@ -115,7 +115,7 @@ def commands(text: str) -> Iterator[tuple[str, bool]]:
                 variables[found[1]] = found[2]
                 continue
             for name, value in variables.items():
-                line = re.sub(rf"\$\{{?{name}\b\}}?", value.replace("\\", r"\\"), line)
+                line = value.join(re.split(rf"\$\{{?{name}\b\}}?", line))
             if TYPED.match(line) and OURS.search(line):
                 yield line.strip(), True
     outside = re.sub(r"^([ >]*)(`{3,}).*\n(?:.*\n)*?\1\2\s*$", "", text, flags=re.MULTILINE)
