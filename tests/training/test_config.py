@@ -10,8 +10,7 @@ from training.ppo.options import NativeRun
 from training.run import games
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge, parse_assignments
-from training.run.layers import merge_layers, parser
-from training.run.presets import CONFIGS, load_preset, read_presets
+from training.run.layers import CONFIGS, load_preset, merge_layers, parser, read_presets
 from training.run.sizes import Rollout
 from training.train import main
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
-from training.run import plain_yaml
+from training.run import config_files
 from training.run.config import RunConfig
 from training.run.config_files import load_file, parse_assignments
 from training.run.layers import merge_layers, parser
@@ -103,7 +103,7 @@ def test_plain_values_are_what_they_look_like():
     numbers: [1, -2, 1_000_000, 0x10, 0.5, -1.5e+3]
     words: [true, off, null, ~]
     """
-    assert plain_yaml.parse_yaml(text, "text") == {
+    assert config_files.parse_yaml(text, "text") == {
         "texts": ["a", "1", "2024-01-02", "~x", "", "<<", "="],
         "numbers": [1, -2, 1_000_000, 16, 0.5, -1500.0],
         "words": [True, False, None, None],

@@ -200,8 +200,9 @@ def read_told(folder: Path) -> None:
 
     from training.apps.drmario.viewer.panels import Training
     from training.evaluation.trainings import seconds_of
-    from training.logs import plots, run_data
+    from training.logs import run_data
     from training.logs.dashboard import Dashboard
+    from training.logs.sections import make_sections
     from training.run.folder import RunFolder
     from training.run.jsonl import read_lines
     from training.studio import forms, messages, report, runs
@@ -218,8 +219,7 @@ def read_told(folder: Path) -> None:
     found = run_data.read_runs([*paths.values()])
     for run in found:
         Training.of(run).rows()
-    for draw in (plots.learning_curves, plots.phases, plots.evaluations):
-        draw(found)
+    make_sections(found)
     Dashboard("other", 64, 32, Console(file=io.StringIO())).history(
         read_lines(paths["other"] / "metrics.jsonl"),
         read_lines(paths["other"] / "evaluations.jsonl"),

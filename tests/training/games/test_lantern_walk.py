@@ -15,7 +15,7 @@ from training.nets.q_network import QNetwork
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge
 from training.run.envs import make_engine
-from training.run.presets import CONFIGS
+from training.run.layers import CONFIGS
 from training.train import main
 
 FILE = load_file(CONFIGS / "lantern_walk_trackers.yaml")

@@ -26,7 +26,7 @@ from training.run.delayed_actions import count_elapsed
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
 from training.run.game_view import GameView, describe_decision, find_view, render_state
-from training.run.presets import load_preset, read_presets
+from training.run.layers import load_preset, read_presets
 from training.train import main
 
 ROOT = Path(__file__).resolve().parents[3]
