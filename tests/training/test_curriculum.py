@@ -15,8 +15,7 @@ from tests.slow import late, together
 from training.callbacks.curriculum import CurriculumConfig, get_options
 from training.callbacks.gate import Gate
 from training.callbacks.sequential import EProcess
-from training.run.envs import training_seed
-from training.run.seeds import GATE_SEEDS
+from training.run.seeds import GATE_SEEDS, training_seed
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = {"info": "ended_won", "equals": "ended_bid"}

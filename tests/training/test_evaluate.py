@@ -12,9 +12,8 @@ from tests.slow import every
 from training.evaluate import main
 from training.evaluation import conclusion
 from training.evaluation.judging import Shown, get_judging
-from training.run.envs import STREAMS, stream_seed
 from training.run.games import Column
-from training.run.seeds import MATCH_SEEDS
+from training.run.seeds import MATCH_SEEDS, STREAMS, stream_seed
 
 
 def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys):

@@ -228,7 +228,7 @@ NO_ROOM = """
 import resource, sys
 from training.run.jsonl import JsonLines
 from training.train import main
-from training.run.writer import CheckpointWriter
+from training.run.checkpoint import CheckpointWriter
 
 def begin(self, steps, write):
     write()

@@ -13,11 +13,12 @@ from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import Trackers, options
 from training.callbacks.trackers.base import StepReader, ended_lanes
 from training.callbacks.windows import EngineWindows, WindowRecord
-from training.run import envs, games
+from training.run import games
 from training.run.callback import Callback, Progress
-from training.run.checkpoint import Checkpoint
+from training.run.checkpoint import State
 from training.run.engine import Engine
 from training.run.folder import RunFolder
+from training.run.seeds import stream_seed
 from training.run.trainer import Trainer
 
 
@@ -29,7 +30,7 @@ def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
         callbacks.append(Windows(EngineWindows(engine, run.name, config.window_ticks)))
     if config.episode_events:
         callbacks.append(EpisodeEvents(config.env))
-    trackers = options.build(engine, config.trackers, envs.stream_seed(config.seed, "explore"))
+    trackers = options.build(engine, config.trackers, stream_seed(config.seed, "explore"))
     if trackers is not None:
         callbacks.append(Tracking(trackers))
     if config.shaping is not None:
@@ -136,9 +137,9 @@ class Windows(Callback):
         """Return the sums of the window that is open."""
         return {"windows": self._windows.state()}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: State) -> None:
         """Restore from a checkpoint."""
-        self._windows.restore(saved.trainer["windows"])
+        self._windows.restore(saved.values["windows"])
 
 
 class Tracking(Callback):
@@ -180,6 +181,6 @@ class Tracking(Callback):
         """Return the states of the trackers, by name."""
         return self._trackers.state_dict()
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: State) -> None:
         """Restore from a checkpoint."""
         self._trackers.load_state_dict(saved.trackers or {})

@@ -17,11 +17,12 @@ from training.callbacks.windows import EngineWindows
 from training.evaluation.judging import get_judging
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import delayed_actions, envs, registry, trainers
+from training.run import envs, registry, schedules, trainers
 from training.run.config import RunConfig
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Outcome, Stop, TrainingLoop, run_training
+from training.run.seating import check_opponents, has_agents
 from training.run.torch_setup import set_up_torch
 from training.run.trainer import Trainer
 
@@ -107,14 +108,14 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.wandb:
         check_wandb()
     config.check_memory(engine.obs[0].nbytes, engine.num_actions)
-    envs.Knobs(envs.make_trial_lane(config).engines, config.schedules)
-    delayed_actions.check(engine, config.mask_schedule)
+    schedules.Knobs(envs.make_trial_lane(config).engines, config.schedules)
+    schedules.check_delayed(engine, config.mask_schedule)
     options.build(engine, config.trackers, seed=0)
     curriculum.check(config)
-    envs.check_opponents(config, engine)
+    check_opponents(config, engine)
     if config.shaping is not None:
         make_shaping(config, [engine])
-    if envs.has_agents(config.env_options):
+    if has_agents(config.env_options):
         registry.FUNCTIONS.load("opponents")(config)
     if config.window_ticks:
         EngineWindows(engine, "", config.window_ticks)

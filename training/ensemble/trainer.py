@@ -48,8 +48,8 @@ from training.ppo.parts import (
     sample,
 )
 from training.run.engine import Engine, OnStep
-from training.run.envs import stream_seed, training_seed
 from training.run.options import decay, require
+from training.run.seeds import stream_seed, training_seed
 from training.run.stats import Window
 from training.run.trainer import TrainingError
 

@@ -26,12 +26,12 @@ from training.players.names import RANDOM_LEGAL, find_player, maker
 from training.players.player import MakePlayer
 from training.players.trained import Trained
 from training.run import games, registry
-from training.run.backend import make_seated
 from training.run.config import RunConfig
-from training.run.envs import check_agents, get_scheduled_values, with_defaults, with_seating
+from training.run.envs import check_agents, make_seated, with_defaults, with_seating
 from training.run.games import Column, GameTraining
 from training.run.names import is_agent, is_search
 from training.run.options import require
+from training.run.schedules import get_scheduled_values
 from training.run.sections import EARLIER_SETS, EvaluationConfig
 from training.run.seeds import CURVE_SEEDS
 

@@ -56,16 +56,13 @@ def export(
     saved = read_again(trained)
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-        written = checkpoint.save(
-            unfinished / "checkpoints",
-            saved.steps,
-            identity=_make_identity(run, trained),
-            model={"policy": _select_parameters(saved.model["policy"], half, values)},
-            trainer={"exported_from": run.name},
-            states=np.zeros((0, saved.rows.shape[1]), np.uint8),
-            arrays={},
-            keep=1,
+        policy = _select_parameters(saved.model["policy"], half, values)
+        rows = np.zeros((0, saved.rows.shape[1]), np.uint8)
+        state = checkpoint.State(
+            saved.steps, {"policy": policy}, {"exported_from": run.name}, rows, arrays={}
         )
+        identity = _make_identity(run, trained)
+        written = checkpoint.save(unfinished / "checkpoints", state, identity, keep=1)
     return folder / "checkpoints" / written.name
 
 

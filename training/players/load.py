@@ -10,8 +10,9 @@ from fastenv import Game
 from training.players.policy import EnvSpec, Policy
 from training.players.trained import load
 from training.run import games
-from training.run.envs import has_agents, with_seating, without_agents
+from training.run.envs import with_seating
 from training.run.folder import WEIGHTS, RunError, RunFolder
+from training.run.seating import has_agents, without_agents
 
 ALLOWED = (
     "a run folder, a checkpoint in its checkpoints/, or a folder that python -m training export "

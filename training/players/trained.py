@@ -13,7 +13,7 @@ from fastenv import BatchEngine
 from fastenv.errors import show_reason
 from training.players.network import Network
 from training.players.player import MakePlayer
-from training.run import checkpoint, delayed_actions, files, games, trainers, weights
+from training.run import checkpoint, files, games, schedules, trainers, weights
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
@@ -86,7 +86,7 @@ class Trained:
             players[DRAWN] = partial(make, sample=True)
         rules, steps = self.config.mask_schedule, self.steps
         if any(rule.ticks_at(steps) for rule in rules):
-            legal = partial(delayed_actions.mask_delayed, rules=rules, steps=steps)
+            legal = partial(schedules.mask_delayed, rules=rules, steps=steps)
             players[HELD_BACK] = partial(make, legal=legal)
         if self.search is not None:
             players = {AGENT: self.search, WITHOUT: players.pop(AGENT), **players}
@@ -123,7 +123,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
     trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     identity = trainer.identity(run, engine)
-    saved: checkpoint.Checkpoint | None
+    saved: checkpoint.State | None
     if name is None and not run.checkpoints.is_dir():
         saved = weights.load(run.weights, identity)
     elif name is None:
@@ -134,7 +134,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         saved = checkpoint.load(path, identity) if path is not None and path.is_dir() else None
     if saved is None:
         raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
-    windows = saved.trainer.get("windows") or {}
+    windows = saved.values.get("windows") or {}
     try:
         parameters = saved.model["policy"]
         return make_trained(config, saved.path, saved.steps, parameters, windows, member)
@@ -144,7 +144,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         ) from error
 
 
-def read_again(trained: Trained) -> checkpoint.Checkpoint:
+def read_again(trained: Trained) -> checkpoint.State:
     """Read the checkpoint of an agent again, to write it in another form."""
     path = trained.path
     return weights.load(path, {}) if path.is_file() else checkpoint.load(path, {})

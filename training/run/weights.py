@@ -18,12 +18,7 @@ import torch
 from fastenv.errors import FileError, show_reason
 from fastenv.files import open_regular, parse_json, show_path
 from training.run import files
-from training.run.checkpoint import (
-    Checkpoint,
-    CheckpointError,
-    DamagedCheckpointError,
-    check_identity,
-)
+from training.run.checkpoint import CheckpointError, DamagedCheckpointError, State, check_identity
 from training.run.options import canonical_json
 
 FORMAT = {"format": "fastenv-agent", "version": "1"}
@@ -63,7 +58,7 @@ def save(path: Path, steps: int, identity: Mapping[str, Any], policy: Mapping[st
     files.write_bytes(path, library.torch.save(tensors, head))
 
 
-def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
+def load(path: Path, identity: Mapping[str, Any]) -> State:
     """Read the parameters of an agent, checking every byte.
 
     Parameters
@@ -74,8 +69,8 @@ def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
 
     Returns
     -------
-    Checkpoint
-        Without states, trainer and trackers.
+    State
+        Without rows, trainer and trackers.
 
     Raises
     ------
@@ -102,7 +97,8 @@ def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
     if not same:
         raise DamagedCheckpointError(f"{show_path(path)} is damaged: its hash is wrong.")
     check_identity(path, saved, identity)
-    return Checkpoint(path, steps, {"policy": policy}, {}, np.zeros((0, 0), np.uint8), {})
+    rows = np.zeros((0, 0), np.uint8)
+    return State(steps, {"policy": policy}, {}, rows, {}, path=path)
 
 
 def load_library(what: str) -> Any:

@@ -12,7 +12,7 @@ from stable_baselines3.common.vec_env import VecEnvWrapper
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
-from training.run import delayed_actions
+from training.run import schedules
 from training.run.sections import DelayedAction
 from training.run.trainer import Trainer
 
@@ -30,7 +30,7 @@ class DelayedActionVecEnv(VecEnvWrapper):
     ----------
     venv : BatchVecEnv
     rules : sequence of DelayedAction
-        See :func:`training.run.delayed_actions.mask_delayed`.
+        See :func:`training.run.schedules.mask_delayed`.
 
     Attributes
     ----------
@@ -40,14 +40,14 @@ class DelayedActionVecEnv(VecEnvWrapper):
     Raises
     ------
     ConfigError
-        From :func:`training.run.delayed_actions.check`.
+        From :func:`training.run.schedules.check_delayed`.
     """
 
     def __init__(self, venv: BatchVecEnv, rules: Sequence[DelayedAction]) -> None:
         super().__init__(venv)
         self._rules = tuple(rules)
         self.engine: BatchEngine = venv.engine
-        delayed_actions.check(self.engine, self._rules)
+        schedules.check_delayed(self.engine, self._rules)
         self.steps = 0
 
     def ticks(self) -> dict[str, float]:
@@ -69,7 +69,7 @@ class DelayedActionVecEnv(VecEnvWrapper):
             return result
         if kwargs.get("indices") is not None:
             raise ValueError("masks are scheduled for all lanes at once")
-        block = delayed_actions.mask_delayed(self.engine, self._rules, self.steps)
+        block = schedules.mask_delayed(self.engine, self._rules, self.steps)
         return list(block) if len(result) == len(block) else [block]
 
     def has_attr(self, attr_name: str) -> bool:

@@ -21,7 +21,8 @@ from training.players.player import MakePlayer
 from training.players.policy import EnvSpec
 from training.run import games
 from training.run.config import RunConfig
-from training.run.envs import with_defaults, without_agents
+from training.run.envs import with_defaults
+from training.run.seating import without_agents
 
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's
 DECODED = "decoded bids"  # computed from the head over tricks; the cards are the pair's

@@ -13,7 +13,8 @@ from gymnasium import spaces
 from fastenv import BatchEngine
 from fastenv.skullking.tables import Phase
 from training.nets.actor_critic import Logits
-from training.run.envs import make_engine, without_agents
+from training.run.envs import make_engine
+from training.run.seating import without_agents
 
 ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
 

@@ -29,8 +29,10 @@ from training.ppo.parts import PPOTrainer
 from training.run import envs
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep
-from training.run.envs import Lanes, make_engine, stream_seed, without_agents
+from training.run.envs import Lanes, make_engine
 from training.run.folder import CERTIFICATES
+from training.run.seating import without_agents
+from training.run.seeds import stream_seed
 from training.run.trainer import Metrics, Trainer
 from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
