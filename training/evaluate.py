@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastenv.__main__ import option
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.run import files, machine
-from training.run.command_line import SAMPLE, add_runs, new_parser
+from training.run.command_line import SAMPLE, add_runs, exit_status, new_parser
 from training.run.names import is_search, split_names
 from training.run.registry import DEFAULT_ENVS
 
@@ -232,22 +232,18 @@ def _make_settings(
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        if args.bots != (args.run is None) or (args.bots and args.against):
-            raise ConfigError("evaluate either a RUN or --bots.")
-        if args.against is not None:
-            play_beside(args) if meets_nobody(args) else play_table(args)
-        elif args.bots:
-            play_bots(args)
-        else:
-            evaluate_search(args) if is_search(args.run) else evaluate_run(args)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except (ConfigError, FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_status(lambda: _evaluate(args))
+
+
+def _evaluate(args: argparse.Namespace) -> None:
+    if args.bots != (args.run is None) or (args.bots and args.against):
+        raise ConfigError("evaluate either a RUN or --bots.")
+    if args.against is not None:
+        play_beside(args) if meets_nobody(args) else play_table(args)
+    elif args.bots:
+        play_bots(args)
+    else:
+        evaluate_search(args) if is_search(args.run) else evaluate_run(args)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ import torch
 
 import fastenv
 from tests.slow import every
+from tests.tables import walk
 from tests.training import manifests
 from training.run import checkpoint
 from training.run.seeds import generators_kept, global_generators, set_global_generators
@@ -348,7 +349,7 @@ for steps in range(1, 1_000_000):
         assert found.model["weight"][0] == found.steps
 
 
-@pytest.mark.parametrize(
+@walk(
     ("env", "layout"),
     [
         ("DrMarioPlacement-v0", "28a8b277a3c4e800"),

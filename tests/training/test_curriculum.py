@@ -12,6 +12,7 @@ import torch
 
 from fastenv.skullking.tables import Bot
 from tests.slow import late, together
+from tests.tables import walk
 from training.callbacks.curriculum import CurriculumConfig, get_options
 from training.callbacks.gate import Gate
 from training.callbacks.sequential import EProcess
@@ -182,7 +183,7 @@ def test_only_a_policy_that_looks_ready_is_tested(train, tmp_path):
     assert not events(tmp_path / "run", "gate")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changed", "says"),
     [
         ({"stages": GATE["stages"][:1]}, "gate.stages=['early']"),

@@ -9,6 +9,7 @@ import pytest
 from rich.console import Console
 
 from tests.slow import every
+from tests.tables import walk
 from training.evaluate import main
 from training.evaluation import conclusion
 from training.evaluation.judging import Shown, get_judging
@@ -139,7 +140,7 @@ def test_nobody_to_compare_with_is_said():
     assert conclusion.blocks([]) == []
 
 
-@pytest.mark.parametrize(
+@walk(
     ("env", "measure", "even"),
     [
         ("SkullKingFlat-v0", "win_rate", 1 / 6),
@@ -207,7 +208,7 @@ def test_a_run_has_the_name_of_its_folder(finished, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("given-away: 4 games a row")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "says"),
     [
         (["nowhere"], "there is no run"),

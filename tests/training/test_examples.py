@@ -178,7 +178,7 @@ TWO_AGAINST_TWO = Evaluation(
     seeds=range(10),
     rotations=4,
     at_table=True,
-    headline="win",
+    decides="win",
 )
 
 
@@ -188,7 +188,7 @@ def test_an_evaluation_is_data():
     assert results.players == ["rule_hard", "random"]
     strong, weak = (results.of(player=name) for name in results.players)
     assert len(strong) == len(weak) == 10 * 4 * 2
-    wins = strong.mean(TWO_AGAINST_TWO.headline)
+    wins = strong.mean(TWO_AGAINST_TWO.decides)
     assert wins.low > 0.25
     assert 2 * (wins.value + weak.mean("win").value) == pytest.approx(1)
     gap = results.difference("rule_hard", "random", "points", pair="seed")

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from fastenv.errors import ConfigError
 from tests.slow import every
+from tests.tables import walk
 from tools.figures import cards
 from training import export as command
 from training import load_policy
@@ -55,7 +56,7 @@ def record_of(path):
     return cards.file_head(path) if path.suffix == ".safetensors" else json.loads(path.read_text())
 
 
-@pytest.mark.parametrize("folder", PRETRAINED, ids=name_of)
+@walk("folder", PRETRAINED, ids=name_of)
 def test_every_folder_has_a_card_with_metadata(folder):
     found = card.check((folder / card.FILE).read_text(), str(folder))
     assert (found["license"], found["library_name"]) == ("mit", "fastenv")
@@ -65,7 +66,7 @@ def test_every_folder_has_a_card_with_metadata(folder):
     assert model["results"]
 
 
-@pytest.mark.parametrize("folder", PRETRAINED, ids=name_of)
+@walk("folder", PRETRAINED, ids=name_of)
 def test_figures_in_the_metadata_stand_in_a_record(folder):
     found = yaml.safe_load(card.split((folder / card.FILE).read_text())[0])
     for result in found["model-index"][0]["results"]:
@@ -76,7 +77,7 @@ def test_figures_in_the_metadata_stand_in_a_record(folder):
             assert {metric["value"], *ends} <= known, metric
 
 
-@pytest.mark.parametrize("folder", PRETRAINED, ids=name_of)
+@walk("folder", PRETRAINED, ids=name_of)
 def test_a_card_says_what_how_well_limits_and_command_and_links_nowhere(folder):
     text = card.split((folder / card.FILE).read_text())[1]
     headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
@@ -194,7 +195,7 @@ def test_own_card_with_metadata_is_kept_and_one_without_is_not(mine, tmp_path, c
     assert "# Notes" not in (tmp_path / "two" / card.FILE).read_text()
 
 
-@pytest.mark.parametrize(
+@walk(
     ("head", "said"),
     [
         ("license: [mit]", "license"),
@@ -223,7 +224,7 @@ def test_text_without_metadata_is_no_card():
             card.check(text, "a card")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("words", "said"),
     [
         (["no/such/run", "--hub", "{new}"], "there is no run"),

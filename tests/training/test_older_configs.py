@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import walk
 from training.run import trainers
 from training.run.config import RunConfig
 from training.run.config_files import merge
@@ -36,7 +37,7 @@ RECORDED = [
 ]
 
 
-@pytest.mark.parametrize("folder", AGENTS, ids=lambda path: path.name)
+@walk("folder", AGENTS, ids=lambda path: path.name)
 def test_config_of_an_agent_is_read(folder):
     assert RunFolder.open(folder).config.env
 
@@ -45,7 +46,7 @@ def test_there_are_configs_in_records():
     assert len(RECORDED) > 20
 
 
-@pytest.mark.parametrize("values", RECORDED)
+@walk("values", RECORDED)
 def test_config_of_a_record_is_read_as_it_was(values):
     config = RunConfig.from_mapping(values).to_dict()
     for name in ("env", "trainer", "total_steps", "num_envs", "env_options"):
@@ -54,7 +55,7 @@ def test_config_of_a_record_is_read_as_it_was(values):
     assert {k: v for k, v in values[section].items() if k in config[section]} == config[section]
 
 
-@pytest.mark.parametrize("trainer", trainers.names())
+@walk("trainer", trainers.names())
 def test_config_of_any_trainer_with_the_sections_of_all_is_read(trainer):
     """As every ``config.json`` was while all trainers shared one class of options."""
     every = [trainers.get_options(name)(**NEEDED.get(name, {})).to_dict() for name in ALL]

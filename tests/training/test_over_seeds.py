@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.evaluation.intervals import half_width, over_seeds
 from training.evaluation.trainings import parse_seeds
 
 
-@pytest.mark.parametrize(
+@walk(
     ("count", "quantile"),
     [(2, 12.7062), (3, 4.3027), (4, 3.1824), (10, 2.2622), (14, 2.1604), (400, 1.9659)],
 )
@@ -56,7 +57,7 @@ def test_seeds_are_read():
     assert parse_seeds("7") == (7,)
 
 
-@pytest.mark.parametrize("text", ["", "7,7", "7,x", "-1,2", "1.5,2", "3"])
+@walk("text", ["", "7,7", "7,x", "-1,2", "1.5,2", "3"])
 def test_other_seeds_are_refused(text):
     with pytest.raises(ConfigError, match=r"--seeds=.*at least 2 different numbers"):
         parse_seeds(text, at_least=2)

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.run import config_files
 from training.run.config import RunConfig
 from training.run.config_files import load_file, parse_assignments
@@ -59,7 +60,7 @@ def refused(path):
     return said
 
 
-@pytest.mark.parametrize("text", UGLY, ids=range(len(UGLY)))
+@walk("text", UGLY, ids=range(len(UGLY)))
 def test_file_of_more_than_plain_values_is_refused_in_one_sentence(tmp_path, text):
     path = tmp_path / "c.yaml"
     path.write_text(text)
@@ -78,7 +79,7 @@ def test_file_that_is_too_long_or_no_text_is_refused(tmp_path):
     assert "is a device, must be a regular file" in refused("/dev/zero")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("text", "says"),
     [
         (f"seed={'9' * 5000}", "line 1 has an integer beyond 64 bits"),
@@ -110,9 +111,7 @@ def test_plain_values_are_what_they_look_like():
     }
 
 
-@pytest.mark.parametrize(
-    "value", [{"a": float("nan")}, {"a": {1}}, {"a": b""}, {1: 2}, {"a": [float("inf")]}]
-)
+@walk("value", [{"a": float("nan")}, {"a": {1}}, {"a": b""}, {1: 2}, {"a": [float("inf")]}])
 def test_options_of_any_values_take_plain_ones_alone(value):
     for name in ("env_options", "trackers", "gate"):
         with pytest.raises(ConfigError, match=f"^{name}="):

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.tables import walk
 from training.run import trainers
 from training.run.config import RunConfig
 from training.run.layers import merge_layers, parser
@@ -102,14 +103,14 @@ def test_the_schema_takes_every_config(path, valid):
     assert valid(yaml.safe_load(path.read_text(encoding="utf-8")))
 
 
-@pytest.mark.parametrize("trainer", trainers.names())
+@walk("trainer", trainers.names())
 def test_the_schema_takes_what_a_run_writes(trainer, valid):
     config = RunConfig.from_mapping({"trainer": trainer, **NEEDED.get(trainer, {})}).to_dict()
     assert valid(config)
     assert not valid(config | {"trainer": "somebody"})
 
 
-@pytest.mark.parametrize(
+@walk(
     ("options", "taken"),
     [
         ({}, True),

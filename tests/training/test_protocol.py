@@ -5,13 +5,15 @@ import json
 import numpy as np
 import pytest
 
+from tests.tables import walk
 from training.apps.prospector import benchmark
 from training.commands.protocol import main
 from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.judging import get_judging
 from training.evaluation.results import Results
-from training.players.trained import AGENT, load
+from training.players.trained import load
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 
 FLAGS = ["--total-steps", "128", "--episodes-per-seed", "3", "--time-max", "60"]
 for option in (
@@ -105,7 +107,7 @@ def test_existing_run_or_report_is_not_overwritten(report, capsys, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "says"),
     [
         (["--seeds", "7,7"], "--seeds"),
@@ -140,7 +142,7 @@ def verdict(enforce, ours, guarded=0):
     return benchmark.verdict(report, 5, enforce)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("ours", "guarded", "enforce", "passes", "met"),
     [
         ((10, 0.5), 0, True, True, True),

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training import train
 from training.run import removed
 from training.run.config import RunConfig
@@ -59,7 +60,7 @@ def test_another_value_is_refused_by_name(section, name):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("trainer", ["sb3", "dqn", "rllib", "hier"])
+@walk("trainer", ["sb3", "dqn", "rllib", "hier"])
 def test_configs_of_other_trainers_may_have_them_too(trainer):
     defaults = {name: option.default for name, option in removed.OPTIONS["native"].items()}
     config = RunConfig.from_mapping({"trainer": trainer, "native": defaults})

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.tables import walk
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
@@ -161,7 +162,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
         assert float(stored[trainer].min()) > 900
 
 
-@pytest.mark.parametrize(
+@walk(
     ("trackers", "says"),
     [
         ({"visit": {"cell": "round"}}, "trackers.visit.kind='visit'"),

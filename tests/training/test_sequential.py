@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.slow import diagonal, together
+from tests.tables import walk
 from training.callbacks.sequential import EProcess, log_beta, log_sf
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,18 +31,14 @@ CERTIFICATES = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("p0", "alpha", "successes", "failures", "statistic", "verdict"), CERTIFICATES
-)
+@walk(("p0", "alpha", "successes", "failures", "statistic", "verdict"), CERTIFICATES)
 def test_certificates_stay_what_they_were(p0, alpha, successes, failures, statistic, verdict):
     test = EProcess(p0, alpha)
     assert test.statistic(successes, failures) == pytest.approx(statistic, rel=1e-9, abs=1e-9)
     assert test.verdict(successes, failures) == verdict
 
 
-@pytest.mark.parametrize(
-    ("p0", "alpha", "fewest"), [(0.9, 0.05, 43), (0.99, 0.01, 644), (0.5, 0.001, 13)]
-)
+@walk(("p0", "alpha", "fewest"), [(0.9, 0.05, 43), (0.99, 0.01, 644), (0.5, 0.001, 13)])
 def test_fewest_episodes_stay_what_they_were(p0, alpha, fewest):
     assert EProcess(p0, alpha).fewest() == fewest
 
@@ -52,7 +49,7 @@ def exact(x, a, b):
     return sum(math.comb(n, k) * x**k * (1 - x) ** (n - k) for k in range(a))
 
 
-@pytest.mark.parametrize(
+@walk(
     ("x", "a", "b"),
     diagonal(
         [0.001, 0.2, 0.5, 0.9, 0.999],

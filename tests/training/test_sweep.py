@@ -5,6 +5,8 @@ import math
 
 import pytest
 
+from tests.tables import walk
+
 pytest.importorskip("optuna")
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
@@ -47,7 +49,7 @@ def test_space_is_read_as_it_is_written():
     }
 
 
-@pytest.mark.parametrize(
+@walk(
     "text", ["a", "a=3", "a=[1]", "a=2..1", "a=0..1,log", "a=1..2,lin", "a=x..y", "a=true..false"]
 )
 def test_what_varies_nothing_is_refused(text):
@@ -156,7 +158,7 @@ def test_nothing_else_is_replaced_or_shared(sweep, tmp_path, monkeypatch, capsys
     assert len(made(tmp_path)) == 1
 
 
-@pytest.mark.parametrize(
+@walk(
     ("varied", "flags", "says"),
     [
         (["env=[SkullKingWorker-v0, SkullKingFlat-v0]"], [], "env must be left to --env."),

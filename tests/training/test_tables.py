@@ -2,14 +2,13 @@
 
 import json
 
-import pytest
-
+from tests.tables import walk
 from training.evaluation.intervals import Interval
 from training.evaluation.tables import format_interval, format_interval_short
 from training.run.rounding import rounded
 
 
-@pytest.mark.parametrize(
+@walk(
     ("share", "decimals", "says"),
     [
         (1.0, 0, "100"),

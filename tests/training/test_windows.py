@@ -12,7 +12,8 @@ import fastenv
 from fastenv.errors import ConfigError
 from fastenv.prospector.layout import METRICS
 from tests.slow import every
-from training.callbacks.windows import EngineWindows, WindowAggregator
+from tests.tables import walk
+from training.callbacks.windows import WindowAggregator, Windows
 
 DATA = Path(__file__).parents[1] / "data" / "prospector"
 GOLDEN = json.loads((DATA / "golden_public_windows.json").read_text())
@@ -130,7 +131,7 @@ def replay(case, **options):
     return windows, [r.to_dict() for r in records] + ([last.to_dict()] if last else [])
 
 
-@pytest.mark.parametrize("case", every(3, GOLDEN["cases"]), ids=NAMES)
+@walk("case", every(3, GOLDEN["cases"]), ids=NAMES)
 def test_recorded_windows_are_reproduced(case):
     windows, records = replay(case, shared_return=True)
     assert windows.env_steps_total == case["env_steps_total"]
@@ -141,7 +142,7 @@ def test_recorded_windows_are_reproduced(case):
         assert_equal(record, expected)
 
 
-@pytest.mark.parametrize("case", every(3, GOLDEN["cases"]), ids=NAMES)
+@walk("case", every(3, GOLDEN["cases"]), ids=NAMES)
 def test_returns_of_lanes_are_mixed_only_on_request(case):
     _, shared = replay(case, shared_return=True)
     _, own = replay(case)
@@ -264,7 +265,7 @@ def test_infos_may_be_arrays_shared_scalars_or_a_list():
     assert records[0] == records[1] == records[2]
 
 
-@pytest.mark.parametrize("bad", [np.nan, np.inf, None, "rich", [1, 2]])
+@walk("bad", [np.nan, np.inf, None, "rich", [1, 2]])
 def test_what_is_no_number_counts_as_nothing(bad):
     windows = WindowAggregator("r", 2, ("credits",))
     infos = [{"credits": bad, "dt": -3, "invalid_action": None}, {"credits": 4, "dt": np.nan}]
@@ -273,7 +274,7 @@ def test_what_is_no_number_counts_as_nothing(bad):
     assert (record.env_steps_in_window, record.invalid_action_rate) == (2, 0.0)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changed", "named"),
     [
         ({"rewards": [[1.0]]}, "rewards"),
@@ -296,13 +297,13 @@ def test_bad_batch_is_refused_and_changes_nothing(changed, named):
     assert windows.state() == before
 
 
-@pytest.mark.parametrize("size", [0, -1, 2.0, True, "10", None])
+@walk("size", [0, -1, 2.0, True, "10", None])
 def test_bad_window_size_is_refused(size):
     with pytest.raises(ValueError, match="window_env_steps"):
         WindowAggregator("r", size, METRICS)
 
 
-@pytest.mark.parametrize("keys", ["credits", ("credits", "credits")])
+@walk("keys", ["credits", ("credits", "credits")])
 def test_bad_metric_keys_are_refused(keys):
     with pytest.raises(ValueError, match="metric_keys"):
         WindowAggregator("r", 5, keys)
@@ -311,4 +312,4 @@ def test_bad_metric_keys_are_refused(keys):
 def test_game_without_ticks_is_refused():
     engine = fastenv.make_engine("SkullKingWorker-v0", 2)
     with pytest.raises(ConfigError, match="'dt'"):
-        EngineWindows(engine, "r", 100)
+        Windows(engine, "r", 100)

@@ -77,7 +77,7 @@ def mend_run(folder: Path) -> None:
 
 def read_run(folder: Path) -> None:
     """Play with a trained policy, report on its run, and go on with the training."""
-    from training.callbacks.make import make_callbacks
+    from training.callbacks.start import make_callbacks
     from training.logs import run_data
     from training.players.load import load_policy
     from training.ppo.run import make_lanes, make_trainer

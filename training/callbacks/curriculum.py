@@ -17,9 +17,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import model_validator
 
-from training.callbacks import certificates
 from training.callbacks.best_times import Records
-from training.callbacks.gate import Gate, GateConfig, policy_hash
+from training.callbacks.gate import Gate, GateConfig, policy_hash, write_certificate
 from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
 from training.callbacks.times import TimeGoals, targets
 from training.callbacks.trackers.base import StepReader, ended_lanes, read
@@ -357,7 +356,7 @@ class Curriculum(Callback):
             },
             max_steps=self._options.max_steps,
         )
-        certificates.write_certificate(certificate, self._folder, log, steps)
+        write_certificate(certificate, self._folder, log, steps)
         return certificate.passed
 
     def state(self) -> dict[str, Any]:

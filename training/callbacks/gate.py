@@ -31,6 +31,7 @@ from training.callbacks.trackers.base import Source, StepReader, read
 from training.evaluation.loop import Loop
 from training.players.player import MakePlayer
 from training.run import files
+from training.run.callback import Log
 from training.run.options import Number, Options, Text, Truth, Whole, canonical_json
 from training.run.seeds import GATE_SEEDS
 
@@ -199,9 +200,37 @@ class Certificate:
         """Return the certificate as JSON."""
         return json.dumps(asdict(self), indent=2, allow_nan=False) + "\n"
 
-    def write(self, path: Path) -> None:
-        """Write the JSON, whole or not at all."""
-        files.write_text(path, self.to_json())
+
+def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
+    """Write ``gate_<number>.json`` and log the result of the test.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    folder : Path
+        Made if need be.
+    log : Log
+    steps : int
+        Decisions until now.
+    """
+    folder.mkdir(exist_ok=True)
+    path = folder / f"gate_{certificate.number:04d}.json"
+    files.write_text(path, certificate.to_json())
+    log.event(
+        "gate",
+        step=steps,
+        stage=certificate.stage,
+        number=certificate.number,
+        verdict=certificate.verdict,
+        successes=certificate.successes,
+        failures=certificate.failures,
+        interval=list(certificate.interval),
+        certificate=path.name,
+    )
+    log.say(
+        f"gate of stage {certificate.stage}, test {certificate.number}: {certificate.verdict} "
+        f"with {certificate.successes} of {certificate.successes + certificate.failures}"
+    )
 
 
 def policy_hash(parameters: Mapping[str, Any]) -> str:

@@ -18,6 +18,8 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from training.run import games
+from training.run.callback import Callback, Progress
+from training.run.checkpoint import State
 from training.run.engine import Engine
 
 Infos = Mapping[str, Any] | Sequence[Mapping[str, Any]]
@@ -265,8 +267,8 @@ class WindowAggregator:
         return record
 
 
-class EngineWindows(WindowAggregator):
-    """Windows over the steps of an engine.
+class Windows(Callback):
+    """Logs windows of ticks over the steps of an engine.
 
     Parameters
     ----------
@@ -283,9 +285,8 @@ class EngineWindows(WindowAggregator):
 
     def __init__(self, engine: Engine, run_id: str, window_env_steps: int) -> None:
         metrics = games.find(engine, "window_metrics") or ()
-        super().__init__(run_id, window_env_steps, metrics)
-        self._engine = engine
-        self._names = ("dt", "invalid_action", *self.metric_keys)
+        self._windows = WindowAggregator(run_id, window_env_steps, metrics)
+        self._names = ("dt", "invalid_action", *metrics)
         for name in self._names:
             if name not in engine.info:
                 raise ConfigError(
@@ -293,11 +294,51 @@ class EngineWindows(WindowAggregator):
                     "its ticks and metrics cannot be grouped; 0 switches windows off."
                 )
 
-    def add(self) -> list[WindowRecord]:
-        """Add the step the engine has just made; return the windows that it closed."""
-        engine = self._engine
+    def step(
+        self,
+        loop: Progress,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: Any,
+        mask: np.ndarray,
+    ) -> None:
+        """Log the windows that a step closes."""
+        if actions is None:
+            return
         infos = step_columns(engine, self._names)
-        return self.record_step_batch(engine.reward, infos, engine.terminated, engine.truncated)
+        how = engine.reward, infos, engine.terminated, engine.truncated
+        for record in self._windows.record_step_batch(*how):
+            self._log(loop, record)
+
+    def finish(self, loop: Progress) -> None:
+        """Log the window that the end of the run leaves open."""
+        last = self._windows.flush_partial()
+        if last is not None:
+            self._log(loop, last)
+
+    def _log(self, loop: Progress, record: WindowRecord) -> None:
+        loop.log.window({"step": loop.now, **record.to_dict()})
+
+    def summary(self) -> dict[str, Any]:
+        """Return the counts of windows, steps and episodes."""
+        windows = self._windows
+        return {
+            "windows": {
+                "window_ticks": windows.window_env_steps,
+                "windows_emitted": windows.current_window_id,
+                "env_steps_total": windows.env_steps_total,
+                "agent_steps_total": windows.agent_steps_total,
+                "episodes_total": windows.episodes_total,
+            }
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return the sums of the window that is open."""
+        return {"windows": self._windows.state()}
+
+    def restore(self, saved: State) -> None:
+        """Restore from a checkpoint."""
+        self._windows.restore(saved.values["windows"])
 
 
 def step_columns(engine: Engine, names: Sequence[str]) -> dict[str, np.ndarray]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from training.run import files, machine
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import add_runs, exit_status, new_parser
 from training.run.names import PLAIN, is_plain
 from training.run.options import require
 from training.run.registry import DEFAULT_ENVS
@@ -110,12 +109,4 @@ def run(args: argparse.Namespace) -> bool:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return 0 if the report passes, else 2."""
     args = parser().parse_args(argv)
-    try:
-        passed = run(args)
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: the runs so far are kept", file=sys.stderr)
-        return 130
-    return 0 if passed else 2
+    return exit_status(lambda: 0 if run(args) else 2, "interrupted: the runs so far are kept")

@@ -43,7 +43,7 @@ class Evaluator:
         self._judging = get_judging(config.env)
         plan = self._judging.evaluations(config, config.evaluation, CURVE)
         self._played = [(each, each.make_engine()) for each in plan]
-        self._decides = _name(plan[0].headline, plan[0])
+        self._decides = _name(plan[0].decides, plan[0])
         self._count = sum(each.episodes for each in plan)
         self._seed = plan[0].seeds.start
         self._lowest = self._read_best()

@@ -277,7 +277,7 @@ class Judging:
             *(EPISODES, config.env, env_options),
             seeds=range(CURVE_SEEDS + seeds.start, CURVE_SEEDS + seeds.stop) if curve else seeds,
             max_steps=options.max_steps,
-            headline=self.decides,
+            decides=self.decides,
             measures=tuple(each.name for each in self.columns) if curve else (),
             resamples=options.bootstrap,
         )

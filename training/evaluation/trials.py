@@ -26,12 +26,12 @@ from training.evaluation.command import (
 from training.evaluation.judging import get_judging
 from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trainings import parse_seeds, train_or_resume
-from training.players.trained import AGENT
 from training.run import config_files, files, machine
 from training.run.config import RunConfig
 from training.run.folder import BusyError
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
+from training.run.names import AGENT
 from training.run.options import canonical_json, check_value, require
 from training.run.removed import drop_removed
 from training.run.sections import EvaluationConfig

@@ -17,7 +17,7 @@ from training.run import checkpoint, files, games, schedules, trainers, weights
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunError, RunFolder
-from training.run.names import AGENT as AGENT
+from training.run.names import AGENT
 from training.run.options import require
 
 DRAWN = "trained, drawn"  # its actions are drawn as in its training

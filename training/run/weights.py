@@ -1,28 +1,35 @@
-"""The weights of an agent as one file of safetensors, as hubs of models keep them.
+"""Files of safetensors: the weights of an agent, as hubs of models keep them, and single networks.
 
 ``model.safetensors`` stands beside ``config.json`` in the place of ``checkpoints/``. It holds the
 parameters that decide the play. Its metadata say after how many decisions they were taken and what
 an environment must share with them. No training goes on from it.
+
+Single networks are neither agents nor checkpoints. The metadata of their files name the format, and
+hold the options of the network as JSON, from which it is made before its numbers are read.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from torch import nn
 
-from fastenv.errors import FileError, show_reason
+from fastenv.errors import ConfigError, FileError, show, show_reason
 from fastenv.files import open_regular, parse_json, show_path
 from training.run import files
 from training.run.checkpoint import CheckpointError, DamagedCheckpointError, State, check_identity
-from training.run.options import canonical_json
+from training.run.options import Options, canonical_json, require
 
 FORMAT = {"format": "fastenv-agent", "version": "1"}
 MOST = 1 << 33  # bytes of a file
+MOST_OF_NETWORK = 1 << 27
 _WRONG = (TypeError, ValueError, RuntimeError)  # of what a stranger may have written
 BETWEEN = "/"  # the names of nested networks, such as worker/trunk.0.weight
 
@@ -83,9 +90,7 @@ def load(path: Path, identity: Mapping[str, Any]) -> State:
     """
     library = load_library("Weights of agents")
     try:
-        with open_regular(path, MOST), library.safe_open(path, "pt") as file:
-            head = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        head, tensors = _read(library, path, MOST)
         if {name: head.get(name) for name in FORMAT} != FORMAT:
             raise CheckpointError(f"{show_path(path)} is foreign: no agent of this version.")
         steps, saved, expected = _parse_about(head["about"])
@@ -120,6 +125,12 @@ def load_library(what: str) -> Any:
     except ImportError as error:
         raise ImportError(f"{what} need safetensors: pip install '.[train]'.") from error
     return safetensors
+
+
+def _read(library: Any, path: Path, most: int) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+    """Read the metadata and the tensors of a file of at most so many bytes."""
+    with open_regular(path, most), library.safe_open(path, "pt") as file:
+        return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 def _parse_about(text: str) -> tuple[int, dict[str, Any], str]:
@@ -159,3 +170,100 @@ def digest(tensors: Mapping[str, torch.Tensor]) -> str:
         sha256.update(f"{name} {value.dtype} {tuple(value.shape)}\n".encode())
         sha256.update(value.reshape(-1).view(torch.uint8).numpy().data)
     return sha256.hexdigest()
+
+
+# -- single networks -------------------------------------------------------------------------------
+
+
+class Head(Options):
+    """Options that make a network."""
+
+    def net(self) -> nn.Module:
+        """Make a new network."""
+        raise NotImplementedError
+
+
+HeadT = TypeVar("HeadT", bound=Head)
+
+
+@dataclass(frozen=True)
+class NetworkFile:
+    """A kind of files of single networks.
+
+    Parameters
+    ----------
+    format : str
+        In the metadata.
+    kind : str
+        What a file holds, in words.
+    option : str
+        What names such a file, in messages.
+    command : str
+        What writes one.
+    """
+
+    format: str
+    kind: str
+    option: str
+    command: str
+
+    def save(self, path: Path, head: Head, net: nn.Module) -> None:
+        """Write a network.
+
+        Raises
+        ------
+        ImportError
+            Without safetensors.
+        """
+        tensors = {name: value.contiguous() for name, value in net.state_dict().items()}
+        about = {"format": self.format, "head": json.dumps(head.to_dict())}
+        files.write_bytes(path, self.library().torch.save(tensors, about))
+
+    def load(self, path: Path, head: type[HeadT]) -> tuple[HeadT, Any]:
+        """Read a network.
+
+        Parameters
+        ----------
+        path : Path
+        head : type
+            Of its options, whose ``net()`` makes it.
+
+        Returns
+        -------
+        head : Head
+        net : Module
+            In float32, whatever the file holds.
+
+        Raises
+        ------
+        ConfigError
+            If it is none of this kind, or damaged.
+        ImportError
+            Without safetensors.
+        """
+        library, allowed = self.library(), f"a file that {self.command} has written"
+        try:
+            about, tensors = _read(library, path, MOST_OF_NETWORK)
+            require(about.get("format") == self.format, self.option, str(path), allowed)
+            values = parse_json(about["head"], "its head")
+        except FileError as error:
+            refused = f"{self.option}={show(str(path))} is not possible: {error}"
+            raise ConfigError(refused) from error
+        except (library.SafetensorError, KeyError, ValueError, OSError) as error:
+            raise ConfigError(f"{path} is no {self.kind}: {show_reason(error)}.") from error
+        try:
+            options = head.from_mapping(values)
+        except ConfigError as error:
+            raise ConfigError(f"{self.kind} {path}: {error}") from error
+        net: Any = options.net()
+        try:
+            net.load_state_dict({name: value.float() for name, value in tensors.items()})
+        except RuntimeError as error:
+            raise ConfigError(f"{path} holds another network: {show_reason(error)}.") from error
+        finite = all(bool(value.isfinite().all()) for value in net.state_dict().values())
+        require(finite, self.option, str(path), "a network of finite numbers")
+        return options, net
+
+    def library(self) -> Any:
+        """Load the library safetensors; ImportError names the kind of file that needs it."""
+        return load_library(f"{self.kind[0].upper()}{self.kind[1:]}s")

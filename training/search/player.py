@@ -10,9 +10,8 @@ import numpy as np
 from fastenv import BatchEngine
 from training.players.draws import LaneDraws, gumbel
 from training.players.names import make_player
-from training.players.player import Player, Weighs
+from training.players.player import Player, Thought, Weighs
 from training.players.policy import Policy
-from training.players.thought import Thought
 from training.run.options import require
 from training.search.options import SearchOptions
 from training.search.searcher import STEP, Found, Searcher

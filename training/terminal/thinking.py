@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from training.players.player import Explains, Player
-from training.players.thought import Thought
+from training.players.player import Explains, Player, Thought
 
 MOST = 12  # actions that are shown
 NAME = 26, 36  # letters of an action, least and most

@@ -24,10 +24,10 @@ from training.evaluation.intervals import Interval, over_seeds
 from training.evaluation.judging import EPISODES, Judging, plan_seeds
 from training.evaluation.results import Results, join
 from training.evaluation.trainings import train_to_end
-from training.players.trained import AGENT
 from training.run import machine
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 
 POLICY = "ppo"
 # What a policy is compared on, and whether more of it is better.

@@ -22,8 +22,9 @@ from training.evaluation.judging import EVALUATE, Judging
 from training.evaluation.results import Estimates
 from training.evaluation.tables import format_interval
 from training.logs.run_data import describe_opponents
-from training.players.trained import AGENT, DRAWN, Trained
+from training.players.trained import DRAWN, Trained
 from training.run.config import RunConfig
+from training.run.names import AGENT
 from training.run.options import require
 from training.run.sections import EvaluationConfig
 from training.run.seeds import GOAL_SEEDS, MATCH_SEEDS

@@ -20,11 +20,11 @@ from training.evaluation.judging import COMPARE, CURVE, EVALUATE
 from training.evaluation.loop import MAX_DECISIONS
 from training.players.bots import Bot
 from training.players.player import MakePlayer
-from training.players.trained import AGENT, DRAWN, WITHOUT, Trained
+from training.players.trained import DRAWN, WITHOUT, Trained
 from training.run.config import RunConfig
 from training.run.envs import check_agents
 from training.run.games import get_game
-from training.run.names import is_search
+from training.run.names import AGENT, is_search
 from training.run.sections import EvaluationConfig
 from training.run.seeds import CURVE_SEEDS, MATCH_SEEDS
 
@@ -65,7 +65,7 @@ def match(
         rotations=players,
         draws=draws,
         max_steps=MAX_DECISIONS,
-        headline="margin",
+        decides="margin",
     )
 
 

@@ -26,9 +26,9 @@ from training.apps.drmario.evaluator.features import (
     count_features,
     situations,
 )
-from training.run import network_file
-from training.run.network_file import NetworkFile
+from training.run import weights
 from training.run.options import Plain, Text, Whole, require
+from training.run.weights import NetworkFile
 
 FORMAT = "fastenv-drmario-evaluator"
 FILE = NetworkFile(FORMAT, "evaluator", "evaluator", "python -m training evaluator")
@@ -127,7 +127,7 @@ class EvaluatorNet(nn.Module):
         return quantiles
 
 
-class Head(network_file.Head):
+class Head(weights.Head):
     """The head of an evaluator's file: its games, its network and its training.
 
     Parameters

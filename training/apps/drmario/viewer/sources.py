@@ -22,8 +22,8 @@ from training.players.bots import Bot
 from training.players.load import find
 from training.players.names import find_player
 from training.players.player import MakePlayer
-from training.players.trained import AGENT
 from training.run.envs import make_seated, with_defaults
+from training.run.names import AGENT
 from training.run.options import require
 
 MOST = 256  # environments that are shown at once

@@ -20,8 +20,7 @@ from training.apps.skullking.partner import Partner
 from training.apps.skullking.round_stats import RoundStats
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import manager_observer
-from training.callbacks import certificates
-from training.callbacks.gate import Certificate, Gate, policy_hash
+from training.callbacks.gate import Certificate, Gate, policy_hash, write_certificate
 from training.nets.actor_critic import make_logits
 from training.players.network import Network
 from training.ppo import run as native
@@ -291,9 +290,7 @@ class HierTrainer(Trainer):
                 return
             certificate = self._test(gate)
             if self._certificates is not None:
-                certificates.write_certificate(
-                    certificate, self._certificates, self.log, self.steps
-                )
+                write_certificate(certificate, self._certificates, self.log, self.steps)
             if not certificate.passed:
                 if left == 1:
                     self.log.warn(
