@@ -5,6 +5,7 @@ import pytest
 import yaml
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training.callbacks.start import check_config
 from training.ppo.options import NativeRun
 from training.run import games
@@ -20,7 +21,7 @@ def test_defaults_are_possible():
     assert config.rollout == config.num_envs * config.ppo.n_steps
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "named"),
     [
         ({"num_env": 4}, ["'num_env'", "num_envs"]),
@@ -35,7 +36,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
     assert isinstance(refused.value, TypeError)
 
 
-@pytest.mark.parametrize(
+@walk(
     "values",
     [
         {"dqn": {"capacyty": 9}},
@@ -52,7 +53,7 @@ def test_of_many_options_those_most_like_the_unknown_one_are_named(values):
     assert len(said) < 500
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "named"),
     [
         ({"num_envs": 0}, "num_envs=0"),
@@ -140,7 +141,7 @@ def test_odd_names_and_values_are_refused_in_one_sentence(values, said):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("values", [{"env_options": {"a": 1e20}}, {"ppo": {"clip_range": 1e308}}])
+@walk("values", [{"env_options": {"a": 1e20}}, {"ppo": {"clip_range": 1e308}}])
 def test_any_finite_number_is_taken(values):
     RunConfig.from_mapping(values)
 
@@ -152,7 +153,7 @@ def test_yaml_reads_numbers_as_people_write_them(tmp_path):
     assert (ppo.learning_rate, ppo.gamma, ppo.net_arch) == (3e-4, 1.0, (8, 8))
 
 
-@pytest.mark.parametrize("text", ["[1, 2]", "a: [", "\x00"])
+@walk("text", ["[1, 2]", "a: [", "\x00"])
 def test_file_that_is_no_mapping_is_refused(tmp_path, text):
     path = tmp_path / "c.yaml"
     path.write_text(text)
@@ -181,7 +182,7 @@ def test_assignments_reach_into_sections():
     assert values == {"ppo": {"n_steps": 64, "net_arch": [4]}, "name": "x", "seed": 3}
 
 
-@pytest.mark.parametrize("text", ["ppo.n_steps", "=3", "seed=["])
+@walk("text", ["ppo.n_steps", "=3", "seed=["])
 def test_assignment_that_cannot_be_read_is_refused(text):
     with pytest.raises(ConfigError, match="--set"):
         parse_assignments([text])
@@ -206,7 +207,7 @@ def test_config_survives_json():
     assert again.sha256() == config.sha256()
 
 
-@pytest.mark.parametrize("name", read_presets())
+@walk("name", read_presets())
 def test_preset_is_possible_and_says_its_sizes(name):
     config = RunConfig.from_mapping(load_preset(name))
     assert config.preset == name
@@ -220,7 +221,7 @@ def layers(*words, base=None):
 SKULL_KING = ("SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingAbility-v0")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("env", "trainer"),
     [
         *((env, trainer) for env in SKULL_KING for trainer in ("native", "sb3")),
@@ -241,8 +242,8 @@ def test_environment_alone_takes_the_options_found_best_for_it(env, trainer):
     check_config(config)
 
 
-@pytest.mark.parametrize("trainer", ["native", "expert", "sb3", "hier"])
-@pytest.mark.parametrize(
+@walk("trainer", ["native", "expert", "sb3", "hier"])
+@walk(
     "env", ["LanternWalk-v0", "GameBoyGoal-v0", "Prospector-v0", "DrMarioPlacement-v0", *SKULL_KING]
 )
 def test_what_is_found_for_an_environment_alone_is_possible(env, trainer):
@@ -271,13 +272,13 @@ def test_sizes_of_an_ensemble_are_those_of_each_member():
     assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
 
 
-@pytest.mark.parametrize("trainer", ["native", "dqn"])
+@walk("trainer", ["native", "dqn"])
 def test_one_rollout_is_no_rollouts(trainer):
     config = RunConfig.from_mapping({"trainer": trainer, "total_steps": 64})
     assert re.search(r"\b1 (rollout|iteration)\b", config.sizes(4 * 203, 11))
 
 
-@pytest.mark.parametrize(("threads", "backend"), [(1, "serial"), (4, "threads")])
+@walk(("threads", "backend"), [(1, "serial"), (4, "threads")])
 def test_facts_say_how_lanes_are_stepped(threads, backend):
     found = NativeRun(env_threads=threads).facts("cpu")
     assert (found["ppo_num_workers"], found["ppo_vector_backend"]) == (threads, backend)
@@ -321,14 +322,14 @@ def test_whole_number_of_json_may_have_an_exponent():
     assert RunConfig.from_mapping(json.loads('{"total_steps": 1e6}')).total_steps == 10**6
 
 
-@pytest.mark.parametrize("text", ["1,5", "2.5", "1e-3", "1e6k", "2MM", "1e99", "many", "", "0x10M"])
+@walk("text", ["1,5", "2.5", "1e-3", "1e6k", "2MM", "1e99", "many", "", "0x10M"])
 def test_text_that_is_no_whole_number_is_refused(text):
     with pytest.raises(ConfigError, match=f"total_steps='{text}'.*an integer"):
         RunConfig.from_mapping({"total_steps": text})
 
 
-@pytest.mark.parametrize("trainer", ["native", "expert", "sb3", "dqn", "hier", "ensemble", "rllib"])
-@pytest.mark.parametrize("total", [1, 2, 63, 64, 97, 1000, 4999, 30_000])
+@walk("trainer", ["native", "expert", "sb3", "dqn", "hier", "ensemble", "rllib"])
+@walk("total", [1, 2, 63, 64, 97, 1000, 4999, 30_000])
 def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     flags = ["--trainer", trainer, "--total-steps", str(total), "--num-envs", "510"]
     section = {
@@ -355,7 +356,7 @@ def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     assert config.planned_steps == (total if trainer == "hier" else config.rollout)
 
 
-@pytest.mark.parametrize("total", ["64", "1M"])
+@walk("total", ["64", "1M"])
 def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
     config = layers("--num-envs", "8", "--total-steps", total)  # worker.yaml has 1,024 samples
     assert (config.num_envs, config.rollout % config.ppo.batch_size) == (8, 0)
@@ -403,13 +404,13 @@ def test_unknown_preset_is_refused():
         load_preset("butler")
 
 
-@pytest.mark.parametrize("word", ["auto", "reference", "fast", "native"])
+@walk("word", ["auto", "reference", "fast", "native"])
 def test_backend_may_have_the_name_it_once_had(word):
     config = RunConfig.from_mapping({"env_impl": word})
     assert config.backend == ("fast" if word == "native" else word)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "name"),
     [
         (["--backend", "cython"], "cython"),
@@ -440,7 +441,7 @@ def test_name_of_a_backend_that_contradicts_a_flag_is_refused():
         layers("--backend", "fast", "--set", "use_numba=false")
 
 
-@pytest.mark.parametrize("trainer", ["native", "sb3"])
+@walk("trainer", ["native", "sb3"])
 def test_rollout_that_no_machine_holds_is_refused(trainer, tmp_path, capsys):
     flags = ["--trainer", trainer, "--set", "ppo.n_steps=1000000000", "--runs", str(tmp_path)]
     assert main([*flags, "--total-steps", "1e15"]) == 2

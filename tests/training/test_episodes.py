@@ -243,6 +243,10 @@ def test_only_some_bots_may_be_asked_for(tmp_path):
         (["--bots", "--env", "SkullKingFlat-v0"], "SkullKingFlat-v0"),
         (["--bots", "--env", "Chess-v0"], "Chess-v0"),
         (["--bots", "some-run"], "either"),
+        (
+            ["search:pretrained/prospector,worlds=2", "--against", "hold"],
+            "does not search: evaluate pretrained/prospector --against search:",
+        ),
         ([], "either"),
     ],
 )

@@ -152,7 +152,7 @@ def test_a_metric_is_in_comparisons_and_curves(run):
     compared = compare_over_seeds(runs, "a")["random"]["b"]["exact_bids"]
     assert compared["minus_baseline"][0] == 0
     curve = RunFolder(run.path, run.config.replace(evaluation=options))
-    line = Evaluator(curve).evaluate(1, trained.steps, read_again(trained).model["policy"])
+    line = Evaluator(curve).evaluate(1, trained.steps, read_again(trained.path).model["policy"])
     assert line["results"]["exact_bids, 3 x rule_hard"][0] > 0
 
 

@@ -12,7 +12,6 @@ from safetensors.torch import load_file, save_file
 
 from fastenv.errors import ConfigError
 from tests.slow import every
-from tests.tables import walk
 from tools.figures import cards
 from training import export as command
 from training import load_policy
@@ -56,7 +55,7 @@ def record_of(path):
     return cards.file_head(path) if path.suffix == ".safetensors" else json.loads(path.read_text())
 
 
-@walk("folder", PRETRAINED, ids=name_of)
+@pytest.mark.parametrize("folder", PRETRAINED, ids=name_of)
 def test_every_folder_has_a_card_with_metadata(folder):
     found = card.check((folder / card.FILE).read_text(), str(folder))
     assert (found["license"], found["library_name"]) == ("mit", "fastenv")
@@ -66,7 +65,7 @@ def test_every_folder_has_a_card_with_metadata(folder):
     assert model["results"]
 
 
-@walk("folder", PRETRAINED, ids=name_of)
+@pytest.mark.parametrize("folder", PRETRAINED, ids=name_of)
 def test_figures_in_the_metadata_stand_in_a_record(folder):
     found = yaml.safe_load(card.split((folder / card.FILE).read_text())[0])
     for result in found["model-index"][0]["results"]:
@@ -77,7 +76,7 @@ def test_figures_in_the_metadata_stand_in_a_record(folder):
             assert {metric["value"], *ends} <= known, metric
 
 
-@walk("folder", PRETRAINED, ids=name_of)
+@pytest.mark.parametrize("folder", PRETRAINED, ids=name_of)
 def test_a_card_says_what_how_well_limits_and_command_and_links_nowhere(folder):
     text = card.split((folder / card.FILE).read_text())[1]
     headings = re.findall(r"^## (.*)$", text, flags=re.MULTILINE)
@@ -117,7 +116,7 @@ def test_an_agent_of_the_repository_is_exported_and_loads_again(folder, tmp_path
     assert (there / card.FILE).read_text() == (folder / card.FILE).read_text()
     ours, theirs = (load_policy(path) for path in (there, folder))
     assert (ours.env, ours.steps) == (theirs.env, theirs.steps)
-    ours, theirs = (read_again(load(RunFolder.open(path))).model for path in (there, folder))
+    ours, theirs = (read_again(load(RunFolder.open(path)).path).model for path in (there, folder))
     assert flat(ours) == flat(theirs)
 
 
@@ -195,7 +194,7 @@ def test_own_card_with_metadata_is_kept_and_one_without_is_not(mine, tmp_path, c
     assert "# Notes" not in (tmp_path / "two" / card.FILE).read_text()
 
 
-@walk(
+@pytest.mark.parametrize(
     ("head", "said"),
     [
         ("license: [mit]", "license"),
@@ -224,7 +223,7 @@ def test_text_without_metadata_is_no_card():
             card.check(text, "a card")
 
 
-@walk(
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (["no/such/run", "--hub", "{new}"], "there is no run"),

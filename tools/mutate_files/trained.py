@@ -79,7 +79,7 @@ def read_run(folder: Path) -> None:
     """Play with a trained policy, report on its run, and go on with the training."""
     from training.callbacks.start import make_callbacks
     from training.logs import run_data
-    from training.players.load import load_policy
+    from training.players.trained import load_policy
     from training.ppo.run import make_lanes, make_trainer
     from training.run.folder import RunFolder
     from training.run.loop import Stop, TrainingLoop
@@ -131,7 +131,7 @@ def mend_weights(folder: Path) -> None:
 
 def read_weights(folder: Path) -> None:
     """Play with an agent that was exported."""
-    from training.players.load import load_policy
+    from training.players.trained import load_policy
 
     policy = load_policy(folder / "agent")
     env = policy.make()

@@ -53,7 +53,7 @@ def export(
         If ``folder`` is there already, or the run has no such whole checkpoint.
     """
     trained = _load(run, folder, name)
-    saved = read_again(trained)
+    saved = read_again(trained.path)
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
         policy = _select_parameters(saved.model["policy"], half, values)
@@ -103,7 +103,7 @@ def export_for_hub(
     """
     trained = _load(run, folder, name)
     text = card.read(run.path) or make_card(run, trained)
-    saved = read_again(trained)
+    saved = read_again(trained.path)
     policy = _select_parameters(saved.model["policy"], half, values)
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from fastenv import BatchEngine
-from training.players.load import load_policy
 from training.players.policy import Policy
+from training.players.trained import load_policy
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
 from training.search.options import SearchOptions

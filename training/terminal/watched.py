@@ -15,12 +15,12 @@ from rich.text import Text
 
 import fastenv
 from fastenv.registry import short_id
-from training.players.load import load_policy
 from training.players.names import Agent, load_who, maker, name_in_line
 from training.players.network import in_own_env
 from training.players.player import MakePlayer, begin_all, every_lane
 from training.players.policy import Policy
 from training.players.table import find_table
+from training.players.trained import load_policy
 from training.run import games
 from training.run.names import is_search
 from training.run.options import require

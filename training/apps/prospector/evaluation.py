@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from training.apps.prospector.bots import BOTS, REFERENCE_LINES
-from training.evaluation.judging import EPISODES, Judging
+from training.evaluation.judging import EPISODES, JudgingRules
 from training.run.config import RunConfig
 
 FIRST_SEED = 7  # of the published tables; training seeds lie elsewhere
@@ -29,7 +29,7 @@ def load_benchmark() -> Any:
     return benchmark
 
 
-JUDGING = Judging(
+JUDGING = JudgingRules(
     caption="cash_out ends an episode with its first action: what returns less would "
     "better not have played.",
     reference_lines=REFERENCE_LINES,

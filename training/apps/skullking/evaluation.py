@@ -18,7 +18,7 @@ from training.apps.skullking.matches import count_players
 from training.apps.skullking.players import tier_of, who_plays
 from training.apps.skullking.rules import STRONGEST
 from training.evaluation.intervals import Interval
-from training.evaluation.judging import EVALUATE, Judging
+from training.evaluation.judging import EVALUATE, Judging, JudgingRules
 from training.evaluation.results import Estimates
 from training.evaluation.tables import format_interval
 from training.logs.run_data import describe_opponents
@@ -223,7 +223,7 @@ def _make_lists(values: Mapping[str, Interval]) -> dict[str, list[float | None]]
 
 
 # All tiers are judged by whole games, and some by rounds at equal goals too.
-JUDGING = Judging(
+JUDGING = JudgingRules(
     shown=SHOWN,
     decides="margin",  # which policy of a training is the best
     headline="win_rate",

@@ -19,9 +19,9 @@ from training.callbacks.shaping import Potential, make_potential
 from training.evaluation import replays
 from training.players import trained
 from training.players.bots import Bot
-from training.players.load import find
 from training.players.names import find_player
 from training.players.player import MakePlayer
+from training.players.trained import find_run
 from training.run.envs import make_seated, with_defaults
 from training.run.names import AGENT
 from training.run.options import require
@@ -130,7 +130,7 @@ def make_policy_source(path: Path, changes: Mapping[str, Any]) -> Source:
     RunError, CheckpointError, ConfigError
         If there is no such agent, or it does not play Dr. Mario.
     """
-    run, name = find(path)
+    run, name = find_run(path)
     agent = trained.load(run, name)
     _check_env(agent.config.env)
     options = {**with_defaults(agent.config.env, agent.config.env_options), **changes}

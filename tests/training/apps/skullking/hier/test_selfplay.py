@@ -15,7 +15,7 @@ from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.whole_games import WholeGames
 from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
-from training.players.load import load_policy
+from training.players.trained import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
 from training.selfplay.pool_player import PoolPlayer
