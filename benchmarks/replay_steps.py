@@ -39,7 +39,7 @@ from training.nets.precision import Compiled
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.engine import Engine
-from training.run.envs import stream_seed
+from training.run.seeds import stream_seed
 
 STORED = 16_384  # decisions
 # What is trained, by the name of the game.

@@ -21,10 +21,10 @@ from training.bench.targets import Row
 from training.bench.timing import Work
 from training.evaluation.loop import Loop
 from training.players.bots import Bot
-from training.players.load import load_policy
 from training.players.network import seat_policy
 from training.players.player import begin_all, every_lane
 from training.players.table import Table
+from training.players.trained import load_policy
 from training.search.agent import SearchAgent
 from training.search.options import SearchOptions
 

@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FLAGS = doctest.ELLIPSIS | doctest.FAIL_FAST
 MODULES = [
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-    for path in (*sorted(ROOT.glob("fastenv/**/*.py")), ROOT / "training/players/load.py")
+    for path in (*sorted(ROOT.glob("fastenv/**/*.py")), ROOT / "training/players/trained.py")
     if ">>> " in path.read_text(encoding="utf-8")
 ]
 SLOW = "fastenv.drmario.successors"  # compiles kernels that no other example needs
@@ -23,14 +23,14 @@ NEEDS = {
     "fastenv.adapters.sb3": "stable_baselines3",
     "fastenv.adapters.pettingzoo": "pettingzoo",
     "fastenv.adapters.torch": "torch",
-    "training.players.load": "torch",
+    "training.players.trained": "torch",
 }
 # Beside the public names of fastenv.
 SHOWN = [
     *("fastenv.adapters.sb3.make_sb3_vec_env", "fastenv.adapters.torch.TorchVecEnv"),
     *("fastenv.adapters.pettingzoo.aec_env", "fastenv.adapters.pettingzoo.parallel_env"),
     *(f"fastenv.batch_state.BatchState.{name}" for name in ("set_states", "configure")),
-    "training.players.load.load_policy",
+    "training.players.trained.load_policy",
 ]
 # Data has no docstring of its own: the module that it is from has its example.
 DATA = {"__version__": "fastenv._version"}

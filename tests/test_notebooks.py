@@ -205,7 +205,7 @@ def test_explore_runs_shows_what_the_committed_runs_hold(show: Show) -> None:
         assert f"{gamma**200:.2f}" in said
     assert re.search(r"^fast +\d+ +\d+ +\d+$", text, re.MULTILINE)
     assert re.search(r"^\d+ +SkullKingWorker-v0 +masked_uniform +4096 +1 +\d+", text, re.MULTILINE)
-    assert pictures(notebook) == 6
+    assert pictures(notebook) == 5
 
 
 def test_committed_runs_are_whole_and_small() -> None:

@@ -26,8 +26,8 @@ from training.evaluation.evaluation import play as play_episodes
 from training.evaluation.intervals import share
 from training.evaluation.results import Results
 from training.games.drmario.splits import draw_seeds
-from training.players.load import load_policy
 from training.players.policy import Policy
+from training.players.trained import load_policy
 from training.run import files, machine
 
 ENV = "DrMarioPlacement-v0"

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from training import composition
 
 if TYPE_CHECKING:  # public names, which are imported on first use below
-    from training.players.load import load_policy
+    from training.players.trained import load_policy
 
 __all__ = ["load_policy"]
 
@@ -59,7 +59,7 @@ composition.compose()  # every start passes here: commands, spawned workers, Ray
 def __getattr__(name: str) -> object:
     """Import a public name on first use, since it needs torch."""
     if name in __all__:
-        from training.players.load import load_policy
+        from training.players.trained import load_policy
 
         return load_policy
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

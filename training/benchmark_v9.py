@@ -17,9 +17,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from fastenv.errors import FastEnvError
 from training.run import registry
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import add_runs, exit_status, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -74,13 +73,12 @@ def main(argv: list[str] | None = None) -> int:
     from training.bench import games, runner
     from training.evaluation import tables
 
-    try:
+    def measure() -> int:
         known = args.game is None or args.game in games.GAMES
         require(known, "--game", args.game, f"one of {', '.join(games.GAMES)}")
         return runner.run(args, tables.console())
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+
+    return exit_status(measure)
 
 
 if __name__ == "__main__":

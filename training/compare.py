@@ -15,10 +15,9 @@ from training.evaluation.command import (
     Variant,
     add_flags,
     evaluation_of,
-    exit_status,
     prepare_report,
 )
-from training.run.command_line import new_parser
+from training.run.command_line import exit_status, new_parser
 
 ABOUT = """\
 Train every variant with every seed, evaluate all on the same games and compare each with the first
@@ -92,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
-    return exit_status(lambda: _compare(words))
+    return exit_status(lambda: _compare(words), "interrupted: the same command continues")
 
 
 def _compare(words: list[str]) -> None:

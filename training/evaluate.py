@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fastenv.__main__ import option
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.run import files, machine
-from training.run.command_line import SAMPLE, add_runs, new_parser
-from training.run.names import is_search, split_names
+from training.run.command_line import SAMPLE, add_runs, exit_status, new_parser
+from training.run.names import base_of, is_search, split_names
 from training.run.registry import DEFAULT_ENVS
 
 if TYPE_CHECKING:  # the help need not wait for it
@@ -163,14 +163,26 @@ def play_beside(args: argparse.Namespace) -> None:
 
 
 def meets_nobody(args: argparse.Namespace) -> bool:
-    """Tell whether the evaluated run is an agent of a game for one player."""
-    folders = Path(args.run), args.runs / args.run
-    if is_search(args.run) or not any(folder.is_dir() for folder in folders):
+    """Tell whether the evaluated run is an agent of a game for one player.
+
+    Raises
+    ------
+    ConfigError
+        If it is and searches, since what is compared with it plays the episodes of a run.
+    """
+    name = base_of(args.run)
+    if not any(folder.is_dir() for folder in (Path(name), args.runs / name)):
         return False
     from training.evaluation.side_by_side import is_for_one
     from training.run.folder import RunFolder
 
-    return is_for_one(RunFolder.find(args.run, args.runs).config.env)
+    alone = is_for_one(RunFolder.find(name, args.runs).config.env)
+    if alone and is_search(args.run):
+        raise ConfigError(
+            f"{args.run}: in a game for one player all are compared with a run that does not "
+            f"search: evaluate {name} --against {args.run}"
+        )
+    return alone
 
 
 def evaluate_run(args: argparse.Namespace) -> None:
@@ -191,8 +203,7 @@ def evaluate_search(args: argparse.Namespace) -> None:
     if args.output_path is not None:
         files.prepare("--output-path", args.output_path)
     from training.evaluation import run_evaluation, tables
-    from training.players.load import find
-    from training.players.trained import load
+    from training.players.trained import find_run, load
     from training.search import agent
 
     searcher = agent.load(args.run, args.runs, checkpoint=args.checkpoint, member=args.member)
@@ -201,7 +212,7 @@ def evaluate_search(args: argparse.Namespace) -> None:
             f"{args.run}: {searcher.base} is no trained agent; a bot that searches is evaluated by "
             f"--bots --bot {args.run}, or at a table with --against."
         )
-    run, name = find(searcher.base.path)
+    run, name = find_run(searcher.base.path)
     unused = ("bot", "run_id", "replays", "sample", *_OF_TABLES, "env")
     options, further = _make_settings(args, run.config, unused)
     options = options.replace(replays=0)
@@ -232,22 +243,18 @@ def _make_settings(
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        if args.bots != (args.run is None) or (args.bots and args.against):
-            raise ConfigError("evaluate either a RUN or --bots.")
-        if args.against is not None:
-            play_beside(args) if meets_nobody(args) else play_table(args)
-        elif args.bots:
-            play_bots(args)
-        else:
-            evaluate_search(args) if is_search(args.run) else evaluate_run(args)
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        return 130
-    except (ConfigError, FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_status(lambda: _evaluate(args))
+
+
+def _evaluate(args: argparse.Namespace) -> None:
+    if args.bots != (args.run is None) or (args.bots and args.against):
+        raise ConfigError("evaluate either a RUN or --bots.")
+    if args.against is not None:
+        play_beside(args) if meets_nobody(args) else play_table(args)
+    elif args.bots:
+        play_bots(args)
+    else:
+        evaluate_search(args) if is_search(args.run) else evaluate_run(args)
 
 
 if __name__ == "__main__":

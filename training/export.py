@@ -9,8 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fastenv.errors import FastEnvError
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import add_runs, exit_status, new_parser
 from training.run.folder import RunFolder
 from training.run.options import require
 
@@ -22,16 +21,15 @@ it is ready to be uploaded to a model hub: weights as safetensors, config and mo
 """
 
 
-def _write_onnx(run: RunFolder, args: argparse.Namespace) -> int:
+def _write_onnx(run: RunFolder, args: argparse.Namespace) -> None:
     from training.players.onnx_export import export_onnx
 
     folder = args.folder or Path(f"{run.name}-onnx")
     for file in export_onnx(run, folder, args.checkpoint, args.member):
         print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
-    return 0
 
 
-def _write_hub(args: argparse.Namespace) -> int:
+def _write_hub(args: argparse.Namespace) -> None:
     from training.players import card
     from training.players.export import copy_network, export_for_hub, network_in
 
@@ -54,7 +52,6 @@ def _write_hub(args: argparse.Namespace) -> int:
         print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
     if "license" not in card.check(card.read(args.hub) or "", str(args.hub / card.FILE)):
         print(f"{args.hub / card.FILE} names no license: choose one before you upload.")
-    return 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -82,26 +79,27 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        if args.hub is not None:
-            return _write_hub(args)
-        run = RunFolder.find(args.run, args.runs)
-        if args.onnx:
-            for name in ("half", "values"):
-                value = getattr(args, name)
-                require(not value, f"--{name}", value, "left out with --onnx")
-            return _write_onnx(run, args)
-        require(args.folder is not None, "FOLDER", None, "given, unless with --onnx or --hub")
-        require(args.member is None, "--member", args.member, "left out without --onnx")
-        from training.players.export import export
+    return exit_status(lambda: _export(args))
 
-        written = export(run, args.folder, args.checkpoint, half=args.half, values=args.values)
-    except (FastEnvError, OSError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+
+def _export(args: argparse.Namespace) -> None:
+    if args.hub is not None:
+        _write_hub(args)
+        return
+    run = RunFolder.find(args.run, args.runs)
+    if args.onnx:
+        for name in ("half", "values"):
+            value = getattr(args, name)
+            require(not value, f"--{name}", value, "left out with --onnx")
+        _write_onnx(run, args)
+        return
+    require(args.folder is not None, "FOLDER", None, "given, unless with --onnx or --hub")
+    require(args.member is None, "--member", args.member, "left out without --onnx")
+    from training.players.export import export
+
+    written = export(run, args.folder, args.checkpoint, half=args.half, values=args.values)
     size = sum(file.stat().st_size for file in args.folder.rglob("*") if file.is_file())
     print(f"{written}: {size / 1e6:.2f} MB; python -m training evaluate {args.folder}")
-    return 0
 
 
 if __name__ == "__main__":

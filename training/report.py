@@ -6,8 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from fastenv.errors import FastEnvError
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import add_runs, exit_status, new_parser
 
 ABOUT = """\
 Write one HTML page that compares runs. Runs that differ only in their seed are also shown as a
@@ -34,24 +33,23 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        from training.logs.run_data import name_runs
-        from training.logs.seeds_data import is_seeds, read_seeds
-        from training.run import files
-        from training.studio import report
+    return exit_status(lambda: _report(args))
 
-        paths = [Path(run) if Path(run).is_dir() else args.runs / run for run in args.run]
-        runs = name_runs([path for path in paths if not is_seeds(path)])
-        seeds = read_seeds([path for path in paths if is_seeds(path)])
-        text = report.page(runs, seeds, args.title or "")
-        files.prepare("--out", args.out)
-        files.write_text(args.out, text)
-    except (FastEnvError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+
+def _report(args: argparse.Namespace) -> None:
+    from training.logs.run_data import name_runs
+    from training.logs.seeds_data import is_seeds, read_seeds
+    from training.run import files
+    from training.studio import report
+
+    paths = [Path(run) if Path(run).is_dir() else args.runs / run for run in args.run]
+    runs = name_runs([path for path in paths if not is_seeds(path)])
+    seeds = read_seeds([path for path in paths if is_seeds(path)])
+    text = report.page(runs, seeds, args.title or "")
+    files.prepare("--out", args.out)
+    files.write_text(args.out, text)
     more = f", {len(seeds)} over seeds" if seeds else ""
     print(f"{args.out}: {len(runs)} run{'s' * (len(runs) != 1)}{more}")
-    return 0
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ import shlex
 import sys
 from functools import partial
 
-from training.evaluation.command import add_flags, exit_status
-from training.run.command_line import new_parser
+from training.evaluation.command import add_flags
+from training.run.command_line import exit_status, new_parser
 
 ABOUT = """\
 Search for better training options with Optuna. Every trial is one choice of the varied options,
@@ -45,7 +45,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     words = sys.argv[1:] if argv is None else argv
-    return exit_status(lambda: _sweep(words))
+    return exit_status(lambda: _sweep(words), "interrupted: the same command continues")
 
 
 def _sweep(words: list[str]) -> None:

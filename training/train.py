@@ -14,12 +14,13 @@ import os
 import shlex
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 import yaml
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.ticker import print_dots
+from training.run import trainers
 from training.run.config import RunConfig
 from training.run.config_files import load_file
 from training.run.folder import BusyError, RunError, RunFolder
@@ -27,6 +28,17 @@ from training.run.layers import merge_layers, parser
 
 if TYPE_CHECKING:
     from training.run.envs import Lanes
+
+# Further keys of a file, beside the options of a run; see training.run.layers and name_backend.
+BESIDE: dict[str, dict[str, Any]] = {
+    "without_core": {
+        "type": "object",
+        "description": "options in the place of its own where there is no compiled core",
+    },
+    "use_numba": {"type": "boolean", "description": "a part of ``backend``"},
+    "use_cython": {"type": "boolean", "description": "a part of ``backend``"},
+}
+DEFAULT = "native"  # the trainer of a file that names none
 
 
 def print_config(args: argparse.Namespace) -> int:
@@ -38,10 +50,24 @@ def print_config(args: argparse.Namespace) -> int:
 
 def print_schema() -> int:
     """Print the JSON schema of the options of all trainers."""
-    from training.run.schema import schema
-
-    print(json.dumps(schema(), indent=2))
+    print(json.dumps(make_schema(), indent=2))
     return 0
+
+
+def make_schema() -> dict[str, Any]:
+    """Make the schema of the options of all trainers, told apart by ``trainer``."""
+    from pydantic import Field, TypeAdapter
+
+    models = {name: trainers.get_options(name) for name in trainers.names()}
+    union: Any = Union[tuple(models.values())]  # noqa: UP007
+    kind: Any = Annotated[union, Field(discriminator="trainer")]
+    whole = TypeAdapter(kind).json_schema()
+    for trainer, model in models.items():
+        one = whole["$defs"][model.__name__]
+        one["properties"] |= BESIDE
+        if trainer != DEFAULT:  # or a file without would be of every trainer
+            one["required"] = ["trainer", *one.get("required", ())]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
 
 
 def options(
@@ -80,7 +106,6 @@ def prepare(args: argparse.Namespace, adjusted: list[str] | None = None) -> tupl
 
     run, config = options(args, say)
     from training.callbacks.start import check_run
-    from training.run import trainers
 
     lanes = trainers.get_module(config.trainer).make_lanes(config)
     if run is None:

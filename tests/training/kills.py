@@ -25,9 +25,9 @@ import numpy as np
 import torch
 
 from training.run import checkpoint
+from training.run.checkpoint import CheckpointWriter
 from training.run.jsonl import JsonLines
 from training.run.loop import TrainingLoop
-from training.run.writer import CheckpointWriter
 from training.train import main
 
 KILLED = 77

@@ -7,7 +7,7 @@ import fastenv
 from fastenv import BackendUnavailableError, ConfigError
 from tests.needs import needs_core
 from tests.slow import every
-from training.run import backend
+from training.run import envs
 from training.run.folder import RunFolder
 from training.run.options import canonical_json
 
@@ -24,7 +24,7 @@ def broken(monkeypatch):
             raise OSError("wrong ELF class:\nELFCLASS32")
         return engine(game, num_envs, backend, **how)
 
-    monkeypatch.setattr(backend, "BatchEngine", only_uncompiled)
+    monkeypatch.setattr(envs, "BatchEngine", only_uncompiled)
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def nothing_compiled(monkeypatch):
         raise ImportError(backend)
 
     engine = fastenv.BatchEngine
-    monkeypatch.setattr(backend, "BatchEngine", broken)
+    monkeypatch.setattr(envs, "BatchEngine", broken)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def nothing_compiled(monkeypatch):
 )
 @needs_core
 def test_request_is_met(requested, taken, published):
-    engine, chosen = backend.build(requested, ENV)
+    engine, chosen = envs.build(requested, ENV)
     assert engine.backend == chosen.name == taken
     record = chosen.record()
     assert record["backend"] == taken
@@ -64,7 +64,7 @@ def test_request_is_met(requested, taken, published):
 
 
 def test_auto_falls_back_and_says_why(broken):
-    record = backend.build("auto", ENV)[1].record()
+    record = envs.build("auto", ENV)[1].record()
     assert record["ppo_env_impl_selected"] == "reference"
     assert record["ppo_env_impl_auto_fallback"]
     assert not record["ppo_native_available"]
@@ -73,28 +73,28 @@ def test_auto_falls_back_and_says_why(broken):
 
 
 def test_auto_takes_numba_where_no_core_works(broken):
-    chosen = backend.build("auto", ENV)[1]
+    chosen = envs.build("auto", ENV)[1]
     assert chosen.name == chosen.record()["backend"] == "numba"
 
 
 def test_auto_takes_numba_where_no_core_was_built(no_core):
-    chosen = backend.build("auto", ENV)[1]
+    chosen = envs.build("auto", ENV)[1]
     assert chosen.name == "numba"
     assert "compiler" in chosen.probe
 
 
 def test_auto_takes_plain_python_where_nothing_else_works(nothing_compiled):
-    assert backend.build("auto", ENV)[1].name == "reference"
+    assert envs.build("auto", ENV)[1].name == "reference"
 
 
 @pytest.mark.parametrize("name", ["fast", "numba", "cython"])
 def test_backend_that_does_not_work_is_an_error_with_the_reason(nothing_compiled, name):
     with pytest.raises(BackendUnavailableError, match=f"backend='{name}' .*ImportError: {name}"):
-        backend.build(name, ENV)
+        envs.build(name, ENV)
 
 
 def test_reference_needs_nothing_native(broken):
-    record = backend.build("reference", ENV)[1].record()
+    record = envs.build("reference", ENV)[1].record()
     assert record["backend"] == "reference"
     assert not record["ppo_env_impl_auto_fallback"]
     assert not record["ppo_native_available"]
@@ -106,18 +106,18 @@ def test_probe_really_plays(monkeypatch):
         raise RuntimeError("no such instruction")
 
     monkeypatch.setattr(fastenv.BatchEngine, "step_many", step_many)
-    found = backend.probe(lambda: fastenv.make_engine(ENV, 2, backend="fast"))
+    found = envs.probe(lambda: fastenv.make_engine(ENV, 2, backend="fast"))
     assert found == (None, "RuntimeError: no such instruction")
 
 
 def test_another_word_is_refused_with_those_there_are():
     with pytest.raises(ConfigError, match="'auto', 'reference', 'numba', 'cython', 'fast'"):
-        backend.build("turbo", ENV)
+        envs.build("turbo", ENV)
 
 
 def test_bad_option_is_no_reason_to_fall_back():
     with pytest.raises(ConfigError, match="num_players"):
-        backend.build("auto", ENV, {"num_players": 99})
+        envs.build("auto", ENV, {"num_players": 99})
 
 
 def test_fallback_is_written_into_the_summary(train, tmp_path, broken, capsys):

@@ -17,8 +17,10 @@ import torch
 
 import fastenv
 from tests.slow import every
+from tests.tables import walk
 from tests.training import manifests
 from training.run import checkpoint
+from training.run.seeds import generators_kept, global_generators, set_global_generators
 
 ROOT = Path(__file__).resolve().parents[2]
 NOBODY = 2**22 + 1  # no process has such a number
@@ -26,19 +28,17 @@ STATES = np.zeros(3, np.dtype([("a", "i4"), ("b", "u1")], align=True))
 IDENTITY = {"env": "toy", "observation length": 4}
 
 
-def save(folder, steps, keep=3, value=1.0, **more):
+def save(folder, steps, keep=3, value=1.0, trackers=None, **more):
     STATES["a"] = [1, 2, 3]
-    return checkpoint.save(
-        folder,
+    state = checkpoint.State(
         steps,
-        identity=IDENTITY,
         model={"weight": torch.full((2,), value), "step": 3},
-        trainer={"note": "x", "number": 0.1},
-        states=STATES,
+        values={"note": "x", "number": 0.1},
+        rows=STATES,
         arrays={"starts": np.array([True, False, True])},
-        keep=keep,
-        **more,
+        trackers=trackers,
     )
+    return checkpoint.save(folder, state, IDENTITY, keep=keep, **more)
 
 
 def replace(path, name, content):
@@ -75,7 +75,7 @@ def test_what_was_saved_is_loaded(tmp_path):
     found = checkpoint.load(save(tmp_path, 12), IDENTITY)
     assert found.steps == 12
     assert torch.equal(found.model["weight"], torch.ones(2))
-    assert found.trainer == {"note": "x", "number": 0.1}
+    assert found.values == {"note": "x", "number": 0.1}
     assert found.arrays["starts"].tolist() == [True, False, True]
     rows = found.rows.view(STATES.dtype).reshape(-1)
     np.testing.assert_array_equal(rows, STATES)
@@ -168,7 +168,7 @@ def test_generators_are_as_they_were_whatever_draws_from_them():
     random.seed(3)
     np.random.seed(4)  # noqa: NPY002
     torch.manual_seed(5)
-    with checkpoint.generators_kept():
+    with generators_kept():
         expected = draw()
     assert draw() == expected
 
@@ -309,7 +309,7 @@ def test_whatever_happens_to_a_file_it_is_found_or_does_not_matter(tmp_path, see
             found += 1
         else:
             assert loaded.steps == expected.steps
-            assert loaded.trainer == expected.trainer
+            assert loaded.values == expected.values
             assert torch.equal(loaded.model["weight"], expected.model["weight"])
             assert np.array_equal(loaded.rows, expected.rows)
         shutil.rmtree(bad)
@@ -319,9 +319,9 @@ def test_whatever_happens_to_a_file_it_is_found_or_does_not_matter(tmp_path, see
 def test_global_generators_go_through_json():
     random.seed(3)
     np.random.seed(4)  # noqa: NPY002
-    saved = json.loads(json.dumps(checkpoint.global_generators()))
+    saved = json.loads(json.dumps(global_generators()))
     drawn = random.random(), np.random.random()  # noqa: NPY002
-    checkpoint.set_global_generators(saved)
+    set_global_generators(saved)
     assert (random.random(), np.random.random()) == drawn  # noqa: NPY002
 
 
@@ -349,7 +349,7 @@ for steps in range(1, 1_000_000):
         assert found.model["weight"][0] == found.steps
 
 
-@pytest.mark.parametrize(
+@walk(
     ("env", "layout"),
     [
         ("DrMarioPlacement-v0", "28a8b277a3c4e800"),

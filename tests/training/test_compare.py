@@ -13,6 +13,7 @@ import yaml
 from rich.console import Console
 
 from tests.bits import equal
+from tests.tables import walk
 from tests.training.conftest import TINY
 from training import compare as compare_module
 from training import train as train_module
@@ -27,8 +28,9 @@ from training.evaluation.intervals import over_seeds
 from training.evaluation.judging import CURVE, get_judging
 from training.evaluation.run_evaluation import evaluate_trained
 from training.evaluation.statistics import improvement_interval, iqm_interval
-from training.players.trained import AGENT, load
+from training.players.trained import load
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 
 RECORDS = Path(__file__).resolve().parents[2] / "benchmarks"
 MEASURES = ("points", "margin", "win_rate", "bid_hit")  # of Skull King
@@ -301,7 +303,7 @@ def test_an_older_report_gets_what_it_lacks(compare, compared, tmp_path):
     assert set(report["profiles"]["rule_hard"]["points"]["share"]) == {"base", "slow", "fast"}
 
 
-@pytest.mark.parametrize("name", ["drmario-heads", "variants-3-seeds", "lantern-walk-parts"])
+@walk("name", ["drmario-heads", "variants-3-seeds", "lantern-walk-parts"])
 def test_records_of_the_repository_can_be_compared_with(name):
     earlier = comparison.EarlierComparison.read(RECORDS / f"{name}.json")
     report, variants = earlier.report, list(earlier.configs)
@@ -316,7 +318,7 @@ def test_records_of_the_repository_can_be_compared_with(name):
         assert found["profiles"][opponents]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("seeds", "flags", "variants", "says"),
     [
         ("3,6", (), FAST, "--seeds='3,6' is not possible"),
@@ -441,7 +443,7 @@ def test_an_interval_of_a_share_ends_where_shares_do():
     assert found["base"]["points"]["mean"][1] < 0.0  # no share
 
 
-@pytest.mark.parametrize(
+@walk(
     ("gaps", "says"),
     [((3, 5, 4), "is above"), ((-3, -5, -4), "is below"), ((9, -5, 4), "is not apart from")],
 )
@@ -464,7 +466,7 @@ def test_what_is_said_of_a_variant(capsys, gaps, says):
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("variants", "flags", "says"),
     [
         ([], [], "--variant must be given at least twice, such as --variant base --variant"),

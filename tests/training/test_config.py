@@ -11,8 +11,7 @@ from training.ppo.options import NativeRun
 from training.run import games
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge, parse_assignments
-from training.run.layers import merge_layers, parser
-from training.run.presets import CONFIGS, load_preset, read_presets
+from training.run.layers import CONFIGS, load_preset, merge_layers, parser, read_presets
 from training.run.sizes import Rollout
 from training.train import main
 
@@ -22,7 +21,7 @@ def test_defaults_are_possible():
     assert config.rollout == config.num_envs * config.ppo.n_steps
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "named"),
     [
         ({"num_env": 4}, ["'num_env'", "num_envs"]),
@@ -37,7 +36,7 @@ def test_unknown_option_is_refused_by_name_with_those_there_are(values, named):
     assert isinstance(refused.value, TypeError)
 
 
-@pytest.mark.parametrize(
+@walk(
     "values",
     [
         {"dqn": {"capacyty": 9}},
@@ -143,7 +142,7 @@ def test_odd_names_and_values_are_refused_in_one_sentence(values, said):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("values", [{"env_options": {"a": 1e20}}, {"ppo": {"clip_range": 1e308}}])
+@walk("values", [{"env_options": {"a": 1e20}}, {"ppo": {"clip_range": 1e308}}])
 def test_any_finite_number_is_taken(values):
     RunConfig.from_mapping(values)
 
@@ -155,7 +154,7 @@ def test_yaml_reads_numbers_as_people_write_them(tmp_path):
     assert (ppo.learning_rate, ppo.gamma, ppo.net_arch) == (3e-4, 1.0, (8, 8))
 
 
-@pytest.mark.parametrize("text", ["[1, 2]", "a: [", "\x00"])
+@walk("text", ["[1, 2]", "a: [", "\x00"])
 def test_file_that_is_no_mapping_is_refused(tmp_path, text):
     path = tmp_path / "c.yaml"
     path.write_text(text)
@@ -184,7 +183,7 @@ def test_assignments_reach_into_sections():
     assert values == {"ppo": {"n_steps": 64, "net_arch": [4]}, "name": "x", "seed": 3}
 
 
-@pytest.mark.parametrize("text", ["ppo.n_steps", "=3", "seed=["])
+@walk("text", ["ppo.n_steps", "=3", "seed=["])
 def test_assignment_that_cannot_be_read_is_refused(text):
     with pytest.raises(ConfigError, match="--set"):
         parse_assignments([text])
@@ -274,13 +273,13 @@ def test_sizes_of_an_ensemble_are_those_of_each_member():
     assert "4 minibatches of 512, 16 updates a rollout for each of 3 networks" in said
 
 
-@pytest.mark.parametrize("trainer", ["native", "dqn"])
+@walk("trainer", ["native", "dqn"])
 def test_one_rollout_is_no_rollouts(trainer):
     config = RunConfig.from_mapping({"trainer": trainer, "total_steps": 64})
     assert re.search(r"\b1 (rollout|iteration)\b", config.sizes(4 * 203, 11))
 
 
-@pytest.mark.parametrize(("threads", "backend"), [(1, "serial"), (4, "threads")])
+@walk(("threads", "backend"), [(1, "serial"), (4, "threads")])
 def test_facts_say_how_lanes_are_stepped(threads, backend):
     found = NativeRun(env_threads=threads).facts("cpu")
     assert (found["ppo_num_workers"], found["ppo_vector_backend"]) == (threads, backend)
@@ -358,17 +357,7 @@ def test_rollout_of_a_shorter_run_is_shortened(trainer, total, capsys):
     assert config.planned_steps == (total if trainer == "hier" else config.rollout)
 
 
-@pytest.mark.parametrize("ranks", [2, 3, 4])
-def test_a_rollout_that_is_shortened_divides_among_ranks(ranks):
-    sizes = {"num_envs": 60, "ppo": {"n_steps": 16, "batch_size": 240}}
-    for total in range(8, 240, 7):
-        config = RunConfig.from_mapping({**sizes, "total_steps": total}).shortened(ranks)
-        assert config.rollout < 960
-        assert config.num_envs % ranks == config.ppo.batch_size % ranks == 0, total
-        assert config.share_of(ranks).num_envs * ranks == config.num_envs
-
-
-@pytest.mark.parametrize("total", ["64", "1M"])
+@walk("total", ["64", "1M"])
 def test_minibatch_of_a_file_gives_way_to_fewer_lanes(total):
     config = layers("--num-envs", "8", "--total-steps", total)  # worker.yaml has 1,024 samples
     assert (config.num_envs, config.rollout % config.ppo.batch_size) == (8, 0)
@@ -416,7 +405,7 @@ def test_unknown_preset_is_refused():
         load_preset("butler")
 
 
-@pytest.mark.parametrize("word", ["auto", "reference", "fast", "native"])
+@walk("word", ["auto", "reference", "fast", "native"])
 def test_backend_may_have_the_name_it_once_had(word):
     config = RunConfig.from_mapping({"env_impl": word})
     assert config.backend == ("fast" if word == "native" else word)
@@ -453,7 +442,7 @@ def test_name_of_a_backend_that_contradicts_a_flag_is_refused():
         layers("--backend", "fast", "--set", "use_numba=false")
 
 
-@pytest.mark.parametrize("trainer", ["native", "sb3"])
+@walk("trainer", ["native", "sb3"])
 def test_rollout_that_no_machine_holds_is_refused(trainer, tmp_path, capsys):
     flags = ["--trainer", trainer, "--set", "ppo.n_steps=1000000000", "--runs", str(tmp_path)]
     assert main([*flags, "--total-steps", "1e15"]) == 2

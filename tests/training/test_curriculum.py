@@ -12,11 +12,11 @@ import torch
 
 from fastenv.skullking.tables import Bot
 from tests.slow import late, together
+from tests.tables import walk
 from training.callbacks.curriculum import CurriculumConfig, get_options
 from training.callbacks.gate import Gate
 from training.callbacks.sequential import EProcess
-from training.run.envs import training_seed
-from training.run.seeds import GATE_SEEDS
+from training.run.seeds import GATE_SEEDS, training_seed
 
 ROOT = Path(__file__).resolve().parents[2]
 HIT = {"info": "ended_won", "equals": "ended_bid"}
@@ -183,7 +183,7 @@ def test_only_a_policy_that_looks_ready_is_tested(train, tmp_path):
     assert not events(tmp_path / "run", "gate")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changed", "says"),
     [
         ({"stages": GATE["stages"][:1]}, "gate.stages=['early']"),

@@ -93,7 +93,7 @@ def test_cashing_out_is_one_step_and_nearly_nothing(engine):
     assert found["terminated"].all()
 
 
-@pytest.mark.parametrize("name", ["masked_random", "market_timer"])
+@walk("name", ["masked_random", "market_timer"])
 def test_result_does_not_depend_on_how_many_play_at_once(name):
     one, many = (
         play_episodes(make_engine(ENV, n), maker(name), 23, 7, 500, keep_actions=True)
@@ -177,7 +177,7 @@ def test_comparison_is_paired():
     assert both.of(player="a").mean("return").value == pytest.approx((luck + 1).mean())
 
 
-@pytest.mark.parametrize(
+@walk(
     ("values", "named"),
     [
         ({"seeds": range(0)}, "episodes=0"),
@@ -190,7 +190,7 @@ def test_impossible_evaluation_is_refused(values, named):
         Evaluation("episodes", ENV, **values)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("first", "count", "named"),
     [(0, 0, "episodes=0"), (-1, 1, "base_seed=-1"), (2**40, 1, "base_seed")],
 )
@@ -243,6 +243,10 @@ def test_only_some_bots_may_be_asked_for(tmp_path):
         (["--bots", "--env", "SkullKingFlat-v0"], "SkullKingFlat-v0"),
         (["--bots", "--env", "Chess-v0"], "Chess-v0"),
         (["--bots", "some-run"], "either"),
+        (
+            ["search:pretrained/prospector,worlds=2", "--against", "hold"],
+            "does not search: evaluate pretrained/prospector --against search:",
+        ),
         ([], "either"),
     ],
 )

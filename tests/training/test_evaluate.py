@@ -9,14 +9,14 @@ import pytest
 from rich.console import Console
 
 from tests.slow import every
+from tests.tables import walk
 from training.evaluate import main
 from training.evaluation import conclusion, run_evaluation
 from training.evaluation.judging import Shown, get_judging
 from training.players.trained import load
-from training.run.envs import STREAMS, stream_seed
 from training.run.folder import RunFolder
 from training.run.games import Column
-from training.run.seeds import MATCH_SEEDS
+from training.run.seeds import MATCH_SEEDS, STREAMS, stream_seed
 
 
 def test_evaluation_of_a_worker_reports_points_and_goals(train, tmp_path, capsys):
@@ -142,7 +142,7 @@ def test_nobody_to_compare_with_is_said():
     assert conclusion.blocks([]) == []
 
 
-@pytest.mark.parametrize(
+@walk(
     ("env", "measure", "even"),
     [
         ("SkullKingFlat-v0", "win_rate", 1 / 6),
@@ -210,7 +210,7 @@ def test_a_run_has_the_name_of_its_folder(finished, tmp_path, capsys):
     assert capsys.readouterr().out.startswith("given-away: 4 games a row")
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "says"),
     [
         (["nowhere"], "there is no run"),

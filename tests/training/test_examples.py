@@ -152,7 +152,7 @@ def test_a_metric_is_in_comparisons_and_curves(run):
     compared = compare_over_seeds(runs, "a")["random"]["b"]["exact_bids"]
     assert compared["minus_baseline"][0] == 0
     curve = RunFolder(run.path, run.config.replace(evaluation=options))
-    line = Evaluator(curve).evaluate(1, trained.steps, read_again(trained).model["policy"])
+    line = Evaluator(curve).evaluate(1, trained.steps, read_again(trained.path).model["policy"])
     assert line["results"]["exact_bids, 3 x rule_hard"][0] > 0
 
 
@@ -178,7 +178,7 @@ TWO_AGAINST_TWO = Evaluation(
     seeds=range(10),
     rotations=4,
     at_table=True,
-    headline="win",
+    decides="win",
 )
 
 
@@ -188,7 +188,7 @@ def test_an_evaluation_is_data():
     assert results.players == ["rule_hard", "random"]
     strong, weak = (results.of(player=name) for name in results.players)
     assert len(strong) == len(weak) == 10 * 4 * 2
-    wins = strong.mean(TWO_AGAINST_TWO.headline)
+    wins = strong.mean(TWO_AGAINST_TWO.decides)
     assert wins.low > 0.25
     assert 2 * (wins.value + weak.mean("win").value) == pytest.approx(1)
     gap = results.difference("rule_hard", "random", "points", pair="seed")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fastenv.errors import ConfigError
+from tests.tables import walk
 from training import benchmark_v9, evaluate, report
 from training.apps.drmario.best_times import BestTimes, RecordError
 from training.callbacks.best_times import open_records
@@ -41,9 +42,7 @@ def test_a_folder_is_tried_and_not_asked(tmp_path, monkeypatch):
     assert (tmp_path / "kept").read_text() == "mine"
 
 
-@pytest.mark.parametrize(
-    "name", ["a" * 250, "a" * 300, "a" * 20_000, "a/" * 3000 + "x", "a\0b", "a\0b/c"]
-)
+@walk("name", ["a" * 250, "a" * 300, "a" * 20_000, "a/" * 3000 + "x", "a\0b", "a\0b/c"])
 def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name):
     with pytest.raises(ConfigError, match="cannot be written: ") as refused:
         files.prepare("--out", tmp_path / name)

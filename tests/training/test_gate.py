@@ -83,7 +83,7 @@ def test_the_table_of_simulated_tests(p0, p1, p, sprt, eprocess):
         assert found[1] == pytest.approx(mean, rel=0.07)
 
 
-@pytest.mark.parametrize("p0", every(2, [0.1, 0.5, 0.8, 0.9, 0.99]))
+@walk("p0", every(2, [0.1, 0.5, 0.8, 0.9, 0.99]))
 def test_a_policy_at_the_target_seldom_passes(p0):
     counts = successes(p0, seed=round(100 * p0))
     for alpha in (0.05, 0.01):
@@ -92,7 +92,7 @@ def test_a_policy_at_the_target_seldom_passes(p0):
             assert simulate(test, counts)[0] <= alpha + slack
 
 
-@pytest.mark.parametrize("p0", [0.8, 0.9])
+@walk("p0", [0.8, 0.9])
 def test_a_z_test_repeated_every_20_episodes_keeps_no_error(p0):
     n = np.arange(20, N_MAX + 1, 20)
     z = (successes(p0, seed=2)[:, 19::20] / n - p0) / np.sqrt(p0 * (1 - p0) / n)
@@ -275,7 +275,7 @@ def test_undecided_and_given_up_do_not_pass():
     assert late.given_up > 0
 
 
-def test_each_test_has_seeds_and_an_error_of_its_own(tmp_path):
+def test_each_test_has_seeds_and_an_error_of_its_own():
     gate, engine = Gate(CONFIG), engine_of(8)
     assert gate.due(0)
     first = gate.certify(0, engine, Steps, quick, stage="a", fingerprint=str)
@@ -287,8 +287,7 @@ def test_each_test_has_seeds_and_an_error_of_its_own(tmp_path):
     assert second.alpha == level(0.05, 2) < first.alpha
     assert second.first_seed == GATE_SEEDS + MAX_EPISODES > first.last_seed
     assert GATE_SEEDS + MAX_EPISODES * MAX_EPISODES < TRAINING_BIT
-    second.write(tmp_path / "certificate.json")
-    assert json.loads((tmp_path / "certificate.json").read_text())["number"] == 2
+    assert json.loads(second.to_json())["number"] == 2
 
 
 def test_more_tests_than_there_are_episodes_for_are_refused():

@@ -117,7 +117,7 @@ def test_an_agent_of_the_repository_is_exported_and_loads_again(folder, tmp_path
     assert (there / card.FILE).read_text() == (folder / card.FILE).read_text()
     ours, theirs = (load_policy(path) for path in (there, folder))
     assert (ours.env, ours.steps) == (theirs.env, theirs.steps)
-    ours, theirs = (read_again(load(RunFolder.open(path))).model for path in (there, folder))
+    ours, theirs = (read_again(load(RunFolder.open(path)).path).model for path in (there, folder))
     assert flat(ours) == flat(theirs)
 
 

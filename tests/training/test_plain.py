@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fastenv.errors import ConfigError
 from tests.tables import walk
-from training.run import plain_yaml
+from training.run import config_files
 from training.run.config import RunConfig
 from training.run.config_files import load_file, parse_assignments
 from training.run.layers import merge_layers, parser
@@ -60,7 +60,7 @@ def refused(path):
     return said
 
 
-@pytest.mark.parametrize("text", UGLY, ids=range(len(UGLY)))
+@walk("text", UGLY, ids=range(len(UGLY)))
 def test_file_of_more_than_plain_values_is_refused_in_one_sentence(tmp_path, text):
     path = tmp_path / "c.yaml"
     path.write_text(text)
@@ -104,16 +104,14 @@ def test_plain_values_are_what_they_look_like():
     numbers: [1, -2, 1_000_000, 0x10, 0.5, -1.5e+3]
     words: [true, off, null, ~]
     """
-    assert plain_yaml.parse_yaml(text, "text") == {
+    assert config_files.parse_yaml(text, "text") == {
         "texts": ["a", "1", "2024-01-02", "~x", "", "<<", "="],
         "numbers": [1, -2, 1_000_000, 16, 0.5, -1500.0],
         "words": [True, False, None, None],
     }
 
 
-@pytest.mark.parametrize(
-    "value", [{"a": float("nan")}, {"a": {1}}, {"a": b""}, {1: 2}, {"a": [float("inf")]}]
-)
+@walk("value", [{"a": float("nan")}, {"a": {1}}, {"a": b""}, {1: 2}, {"a": [float("inf")]}])
 def test_options_of_any_values_take_plain_ones_alone(value):
     for name in ("env_options", "trackers", "gate"):
         with pytest.raises(ConfigError, match=f"^{name}="):

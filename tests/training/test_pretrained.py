@@ -11,9 +11,10 @@ from tests.training.played import play_episodes
 from training.apps.skullking.matches import play_matches
 from training.evaluation.judging import CURVE
 from training.games.gameboy.evaluation import LENGTH, held_out
-from training.players.trained import AGENT, DRAWN, load
+from training.players.trained import DRAWN, load
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 
 ROOT = Path(__file__).resolve().parents[2]
 CHAMPION = ROOT / "pretrained/skullking"

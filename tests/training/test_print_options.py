@@ -10,8 +10,7 @@ from tests.tables import walk
 from training.run import trainers
 from training.run.config import RunConfig
 from training.run.layers import merge_layers, parser
-from training.run.schema import schema
-from training.train import main
+from training.train import main, make_schema
 
 CONFIGS = sorted((Path(__file__).resolve().parents[2] / "training/configs").glob("*.yaml"))
 # What a trainer cannot do without.
@@ -78,7 +77,7 @@ def test_others_of_torchrun_print_nothing(capsys, monkeypatch):
 
 def test_the_schema_tells_trainers_apart(capsys):
     found = json.loads(printed(capsys, "--print-schema"))
-    assert found == schema()
+    assert found == make_schema()
     assert found["discriminator"]["propertyName"] == "trainer"
     assert set(found["discriminator"]["mapping"]) == set(trainers.names())
     for trainer in trainers.names():
@@ -96,7 +95,7 @@ def test_the_schema_tells_trainers_apart(capsys):
 def valid():
     """Tell whether the schema takes options."""
     jsonschema = pytest.importorskip("jsonschema")
-    return jsonschema.Draft202012Validator(schema()).is_valid
+    return jsonschema.Draft202012Validator(make_schema()).is_valid
 
 
 @by_name

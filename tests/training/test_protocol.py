@@ -11,8 +11,9 @@ from training.evaluation.judging import get_judging
 from training.evaluation.results import Results
 from training.games.prospector import protocol
 from training.games.prospector.protocol import main
-from training.players.trained import AGENT, load
+from training.players.trained import load
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 
 FLAGS = ["--total-steps", "128", "--episodes-per-seed", "3", "--time-max", "60"]
 for option in (

@@ -130,7 +130,7 @@ def test_a_training_that_is_refused_leaves_nothing(tmp_path, capsys):
     assert not (tmp_path / "runs").exists()
 
 
-@pytest.mark.parametrize("trainer", ["sb3", "dqn", "rllib", "hier"])
+@walk("trainer", ["sb3", "dqn", "rllib", "hier"])
 def test_configs_of_other_trainers_may_have_them_too(trainer):
     defaults = {name: option.default for name, option in removed.OPTIONS["native"].items()}
     config = RunConfig.from_mapping({"trainer": trainer, "native": defaults})

@@ -17,6 +17,7 @@ import pytest
 import torch
 
 from tests.bits import equal
+from tests.tables import walk
 from training.players.trained import load
 from training.run import checkpoint
 from training.run.folder import RunFolder
@@ -161,7 +162,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
         assert float(stored[trainer].min()) > 900
 
 
-@pytest.mark.parametrize(
+@walk(
     ("trackers", "says"),
     [
         ({"visit": {"cell": "round"}}, "trackers.visit.kind='visit'"),
@@ -228,7 +229,7 @@ NO_ROOM = """
 import resource, sys
 from training.run.jsonl import JsonLines
 from training.train import main
-from training.run.writer import CheckpointWriter
+from training.run.checkpoint import CheckpointWriter
 
 def begin(self, steps, write):
     write()

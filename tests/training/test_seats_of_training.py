@@ -14,10 +14,9 @@ from training import load_policy
 from training.callbacks.shaping import Potential
 from training.callbacks.start import check_config
 from training.run import checkpoint, files
-from training.run.backend import build, make_seated
 from training.run.config import RunConfig
 from training.run.engine import restore_seating
-from training.run.envs import make_engine, make_lanes, with_seating
+from training.run.envs import build, make_engine, make_lanes, make_seated, with_seating
 from training.train import main
 
 VERSUS = "DrMarioVersus-v0"

@@ -6,8 +6,15 @@ import pytest
 from fastenv.skullking.reference import MASK64
 from training.callbacks.gate import MAX_EPISODES
 from training.run.config import RunConfig
-from training.run.envs import make_engine, training_seed
-from training.run.seeds import BLOCK, CURVE_SEEDS, GATE_SEEDS, MATCH_SEEDS, TRAINING_BIT
+from training.run.envs import make_engine
+from training.run.seeds import (
+    BLOCK,
+    CURVE_SEEDS,
+    GATE_SEEDS,
+    MATCH_SEEDS,
+    TRAINING_BIT,
+    training_seed,
+)
 
 LAST = BLOCK - 1  # of evaluation.seed
 MANY = 1 << 32  # lanes of an engine, at the most

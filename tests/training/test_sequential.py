@@ -38,9 +38,7 @@ def test_certificates_stay_what_they_were(p0, alpha, successes, failures, statis
     assert test.verdict(successes, failures) == verdict
 
 
-@pytest.mark.parametrize(
-    ("p0", "alpha", "fewest"), [(0.9, 0.05, 43), (0.99, 0.01, 644), (0.5, 0.001, 13)]
-)
+@walk(("p0", "alpha", "fewest"), [(0.9, 0.05, 43), (0.99, 0.01, 644), (0.5, 0.001, 13)])
 def test_fewest_episodes_stay_what_they_were(p0, alpha, fewest):
     assert EProcess(p0, alpha).fewest() == fewest
 

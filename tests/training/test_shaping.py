@@ -13,6 +13,7 @@ from fastenv import BatchEngine
 from fastenv.errors import ConfigError
 from tests.race import without_scalars
 from tests.slow import late
+from tests.tables import walk
 from tests.toy import RaceGame, WalkGame
 from training.callbacks.shaping import Potential, Shaping, make_shaping
 from training.dqn.options import DQNConfig
@@ -215,7 +216,7 @@ def test_a_run_with_shaping_goes_on_exactly(shaped_run, train, tmp_path, who):
 # -- what is refused -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changed", "says"),
     [
         (

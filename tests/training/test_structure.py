@@ -247,8 +247,6 @@ def test_imports_are_found(source, found):
     assert [name for name, _ in imports_of(ast.parse(source), paths_of())] == found
 
 
-
-
 def asks_which_trainer(tree):
     """Yield the lines that compare the name of a trainer with another."""
     for node in ast.walk(tree):

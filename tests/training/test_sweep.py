@@ -5,12 +5,13 @@ import math
 
 import pytest
 
+from tests.tables import walk
+
 pytest.importorskip("optuna")
 
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from fastenv.errors import ConfigError
-from tests.tables import walk
 from training.apps.skullking.matches import play_matches
 from training.evaluation import trials
 from training.evaluation.judging import CURVE
@@ -157,7 +158,7 @@ def test_nothing_else_is_replaced_or_shared(sweep, tmp_path, monkeypatch, capsys
     assert len(made(tmp_path)) == 1
 
 
-@pytest.mark.parametrize(
+@walk(
     ("varied", "flags", "says"),
     [
         (["env=[SkullKingWorker-v0, SkullKingFlat-v0]"], [], "env must be left to --env."),

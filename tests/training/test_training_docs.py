@@ -10,8 +10,8 @@ from tools import option_tables
 from training.callbacks.start import check_config
 from training.run import trainers
 from training.run.config import RunConfig
+from training.run.layers import read_presets
 from training.run.options import Options
-from training.run.presets import read_presets
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE = (DOCS / "howto" / "training.md").read_text(encoding="utf-8")

@@ -2,8 +2,7 @@ import threading
 
 import pytest
 
-from training.run.checkpoint import CheckpointError
-from training.run.writer import CheckpointWriter
+from training.run.checkpoint import CheckpointError, CheckpointWriter
 
 
 @pytest.fixture

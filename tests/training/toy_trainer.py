@@ -14,6 +14,7 @@ from training.run import checkpoint, envs, trainers
 from training.run.checkpoint import State
 from training.run.config import Only, RunConfig
 from training.run.options import Number, Options, Whole, option
+from training.run.seeds import training_seed
 from training.run.trainer import Metrics, Trainer
 
 NAME = "reinforce"
@@ -79,7 +80,7 @@ class ToyTrainer(Trainer):
     def iterate(self) -> Metrics:
         engine, rates = self.engine, []
         if not self.started:
-            engine.reset_many(seeds=envs.training_seed(self.config.seed))
+            engine.reset_many(seeds=training_seed(self.config.seed))
             self.on_step(engine, None, engine.obs, engine.mask)
             self.started = True
         for _ in range(self.config.reinforce.n_steps):

@@ -77,9 +77,9 @@ def mend_run(folder: Path) -> None:
 
 def read_run(folder: Path) -> None:
     """Play with a trained policy, report on its run, and go on with the training."""
-    from training.callbacks.make import make_callbacks
+    from training.callbacks.start import make_callbacks
     from training.logs import run_data
-    from training.players.load import load_policy
+    from training.players.trained import load_policy
     from training.ppo.run import make_lanes, make_trainer
     from training.run.folder import RunFolder
     from training.run.loop import Stop, TrainingLoop
@@ -131,7 +131,7 @@ def mend_weights(folder: Path) -> None:
 
 def read_weights(folder: Path) -> None:
     """Play with an agent that was exported."""
-    from training.players.load import load_policy
+    from training.players.trained import load_policy
 
     policy = load_policy(folder / "agent")
     env = policy.make()
@@ -199,8 +199,9 @@ def read_told(folder: Path) -> None:
     from rich.console import Console
 
     from training.evaluation.trainings import seconds_of
-    from training.logs import plots, run_data
+    from training.logs import run_data
     from training.logs.dashboard import Dashboard
+    from training.logs.sections import make_sections
     from training.run.folder import RunFolder
     from training.run.jsonl import read_lines
     from training.studio import forms, messages, report, runs
@@ -218,8 +219,7 @@ def read_told(folder: Path) -> None:
     found = run_data.read_runs([*paths.values()])
     for run in found:
         panels.read_training(run.path)
-    for draw in (plots.learning_curves, plots.phases, plots.evaluations):
-        draw(found)
+    make_sections(found)
     Dashboard("other", 64, 32, Console(file=io.StringIO())).history(
         read_lines(paths["other"] / "metrics.jsonl"),
         read_lines(paths["other"] / "evaluations.jsonl"),

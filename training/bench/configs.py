@@ -17,7 +17,7 @@ from training.bench.runner import Options, Suite
 from training.bench.stock import Flags, measure
 from training.bench.tables import config_table
 from training.bench.targets import Row
-from training.run import plain_yaml
+from training.run import config_files
 
 # Each differs from the first in what it is named after, and in nothing else.
 CONFIGS: dict[str, Flags] = {
@@ -139,7 +139,7 @@ def with_flags(flags: Flags, assignments: list[str]) -> Flags:
         name, _, value = text.partition("=")
         if name not in types:
             raise ConfigError(f"{name!r} is not a flag; flags: {', '.join(types)}.")
-        read = plain_yaml.parse_yaml(value, f"{name}={value!r}")
+        read = config_files.parse_yaml(value, f"{name}={value!r}")
         changes[name] = tuple(read) if isinstance(read, list) else read
         if type(changes[name]) is not types[name]:
             raise ConfigError(f"{name}={value!r}: must be of type {types[name].__name__}.")

@@ -28,7 +28,7 @@ from training.bench.timing import Sample, sample, spread
 from training.callbacks.start import train
 from training.evaluation.run_evaluation import evaluate
 from training.ppo import run as native
-from training.run import envs, files, machine, trainers
+from training.run import files, machine, schedules, trainers
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.envs import make_trial_lane
@@ -229,7 +229,7 @@ class Repeats:
 def _run_native(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Train until the repeats are done; return engine and precision, and the warm-up."""
     trainer = native.make_trainer(config.replace(native=config.native.replace(timers=True)))
-    envs.Knobs(trainer.engines, config.schedules).apply(0)
+    schedules.Knobs(trainer.engines, config.schedules).apply(0)
     begin = time.perf_counter()
     trainer.iterate()
     warmup_s = time.perf_counter() - begin
@@ -248,7 +248,7 @@ def _run_native(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], floa
 def _run_sb3(config: Any, repeats: Repeats) -> tuple[tuple[Engine, str], float]:
     """Do the same with SB3."""
     trainer = sb3.make_trainer(config)
-    envs.Knobs(trainer.engines, config.schedules).apply(0)
+    schedules.Knobs(trainer.engines, config.schedules).apply(0)
     device = trainer.model.device.type
     watch = Stopwatch(trainer.vec, repeats.enough, detailed=True, device=device)
     trainer.model.learn(1 << 40, watch)

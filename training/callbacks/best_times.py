@@ -13,7 +13,7 @@ from fastenv.errors import ConfigError, show
 from training.callbacks.trackers.base import ended_lanes
 from training.run import files, games
 from training.run.callback import Callback, Progress
-from training.run.checkpoint import Checkpoint
+from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import require
@@ -114,9 +114,9 @@ class BestTimes(Callback):
         """Write the records of the checkpoint to the file."""
         self.records.saved()
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: State) -> None:
         """Restore actions and records from a checkpoint."""
-        state = saved.trainer["best_times"]
+        state = saved.values["best_times"]
         self._actions = [[list(lane) for lane in noted] for noted in state["actions"]]
         self._new = int(state["new"])
         self.records.restore(state.get("noted", []))  # checkpoints of earlier versions lack it

@@ -17,20 +17,20 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from pydantic import model_validator
 
-from training.callbacks import certificates
 from training.callbacks.best_times import Records
-from training.callbacks.gate import Gate, GateConfig, policy_hash
+from training.callbacks.gate import Gate, GateConfig, policy_hash, write_certificate
 from training.callbacks.stage_schedules import MODES, StageSchedule, StageTest
 from training.callbacks.times import TimeGoals, targets
 from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.players.network import Network
-from training.run import checkpoint, envs, games, trainers
+from training.run import envs, games, schedules, trainers
 from training.run.callback import Callback, Log, Progress
-from training.run.checkpoint import Checkpoint
+from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
 from training.run.options import Number, Options, Plain, Text, Truth, Whole, require
+from training.run.seeds import generators_kept, stream_seed
 
 
 class Stage(Options):
@@ -217,7 +217,7 @@ class Curriculum(Callback):
             len(options.stages),
             options.target,
             options.rehearsal,
-            envs.stream_seed(config.seed, "curriculum"),
+            stream_seed(config.seed, "curriculum"),
         )
         self.engine = envs.make_engine(config.env, options.lanes, config.env_options)
         self._success = source_of(self.engine, options.success, "gate.success")
@@ -335,7 +335,7 @@ class Curriculum(Callback):
         self._times.configure([self.engine], within)
         stages = self._options.stages[: stage_test.stage + 1]
         parameters = self._policy()
-        with checkpoint.generators_kept():
+        with generators_kept():
             module = trainers.get_module(self._config.trainer)
             logits = module.load_logits(self._config, self.engine, parameters)
         certificate = self._gate.certify(
@@ -349,14 +349,14 @@ class Curriculum(Callback):
             settings={
                 "env": self._config.env,
                 "env_options": dict(self._config.env_options),
-                "schedules": envs.get_scheduled_values(self._config.schedules, steps),
+                "schedules": schedules.get_scheduled_values(self._config.schedules, steps),
                 "stages": [stage.to_dict() for stage in stages],
                 "success": dict(self._options.success),
                 **({} if within is None else {"budgets": self._times.values(within)}),
             },
             max_steps=self._options.max_steps,
         )
-        certificates.write_certificate(certificate, self._folder, log, steps)
+        write_certificate(certificate, self._folder, log, steps)
         return certificate.passed
 
     def state(self) -> dict[str, Any]:
@@ -365,9 +365,9 @@ class Curriculum(Callback):
         gate, times = self._gate.state_dict(), self._times.state()
         return {"curriculum": {"stage": self._stage, "course": schedule, "times": times, **gate}}
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: State) -> None:
         """Restore from a checkpoint what :meth:`state` returned."""
-        state = saved.trainer["curriculum"]
+        state = saved.values["curriculum"]
         self._stage = int(state["stage"])
         self._gate.load_state_dict(state)
         self._schedule.restore(state["course"])

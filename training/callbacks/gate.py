@@ -15,7 +15,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -31,6 +31,7 @@ from training.callbacks.trackers.base import Source, StepReader, read
 from training.evaluation.loop import Loop
 from training.players.player import MakePlayer
 from training.run import files
+from training.run.callback import Log
 from training.run.options import Number, Options, Text, Truth, Whole, canonical_json
 from training.run.seeds import GATE_SEEDS
 
@@ -199,9 +200,37 @@ class Certificate:
         """Return the certificate as JSON."""
         return json.dumps(asdict(self), indent=2, allow_nan=False) + "\n"
 
-    def write(self, path: Path) -> None:
-        """Write the JSON, whole or not at all."""
-        files.write_text(path, self.to_json())
+
+def write_certificate(certificate: Certificate, folder: Path, log: Log, steps: int) -> None:
+    """Write ``gate_<number>.json`` and log the result of the test.
+
+    Parameters
+    ----------
+    certificate : Certificate
+    folder : Path
+        Made if need be.
+    log : Log
+    steps : int
+        Decisions until now.
+    """
+    folder.mkdir(exist_ok=True)
+    path = folder / f"gate_{certificate.number:04d}.json"
+    files.write_text(path, certificate.to_json())
+    log.event(
+        "gate",
+        step=steps,
+        stage=certificate.stage,
+        number=certificate.number,
+        verdict=certificate.verdict,
+        successes=certificate.successes,
+        failures=certificate.failures,
+        interval=list(certificate.interval),
+        certificate=path.name,
+    )
+    log.say(
+        f"gate of stage {certificate.stage}, test {certificate.number}: {certificate.verdict} "
+        f"with {certificate.successes} of {certificate.successes + certificate.failures}"
+    )
 
 
 def policy_hash(parameters: Mapping[str, Any]) -> str:
@@ -277,72 +306,6 @@ def results(
             following += 1
 
 
-def _decide(
-    test: Sprt | EProcess, played: Iterable[tuple[bool, bool]]
-) -> tuple[Verdict, int, int, int]:
-    """Evaluate the test after every episode until it has decided, or there are no more.
-
-    Returns
-    -------
-    Verdict
-    int, int, int
-        Successes, failures, and how many of these were given up.
-    """
-    successes = failures = given_up = 0
-    verdict: Verdict = "undecided"
-    for won, late in played:
-        successes += won
-        failures += not won
-        given_up += late
-        verdict = test.verdict(successes, failures)
-        if verdict != "undecided":
-            break
-    return verdict, successes, failures, given_up
-
-
-def _make_certificate(
-    config: GateConfig,
-    test: Sprt | EProcess,
-    outcome: tuple[Verdict, int, int, int],
-    stage: str,
-    number: int,
-    first: int,
-    policy: str,
-    settings_hash: str,
-    engine: BatchEngine,
-) -> Certificate:
-    """Make the certificate of a test from its outcome, policy and settings."""
-    verdict, successes, failures, given_up = outcome
-    low, high = test.bounds()
-    return Certificate(
-        stage=stage,
-        number=number,
-        verdict=verdict,
-        target=config.target,
-        p1=config.p1,
-        alpha=test.alpha,
-        beta=config.beta,
-        method=config.method,
-        successes=successes,
-        failures=failures,
-        given_up=given_up,
-        statistic=test.statistic(successes, failures),
-        low=low if math.isfinite(low) else None,
-        high=high,
-        interval=confidence_sequence(successes, failures, test.alpha),
-        n_max=config.n_max,
-        first_seed=first,
-        last_seed=first + successes + failures - 1,
-        policy=policy,
-        config=settings_hash,
-        engine={
-            "fastenv": fastenv.__version__,
-            "backend": engine.backend,
-            "num_envs": engine.num_envs,
-        },
-    )
-
-
 def certify(
     engine: BatchEngine,
     make: MakePlayer,
@@ -392,12 +355,44 @@ def certify(
     before, test = fingerprint(), config.test(number)
     first = GATE_SEEDS + (number - 1) * MAX_EPISODES
     seeds = first + np.arange(config.n_max, dtype=np.int64)
-    outcome = _decide(test, results(engine, make, success, seeds, max_steps))
+    successes = failures = given_up = 0
+    verdict: Verdict = "undecided"
+    for won, late in results(engine, make, success, seeds, max_steps):
+        successes += won
+        failures += not won
+        given_up += late
+        verdict = test.verdict(successes, failures)
+        if verdict != "undecided":
+            break
     if fingerprint() != before:
         raise RuntimeError(f"stage {stage}: the policy changed during its test; test a copy of it")
-    settings_hash = config_hash(config, settings)
-    return _make_certificate(
-        config, test, outcome, stage, number, first, before, settings_hash, engine
+    low, high = test.bounds()
+    return Certificate(
+        stage=stage,
+        number=number,
+        verdict=verdict,
+        target=config.target,
+        p1=config.p1,
+        alpha=test.alpha,
+        beta=config.beta,
+        method=config.method,
+        successes=successes,
+        failures=failures,
+        given_up=given_up,
+        statistic=test.statistic(successes, failures),
+        low=low if math.isfinite(low) else None,
+        high=high,
+        interval=confidence_sequence(successes, failures, test.alpha),
+        n_max=config.n_max,
+        first_seed=first,
+        last_seed=first + successes + failures - 1,
+        policy=before,
+        config=config_hash(config, settings),
+        engine={
+            "fastenv": fastenv.__version__,
+            "backend": engine.backend,
+            "num_envs": engine.num_envs,
+        },
     )
 
 
@@ -426,37 +421,24 @@ class Gate:
         make: MakePlayer,
         success: Source,
         *,
-        stage: str,
         target: float | None = None,
-        fingerprint: Callable[[], str],
-        settings: Mapping[str, Any] | None = None,
-        max_steps: int | None = None,
+        **how: Any,
     ) -> Certificate:
-        """Make the next test of the run; see :func:`certify`.
+        """Make the next test of the run.
 
         Parameters
         ----------
         update : int
             Number of the update behind which it takes place.
+        engine, make, success, **how
+            Of :func:`certify`, but for configuration and number.
         target : float, optional
             Success rate that must be exceeded; default that of the configuration.
-        engine, make, success, stage, fingerprint, settings, max_steps
-            See :func:`certify`.
         """
         config = self.config if target is None else self.config.replace(target=target)
         self.tests += 1  # spent, whatever happens now
         self._last_update = update
-        return certify(
-            engine,
-            make,
-            success,
-            config,
-            stage=stage,
-            number=self.tests,
-            fingerprint=fingerprint,
-            settings=settings,
-            max_steps=max_steps,
-        )
+        return certify(engine, make, success, config, number=self.tests, **how)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the number of tests, and the update of the last one."""

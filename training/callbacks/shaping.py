@@ -23,7 +23,7 @@ import numpy.typing as npt
 from fastenv import BatchEngine
 from training.run import games
 from training.run.callback import Callback, Progress
-from training.run.checkpoint import Checkpoint
+from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine, discounts
 from training.run.options import require
@@ -114,7 +114,7 @@ class Shaping(Callback):
         self._potentials = list(potentials)
         self._sums, self._steps = np.zeros(3), 0
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: State) -> None:
         """Compute the potentials of the rows of a checkpoint, which the engines already have."""
         for each in self._potentials:
             each.begin()

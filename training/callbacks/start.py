@@ -7,21 +7,29 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from fastenv.errors import show_reason
 from fastenv.ticker import print_dots
 from training.callbacks import best_times, curriculum
-from training.callbacks.make import make_callbacks
+from training.callbacks.curriculum import Curriculum
+from training.callbacks.evaluations import make_evaluations
 from training.callbacks.shaping import make_shaping
 from training.callbacks.trackers import options
-from training.callbacks.windows import EngineWindows
+from training.callbacks.trackers.base import StepReader, ended_lanes
+from training.callbacks.windows import Windows
 from training.evaluation.judging import get_judging
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
-from training.run import delayed_actions, envs, registry, trainers
+from training.run import envs, games, registry, schedules, trainers
+from training.run.callback import Callback, Progress
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Outcome, Stop, TrainingLoop, run_training
+from training.run.seating import check_opponents, has_agents
+from training.run.seeds import stream_seed
 from training.run.torch_setup import set_up_torch
 from training.run.trainer import Trainer
 
@@ -89,6 +97,34 @@ def _make_trainer(run: RunFolder, lanes: Lanes) -> Trainer:
     return trainer
 
 
+def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
+    """Make the callbacks of a run by its config, in the order of their calls."""
+    config, engine = run.config, trainer.engines[0]
+    callbacks: list[Callback] = []
+    if config.window_ticks:
+        callbacks.append(Windows(engine, run.name, config.window_ticks))
+    if config.episode_events:
+        callbacks.append(EpisodeEvents(config.env))
+    trackers = options.build(engine, config.trackers, stream_seed(config.seed, "explore"))
+    if trackers is not None:
+        callbacks.append(trackers)
+    if config.shaping is not None:
+        callbacks.append(
+            make_shaping(config, trainer.engines)
+        )  # behind an archive, which moves lanes
+    best = None
+    if config.best_times is not None:
+        best = best_times.make_best_times(config, trainer.engines, run.name)
+        callbacks.append(best)
+    stages = curriculum.get_options(config)
+    if stages is not None:
+        how = (trainer.engines, run.certificates, trainer.policy, trainer.reset_lanes)
+        records = None if best is None else best.records
+        callbacks.append(Curriculum(config, stages, *how, records))
+    evaluations = make_evaluations(run, trainer.policy)
+    return callbacks if evaluations is None else [*callbacks, evaluations]
+
+
 def check_run(config: RunConfig, engine: Any) -> None:
     """Refuse a run that cannot be trained, before anything is written.
 
@@ -107,17 +143,17 @@ def check_run(config: RunConfig, engine: Any) -> None:
     if config.wandb:
         check_wandb()
     config.check_memory(engine.obs[0].nbytes, engine.num_actions)
-    envs.Knobs(envs.make_trial_lane(config).engines, config.schedules)
-    delayed_actions.check(engine, config.mask_schedule)
+    schedules.Knobs(envs.make_trial_lane(config).engines, config.schedules)
+    schedules.check_delayed(engine, config.mask_schedule)
     options.build(engine, config.trackers, seed=0)
     curriculum.check(config)
-    envs.check_opponents(config, engine)
+    check_opponents(config, engine)
     if config.shaping is not None:
         make_shaping(config, [engine])
-    if envs.has_agents(config.env_options):
+    if has_agents(config.env_options):
         registry.FUNCTIONS.load("opponents")(config)
     if config.window_ticks:
-        EngineWindows(engine, "", config.window_ticks)
+        Windows(engine, "", config.window_ticks)
     trainers.get_module(config.trainer).check(config, engine)
     get_judging(config.env).check_run(config)
     if config.best_times is not None:
@@ -128,3 +164,46 @@ def check_config(config: RunConfig) -> None:
     """Check a run that will begin later or in another process; see :func:`check_run`."""
     lanes = trainers.get_module(config.trainer).make_lanes(config)
     check_run(config, lanes.engines[0])
+
+
+class EpisodeEvents(Callback):
+    """Logs an event ``episode_end`` for each episode.
+
+    Parameters
+    ----------
+    env : str
+        Its game says which columns of the info belong to an episode.
+    """
+
+    def __init__(self, env: str) -> None:
+        self._columns = tuple(
+            name
+            for name, column in games.get_game(env).columns.items()
+            if column.read is None and column.of is None
+        )
+
+    def step(
+        self,
+        loop: Progress,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: Any,
+        mask: np.ndarray,
+    ) -> None:
+        """Log the episodes that a step has ended, in the order of the lanes."""
+        if actions is None:
+            return
+        ended, lasting = ended_lanes(engine), engine.spec.has_tau
+        seen = StepReader.after_step(engine, obs)
+        columns = {name: seen[name] for name in self._columns if name in engine.info}
+        for lane in ended.tolist():
+            loop.log.event(
+                "episode_end",
+                step=loop.now,
+                lane=lane,
+                episode_return=float(engine.ep_return[lane]),
+                decisions=int(engine.ep_length[lane]),
+                **({"frames": int(engine.ep_frames[lane])} if lasting else {}),
+                truncated=bool(engine.truncated[lane]),
+                **{name: values[lane].item() for name, values in columns.items()},
+            )

@@ -18,9 +18,10 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from training.run import games
+from training.run.callback import Callback, Progress
+from training.run.checkpoint import State
 from training.run.engine import Engine
 
-Infos = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 # Rows of the sums over pieces: whole numbers, and floats, behind which the metrics follow.
 _TICKS, _STEPS, _INVALID, _EPISODES, _TERMINATED, _TRUNCATED = range(6)
 _REWARD, _RETURN, _METRICS = range(3)
@@ -66,9 +67,6 @@ class WindowAggregator:
         Ticks of a window.
     metric_keys : sequence of str
         Infos to average.
-    shared_return : bool
-        Keep one episode return for all lanes instead of one a lane. Lanes are mixed up then; for
-        comparison with figures that were taken so, and for nothing else.
 
     Attributes
     ----------
@@ -78,14 +76,7 @@ class WindowAggregator:
         Of the window that is open.
     """
 
-    def __init__(
-        self,
-        run_id: str,
-        window_env_steps: int,
-        metric_keys: Sequence[str] = (),
-        *,
-        shared_return: bool = False,
-    ) -> None:
+    def __init__(self, run_id: str, window_env_steps: int, metric_keys: Sequence[str] = ()) -> None:
         whole = isinstance(window_env_steps, (int, np.integer))
         if not whole or isinstance(window_env_steps, bool) or window_env_steps < 1:
             raise ValueError(f"window_env_steps={window_env_steps!r}: must be an integer above 0")
@@ -95,7 +86,6 @@ class WindowAggregator:
         self.window_env_steps = int(window_env_steps)
         self.metric_keys = tuple(metric_keys)
         self.current_window_id = 0
-        self._shared = shared_return
         self._returns = np.zeros(1)  # of the running episodes, one a lane
         self._before = np.zeros(6, np.int64)  # sums over the windows that are closed
         self._counts = np.zeros(6, np.int64)  # and of the one that is open
@@ -116,30 +106,17 @@ class WindowAggregator:
         """Episodes that ended so far."""
         return int(self._before[_EPISODES] + self._counts[_EPISODES])
 
-    def record_step(
-        self,
-        reward: float,
-        info: Mapping[str, Any],
-        terminated: bool,
-        truncated: bool,
-        lane: int = 0,
-    ) -> list[WindowRecord]:
-        """Add one step of one lane; return the windows that it closed."""
-        if lane < 0:
-            raise ValueError(f"lane={lane}: must be at least 0")
-        return self._record(lane, [reward], [info], [terminated], [truncated])
-
-    def record_step_batch(
-        self, rewards: Any, infos: Infos, terminated: Any, truncated: Any
+    def record(
+        self, rewards: Any, infos: Mapping[str, Any], terminated: Any, truncated: Any
     ) -> list[WindowRecord]:
         """Add one step of every lane, lane 0 first; return the windows that they closed.
 
         Parameters
         ----------
         rewards : array_like of float, shape (n,)
-        infos : mapping or sequence of n mappings
-            Arrays of shape (n,), or scalars that all lanes share. ``dt`` is 1 if it is missing,
-            not above 0 or no finite number; ``invalid_action`` and metrics are 0 then.
+        infos : mapping of str to array_like, shape (n,)
+            ``dt`` is 1 if it is missing, not above 0 or no finite number; ``invalid_action`` and
+            metrics are 0 then.
         terminated, truncated : array_like of bool, shape (n,)
 
         Raises
@@ -147,7 +124,36 @@ class WindowAggregator:
         ValueError
             For other shapes, rewards that are not finite, or parts of ticks; nothing has changed.
         """
-        return self._record(0, rewards, infos, terminated, truncated)
+        reward = np.asarray(rewards, np.float64)
+        n = reward.size
+        if reward.ndim != 1 or n == 0 or not np.isfinite(reward).all():
+            raise ValueError("rewards must be finite numbers of shape (n,), n above 0")
+        flags = [_read_flags("terminated", terminated, n), _read_flags("truncated", truncated, n)]
+        done = flags[0] | flags[1]
+        columns = _read_columns(infos, ("dt", "invalid_action", *self.metric_keys), n)
+        if (columns[0] != np.floor(columns[0])).any():
+            raise ValueError("infos['dt'] must be whole ticks")
+        dt = np.maximum(columns[0], 1.0).astype(np.int64)
+        invalid, metrics = columns[1] != 0, columns[2:]
+
+        returned = self._add_returns(reward, done)  # from here on nothing can fail
+        piece, take, last, starts = self._cut_pieces(dt)
+        counts = np.stack(
+            [take, last, take * invalid[piece], *(last * flag[piece] for flag in (done, *flags))]
+        )
+        shared = reward[piece] * (take / dt[piece])
+        sums = np.vstack([shared, returned[piece] * last, metrics[:, piece] * take])
+        records = []
+        for whole, real in zip(
+            np.add.reduceat(counts, starts, axis=1).T,
+            np.add.reduceat(sums, starts, axis=1).T,
+            strict=True,
+        ):
+            self._counts += whole
+            self._sums += real
+            if self._counts[_TICKS] == self.window_env_steps:
+                records.append(self._emit())
+        return records
 
     def flush_partial(self) -> WindowRecord | None:
         """Close the open window as it is; None if it holds no tick."""
@@ -167,42 +173,6 @@ class WindowAggregator:
         self._sums = np.array(state["sums"], np.float64)
         self._returns = np.array(state["returns"], np.float64)
 
-    # -- adding up -------------------------------------------------------------------------------
-
-    def _record(
-        self, lane: int, rewards: Any, infos: Infos, terminated: Any, truncated: Any
-    ) -> list[WindowRecord]:
-        reward = np.asarray(rewards, np.float64)
-        n = reward.size
-        if reward.ndim != 1 or n == 0 or not np.isfinite(reward).all():
-            raise ValueError("rewards must be finite numbers of shape (n,), n above 0")
-        flags = [_read_flags("terminated", terminated, n), _read_flags("truncated", truncated, n)]
-        done = flags[0] | flags[1]
-        columns = _read_columns(infos, ("dt", "invalid_action", *self.metric_keys), n)
-        if (columns[0] != np.floor(columns[0])).any():
-            raise ValueError("infos['dt'] must be whole ticks")
-        dt = np.maximum(columns[0], 1.0).astype(np.int64)
-        invalid, metrics = columns[1] != 0, columns[2:]
-
-        returned = self._add_returns(lane, reward, done)  # from here on nothing can fail
-        piece, take, last, starts = self._cut_pieces(dt)
-        counts = np.stack(
-            [take, last, take * invalid[piece], *(last * flag[piece] for flag in (done, *flags))]
-        )
-        shared = reward[piece] * (take / dt[piece])
-        sums = np.vstack([shared, returned[piece] * last, metrics[:, piece] * take])
-        records = []
-        for whole, real in zip(
-            np.add.reduceat(counts, starts, axis=1).T,
-            np.add.reduceat(sums, starts, axis=1).T,
-            strict=True,
-        ):
-            self._counts += whole
-            self._sums += real
-            if self._counts[_TICKS] == self.window_env_steps:
-                records.append(self._emit())
-        return records
-
     def _cut_pieces(self, dt: np.ndarray) -> tuple[Any, np.ndarray, Any, Any]:
         """Cut ticks into pieces: their lanes, ticks, 1 for a lane's last; and windows' firsts."""
         opened, size = self._counts[_TICKS], self.window_env_steps
@@ -214,19 +184,12 @@ class WindowAggregator:
         starts = np.flatnonzero(np.diff((cuts - 1) // size, prepend=-1))
         return lane, np.diff(cuts, prepend=opened), (cuts == ends[lane]).astype(np.int64), starts
 
-    def _add_returns(self, lane: int, reward: np.ndarray, done: np.ndarray) -> np.ndarray:
+    def _add_returns(self, reward: np.ndarray, done: np.ndarray) -> np.ndarray:
         """Add rewards to running episodes; return the returns of those that end, else 0."""
-        if self._shared:
-            since_start = np.cumsum(reward) + self._returns[0]
-            ended = since_start[done]
-            self._returns[0] = since_start[-1] - (ended[-1] if ended.size else 0.0)
-            returned = np.zeros(len(reward))
-            returned[done] = np.diff(ended, prepend=0.0)
-            return returned
-        missing = lane + len(reward) - len(self._returns)
+        missing = len(reward) - len(self._returns)
         if missing > 0:
             self._returns = np.concatenate([self._returns, np.zeros(missing)])
-        running = self._returns[lane : lane + len(reward)]
+        running = self._returns[: len(reward)]
         running += reward
         returned = np.where(done, running, 0.0)
         running[done] = 0.0
@@ -265,8 +228,8 @@ class WindowAggregator:
         return record
 
 
-class EngineWindows(WindowAggregator):
-    """Windows over the steps of an engine.
+class Windows(Callback):
+    """Logs windows of ticks over the steps of an engine.
 
     Parameters
     ----------
@@ -283,9 +246,8 @@ class EngineWindows(WindowAggregator):
 
     def __init__(self, engine: Engine, run_id: str, window_env_steps: int) -> None:
         metrics = games.find(engine, "window_metrics") or ()
-        super().__init__(run_id, window_env_steps, metrics)
-        self._engine = engine
-        self._names = ("dt", "invalid_action", *self.metric_keys)
+        self._windows = WindowAggregator(run_id, window_env_steps, metrics)
+        self._names = ("dt", "invalid_action", *metrics)
         for name in self._names:
             if name not in engine.info:
                 raise ConfigError(
@@ -293,11 +255,51 @@ class EngineWindows(WindowAggregator):
                     "its ticks and metrics cannot be grouped; 0 switches windows off."
                 )
 
-    def add(self) -> list[WindowRecord]:
-        """Add the step the engine has just made; return the windows that it closed."""
-        engine = self._engine
+    def step(
+        self,
+        loop: Progress,
+        engine: Engine,
+        actions: np.ndarray | None,
+        obs: Any,
+        mask: np.ndarray,
+    ) -> None:
+        """Log the windows that a step closes."""
+        if actions is None:
+            return
         infos = step_columns(engine, self._names)
-        return self.record_step_batch(engine.reward, infos, engine.terminated, engine.truncated)
+        how = engine.reward, infos, engine.terminated, engine.truncated
+        for record in self._windows.record(*how):
+            self._log(loop, record)
+
+    def finish(self, loop: Progress) -> None:
+        """Log the window that the end of the run leaves open."""
+        last = self._windows.flush_partial()
+        if last is not None:
+            self._log(loop, last)
+
+    def _log(self, loop: Progress, record: WindowRecord) -> None:
+        loop.log.window({"step": loop.now, **record.to_dict()})
+
+    def summary(self) -> dict[str, Any]:
+        """Return the counts of windows, steps and episodes."""
+        windows = self._windows
+        return {
+            "windows": {
+                "window_ticks": windows.window_env_steps,
+                "windows_emitted": windows.current_window_id,
+                "env_steps_total": windows.env_steps_total,
+                "agent_steps_total": windows.agent_steps_total,
+                "episodes_total": windows.episodes_total,
+            }
+        }
+
+    def state(self) -> dict[str, Any]:
+        """Return the sums of the window that is open."""
+        return {"windows": self._windows.state()}
+
+    def restore(self, saved: State) -> None:
+        """Restore from a checkpoint."""
+        self._windows.restore(saved.values["windows"])
 
 
 def step_columns(engine: Engine, names: Sequence[str]) -> dict[str, np.ndarray]:
@@ -318,27 +320,13 @@ def _read_flags(name: str, values: Any, n: int) -> np.ndarray:
     return flags != 0
 
 
-def _read_columns(infos: Infos, keys: Sequence[str], n: int) -> np.ndarray:
+def _read_columns(infos: Mapping[str, Any], keys: Sequence[str], n: int) -> np.ndarray:
     """Read infos as float64, shape (keys, n); missing and not finite numbers are 0."""
-    if isinstance(infos, Mapping):
-        entries = [infos.get(key, 0.0) for key in keys]
-    elif len(infos) == n:
-        entries = [[info.get(key, 0.0) for info in infos] for key in keys]
-    else:
-        raise ValueError(f"infos has {len(infos)} entries, must have {n}")
     columns = np.empty((len(keys), n))
-    for key, values, column in zip(keys, entries, columns, strict=True):
-        array = np.array(values, object) if isinstance(values, list | tuple) else np.asarray(values)
-        if array.dtype.kind not in "biuf":
-            numbers = [_to_number(value) for value in array.ravel().tolist()]
-            array = np.array(numbers, np.float64).reshape(array.shape)
+    for key, column in zip(keys, columns, strict=True):
+        array = np.asarray(infos.get(key, 0.0), np.float64)
         if array.shape not in ((), (n,)):
             raise ValueError(f"infos[{key!r}] has shape {array.shape}, must have shape ({n},)")
         column[:] = array
     columns[~np.isfinite(columns)] = 0.0
     return columns
-
-
-def _to_number(value: Any) -> float:
-    """Convert a number to float, NaN for anything else."""
-    return float(value) if isinstance(value, bool | int | float | np.bool_ | np.number) else np.nan

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import exit_status, new_parser
 
 ABOUT = """\
 Run the tests that need a CUDA device, time training, captured graphs and the device replay on it,
@@ -42,8 +40,4 @@ def main(argv: list[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print("no CUDA device here: nothing was checked")
         return 0
-    try:
-        return gpu.run(args, tables.console())
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return exit_status(lambda: gpu.run(args, tables.console()))

@@ -7,8 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import exit_status, new_parser
 from training.run.config import RunConfig
 
 ABOUT = """\
@@ -75,10 +74,8 @@ def main(argv: list[str] | None = None) -> int:
     from training.evaluation import tables
 
     try:
-        return matrix.run(args, tables.console())
-    except (FastEnvError, ImportError, subprocess.TimeoutExpired) as error:
+        interrupted = "interrupted: continue with --run-id and --resume"
+        return exit_status(lambda: matrix.run(args, tables.console()), interrupted)
+    except subprocess.TimeoutExpired as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("interrupted: continue with --run-id and --resume", file=sys.stderr)
-        return 130

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from training.run import files, machine
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import add_runs, exit_status, new_parser
 from training.run.folder import RunFolder
 
 ABOUT = """\
@@ -63,26 +62,25 @@ def check(runs: Sequence[RunFolder], out: Path | None) -> None:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        from training.evaluation import tables
-        from training.evaluation.judging import get_judging
+    return exit_status(lambda: _measure(args))
 
-        runs = [RunFolder.find(name, args.runs) for name in args.run]
-        check(runs, args.out)
-        names = ("games", "seed", "bids")
-        changes = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-        console = tables.console()
-        milestones = get_judging(runs[0].config.env).get_milestones()
-        records = []
-        for run in runs:
-            options = run.config.evaluation.replace(**changes)
-            records.append(milestones.measure(run, options, console, args.member))
-        if len(runs) > 1:
-            summary = milestones.sum_up(console, records)
-            if args.out is not None:
-                files.write_json(args.out, {**machine.taken_on(), **summary, "runs": records})
-                console.print(f"written to {args.out}")
-    except (ConfigError, FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+
+def _measure(args: argparse.Namespace) -> None:
+    from training.evaluation import tables
+    from training.evaluation.judging import get_judging
+
+    runs = [RunFolder.find(name, args.runs) for name in args.run]
+    check(runs, args.out)
+    names = ("games", "seed", "bids")
+    changes = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    console = tables.console()
+    milestones = get_judging(runs[0].config.env).get_milestones()
+    records = []
+    for run in runs:
+        options = run.config.evaluation.replace(**changes)
+        records.append(milestones.measure(run, options, console, args.member))
+    if len(runs) > 1:
+        summary = milestones.sum_up(console, records)
+        if args.out is not None:
+            files.write_json(args.out, {**machine.taken_on(), **summary, "runs": records})
+            console.print(f"written to {args.out}")

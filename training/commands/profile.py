@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from fastenv.errors import FastEnvError
-from training.run.command_line import new_parser
+from training.run.command_line import exit_status, new_parser
 from training.run.config import BACKENDS, RunConfig
 
 ABOUT = """\
@@ -92,11 +90,5 @@ def main(argv: list[str] | None = None) -> int:
     from training.bench import profile
     from training.evaluation import tables
 
-    try:
-        return profile.run(args, tables.console())
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: nothing was written", file=sys.stderr)
-        return 130
+    interrupted = "interrupted: nothing was written"
+    return exit_status(lambda: profile.run(args, tables.console()), interrupted)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 
-from fastenv.errors import ConfigError, FastEnvError
+from fastenv.errors import ConfigError
 from training.evaluation import replays
 from training.logs import film
 from training.run import files
-from training.run.command_line import add_text, new_parser
+from training.run.command_line import add_text, exit_status, new_parser
 from training.run.options import require
 
 ABOUT = """\
@@ -38,14 +37,15 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return 0 if all files play as recorded, 1 if not, 2 if one cannot."""
     args = parser().parse_args(argv)
+    return exit_status(lambda: _replay_all(args))
+
+
+def _replay_all(args: argparse.Namespace) -> int:
+    _check(args)
     try:
-        _check(args)
         verdicts = [_replay(path, args) for path in args.files]
-    except (FastEnvError, TypeError, OverflowError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
+    except (TypeError, OverflowError) as error:  # of options that only an engine looks at
+        raise replays.ReplayError(str(error)) from error
     return 0 if all(verdicts) else 1
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
-from fastenv.errors import FastEnvError
 from training.bench import vectorised
 from training.evaluation import tables
-from training.run.command_line import new_parser
+from training.run.command_line import exit_status, new_parser
 from training.run.registry import DEFAULT_ENVS
 
 ABOUT = """\
@@ -48,9 +46,4 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-
-    try:
-        return vectorised.run(args, tables.console())
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    return exit_status(lambda: vectorised.run(args, tables.console()))

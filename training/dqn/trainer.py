@@ -34,8 +34,8 @@ from training.nets.q_network import QNetwork
 from training.nets.recurrent import forget
 from training.run.checkpoint import State, copy_to_host
 from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
-from training.run.envs import stream_seed, training_seed
 from training.run.options import decay
+from training.run.seeds import stream_seed, training_seed
 from training.run.trainer import (
     FirstParameters,
     Metrics,

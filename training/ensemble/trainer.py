@@ -34,8 +34,8 @@ from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import Minibatches, Part, Samples, TruncatedEpisodes, explained_variance
 from training.ppo.trainer import PPOTrainer, get_sum_dtype
 from training.run.engine import Engine, OnStep
-from training.run.envs import stream_seed, training_seed
 from training.run.options import decay, require
+from training.run.seeds import stream_seed, training_seed
 from training.run.stats import Window
 from training.run.trainer import TrainingError
 

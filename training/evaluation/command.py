@@ -1,15 +1,13 @@
-"""Shared by commands that train runs over seeds and evaluate them: flags and exit status."""
+"""Shared by commands that train runs over seeds and evaluate them: their flags."""
 
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastenv.errors import FastEnvError
 from training.run.command_line import add_runs
 from training.run.names import split_names
 
@@ -137,16 +135,3 @@ def evaluation_of(args: argparse.Namespace, config: RunConfig) -> EvaluationConf
     played = config.evaluated_by(games=args.games, episodes=args.games, opponents=opponents)
     judging.check_run(played)
     return played.evaluation
-
-
-def exit_status(work: Callable[[], None]) -> int:
-    """Run a command; return its exit status, and print to stderr why it is not 0."""
-    try:
-        work()
-    except (FastEnvError, ImportError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        print("interrupted: the same command continues", file=sys.stderr)
-        return 130
-    return 0

@@ -18,11 +18,11 @@ from training.evaluation.intervals import Interval
 from training.evaluation.judging import Judging, Shown, get_judging
 from training.evaluation.run_evaluation import evaluate
 from training.logs.run_data import groups_of, is_interval
-from training.players.trained import AGENT
 from training.run import files
 from training.run.folder import RunFolder
 from training.run.games import Column
 from training.run.loop import Outcome
+from training.run.names import AGENT
 
 FILE = "evaluation.txt"
 WIDTH = 80  # of the tables

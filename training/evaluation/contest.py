@@ -25,7 +25,6 @@ from training.evaluation.statistics import table_statistics
 from training.players.names import load_who, make_player
 from training.players.network import draws
 from training.players.policy import Policy
-from training.players.ratings import fit
 from training.players.table import Table, find_table
 from training.run.games import Column
 from training.run.names import is_search
@@ -51,10 +50,8 @@ class Standing:
         Share of games won, per seat; shared wins count 1/k.
     draws : Interval
         Share of games whose win a seat shared.
-    rating : Interval
-        Elo, 1000 on the mean, from all comparisons of two seats in a game.
-    skill : Interval or None
-        By openskill (:mod:`training.evaluation.skill`); None where two sit at the table.
+    skill : Interval
+        By openskill (:mod:`training.evaluation.skill`).
     over : mapping of str to Interval
         By opponent, points minus the opponent's, paired by deal.
     """
@@ -64,8 +61,7 @@ class Standing:
     points: Interval
     wins: Interval
     draws: Interval
-    rating: Interval
-    skill: Interval | None = None
+    skill: Interval
     over: Mapping[str, Interval] = field(default_factory=dict)
 
 
@@ -78,7 +74,7 @@ class Contest:
     env : str
         Its id.
     standings : tuple of Standing
-        Best first: by their points, or by Elo.
+        Best first: by their points, or by openskill.
     deals, num_players, groups : int
         Games are their product.
     first_seed : int
@@ -89,7 +85,7 @@ class Contest:
         By player, the interquartile mean of points over deals, and how probable it is that it comes
         to more than another on a deal (:mod:`training.evaluation.statistics`).
     judged_by : str
-        What ranks players of this game: ``points``, else that they win, which Elo sums up.
+        What ranks players of this game: ``points``, else that they win, which openskill sums up.
     drawn : tuple of str
         Trained players whose actions are drawn; others take their best one.
     measures : mapping
@@ -144,8 +140,7 @@ class Contest:
                     "points_over": {name: x.to_list() for name, x in one.over.items()},
                     "win_share": one.wins.to_list(),
                     "draw_share": one.draws.to_list(),
-                    "rating": one.rating.to_list(),
-                    "openskill": None if one.skill is None else one.skill.to_list(),
+                    "openskill": one.skill.to_list(),
                     **{n: x.to_list() for n, x in self.measures.get(one.name, {}).items()},
                     **self.statistics.get(one.name, {}),
                     **self._record_cost(one.name),
@@ -293,7 +288,7 @@ def plan(
         at_table=True,
         draws=seed + 1,
         max_steps=MAX_DECISIONS,
-        headline=table.judged_by,
+        decides=table.judged_by,
     )
     return {who: replace(usual, who=[players[k] for k in who]) for who in groups}
 
@@ -358,7 +353,7 @@ def standings(
         Of each group the player that every member is, and what the members reached.
     resamples, seed : int
     judged_by : str
-        Players are ranked by ``points``, or else by their ratings.
+        Players are ranked by ``points``, or else by openskill.
 
     Returns
     -------
@@ -368,30 +363,21 @@ def standings(
     """
     k, deals = len(players), len(met[0][1])
     totals, games = np.zeros((3, deals, k)), np.zeros((deals, k))
-    score = np.zeros((deals, k, k))
     for who, points in met:
         member = np.eye(k)[list(who)]  # (members, players)
         wins = share_wins(points)
         draws = (wins > 0) & (wins < 1)
         totals += [each.sum(1) @ member for each in (points, wins, draws)]
         games += points.shape[1] * member.sum(0)
-        beats = (points[..., :, None] > points[..., None, :]) + 0.5 * (
-            points[..., :, None] == points[..., None, :]
-        )
-        score += member.T @ beats.sum(1) @ member
     drawn = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed)
     means = drawn.intervals()
-    ratings = _fit_elo(score, resamples, seed)
-    skills: Sequence[Interval | None] = [None] * k
-    if met[0][1].shape[2] > 2:
-        skills = _rate_skills(met, seed)
-    ranks = means[:k] if judged_by == POINTS else ratings
+    skills = _rate_skills(met, seed)
+    ranks = means[:k] if judged_by == POINTS else skills
     ranked = np.argsort([-one.value for one in ranks], kind="stable")
     seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
     rows = tuple(
         Standing(
-            *(players[i].name, seats[i], means[i], means[k + i], means[2 * k + i]),
-            *(ratings[i], skills[i]),
+            *(players[i].name, seats[i], means[i], means[k + i], means[2 * k + i], skills[i]),
             {players[j].name: drawn.difference(i, j) for j in range(k) if j != i},
         )
         for i in ranked
@@ -407,18 +393,3 @@ def _rate_skills(met: Sequence[tuple[Sequence[int], np.ndarray]], seed: int) -> 
     points = np.concatenate([each for _, each in met], axis=1)
     seated = np.concatenate([np.tile(who, (each.shape[1], 1)) for who, each in met])
     return skill.rate(points, range(seated.max() + 1), seed, seated)
-
-
-def _fit_elo(score: np.ndarray, resamples: int, seed: int) -> list[Interval]:
-    """Fit Elo ratings to the games that players won of each other, with intervals over deals.
-
-    Parameters
-    ----------
-    score : ndarray, shape (deals, k, k)
-    resamples, seed : int
-    """
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(score), np.full(len(score), 1 / len(score)), resamples)
-    value = fit(score.sum(0))
-    low, high = np.percentile(fit(np.tensordot(drawn, score, 1)), (2.5, 97.5), axis=0)
-    return [Interval(*map(float, each)) for each in zip(value, low, high, strict=True)]

@@ -18,9 +18,10 @@ from training.evaluation.intervals import Interval
 from training.evaluation.judging import CURVE, get_judging
 from training.players.trained import make_trained
 from training.run import checkpoint, envs, trainers
-from training.run.checkpoint import BEST, CheckpointError
+from training.run.checkpoint import BEST, CheckpointError, State
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
+from training.run.seeds import generators_kept
 
 
 class Evaluator:
@@ -42,7 +43,7 @@ class Evaluator:
         self._judging = get_judging(config.env)
         plan = self._judging.evaluations(config, config.evaluation, CURVE)
         self._played = [(each, each.make_engine()) for each in plan]
-        self._decides = _name(plan[0].headline, plan[0])
+        self._decides = _name(plan[0].decides, plan[0])
         self._count = sum(each.episodes for each in plan)
         self._seed = plan[0].seeds.start
         self._lowest = self._read_best()
@@ -64,7 +65,7 @@ class Evaluator:
             A line of ``evaluations.jsonl``.
         """
         begin = time.perf_counter()
-        with checkpoint.generators_kept():
+        with generators_kept():
             means = self._play(steps, parameters)
         lowest = means[self._decides].low
         best = bool(lowest > self._lowest)
@@ -96,16 +97,10 @@ class Evaluator:
 
     def _keep(self, steps: int, parameters: dict[str, Any], record: dict[str, Any]) -> None:
         folder = self._run.checkpoints / BEST
-        checkpoint.save(
-            folder,
-            steps,
-            identity=self._identity,
-            model={"policy": parameters},
-            trainer={"evaluation": record, "config": self._run.config.to_dict()},
-            states=np.zeros(0, self._view.spec.state_dtype),  # there is no going on from here
-            arrays={},
-            keep=1 + self._count_returnable(folder),
-        )
+        values = {"evaluation": record, "config": self._run.config.to_dict()}
+        rows = np.zeros(0, self._view.spec.state_dtype)  # there is no going on from here
+        state = State(steps, {"policy": parameters}, values, rows, arrays={})
+        checkpoint.save(folder, state, self._identity, keep=1 + self._count_returnable(folder))
 
     def _count_returnable(self, folder: Path) -> int:
         """Count the newest kept policies that a killed run may return to.
@@ -128,7 +123,7 @@ class Evaluator:
             kept = None
         if kept is None:
             return -np.inf
-        record = kept.trainer["evaluation"]
+        record = kept.values["evaluation"]
         same = record["decides"] == self._decides and record["first_seed"] == self._seed
         same = same and record["episodes"] == self._count
         return float(record["results"][self._decides][1]) if same else -np.inf

@@ -95,7 +95,7 @@ class Evaluation:
         Decisions after which an episode is given up.
     measures : tuple of str
         Columns whose means are taken; empty for all that are measured.
-    headline : str
+    decides : str
         The column that ranks players.
     resamples, resample_seed : int
         Of the intervals.
@@ -113,7 +113,7 @@ class Evaluation:
     lanes: int | None = None
     max_steps: int = MAX_STEPS
     measures: tuple[str, ...] = ()
-    headline: str = "return"
+    decides: str = "return"
     resamples: int = RESAMPLES
     resample_seed: int = 0
 

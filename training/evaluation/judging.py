@@ -1,15 +1,15 @@
 """How agents of a game are judged: data of the game, and the evaluations that follow from it.
 
-The capability ``judging`` is a :class:`Judging`: what is played, which columns are shown, and what
-of it is code. A game that says nothing is judged by the return of
-episodes that everybody plays alike or, where players meet, by wins, or by points if it is played
-for them, against opponent sets: those who play all other seats.
+The capability ``judging`` is :class:`JudgingRules`: what is played, which columns are shown, and
+what of it is code. A game that says nothing is judged by the return of episodes that everybody
+plays alike or, where players meet, by wins, or by points if it is played for them, against opponent
+sets: those who play all other seats.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -26,12 +26,12 @@ from training.players.names import RANDOM_LEGAL, find_player, maker
 from training.players.player import MakePlayer
 from training.players.trained import Trained
 from training.run import games, registry
-from training.run.backend import make_seated
 from training.run.config import RunConfig
-from training.run.envs import check_agents, get_scheduled_values, with_defaults, with_seating
+from training.run.envs import check_agents, make_seated, with_defaults, with_seating
 from training.run.games import Column, GameTraining
 from training.run.names import is_agent, is_search
 from training.run.options import require
+from training.run.schedules import get_scheduled_values
 from training.run.sections import EARLIER_SETS, EvaluationConfig
 from training.run.seeds import CURVE_SEEDS
 
@@ -59,8 +59,8 @@ class Shown(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Judging:
-    """How a game judges its agents; the defaults suit any game.
+class JudgingRules:
+    """What a game says of how its agents are judged; the defaults suit any game.
 
     Parameters
     ----------
@@ -109,15 +109,8 @@ class Judging:
         ``group(config)`` says which game a run plays; those with equal ones can be compared.
     milestones : callable or None
         Returns the module of the game's milestones.
-    env : str
-        Id of the environment.
-    game : GameTraining
-    own : mapping of str to Column
-        Columns of the game, where agents meet if that is in another environment.
     bots : tuple of str
         Players to compare with, the first one above all; empty for those of the game.
-    meets : bool
-        Several players meet.
     """
 
     shown: tuple[str, ...] = ()
@@ -140,10 +133,27 @@ class Judging:
     check: Callable[[RunConfig], None] | None = None
     group: Callable[[RunConfig], str] | None = None
     milestones: Callable[[], Any] | None = None
+    bots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Judging(JudgingRules):
+    """How the agents of an environment are judged: the rules of its game, none of them left open.
+
+    Parameters
+    ----------
+    env : str
+        Id of the environment.
+    game : GameTraining
+    own : mapping of str to Column
+        Columns of the game, where agents meet if that is in another environment.
+    meets : bool
+        Several players meet.
+    """
+
     env: str = ""
     game: GameTraining = field(default_factory=GameTraining)
     own: Mapping[str, Column] = field(default_factory=dict)
-    bots: tuple[str, ...] = ()
     meets: bool = False
 
     # -- columns -----------------------------------------------------------------------------------
@@ -276,7 +286,7 @@ class Judging:
             *(EPISODES, config.env, env_options),
             seeds=range(CURVE_SEEDS + seeds.start, CURVE_SEEDS + seeds.stop) if curve else seeds,
             max_steps=options.max_steps,
-            headline=self.decides,
+            decides=self.decides,
             measures=tuple(each.name for each in self.columns) if curve else (),
             resamples=options.bootstrap,
         )
@@ -407,21 +417,17 @@ def get_judging(env: str) -> Judging:
         Its id, with or without the namespace.
     """
     game = games.get_game(env)
-    own: Judging | None = games.find(game, "judging")
+    own: JudgingRules | None = games.find(game, "judging")
+    columns = games.get_game(game.table.env or env).columns
     instance = make_game(env, dict(game.env_options))
     meets = instance is not None and instance.spec.num_agents > 1
     bots = game.bots or (() if instance is None else instance.bot_names[::-1])
     judged_by = "return" if instance is None or not meets else instance.spec.judged_by
-    judging = Judging() if own is None else own
-    return replace(
-        judging,
-        env=env,
-        game=game,
-        own=games.get_game(game.table.env or env).columns,
-        bots=judging.bots or tuple(bots),
-        meets=meets,
-        decides=judging.decides or game.judged_by or judged_by,
-    )
+    rules = JudgingRules() if own is None else own
+    given = {each.name: getattr(rules, each.name) for each in fields(rules)}
+    given["bots"] = rules.bots or tuple(bots)
+    given["decides"] = rules.decides or game.judged_by or judged_by
+    return Judging(**given, env=env, game=game, own=columns, meets=meets)
 
 
 def make_game(env: str, options: dict[str, object]) -> Game | None:

@@ -21,8 +21,9 @@ from training.evaluation.statistics import (
     performance_profile,
 )
 from training.evaluation.tables import format_interval, name_column, show_interval
-from training.logs.run_data import AGENT, RunData
+from training.logs.run_data import RunData
 from training.logs.seed_groups import GroupComparison, GroupScores, find_groups
+from training.run.names import AGENT
 
 if TYPE_CHECKING:  # a page of runs need not wait for torch
     from training.evaluation.judging import Judging, Shown

@@ -13,7 +13,7 @@ from training.evaluation.evaluation import Evaluation, play
 from training.evaluation.judging import ALIKE, IN_TURN, Judging
 from training.evaluation.results import Estimates, Results
 from training.logs.run_data import describe_opponents
-from training.players.trained import AGENT
+from training.run.names import AGENT
 
 
 def report(
@@ -83,13 +83,13 @@ def _record_policies(
     judging: Judging, evaluation: Evaluation, played: Results, drawn: Estimates, baseline: str
 ) -> dict[str, dict[str, Any]]:
     """Make the entry of each player in the record of a comparison."""
-    gaps = drawn.gaps(baseline, evaluation.headline)
+    gaps = drawn.gaps(baseline, evaluation.decides)
     return {
         name: {
             "kind": judging.kind(name),
             "summary": played.of(player=name).summary(),
             "intervals": {column: mean.to_list() for column, mean in means.items()},
-            f"{evaluation.headline}_minus_baseline": gaps[name].to_list() if name in gaps else None,
+            f"{evaluation.decides}_minus_baseline": gaps[name].to_list() if name in gaps else None,
         }
         for name, means in drawn.means.items()
     }
@@ -128,7 +128,7 @@ def play_sets(
             "agent_seat": engine.agent_seat,
             "backend": engine.backend,
             "baseline": baseline,
-            "judged_by": each.headline,
+            "judged_by": each.decides,
         }
         rows += played.with_column("against", each.name).record()
     first = sets[0]

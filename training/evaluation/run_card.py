@@ -8,9 +8,10 @@ from fastenv.registry import short_id
 from training.evaluation.judging import get_judging
 from training.logs.run_data import groups_of, is_interval
 from training.players.card import Result, front_matter, metadata, table
-from training.players.trained import AGENT, Trained, provenance
+from training.players.trained import Trained, provenance
 from training.run import files, machine
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 
 _GOALS = "goals reached"  # a group of results whose measure is not one of the game's
 

@@ -17,11 +17,12 @@ from training.evaluation.evaluation import Entrant, Evaluation, play
 from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, Judging, get_judging
 from training.evaluation.report import play_sets, report
 from training.evaluation.results import Results
-from training.players.trained import AGENT, Trained, load
+from training.players.trained import Trained, load
 from training.run import files, machine
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 from training.run.sections import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS
 

@@ -28,9 +28,9 @@ from training.evaluation.report import play_sets, report
 from training.logs.run_data import describe_opponents
 from training.players.names import RANDOM_LEGAL, find_player
 from training.players.player import MakePlayer
-from training.players.trained import AGENT, DRAWN, load
+from training.players.trained import DRAWN, load
 from training.run.folder import RunFolder
-from training.run.names import is_search
+from training.run.names import AGENT, is_search
 from training.run.options import require
 from training.run.seating import check_bot, env_of_table
 from training.run.sections import EvaluationConfig
@@ -67,7 +67,7 @@ def play_bots(
         *(EPISODES, env, judging.starts_of(None, asked)[EPISODES]),
         seeds=seeds,
         max_steps=asked.get("max_steps", MAX_STEPS),
-        headline=judging.decides,
+        decides=judging.decides,
     )
     if not judging.meets:
         engine = usual.make_engine()
@@ -159,11 +159,11 @@ def compare_agents(
     first = next(iter(players))
     played = play(plan.by(players), engine)
     record = report(judging, console, "beside each other", plan, engine, played, first)
-    paired = f"{plan.headline}_minus_baseline"
+    paired = f"{plan.decides}_minus_baseline"
     for name, entry in record["policies"].items():
         if entry[paired] is not None:
             gap = tables.format_interval_short(Interval.from_list(entry[paired]))
-            line = f"{name} less {first}: {plan.headline} {gap}, episodes paired."
+            line = f"{name} less {first}: {plan.decides} {gap}, episodes paired."
             console.print(line, markup=False)
     about = {"env": config.env, "env_options": dict(config.env_options), "drawn": drawn}
     return {**about, **record}

@@ -1,4 +1,4 @@
-"""Ratings of players who meet more than two at a table, by openskill (Plackett and Luce).
+"""Ratings of players at one table, by openskill (Plackett and Luce).
 
 Each game is one match of all its seats. What is rated is a seat's player by its own games: who has
 several seats is rated in each, and has their mean. openskill rates one match after the other, and

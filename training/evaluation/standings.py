@@ -79,10 +79,7 @@ def _make_columns(
     }
     if any(one.draws.value for one in standings):
         columns["drawn %"] = [format_interval(one.draws, 1, 100) for one in standings]
-    columns["Elo"] = [format_interval(one.rating, 0) for one in standings]
-    skills = [one.skill for one in standings if one.skill is not None]
-    if skills:
-        columns["openskill"] = [format_interval(each, 1) for each in skills]
+    columns["openskill"] = [format_interval(one.skill, 1) for one in standings]
     own = [statistics[one.name] for one in standings]
     below = [one.name for one in standings[1:]]
     paired = [one.over[name] for one, name in zip(standings, below, strict=False)]
@@ -108,22 +105,18 @@ def _make_own_columns(contest: Contest) -> dict[str, list[str]]:
 def _explain_columns(contest: Contest, columns: Sequence[str]) -> list[str]:
     """Explain the columns, a sentence or two a line."""
     drawn = ", which are those drawn" if "drawn %" in columns else ""
-    ranked = "mean points, which this game is played for" if contest.judged_by == POINTS else "Elo"
+    ranked = (
+        "mean points, which this game is played for" if contest.judged_by == POINTS else "openskill"
+    )
     lines = [
         f"Best first by {ranked}",
         "Means of a seat and game with 95 % intervals over deals; shared wins count 1/k" + drawn,
-        "Elo from every two seats of a game, 1000 in the mean",
-    ]
-    if "openskill" in columns:
-        lines.append(
-            "openskill: mu by Plackett and Luce, 25 at first; the mean over "
-            f"{skill.ORDERS} random orders of the games"
-        )
-    lines.append(f"{OVER}: the difference of their points, deals paired")
-    lines.append(
+        "openskill: mu by Plackett and Luce, 25 at first; the mean over "
+        f"{skill.ORDERS} random orders of the games",
+        f"{OVER}: the difference of their points, deals paired",
         f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
-        "more than the next, equal ones half"
-    )
+        "more than the next, equal ones half",
+    ]
     if contest.drawn:
         lines.append("drawn: its actions are drawn from its policy; else it takes the best one")
     if contest.cpu_ms:

@@ -5,10 +5,8 @@ of Agarwal et al., "Deep Reinforcement Learning at the Edge of the Statistical P
 2021), and equal those of their library. Nothing here imports it: rliable 1.2.0 brings plots and a
 package of econometrics along, in versions that cannot be imported beside pandas 3.
 
-Scores are an array (runs, tasks), or (runs,) for one task. Intervals hold 95 % by percentile
-bootstrap, and are stratified: the runs of each task are drawn among themselves. Of few runs such an
-interval is too narrow. That of a mean of two or three ends at the lowest and the highest of them,
-and one run has none.
+Intervals hold 95 % by percentile bootstrap over runs. Of few runs such an interval is too narrow.
+That of a mean of two or three ends at the lowest and the highest of them, and one run has none.
 """
 
 from __future__ import annotations
@@ -44,34 +42,32 @@ def iqm(scores: Any, axis: int | None = None) -> np.ndarray:
 
 
 def iqm_interval(scores: Any, resamples: int = RESAMPLES, seed: int = 0) -> Interval:
-    """Estimate the interquartile mean of all runs and tasks with its interval over runs.
+    """Estimate the interquartile mean of all runs with its interval over runs.
 
     If NaN is among the scores, the result is NaN.
 
     Parameters
     ----------
-    scores : array_like of float, shape (runs, tasks) or (runs,)
+    scores : array_like of float, shape (runs,)
     resamples, seed : int
     """
-    table = _make_table(scores)
-
-    def draw(rng: np.random.Generator, rows: int) -> np.ndarray:
-        return iqm(_resample(rng, table, rows).reshape(rows, -1), axis=1)
-
-    return _bootstrap(float(iqm(table)), draw, [table], table.size, resamples, seed)
+    return _bootstrap([scores], iqm, resamples, seed)
 
 
-def probability_of_improvement(ours: Any, theirs: Any) -> float:
+def probability_of_improvement(ours: Any, theirs: Any, axis: int = -1) -> np.ndarray:
     """Compute the probability of improvement: that a run of ours scores above one of theirs.
 
-    The share of all pairs in which ours is higher; equal pairs count half. The mean over tasks.
+    The share of all pairs in which ours is higher; equal pairs count half.
 
     Parameters
     ----------
-    ours, theirs : array_like of float, shape (runs, tasks) or (runs,)
-        The same tasks; runs may differ in number.
+    ours, theirs : array_like of float, shape (..., runs)
+        Runs may differ in number.
+    axis : int
+        The last one, along which the runs are.
     """
-    return float(_compute_improvement(_make_table(ours)[None], _make_table(theirs)[None])[0])
+    more = _compare(np.asarray(ours)[..., :, None], np.asarray(theirs)[..., None, :])
+    return np.asarray(more.mean((-2, -1)))
 
 
 def improvement_interval(
@@ -84,16 +80,10 @@ def improvement_interval(
 
     Parameters
     ----------
-    ours, theirs : array_like of float, shape (runs, tasks) or (runs,)
+    ours, theirs : array_like of float, shape (runs,)
     resamples, seed : int
     """
-    tables = [_make_table(ours), _make_table(theirs)]
-
-    def draw(rng: np.random.Generator, rows: int) -> np.ndarray:
-        return _compute_improvement(*(_resample(rng, table, rows) for table in tables))
-
-    value = probability_of_improvement(*tables)
-    return _bootstrap(value, draw, tables, tables[0].size * len(tables[1]), resamples, seed)
+    return _bootstrap([ours, theirs], probability_of_improvement, resamples, seed)
 
 
 def performance_profile(scores: Any, above: Any) -> np.ndarray:
@@ -127,60 +117,43 @@ def describe_few(runs: int) -> list[str]:
     return caveats
 
 
-def _make_table(scores: Any) -> np.ndarray:
-    table = np.asarray(scores, np.float64)
-    return table[:, None] if table.ndim == 1 else table
-
-
-def _resample(rng: np.random.Generator, table: np.ndarray, rows: int) -> np.ndarray:
-    """Draw resamples, shape (rows, runs, tasks); each task has its own draws."""
-    drawn = rng.integers(len(table), size=(rows, *table.shape))
-    return np.take_along_axis(table[None], drawn, axis=1)
-
-
-def _compute_improvement(ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-    """Compute the probability of improvement of each resample, (resamples, runs, tasks)."""
-    more = _compare(ours[:, :, None], theirs[:, None])
-    return more.mean((1, 2, 3))
-
-
 def _compare(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return 1 where a is more than b, 0.5 where both are equal, else 0."""
     return (a > b) + 0.5 * (a == b)
 
 
 def _bootstrap(
-    value: float,
-    draw: Callable[[np.random.Generator, int], np.ndarray],
-    tables: Sequence[np.ndarray],
-    size: int,
-    resamples: int,
-    seed: int,
+    scores: Sequence[Any], statistic: Callable[..., np.ndarray], resamples: int, seed: int
 ) -> Interval:
-    """Estimate the interval of a value: NaN bounds for one run, all NaN if a score is.
+    """Estimate the interval of a statistic: NaN bounds for one run, all NaN if a score is.
 
     Parameters
     ----------
-    value : float
-    draw : callable
-        Returns the values of so many resamples.
-    tables : sequence of ndarray
-        The scores.
-    size : int
-        Numbers that a resample takes.
+    scores : sequence of array_like, shape (runs,)
+        The arguments of the statistic, which are drawn anew each by itself.
+    statistic : callable
+        Takes the ``axis`` of the runs too.
     resamples, seed : int
     """
-    if any(np.isnan(table).any() for table in tables):
+    from scipy.stats import bootstrap  # takes a while to import, and few commands need it
+
+    samples = [np.asarray(each, np.float64) for each in scores]
+    if any(np.isnan(each).any() for each in samples):
         return Interval(math.nan, math.nan, math.nan)
-    if min(map(len, tables)) < 2:
+    value = float(statistic(*samples, axis=-1))
+    if min(map(len, samples)) < 2:
         return Interval(value, math.nan, math.nan)
-    rng, rows = np.random.default_rng(seed), max(1, _CHUNK // size)
-    values = [draw(rng, min(rows, resamples - start)) for start in range(0, resamples, rows)]
-    low, high = np.quantile(np.concatenate(values), _ENDS)
-    return Interval(value, float(low), float(high))
-
-
-_ENDS = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    found = bootstrap(
+        samples,
+        statistic,
+        n_resamples=resamples,
+        batch=max(1, _CHUNK // math.prod(map(len, samples))),
+        vectorized=True,
+        confidence_level=LEVEL,
+        method="percentile",
+        random_state=np.random.default_rng(seed),
+    ).confidence_interval
+    return Interval(value, float(found.low), float(found.high))
 
 
 # -- players that have met on the same deals -------------------------------------------------------

@@ -26,12 +26,12 @@ from training.evaluation.command import (
 from training.evaluation.judging import get_judging
 from training.evaluation.run_evaluation import play_for_comparison
 from training.evaluation.trainings import parse_seeds, train_or_resume
-from training.players.trained import AGENT
-from training.run import files, machine, plain_yaml
+from training.run import config_files, files, machine
 from training.run.config import RunConfig
 from training.run.folder import BusyError
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
+from training.run.names import AGENT
 from training.run.options import canonical_json, check_value, require
 from training.run.removed import drop_removed
 from training.run.sections import EvaluationConfig
@@ -86,7 +86,7 @@ def space(assignments: list[str]) -> dict[str, BaseDistribution]:
 def _parse_range(text: str, values: str) -> BaseDistribution:
     wanted = "OPTION=[A, B], OPTION=LOW..HIGH or OPTION=LOW..HIGH,log"
     if values.startswith("["):
-        choices = plain_yaml.parse_yaml(values, f"--vary {text}")
+        choices = config_files.parse_yaml(values, f"--vary {text}")
         require(len(choices) >= 2, "--vary", text, "two choices or more")
         return CategoricalDistribution([canonical_json(choice) for choice in choices])
     ends, comma, scale = values.partition(",")

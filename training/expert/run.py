@@ -11,9 +11,9 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.ppo import run as native
 from training.ppo.trainer import PPOTrainer
-from training.run import envs
 from training.run.engine import Engine
 from training.run.envs import Lanes
+from training.run.seeds import stream_seed
 
 # A network of this trainer is played as one of our PPO.
 make_lanes, identity = native.make_lanes, native.identity
@@ -40,10 +40,10 @@ def make_loss(config: ExpertRun, net: ActorCritic, engine: Engine) -> ExpertLoss
         See :func:`training.expert.teacher.make_teacher`.
     """
     size = config.ppo.n_steps, config.num_envs, config.planned_steps // config.rollout
-    seed = envs.stream_seed(config.seed, "auxiliary")
+    seed = stream_seed(config.seed, "auxiliary")
     part, episodes = config.expert.seeds, None
     if part:
-        episodes = EpisodeSeeds(config.env, part, envs.stream_seed(config.seed, "episodes"))
+        episodes = EpisodeSeeds(config.env, part, stream_seed(config.seed, "episodes"))
     return ExpertLoss(make_teacher(config, net, engine), config.expert, *size, seed, episodes)
 
 

@@ -11,9 +11,9 @@ import numpy as np
 from fastenv import BatchEngine
 from fastenv.seats import EXTERNAL
 from training.nets.actor_critic import ActorCritic, make_logits
-from training.players.load import scripted_opponents
 from training.players.names import Who, load_who, make_player
 from training.players.policy import EnvSpec, Policy
+from training.players.trained import scripted_opponents
 from training.run.config import RunConfig
 from training.run.envs import with_seating
 from training.run.options import require

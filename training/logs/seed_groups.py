@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from training.logs.run_data import AGENT, RunData, results
+from training.logs.run_data import RunData, results
+from training.run.names import AGENT
 
 _OWN = ("name", "seed")  # options that runs of a group do not share
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from fastenv.engine import rng_streams
 from training.players.draws import LaneDraws, gumbel, streams
-from training.players.thought import Thought
+from training.players.player import Thought
 
 
 class Bot:

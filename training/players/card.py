@@ -12,8 +12,8 @@ import yaml
 from fastenv.errors import show
 from fastenv.files import read_regular
 from fastenv.registry import short_id
+from training.run.config_files import MAX_BYTES, parse_yaml
 from training.run.options import require
-from training.run.plain_yaml import MAX_BYTES, parse_yaml
 
 FILE = "README.md"
 LIBRARY = "fastenv"

@@ -53,19 +53,16 @@ def export(
         If ``folder`` is there already, or the run has no such whole checkpoint.
     """
     trained = _load(run, folder, name)
-    saved = read_again(trained)
+    saved = read_again(trained.path)
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-        written = checkpoint.save(
-            unfinished / "checkpoints",
-            saved.steps,
-            identity=_make_identity(run, trained),
-            model={"policy": _select_parameters(saved.model["policy"], half, values)},
-            trainer={"exported_from": run.name},
-            states=np.zeros((0, saved.rows.shape[1]), np.uint8),
-            arrays={},
-            keep=1,
+        policy = _select_parameters(saved.model["policy"], half, values)
+        rows = np.zeros((0, saved.rows.shape[1]), np.uint8)
+        state = checkpoint.State(
+            saved.steps, {"policy": policy}, {"exported_from": run.name}, rows, arrays={}
         )
+        identity = _make_identity(run, trained)
+        written = checkpoint.save(unfinished / "checkpoints", state, identity, keep=1)
     return folder / "checkpoints" / written.name
 
 
@@ -106,7 +103,7 @@ def export_for_hub(
     """
     trained = _load(run, folder, name)
     text = card.read(run.path) or make_card(run, trained)
-    saved = read_again(trained)
+    saved = read_again(trained.path)
     policy = _select_parameters(saved.model["policy"], half, values)
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")

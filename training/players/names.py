@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from training.players.bots import Bot, RandomLegal
-from training.players.load import load_policy
 from training.players.network import seat_policy
 from training.players.player import MakePlayer, Player
 from training.players.policy import Policy
+from training.players.trained import load_policy
 from training.run import games, registry
 from training.run.engine import Engine
 from training.run.folder import name_of_agent

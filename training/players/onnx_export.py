@@ -88,7 +88,7 @@ def export_onnx(
         raise RunError(f"{folder} is there already: name a new folder.")
     trained = load(run, name, member)
     config, engine = run.config, trained.engine()
-    parameters = read_again(trained).model["policy"]
+    parameters = read_again(trained.path).model["policy"]
     own = parameters if trained.member is None else parameters[str(trained.member)]
     nets = trainers.get_module(config.trainer).load_nets(config, engine, own)
     for part, (_, engine) in nets.items():

@@ -8,14 +8,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from training.run.checkpoint import CheckpointError
 
 K = 4.0
 ANCHOR = 1000.0
 LEARNER = -1  # id of the learner among those of the snapshots
-_STEPS, _SMALL = 100, 1e-9  # of Newton's method: rounding may keep the last steps from being small
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS ratings (
@@ -37,44 +34,6 @@ def expected(rating: float, other: float) -> float:
 def outcome(total: int, other: int) -> float:
     """Return 1 for more points than the other, 0 for fewer, 0.5 for as many."""
     return (total > other) + 0.5 * (total == other)
-
-
-def fit(score: np.ndarray) -> np.ndarray:
-    """Fit ratings to comparisons by maximum likelihood (Bradley and Terry).
-
-    Newton's method, with steps short enough to descend from anywhere: what the curvature changes by
-    depends on the largest change of a difference of two players (Sun and Tran-Dinh, Generalized
-    self-concordant functions, 2019).
-
-    Parameters
-    ----------
-    score : ndarray, shape (..., K, K)
-        Comparisons that i won against j, ties as halves; the diagonal says nothing. One draw of
-        every two players is added, so that nobody is infinitely strong.
-
-    Returns
-    -------
-    ndarray, shape (..., K)
-        With the mean ``ANCHOR``.
-    """
-    k = score.shape[-1]
-    itself = np.eye(k, dtype=bool)
-    won = np.where(itself, 0.0, score + 0.5)
-    both = won + np.swapaxes(won, -1, -2)
-    strength = np.zeros(score.shape[:-1])  # in units of which e times as strong is 1
-    for _ in range(_STEPS):
-        chance = 1 / (1 + np.exp(strength[..., None, :] - strength[..., :, None]))
-        information = both * chance * np.swapaxes(chance, -1, -2)
-        curvature = np.where(itself, information.sum(-1)[..., None], -information)
-        # The likelihood does not depend on the mean; 1 / k in its direction keeps the mean.
-        missing = (won - both * chance).sum(-1)
-        step = np.linalg.solve(curvature + 1 / k, missing[..., None])[..., 0]
-        size = np.ptp(step, axis=-1, keepdims=True)
-        strength += step * np.divide(np.log1p(size), size, out=np.ones_like(size), where=size > 0)
-        if size.max(initial=0.0) <= _SMALL:
-            break
-    ratings: np.ndarray = ANCHOR + 400 / np.log(10) * strength
-    return ratings
 
 
 class Ratings:

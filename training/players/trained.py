@@ -1,4 +1,4 @@
-"""A checkpoint that plays."""
+"""Trained agents loaded from folders: of runs, of exported agents, and their checkpoints."""
 
 from __future__ import annotations
 
@@ -9,20 +9,26 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fastenv import BatchEngine
+from fastenv import BatchEngine, Game
 from fastenv.errors import show_reason
 from training.players.network import Network
 from training.players.player import MakePlayer
-from training.run import checkpoint, delayed_actions, files, games, trainers, weights
+from training.players.policy import EnvSpec, Policy
+from training.run import checkpoint, files, games, schedules, trainers, weights
 from training.run.config import RunConfig
-from training.run.envs import make_engine
-from training.run.folder import RunError, RunFolder
-from training.run.names import AGENT as AGENT
+from training.run.envs import make_engine, with_seating
+from training.run.folder import WEIGHTS, RunError, RunFolder
+from training.run.names import AGENT
 from training.run.options import require
+from training.run.seating import has_agents, without_agents
 
 DRAWN = "trained, drawn"  # its actions are drawn as in its training
 BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"
 WITHOUT = "without search"
+ALLOWED = (
+    "a run folder, a checkpoint in its checkpoints/, or a folder that python -m training export "
+    "has written"
+)
 HELD_BACK = "trained, held back"  # under the mask schedule it was trained with
 
 
@@ -86,7 +92,7 @@ class Trained:
             players[DRAWN] = partial(make, sample=True)
         rules, steps = self.config.mask_schedule, self.steps
         if any(rule.ticks_at(steps) for rule in rules):
-            legal = partial(delayed_actions.mask_delayed, rules=rules, steps=steps)
+            legal = partial(schedules.mask_delayed, rules=rules, steps=steps)
             players[HELD_BACK] = partial(make, legal=legal)
         if self.search is not None:
             players = {AGENT: self.search, WITHOUT: players.pop(AGENT), **players}
@@ -123,7 +129,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
     trainer = trainers.get_module(config.trainer)
     engine = make_engine(config.env, 1, config.env_options)
     identity = trainer.identity(run, engine)
-    saved: checkpoint.Checkpoint | None
+    saved: checkpoint.State | None
     if name is None and not run.checkpoints.is_dir():
         saved = weights.load(run.weights, identity)
     elif name is None:
@@ -134,7 +140,7 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         saved = checkpoint.load(path, identity) if path is not None and path.is_dir() else None
     if saved is None:
         raise RunError(f"{run.path} has no checkpoint {'yet' if name is None else repr(name)}.")
-    windows = saved.trainer.get("windows") or {}
+    windows = saved.values.get("windows") or {}
     try:
         parameters = saved.model["policy"]
         return make_trained(config, saved.path, saved.steps, parameters, windows, member)
@@ -144,9 +150,8 @@ def load(run: RunFolder, name: str | None = None, member: int | None = None) -> 
         ) from error
 
 
-def read_again(trained: Trained) -> checkpoint.Checkpoint:
-    """Read the checkpoint of an agent again, to write it in another form."""
-    path = trained.path
+def read_again(path: Path) -> checkpoint.State:
+    """Read the checkpoint of an agent again, from its folder or file of weights."""
     return weights.load(path, {}) if path.is_file() else checkpoint.load(path, {})
 
 
@@ -183,3 +188,91 @@ def provenance(run: RunFolder) -> dict[str, Any]:
     summary = files.read_object(run.path / "summary.json")
     names = ("git_rev", "dirty", "precision", "host")
     return {"seed": run.config.seed, **{name: summary.get(name) for name in names}}
+
+
+# -- as functions of observations ------------------------------------------------------------------
+
+
+def load_policy(path: str | Path, *, member: int | None = None) -> Policy:
+    """Load a trained agent.
+
+    Parameters
+    ----------
+    path : str or Path
+        A run folder or one that ``training export`` has written, of which the newest whole
+        checkpoint is taken; or ``checkpoints/NAME`` in one of them, ``best`` included.
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
+
+    Returns
+    -------
+    Policy
+
+    Raises
+    ------
+    RunError
+        If there is no such folder, or no trained agent in it.
+    CheckpointError
+        If the checkpoint is damaged or of another environment.
+    ConfigError
+        If there is no such member, or no such environment any more.
+
+    Examples
+    --------
+    >>> import training
+    >>> policy = training.load_policy("pretrained/skullking")
+    >>> env = policy.make()
+    >>> obs, info = env.reset(seed=0)
+    >>> action, state = policy.act(obs, info["action_mask"])
+    >>> bool(info["action_mask"][action])
+    True
+    """
+    run, name = find_run(Path(path))
+    trained = load(run, name, member)
+    config = trained.config
+    if trained.pair is not None:
+        logits, env_spec = trained.pair.whole_games()
+    else:
+        engine = trained.engine()
+        spec, options = engine.spec, scripted_opponents(config.env, config.env_options, engine.game)
+        shown = (spec.obs_dtype, spec.obs_shape, spec.num_actions)
+        logits = trained.logits
+        env_spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
+    return Policy(config, trained.path, trained.steps, logits, env_spec, trained.member)
+
+
+def scripted_opponents(env: str, options: Mapping[str, Any], game: Game) -> dict[str, Any]:
+    """Replace trained agents in options by scripted opponents.
+
+    They are those that the game has by default, or else the first of its bots.
+
+    Parameters
+    ----------
+    env : str
+    options : mapping
+        Of the environment.
+    game : Game
+        The environment's.
+    """
+    kept = without_agents(options)
+    if not has_agents(options) or game.spec.num_agents == 1 or game.spec.opponent is not None:
+        return kept
+    bots = (*games.get_game(env).bots, *game.bot_names)
+    return {**kept, "opponent": bots[0]} if bots else kept
+
+
+def find_run(path: Path) -> tuple[RunFolder, str | None]:
+    """Find the run of a path, and the name of the checkpoint if the path is one.
+
+    Raises
+    ------
+    RunError
+        If :func:`load_policy` takes no such path.
+    """
+    path = path.parent if path.name == WEIGHTS else path
+    inside = [path, *path.parents]
+    root = next((folder for folder in inside if (folder / "config.json").is_file()), None)
+    below = () if root is None else path.relative_to(root).parts
+    if root is None or not path.is_dir() or below[:1] not in ((), ("checkpoints",)):
+        raise RunError(f"path {str(path)!r}: must be {ALLOWED}.")
+    return RunFolder.open(root), "/".join(below[1:]) or None

@@ -8,10 +8,9 @@ import numpy as np
 import torch
 
 from training.nets.layout import as_tensor
-from training.players.load import find
 from training.players.policy import Policy
-from training.run import trainers, weights
-from training.run.checkpoint import load
+from training.players.trained import find_run, read_again
+from training.run import trainers
 from training.run.envs import make_engine
 
 Value = Callable[[np.ndarray], np.ndarray]
@@ -43,11 +42,10 @@ def find_value(policy: Policy, name: str) -> tuple[Value | None, str]:
     why = _find_obstacle(policy, name)
     if why:
         return None, why
-    run, _ = find(policy.path)
+    run, _ = find_run(policy.path)
     trainer = trainers.get_module(run.config.trainer)
     observer = make_engine(run.config.env, 1, run.config.env_options)
-    saved = weights.load(policy.path, {}) if policy.path.is_file() else load(policy.path, {})
-    own = saved.model["policy"]
+    own = read_again(policy.path).model["policy"]
     own = own if policy.member is None else own[str(policy.member)]
     load_nets = getattr(trainer, "load_nets", None)
     net = None if load_nets is None else load_nets(run.config, observer, own)["policy"][0]

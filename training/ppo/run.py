@@ -24,6 +24,7 @@ from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
 from training.run.ranks import SINGLE_RANK, Ranks
+from training.run.seeds import stream_seed
 from training.run.torch_setup import set_up_torch
 from training.selfplay import league
 from training.selfplay.league import League
@@ -64,7 +65,7 @@ def make_trainer(
     if config.selfplay is not None and folder is not None:
         net = partial(ActorCritic, obs_layout(engine), config.ppo, config.native)
         league = League(config, folder, net)
-        engine = league.seat(engine, envs.stream_seed(config.seed, "explore"))
+        engine = league.seat(engine, stream_seed(config.seed, "explore"))
     return build(config.share_of(ranks.size), engine, ranks=ranks, league=league)
 
 

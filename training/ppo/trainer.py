@@ -43,9 +43,9 @@ from training.ppo.rollout import (
 from training.run import checkpoint
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep, restore_lanes, rows_of, seating_of
-from training.run.envs import stream_seed, training_seed
 from training.run.options import decay, require
 from training.run.ranks import SINGLE_RANK, Ranks
+from training.run.seeds import stream_seed, training_seed
 from training.run.trainer import (
     FirstParameters,
     Metrics,
@@ -248,7 +248,7 @@ class PPOTrainer(Trainer):
         if command == "configure":
             self.engine.configure(details["name"], details["value"], details["idx"])
         elif command == "load_state":
-            self.load_state(checkpoint.load(Path(details["path"]), {}).state())
+            self.load_state(checkpoint.load(Path(details["path"]), {}))
         else:
             {
                 "begin": self.begin,

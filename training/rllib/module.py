@@ -20,8 +20,8 @@ from fastenv.adapters.rllib import MASK, OBSERVATIONS, RLlibVectorEnv, masked_lo
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.rllib.options import RLlibRun
-from training.run.envs import make_trial_lane, stream_seed
-from training.run.seeds import TRAINING_BIT
+from training.run.envs import make_trial_lane
+from training.run.seeds import TRAINING_BIT, stream_seed
 
 
 class Lanes(RLlibVectorEnv):

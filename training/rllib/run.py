@@ -14,6 +14,7 @@ from training.run import envs
 from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.options import require
+from training.run.seating import has_agents, opponents_option
 from training.run.trainer import Trainer
 
 identity, load_logits, load_nets = native.identity, native.load_logits, native.load_nets
@@ -49,9 +50,9 @@ def check(config: RLlibRun, engine: Engine) -> None:
         Without Ray, or with another release; says what to install.
     """
     native.check(config, engine)
-    agents = envs.has_agents(config.env_options)
+    agents = has_agents(config.env_options)
     allowed = "scripted players with trainer='rllib'"
-    option = envs.opponents_option(config.env_options)
+    option = opponents_option(config.env_options)
     opponents = config.env_options.get(option)
     require(not agents, f"env_options.{option}", opponents, allowed)
     _need_ray()

@@ -36,6 +36,7 @@ from training.run import checkpoint, envs
 from training.run.checkpoint import State
 from training.run.folder import RunError
 from training.run.options import decay
+from training.run.seeds import stream_seed
 from training.run.trainer import Metrics, Trainer, TrainingError, check_loss, check_parameters
 
 ENV = "fastenv lanes"
@@ -333,7 +334,7 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
             env_runner_health_probe_timeout_s=1.0,  # at every iteration while one is lost
             env_runner_restore_timeout_s=60.0,
         )
-        .debugging(seed=envs.stream_seed(config.seed, "env", bits=31))
+        .debugging(seed=stream_seed(config.seed, "env", bits=31))
     )
 
 

@@ -10,7 +10,9 @@ import numpy as np
 from training.run.engine import Engine
 
 if TYPE_CHECKING:  # who logs need not wait for torch
-    from training.run.checkpoint import Checkpoint
+    from training.run.checkpoint import State
+
+    pass
 
 
 class Log:
@@ -125,7 +127,7 @@ class Callback:
         """Return tensors for a checkpoint, None for none; at most one callback of a run has any."""
         return None
 
-    def restore(self, saved: Checkpoint) -> None:
+    def restore(self, saved: State) -> None:
         """Put back what was saved.
 
         Raises

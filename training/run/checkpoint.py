@@ -14,10 +14,9 @@ import io
 import json
 import math
 import os
-import random
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,8 @@ class State:
     steps : int
         Decisions until then, of all lanes and processes.
     model : dict
-        Nested dicts of tensors in host memory and plain numbers; ``policy`` has what plays.
+        Nested dicts and lists of tensors in host memory and plain numbers; ``policy`` has what
+        plays.
     values : dict
         JSON values, such as counters and states of generators.
     rows : ndarray
@@ -69,9 +69,12 @@ class State:
     arrays : dict of str to ndarray
         Further arrays of an entry a lane.
     replay : dict of str to ndarray, or None
-        What was stored to learn from; a file of its own, absent unless saved.
-    path : Path or None
-        The checkpoint it was read from.
+        What was stored to learn from; None without. It is large, and read where a training goes on
+        alone (:func:`read_replay`).
+    trackers : dict or None
+        Nested dicts of tensors and plain values; None if the run has no trackers.
+    path : Path
+        The checkpoint it was read from; empty otherwise.
     """
 
     steps: int
@@ -80,65 +83,15 @@ class State:
     rows: np.ndarray
     arrays: dict[str, np.ndarray]
     replay: dict[str, np.ndarray] | None = None
-    path: Path | None = None
-
-
-@dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint that was read: a training resumes from it, or an evaluation plays it.
-
-    Parameters
-    ----------
-    path : Path
-    steps : int
-        Decisions taken until then.
-    model : dict
-        Nested dicts and lists of tensors and plain numbers.
-    trainer : dict
-        JSON values.
-    rows : ndarray of uint8, shape (lanes, bytes of a state row)
-    arrays : dict of str to ndarray
-        Further arrays of one entry a lane.
-    trackers : dict or None
-        Nested dicts of tensors and plain values; None if the run has no trackers.
-    """
-
-    path: Path
-    steps: int
-    model: dict[str, Any]
-    trainer: dict[str, Any]
-    rows: np.ndarray
-    arrays: dict[str, np.ndarray]
     trackers: dict[str, Any] | None = None
-
-    def state(self) -> State:
-        """Make the state that a trainer resumes from; reads the replay."""
-        kept = self.trainer, self.rows, self.arrays, self.replay(), self.path
-        return State(self.steps, self.model, *kept)
-
-    def replay(self) -> dict[str, np.ndarray] | None:
-        """Read the replay, None if there is none; it is large and not needed to play.
-
-        Raises
-        ------
-        CheckpointError
-            If it is no archive of arrays.
-        """
-        file = self.path / REPLAY
-        return _read(file, _read_arrays) if file.is_file() else None
+    path: Path = Path()
 
 
 def save(
     folder: Path,
-    steps: int,
-    *,
+    state: State,
     identity: dict[str, Any],
-    model: dict[str, Any],
-    trainer: dict[str, Any],
-    states: np.ndarray,
-    arrays: dict[str, np.ndarray],
-    trackers: dict[str, Any] | None = None,
-    replay: dict[str, np.ndarray] | None = None,
+    *,
     keep: int,
     keep_every: int | None = None,
 ) -> Path:
@@ -150,14 +103,10 @@ def save(
     ----------
     folder : Path
         The ``checkpoints`` folder of a run.
-    steps : int
-        Decisions taken until now; names the checkpoint.
+    state : State
+        Its steps name the checkpoint.
     identity : dict
         JSON values that a run must share to load it, such as env and state layout.
-    model, trainer, arrays, trackers, replay : dict
-        See :class:`Checkpoint`.
-    states : ndarray, shape (lanes,)
-        State rows of the engine.
     keep : int
         Number of checkpoints that stay.
     keep_every : int, optional
@@ -168,22 +117,23 @@ def save(
     Path
         The folder of the checkpoint.
     """
-    final = folder / f"ckpt_{steps:012d}"
+    final = folder / f"ckpt_{state.steps:012d}"
     folder.mkdir(parents=True, exist_ok=True)
     files.remove_leftovers(folder)
     unfinished = folder / f".tmp-{os.getpid()}-{final.name}"
     unfinished.mkdir()
-    _write_tensors(unfinished / "model.pt", model)
-    (unfinished / "trainer.json").write_text(json.dumps(trainer, allow_nan=False), encoding="utf-8")
-    width = states.itemsize * math.prod(states.shape[1:])
-    rows = np.ascontiguousarray(states).view(np.uint8).reshape(len(states), width)
-    named: dict[str, Any] = {"rows": rows, **arrays}
+    _write_tensors(unfinished / "model.pt", state.model)
+    values = json.dumps(state.values, allow_nan=False)
+    (unfinished / "trainer.json").write_text(values, encoding="utf-8")
+    width = state.rows.itemsize * math.prod(state.rows.shape[1:])
+    rows = np.ascontiguousarray(state.rows).view(np.uint8).reshape(len(state.rows), width)
+    named: dict[str, Any] = {"rows": rows, **state.arrays}
     np.savez(unfinished / "engine.npz", **named)
-    if trackers is not None:
-        _write_tensors(unfinished / TRACKERS, trackers)
-    if replay is not None:
-        np.savez(unfinished / REPLAY, **replay)  # type: ignore[arg-type]
-    _write_manifest(unfinished, steps, identity)
+    if state.trackers is not None:
+        _write_tensors(unfinished / TRACKERS, state.trackers)
+    if state.replay is not None:
+        np.savez(unfinished / REPLAY, **state.replay)  # type: ignore[arg-type]
+    _write_manifest(unfinished, state.steps, identity)
     _put_in_place(unfinished, final)
     prune(folder, final, keep, keep_every)
     return final
@@ -286,7 +236,7 @@ def newest(folder: Path) -> Path | None:
 
 def load_newest(
     folder: Path, identity: dict[str, Any], warn: Callable[[str], None]
-) -> Checkpoint | None:
+) -> State | None:
     """Read the newest checkpoint of a run that is whole, None if it has none at all.
 
     Parameters
@@ -309,13 +259,13 @@ def load_newest(
     reasons = []
     for path in reversed(every):
         try:
-            checkpoint = load(path, identity)
+            state = load(path, identity)
         except DamagedCheckpointError as error:
             reasons.append(str(error))
             continue
         if reasons:
             warn(f"{reasons[0].rstrip('.')}: {path.name}, the newest whole one, is taken instead.")
-        return checkpoint
+        return state
     if every:
         raise CheckpointError(
             f"{folder.parent} has no whole checkpoint to go on from: "
@@ -368,8 +318,8 @@ def _format_shape(parameter: Tensor | None) -> str:
     return "missing" if parameter is None else " x ".join(map(str, parameter.shape)) or "a number"
 
 
-def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
-    """Read a checkpoint, checking every byte first.
+def load(path: Path, identity: dict[str, Any]) -> State:
+    """Read a checkpoint but for its replay, checking every byte first.
 
     Parameters
     ----------
@@ -391,11 +341,24 @@ def load(path: Path, identity: dict[str, Any]) -> Checkpoint:
         _check_file(path / name, manifest["files"].get(name))
     check_identity(path, manifest["identity"], identity)
     model = _read(path / "model.pt", _read_tensors)
-    trainer = _read(path / "trainer.json", _read_mapping)
+    values = _read(path / "trainer.json", _read_mapping)
     arrays = _read(path / "engine.npz", _read_lanes)
     trackers = _read(path / TRACKERS, _read_tensors) if has_trackers else None
     rows = arrays.pop("rows")
-    return Checkpoint(path, manifest["steps"], model, trainer, rows, arrays, trackers)
+    steps = manifest["steps"]
+    return State(steps, model, values, rows, arrays, trackers=trackers, path=path)
+
+
+def read_replay(path: Path) -> dict[str, np.ndarray] | None:
+    """Read what a checkpoint has stored to learn from, None if there is nothing.
+
+    Raises
+    ------
+    CheckpointError
+        If it is no archive of arrays.
+    """
+    file = path / REPLAY
+    return _read(file, _read_arrays) if file.is_file() else None
 
 
 def check_identity(path: Path, saved: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -550,33 +513,66 @@ def _read_manifest(path: Path) -> dict[str, Any]:
     return manifest
 
 
-# -- generators ------------------------------------------------------------------------------------
+# -- written beside the training -------------------------------------------------------------------
 
 
-def global_generators() -> dict[str, Any]:
-    """Return the states of Python's and NumPy's global generators as JSON values."""
-    version, words, gauss = random.getstate()
-    legacy = np.random.get_state(legacy=False)  # noqa: NPY002 (stock trainers draw from it)
-    legacy["state"] = {"key": legacy["state"]["key"].tolist(), "pos": int(legacy["state"]["pos"])}
-    return {"python": [version, list(words), gauss], "numpy": legacy}
+class CheckpointWriter:
+    """Writes snapshots to disk while the training goes on.
 
+    Attributes
+    ----------
+    skipped : int
+        Snapshots that were not taken because the one before was still being written.
+    """
 
-def set_global_generators(saved: dict[str, Any]) -> None:
-    """Put back what :func:`global_generators` returned."""
-    version, words, gauss = saved["python"]
-    random.setstate((version, tuple(words), gauss))
-    legacy = dict(saved["numpy"])
-    key = np.array(legacy["state"]["key"], np.uint32)
-    legacy["state"] = {"key": key, "pos": legacy["state"]["pos"]}
-    np.random.set_state(legacy)  # noqa: NPY002
+    def __init__(self) -> None:
+        self.skipped = 0
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="checkpoints")
+        self._writing: tuple[int, Future[object]] | None = None
 
+    @property
+    def busy(self) -> bool:
+        """Whether a checkpoint is being written, or :meth:`written` has yet to report it."""
+        return self._writing is not None
 
-@contextmanager
-def generators_kept() -> Iterator[None]:
-    """Restore the global generators at the end, whatever draws from them meanwhile."""
-    saved, drawn = global_generators(), torch.get_rng_state()
-    try:
-        yield
-    finally:
-        set_global_generators(saved)
-        torch.set_rng_state(drawn)
+    def start(self, steps: int, write: Callable[[], object]) -> None:
+        """Begin to write the checkpoint of ``steps``; not while :attr:`busy`."""
+        if self.busy:
+            raise RuntimeError("a checkpoint is still being written")
+        self._writing = steps, self._thread.submit(write)
+
+    def written(self, wait: bool = False) -> int | None:
+        """Return the steps of a checkpoint that has been written since the last call, else None.
+
+        Parameters
+        ----------
+        wait : bool
+            For the one that is being written.
+
+        Raises
+        ------
+        CheckpointError
+            If it could not be written.
+        """
+        if self._writing is None or not (wait or self._writing[1].done()):
+            return None
+        (steps, written), self._writing = self._writing, None
+        try:
+            written.result()
+        except OSError as error:
+            raise CheckpointError(
+                f"the checkpoint at {steps:,} decisions could not be written ({error}): the "
+                "one before it is complete; free disk space and use --resume."
+            ) from error
+        return steps
+
+    def close(self) -> None:
+        """Wait for what is being written and end the thread.
+
+        Raises
+        ------
+        CheckpointError
+            If it could not be written.
+        """
+        self._thread.shutdown()
+        self.written(wait=True)

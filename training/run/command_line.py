@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from fastenv.errors import FastEnvError
 from training.run.registry import parts_of
 
 SAMPLE = "sample the actions of agents; default: the best"  # help
@@ -71,3 +74,23 @@ def _parse_folder(text: str) -> Path:
     if not text:
         raise argparse.ArgumentTypeError("'' is not possible: it must be the path of a folder")
     return Path(text)
+
+
+def exit_status(work: Callable[[], int | None], interrupted: str = "interrupted") -> int:
+    """Run a command; return its exit status, and print to stderr why it is not 0.
+
+    Parameters
+    ----------
+    work : callable
+        Returns the exit status; None is 0.
+    interrupted : str
+        Printed after Ctrl-C.
+    """
+    try:
+        return work() or 0
+    except (FastEnvError, ImportError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print(interrupted, file=sys.stderr)
+        return 130

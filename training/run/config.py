@@ -27,9 +27,8 @@ from training.run.options import (
     option,
     require,
 )
-from training.run.other_trainers import drop_other_trainers
 from training.run.registry import DEFAULT_ENVS
-from training.run.removed import drop_removed
+from training.run.removed import drop_other_trainers, drop_removed
 from training.run.sections import (
     CheckpointConfig,
     DelayedAction,

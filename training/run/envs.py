@@ -1,38 +1,32 @@
-"""Engines for training and evaluation, and the seeds they start from."""
+"""Engines for training and evaluation, on one of the four backends or ``auto``.
+
+Whether a backend works here is found out by playing with it, not by looking for files: a library
+that was built for another machine is there and does not work.
+
+``auto`` takes the fastest that works. Where the compiled core does not, the games are stepped in
+plain Python, with observations, masks and rewards from Numba if that works.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from fastenv import BatchEngine
-from fastenv.seats import EXTERNAL
+from fastenv import BackendUnavailableError, BatchEngine, ConfigError, Game
+from fastenv import registry as ids
+from fastenv.backend import FASTEST_FIRST, named
+from fastenv.seats import ROTATE
 from training.run import games, registry
-from training.run.backend import ChosenBackend, build, make_seated
-from training.run.config import RunConfig
+from training.run.config import BACKENDS, RunConfig
 from training.run.engine import Engine
-from training.run.names import is_agent
-from training.run.options import Schedule, require
-from training.run.seeds import TRAINING_BIT
+from training.run.options import require
+from training.run.seating import has_agents
 
-# Children of the run's seed, in this order for ever: adding one at the end changes no other.
-STREAMS = (
-    "env",
-    "sampler",
-    "minibatch",
-    "init",
-    "explore",
-    "eval",
-    "auxiliary",
-    "manager",
-    "curriculum",
-    "noise",
-    "pool",
-    "episodes",
-)
+FAST = "fast"
 
 
 def make_engine(
@@ -50,27 +44,13 @@ def make_engine(
     env : str
     num_envs : int
     options : mapping, optional
-        See :func:`with_defaults` and :func:`training.run.backend.make_seated`.
+        See :func:`with_defaults` and :func:`make_seated`.
     backend : str
     num_threads : int
     """
     plain, seat = _prepare_seating(env, with_defaults(env, options))
     game, seating = make_seated(env, plain)
     return seat(BatchEngine(game, num_envs, backend, num_threads=num_threads, **seating))
-
-
-OPPONENTS = ("opponents", "opponent")  # options for the players of the other seats
-
-
-def opponents_option(options: Mapping[str, Any]) -> str:
-    """Name the option for the players of the other seats: the one in use, else the first."""
-    return next((name for name in OPPONENTS if name in options), OPPONENTS[0])
-
-
-def has_agents(options: Mapping[str, Any]) -> bool:
-    """Tell whether agents that are played from outside are among the opponents."""
-    opponents = options.get(opponents_option(options))
-    return any(map(is_agent, [opponents] if isinstance(opponents, str) else opponents or ()))
 
 
 def check_agents(env: str, options: Mapping[str, Any]) -> None:
@@ -84,12 +64,6 @@ def check_agents(env: str, options: Mapping[str, Any]) -> None:
     engine: Any = make_engine(env, 1, options)
     if has_agents(options):
         _ = engine.others.players  # they are made when they are asked for
-
-
-def without_agents(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Replace opponents by the game's own, where trained agents are among them."""
-    drop = OPPONENTS if has_agents(options) else ()
-    return {name: value for name, value in options.items() if name not in drop}
 
 
 def _prepare_seating(
@@ -135,7 +109,7 @@ def make_lanes(config: RunConfig, groups: int = 1) -> Lanes:
     Raises
     ------
     ConfigError, BackendUnavailableError
-        See :func:`training.run.backend.build`.
+        See :func:`build`.
     """
     return _make_lanes(config, groups, config.num_envs // groups, config.env_threads)
 
@@ -154,80 +128,147 @@ def _make_lanes(config: RunConfig, groups: int, num_envs: int, num_threads: int)
     return Lanes(engines, built[0][1])
 
 
-def check_opponents(config: RunConfig, engine: Engine) -> None:
-    """Refuse seats that are played from outside: a trainer would take their turns for its own.
-
-    Raises
-    ------
-    ConfigError
-        If an option, a schedule or a stage of the gate asks for them.
-    """
-    seats = engine.game.external_seats
-    if seats is None:
-        return
-    allowed = "left out: seats are played from outside with the section selfplay alone"
-    every = config.env_options.get("seats", "one")
-    require(every != "all", "env_options.seats", every, allowed)
-    name = seats.opponents
-    values = [config.env_options.get(name)]
-    values += [value for _, value in config.schedules.get(name, ())]
-    values += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]
-    for value in values:
-        names = [value] if isinstance(value, str) else value or ()
-        allowed = "bots; seats are played from outside with the section selfplay alone"
-        require(EXTERNAL not in names, name, value, allowed)
+# -- backends --------------------------------------------------------------------------------------
 
 
-def stream_seed(seed: int, stream: str, bits: int = 32) -> int:
-    """Derive the seed of a generator from a run's seed."""
-    child = np.random.SeedSequence(seed).spawn(len(STREAMS))[STREAMS.index(stream)]
-    return int(child.generate_state(1, np.uint64)[0]) & ((1 << bits) - 1)
-
-
-def training_seed(seed: int) -> int:
-    """Derive the seed of lane 0; that of lane ``i`` is ``i`` more."""
-    return TRAINING_BIT | stream_seed(seed, "env", bits=61)
-
-
-def get_scheduled_values(schedules: Mapping[str, Schedule], steps: int) -> dict[str, Any]:
-    """Return the values of schedules at ``steps``."""
-    return {
-        name: [value for start, value in schedule if start <= steps][-1]
-        for name, schedule in schedules.items()
-    }
-
-
-class Knobs:
-    """Knobs of engines that follow a schedule.
+@dataclass(frozen=True)
+class ChosenBackend:
+    """The requested backend, and the one that was chosen.
 
     Parameters
     ----------
-    engines : sequence of Engine
-    schedules : mapping of str to sequence of (int, value)
+    requested : {"auto", "reference", "numba", "cython", "fast"}
+    name : {"reference", "numba", "cython", "fast"}
+        The engine's backend.
+    probe : str
+        ``"ok"``, or why the fast backend does not work here.
+    """
+
+    requested: str
+    name: str
+    probe: str
+
+    @property
+    def fell_back(self) -> bool:
+        """Whether the fast backend would have been taken, but does not work here."""
+        return self.requested == "auto" and self.name != FAST
+
+    def record(self) -> dict[str, Any]:
+        """Return fields of the summary of a run: the backend, and those of the published one."""
+        selected = _to_published_name(self.name)
+        return {
+            "backend": self.name,
+            "ppo_env_impl_requested": _to_published_name(self.requested),
+            "ppo_env_impl_selected": selected,
+            "ppo_env_impl_auto_fallback": self.fell_back,
+            "ppo_native_available": self.probe == "ok",
+            "ppo_native_probe": self.probe,
+            "ppo_vector_backend_selected": "native_batch" if selected == "native" else "serial",
+        }
+
+
+def _to_published_name(name: str) -> str:
+    """Convert the name of a backend to that of the published benchmark of Prospector."""
+    backend = named(name)
+    if backend is None:
+        return "auto"
+    return "native" if backend.use_cython else "reference"
+
+
+def make_seated(env: str, options: Mapping[str, Any] | None = None) -> tuple[Game, dict[str, Any]]:
+    """Make the configured game of an id, and the seating arguments of its engine.
+
+    In a game of several agents its default opponent plays the others, and the learner gets to know
+    every seat, unless options say otherwise.
+
+    Parameters
+    ----------
+    env : str
+        Environment id.
+    options : mapping, optional
+        Of the environment; in a game of several agents ``opponent`` and ``agent_seat`` too.
 
     Raises
     ------
     ConfigError
-        From the engine, if it does not know a knob or one of its values.
+        For options that the environment refuses, or where nobody is named and there is no default.
     """
+    game_options = dict(options or {})
+    game, seating = ids.make_seated(env, game_options.pop("opponent", None), game_options)
+    if game.spec.num_agents == 1:
+        return game, seating
+    if seating["opponent"] is None:
+        seating["opponent"] = game.spec.opponent
+    players = f" ({', '.join(game.bot_names)})" if game.bot_names else ""
+    allowed = (
+        f"the name of a scripted player{players}: {game.spec.num_agents} agents meet in this game, "
+        "and it names none itself"
+    )
+    require(seating["opponent"] is not None, "env_options.opponent", None, allowed)
+    return game, {"agent_seat": ROTATE, **seating}
 
-    def __init__(self, engines: Sequence[Engine], schedules: Mapping[str, Schedule]) -> None:
-        self._engines = tuple(engines)
-        self._schedules = schedules
-        self.values: dict[str, Any] = {}
-        for name, schedule in schedules.items():
-            for _, value in schedule:  # a bad value should not wait for its step
-                self._configure(name, value)
 
-    def apply(self, steps: int) -> dict[str, Any]:
-        """Set the values at ``steps``, for each lane from its next reset; return the changes."""
-        active = get_scheduled_values(self._schedules, steps)
-        changed = {n: v for n, v in active.items() if n not in self.values or self.values[n] != v}
-        for name, value in changed.items():
-            self._configure(name, value)
-        self.values = active
-        return changed
+def build(
+    requested: str,
+    env: str,
+    options: Mapping[str, Any] | None = None,
+    num_envs: int = 1,
+    num_threads: int = 1,
+) -> tuple[BatchEngine, ChosenBackend]:
+    """Make an engine on the requested backend, and record the choice.
 
-    def _configure(self, name: str, value: Any) -> None:
-        for engine in self._engines:
-            engine.configure(name, value)
+    Its first lane has played a step: whoever trains on it resets all of them.
+
+    Parameters
+    ----------
+    requested : {"auto", "reference", "numba", "cython", "fast"}
+    env : str
+        Environment id.
+    options : mapping, optional
+        See :func:`make_seated`.
+    num_envs, num_threads : int
+        Lanes and threads of the engine.
+
+    Raises
+    ------
+    ConfigError
+        For another word, or options that the environment refuses.
+    BackendUnavailableError
+        If a backend was requested by name and does not work here; says why.
+    """
+    allowed = "one of " + ", ".join(map(repr, BACKENDS))
+    require(requested in BACKENDS, "backend", requested, allowed)
+    game, seating = make_seated(env, options)
+
+    def engine(backend: str, lanes: int = num_envs, threads: int = num_threads) -> BatchEngine:
+        return BatchEngine(game, lanes, backend, num_threads=threads, **seating)
+
+    _, fast_probe = probe(partial(engine, FAST, 1, 1))  # in any case, for the record of a run
+    candidates = FASTEST_FIRST if requested == "auto" else (requested,)
+    for name in candidates:
+        built, why = probe(partial(engine, name))
+        if built is not None:
+            return built, ChosenBackend(requested, name, fast_probe)
+    raise BackendUnavailableError(f"backend={requested!r} does not work here: {why}")
+
+
+def probe(make: Callable[[], BatchEngine]) -> tuple[BatchEngine | None, str]:
+    """Make an engine and step its first lane; return it and ``"ok"``, or None and the reason.
+
+    Raises
+    ------
+    ConfigError
+        What is asked for is impossible with any implementation.
+    """
+    try:
+        engine = make()
+        first = np.zeros(engine.num_envs, np.uint8)
+        first[0] = 1
+        engine.reset_many(first, seeds=0)
+        engine.step_many(np.argmax(engine.mask, axis=-1).astype(np.int32), select=first)
+    except ConfigError:
+        raise
+    except Exception as error:  # whatever goes wrong is a reason not to use it
+        reason = " ".join(str(error).split())
+        return None, f"{type(error).__name__}: {reason}"
+    return engine, "ok"

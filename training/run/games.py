@@ -145,7 +145,7 @@ class GameTraining:
     files : mapping of str to str
         By trainer, the file in ``training/configs`` with the default options of a run's learning.
     presets : Path or None
-        YAML file of named starting points of a run; see :mod:`training.run.presets`.
+        YAML file of named starting points of a run; see :mod:`training.run.layers`.
     bots : tuple of str
         Scripted players that an agent is compared with, the first one above all; empty for those of
         the game (:attr:`fastenv.Game.bot_names`), the last of them above all.

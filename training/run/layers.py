@@ -2,22 +2,28 @@
 
 The lowest are the defaults of :class:`RunConfig`; without preset and file, over them those that
 were found best for the environment.
+
+A command changes the options of a new run in four places, and says each in one line, in this
+order: the best known options where an environment alone is named, a minibatch for fewer lanes, a
+shorter run without the compiled core, a rollout for a short run. Nothing else changes them.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
+from collections.abc import Callable
 from functools import partial, reduce
 from typing import Any
 
-from training.run import adjust, trainers
-from training.run.adjust import Say
+from fastenv.errors import ConfigError, show
+from training.run import games, machine, trainers
 from training.run.command_line import add_runs, new_parser
 from training.run.config import BACKENDS, RunConfig, name_backend
 from training.run.config_files import load_file, merge, parse_assignments
-from training.run.options import require
-from training.run.presets import load_preset, read_presets
+from training.run.folder import flatten
+from training.run.options import require, whole_number
 from training.run.registry import DEFAULT_ENVS
 
 _FLAGS = (
@@ -26,6 +32,18 @@ _FLAGS = (
 )
 _TUNED_BY = ("env", "trainer")  # there are tuned options for these
 
+CONFIGS = machine.ROOT / "training" / "configs"
+# What a file says of learning; machine, checkpoints and evaluation are the user's own.
+_LEARNING = (
+    *("total_steps", "num_envs", "env_options", "schedules", "mask_schedule"),
+    *("ppo", "native", "hier", "trackers", "without_core"),
+)
+# Takes a line for people.
+Say = Callable[[str], None]
+REMEDY = (
+    "To train all of it, install a C compiler and the headers of Python (Debian, Ubuntu: gcc, "
+    "python3-dev), then run `make build` again."
+)
 DESCRIPTION = (
     "Train an agent. Options come in layers, each over the one before: defaults, --preset, "
     "--config, flags. Without --preset and --config, the best known options of the environment are "
@@ -87,10 +105,9 @@ def merge_layers(
 ) -> RunConfig:
     """Merge the options of a command line over ``base``.
 
-    Only :mod:`training.run.adjust` changes the merged options. A file may have a section
-    ``without_core``: options for a shorter run, which take the place of its own where the compiled
-    core does not work, unless flags say how long it is to be. A run that is resumed has a ``base``,
-    and keeps the options that it began with.
+    A file may have a section ``without_core``: options for a shorter run, which take the place of
+    its own where the compiled core does not work, unless flags say how long it is to be. A run that
+    is resumed has a ``base``, and keeps the options that it began with.
 
     Parameters
     ----------
@@ -109,19 +126,19 @@ def merge_layers(
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
         env, trainer = (str(flags.get(name, RunConfig.get_default(name))) for name in _TUNED_BY)
-        from_file = adjust.take_best_options(env, trainer, say)
+        from_file = take_best_options(env, trainer, say)
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
     if base:
         options = _merge_all(base, merge(from_file, _select(base, slower)), args)
-        config = RunConfig.from_mapping(adjust.fit_minibatch(options, flags, say))
-        return adjust.keep_rollout(config, RunConfig.from_mapping(base))
-    options = adjust.fit_minibatch(_merge_all({}, from_file, args), flags, say)
+        config = RunConfig.from_mapping(fit_minibatch(options, flags, say))
+        return keep_rollout(config, RunConfig.from_mapping(base))
+    options = fit_minibatch(_merge_all({}, from_file, args), flags, say)
     config = RunConfig.from_mapping(options)
-    less = adjust.fit_minibatch(_merge_all({}, merge(from_file, slower), args), flags, _ignore)
-    config = adjust.fit_speed(config, RunConfig.from_mapping(less), say)
-    return adjust.fit_rollout(config, say)
+    less = fit_minibatch(_merge_all({}, merge(from_file, slower), args), flags, _ignore)
+    config = fit_speed(config, RunConfig.from_mapping(less), say)
+    return fit_rollout(config, say)
 
 
 def _ignore(_line: str) -> None:
@@ -151,3 +168,142 @@ def _select(base: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
         nested = isinstance(options[name], dict) and isinstance(base[name], dict)
         selected[name] = _select(base[name], options[name]) if nested else base[name]
     return selected
+
+
+# -- presets ---------------------------------------------------------------------------------------
+
+
+def read_presets() -> dict[str, dict[str, Any]]:
+    """Read the presets of all games, by name.
+
+    Raises
+    ------
+    ConfigError
+        If a file is none of presets.
+    """
+    paths = dict.fromkeys(game.presets for game in games.registered())
+    return {n: v for path in paths if path is not None for n, v in load_file(path).items()}
+
+
+def load_preset(name: str) -> dict[str, Any]:
+    """Read the values of a preset.
+
+    Raises
+    ------
+    ConfigError
+        For an unknown name.
+    """
+    presets = read_presets()
+    if not isinstance(name, str) or name not in presets:
+        raise ConfigError(f"preset={show(name)}: there are {', '.join(presets)}.")
+    return {**presets[name], "preset": name}
+
+
+def find_best_options(env: str, trainer: str) -> tuple[str | None, dict[str, Any]]:
+    """Find a file and its options for a run that names environment and trainer alone.
+
+    It is the file in ``training/configs`` that the game names; None and nothing if it names none.
+    """
+    name = games.get_game(env).files.get(trainer)
+    if name is None:
+        return None, {}
+    values = load_file(CONFIGS / name)
+    if "preset" in values:
+        values = merge(load_preset(values["preset"]), values)
+    chosen = {option: values[option] for option in _LEARNING if option in values}
+    return f"training/configs/{name}", chosen
+
+
+# -- changes that a command makes ------------------------------------------------------------------
+
+
+def take_best_options(env: str, trainer: str, say: Say) -> dict[str, Any]:
+    """Load the tuned options of an environment; empty if there are none."""
+    name, values = find_best_options(env, trainer)
+    if name is not None:
+        say(f"the options are those of {name}, the best that are known for {env}")
+    return values
+
+
+def fit_minibatch(values: dict[str, Any], flags: dict[str, Any], say: Say) -> dict[str, Any]:
+    """Reduce the minibatch to the rollout, where flags ask for fewer lanes than the options had.
+
+    A minibatch that was chosen for more lanes is then the whole rollout; one that flags ask for as
+    well stays.
+
+    Parameters
+    ----------
+    values : dict
+        Of all layers.
+    flags : dict
+        Of the command line alone.
+    say : callable
+    """
+    ppo, ppo_flags = values.get("ppo"), flags.get("ppo", {})
+    if "num_envs" not in flags or not isinstance(ppo, dict) or "batch_size" in ppo_flags:
+        return values
+    sizes = [whole_number(each) for each in (values["num_envs"], ppo.get("n_steps"))]
+    batch = whole_number(ppo.get("batch_size"))
+    if not all(type(size) is int and size >= 1 for size in (*sizes, batch)):
+        return values  # refused by name elsewhere
+    rollout = math.prod(sizes)
+    if batch <= rollout:
+        return values
+    say(
+        f"num_envs={sizes[0]:,} gives a rollout of {rollout:,} decisions, so ppo.batch_size is "
+        f"{rollout:,} instead of {batch:,}"
+    )
+    return merge(values, {"ppo": {"batch_size": rollout}})
+
+
+def fit_speed(config: RunConfig, slower: RunConfig, say: Say) -> RunConfig:
+    """Take the options for a machine without the compiled core, if it does not work here.
+
+    Parameters
+    ----------
+    config : RunConfig
+    slower : RunConfig
+        The same with those of the section ``without_core``.
+    say : callable
+    """
+    if slower.total_steps == config.total_steps or config.backend != "auto":
+        return config
+    from training.run.envs import make_trial_lane
+
+    backend = make_trial_lane(config).backend.name
+    if backend == "fast":
+        return config
+    say(f"no compiled core, so on {backend} and {_compare(slower, config)}. {REMEDY}")
+    return slower
+
+
+def fit_rollout(config: RunConfig, say: Say) -> RunConfig:
+    """Shorten the rollout to the length of the run."""
+    shorter = config.shortened(machine.ranks())
+    if shorter != config:
+        say(
+            f"total_steps={config.total_steps:,} is less than a rollout, which is shortened: "
+            f"{_compare(shorter, config)}"
+        )
+    return shorter
+
+
+def keep_rollout(config: RunConfig, begun: RunConfig) -> RunConfig:
+    """Keep the length of the rollouts of a run that is resumed."""
+    if config.rollout == begun.rollout:
+        return config
+    shorter = config.replace(total_steps=begun.total_steps).shortened(machine.ranks())
+    return shorter.replace(total_steps=config.total_steps)
+
+
+def _compare(config: RunConfig, other: RunConfig) -> str:
+    """Describe in words the options that differ."""
+    ours, theirs = flatten(config.to_dict()), flatten(other.to_dict())
+    pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+    return ", ".join(
+        f"{name} {_format_value(a)} instead of {_format_value(b)}" for name, (a, b) in pairs.items()
+    )
+
+
+def _format_value(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int | float) else show(value)

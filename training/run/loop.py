@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,16 +17,15 @@ import numpy as np
 import psutil
 
 from fastenv.errors import show_reason
-from training.run import checkpoint, delayed_actions, envs, machine, trainers
-from training.run.backend import ChosenBackend
+from training.run import checkpoint, machine, schedules, trainers
 from training.run.callback import Callback, Log
-from training.run.checkpoint import Checkpoint, CheckpointError
+from training.run.checkpoint import CheckpointError, CheckpointWriter, State
 from training.run.engine import Engine
+from training.run.envs import ChosenBackend
 from training.run.folder import RunFolder
 from training.run.jsonl import drop_after, read_lines, replace_nonfinite
 from training.run.stats import Window
 from training.run.trainer import Metrics, Trainer
-from training.run.writer import CheckpointWriter
 
 # Takes the decisions of the whole run and those before, and opens its log.
 OpenLog = Callable[[int, int], Log]
@@ -147,7 +146,7 @@ class TrainingLoop:
         rows = checkpoint.identity_of_rows(engine.spec, run.config.num_envs)
         self._identity: dict[str, Any] = {**same, **rows}
         own = [engine for each in callbacks for engine in each.engines]
-        self._knobs = envs.Knobs([*trainer.engines, *own], run.config.schedules)
+        self._knobs = schedules.Knobs([*trainer.engines, *own], run.config.schedules)
         self._writer = CheckpointWriter()
         self._delayed = () if trainer.delays_actions else self._config.mask_schedule
         trainer.on_step = self.on_step
@@ -178,13 +177,13 @@ class TrainingLoop:
             kept = self._config.checkpoints
             checkpoint.prune(run.checkpoints, saved.path, kept.keep, kept.keep_every)
 
-    def _restore(self, saved: Checkpoint) -> None:
+    def _restore(self, saved: State) -> None:
         """Restore the complete state of the run from a checkpoint."""
         try:
-            self.trainer.load_state(saved.state())
+            self.trainer.load_state(replace(saved, replay=checkpoint.read_replay(saved.path)))
             for each in self.callbacks:
                 each.restore(saved)
-            progress = saved.trainer["progress"]
+            progress = saved.values["progress"]
             self.iteration = int(progress["iteration"])
             self._wall_before = float(progress["wall_s"])
             self.steps = self.now = self._saved_at = saved.steps
@@ -282,7 +281,7 @@ class TrainingLoop:
         for each in self.callbacks:
             each.step(self, engine, actions, obs, mask)
         if self._delayed:
-            mask[:] = delayed_actions.mask_delayed(engine, self._delayed, self.steps, mask)
+            mask[:] = schedules.mask_delayed(engine, self._delayed, self.steps, mask)
 
     def end_iteration(self, metrics: Metrics) -> None:
         """Log an iteration that is done, and save if it is time to.
@@ -391,27 +390,19 @@ class TrainingLoop:
         own = {key: value for each in self.callbacks for key, value in each.state().items()}
         progress = {"iteration": self.iteration, "wall_s": self.wall_s, "began_at": self.began_at}
         decides = {**state.values, "progress": progress, **own}
-        return partial(
-            checkpoint.save,
-            self.run.checkpoints,
-            self.steps,
-            identity=self._identity,
-            model=state.model,
-            trainer={
-                # Copied at once: the training goes on while this is written.
-                **json.loads(json.dumps(decides)),
-                "config": config.to_dict(),
-                "config_sha256": config.sha256(),
-                "versions": machine.versions(),
-                **machine.revision(),
-            },
-            states=state.rows,
-            arrays=state.arrays,
-            trackers=next((each for each in tensors if each is not None), None),
-            replay=state.replay,
-            keep=config.checkpoints.keep,
-            keep_every=config.checkpoints.keep_every,
-        )
+        values = {
+            # Copied at once: the training goes on while this is written.
+            **json.loads(json.dumps(decides)),
+            "config": config.to_dict(),
+            "config_sha256": config.sha256(),
+            "versions": machine.versions(),
+            **machine.revision(),
+        }
+        trackers = next((each for each in tensors if each is not None), None)
+        whole = replace(state, steps=self.steps, values=values, trackers=trackers)
+        kept = config.checkpoints
+        how: dict[str, Any] = {"keep": kept.keep, "keep_every": kept.keep_every}
+        return partial(checkpoint.save, self.run.checkpoints, whole, self._identity, **how)
 
     def _log_written(self, wait: bool = False) -> None:
         steps = self._writer.written(wait)

@@ -1,4 +1,4 @@
-"""Options of the seating, and the environment in which players of a game meet."""
+"""Options of the seating: who plays which seat, and in which environment players meet."""
 
 from __future__ import annotations
 
@@ -10,10 +10,17 @@ import numpy as np
 from fastenv.errors import ConfigError
 from fastenv.game import Game
 from fastenv.registry import short_id
+from fastenv.seats import EXTERNAL
 from training.run import games
+from training.run.config import RunConfig
+from training.run.engine import Engine
+from training.run.names import is_agent
+from training.run.options import require
 
 # Options for the players of the seats, which a table chooses itself.
 SEATING = ("seats", "agent_seat", "opponent", "opponents")
+
+OPPONENTS = ("opponents", "opponent")  # options for the players of the other seats
 
 
 def without_seating(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,3 +69,44 @@ def check_bot(game: Game, name: str) -> None:
             f"{error}; or a trained agent: the name of a run in the folder --runs, or a path such "
             "as runs/first"
         ) from error
+
+
+def opponents_option(options: Mapping[str, Any]) -> str:
+    """Name the option for the players of the other seats: the one in use, else the first."""
+    return next((name for name in OPPONENTS if name in options), OPPONENTS[0])
+
+
+def has_agents(options: Mapping[str, Any]) -> bool:
+    """Tell whether agents that are played from outside are among the opponents."""
+    opponents = options.get(opponents_option(options))
+    return any(map(is_agent, [opponents] if isinstance(opponents, str) else opponents or ()))
+
+
+def without_agents(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace opponents by the game's own, where trained agents are among them."""
+    drop = OPPONENTS if has_agents(options) else ()
+    return {name: value for name, value in options.items() if name not in drop}
+
+
+def check_opponents(config: RunConfig, engine: Engine) -> None:
+    """Refuse seats that are played from outside: a trainer would take their turns for its own.
+
+    Raises
+    ------
+    ConfigError
+        If an option, a schedule or a stage of the gate asks for them.
+    """
+    seats = engine.game.external_seats
+    if seats is None:
+        return
+    allowed = "left out: seats are played from outside with the section selfplay alone"
+    every = config.env_options.get("seats", "one")
+    require(every != "all", "env_options.seats", every, allowed)
+    name = seats.opponents
+    values = [config.env_options.get(name)]
+    values += [value for _, value in config.schedules.get(name, ())]
+    values += [stage["knobs"].get(name) for stage in config.gate.get("stages", ())]
+    for value in values:
+        names = [value] if isinstance(value, str) else value or ()
+        allowed = "bots; seats are played from outside with the section selfplay alone"
+        require(EXTERNAL not in names, name, value, allowed)

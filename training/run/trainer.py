@@ -51,7 +51,7 @@ class Trainer:
         Where the network is; ``str`` names it.
     delays_actions : bool
         It takes delayed actions out of the masks itself
-        (:func:`training.run.delayed_actions.mask_delayed`); else the run writes them anew.
+        (:func:`training.run.schedules.mask_delayed`); else the run writes them anew.
     """
 
     engines: Sequence[Engine]

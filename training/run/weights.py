@@ -1,4 +1,4 @@
-"""The weights of an agent as one file of safetensors, as hubs of models keep them.
+"""The weights of an agent in safetensors, as hubs of models keep them.
 
 ``model.safetensors`` stands beside ``config.json`` in the place of ``checkpoints/``. It holds the
 parameters that decide the play. Its metadata say after how many decisions they were taken and what
@@ -18,12 +18,7 @@ import torch
 from fastenv.errors import FileError, show_reason
 from fastenv.files import open_regular, parse_json, show_path
 from training.run import files
-from training.run.checkpoint import (
-    Checkpoint,
-    CheckpointError,
-    DamagedCheckpointError,
-    check_identity,
-)
+from training.run.checkpoint import CheckpointError, DamagedCheckpointError, State, check_identity
 from training.run.options import canonical_json
 
 FORMAT = {"format": "fastenv-agent", "version": "1"}
@@ -63,7 +58,7 @@ def save(path: Path, steps: int, identity: Mapping[str, Any], policy: Mapping[st
     files.write_bytes(path, library.torch.save(tensors, head))
 
 
-def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
+def load(path: Path, identity: Mapping[str, Any]) -> State:
     """Read the parameters of an agent, checking every byte.
 
     Parameters
@@ -74,8 +69,8 @@ def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
 
     Returns
     -------
-    Checkpoint
-        Without states, trainer and trackers.
+    State
+        Without rows, trainer and trackers.
 
     Raises
     ------
@@ -88,9 +83,7 @@ def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
     """
     library = load_library("Weights of agents")
     try:
-        with open_regular(path, MOST), library.safe_open(path, "pt") as file:
-            head = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        head, tensors = _read(library, path, MOST)
         if {name: head.get(name) for name in FORMAT} != FORMAT:
             raise CheckpointError(f"{show_path(path)} is foreign: no agent of this version.")
         steps, saved, expected = _parse_about(head["about"])
@@ -102,7 +95,8 @@ def load(path: Path, identity: Mapping[str, Any]) -> Checkpoint:
     if not same:
         raise DamagedCheckpointError(f"{show_path(path)} is damaged: its hash is wrong.")
     check_identity(path, saved, identity)
-    return Checkpoint(path, steps, {"policy": policy}, {}, np.zeros((0, 0), np.uint8), {})
+    rows = np.zeros((0, 0), np.uint8)
+    return State(steps, {"policy": policy}, {}, rows, {}, path=path)
 
 
 def load_library(what: str) -> Any:
@@ -124,6 +118,12 @@ def load_library(what: str) -> Any:
     except ImportError as error:
         raise ImportError(f"{what} need safetensors: pip install '.[train]'.") from error
     return safetensors
+
+
+def _read(library: Any, path: Path, most: int) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+    """Read the metadata and the tensors of a file of at most so many bytes."""
+    with open_regular(path, most), library.safe_open(path, "pt") as file:
+        return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
 
 
 def _parse_about(text: str) -> tuple[int, dict[str, Any], str]:

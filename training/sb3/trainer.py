@@ -24,9 +24,10 @@ from stable_baselines3.common.vec_env import VecEnv
 from fastenv import BatchEngine
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
-from training.run import checkpoint, envs
+from training.run import checkpoint
 from training.run.checkpoint import State
 from training.run.engine import Engine, restore_seating, seating_of
+from training.run.seeds import global_generators, set_global_generators, stream_seed, training_seed
 from training.run.trainer import Metrics, Trainer, check_loss, check_parameters
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
@@ -144,7 +145,7 @@ class SB3Trainer(Trainer):
             values={
                 "counters": {"num_timesteps": model.num_timesteps, "n_updates": model._n_updates},
                 "precision": self.chosen_precision,
-                "generators": checkpoint.global_generators(),
+                "generators": global_generators(),
             },
             rows=self.engines[0].get_states(),
             arrays={
@@ -168,7 +169,7 @@ class SB3Trainer(Trainer):
             model.policy.precision = state.values["precision"]
         model._last_obs = shown_obs(engine.obs)
         model._last_episode_starts = state.arrays["episode_starts"].astype(bool)
-        checkpoint.set_global_generators(state.values["generators"])
+        set_global_generators(state.values["generators"])
         torch.set_rng_state(state.model["generator"])
         if len(state.model["device_generators"]) == torch.cuda.device_count():
             torch.cuda.set_rng_state_all(state.model["device_generators"])
@@ -206,12 +207,12 @@ def build(config: SB3Run, vec: VecEnv) -> MaskablePPO:
         target_kl=ppo.target_kl,
         rollout_buffer_class=FastMaskableRolloutBuffer if ppo.rollout_buffer == "fast" else None,
         policy_kwargs=policy_kwargs(ppo) | ({"precision": config.precision} if autocast else {}),
-        seed=envs.stream_seed(config.seed, "init"),
+        seed=stream_seed(config.seed, "init"),
         device=config.device,
     )
     if autocast:
         autocasting: Any = model.policy
         autocasting.choose_precision(ppo.batch_size)
-    vec.seed(envs.training_seed(config.seed))  # the model has seeded it with its own
+    vec.seed(training_seed(config.seed))  # the model has seeded it with its own
     model.set_logger(Logger(None, []))  # our log reads what the trainer records
     return model

@@ -10,7 +10,7 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from fastenv.env import shown_obs
-from training.run import delayed_actions
+from training.run import schedules
 from training.run.sections import DelayedAction
 from training.run.trainer import Trainer
 
@@ -28,7 +28,7 @@ class TrainerVecEnv(VecEnvWrapper):
         A ``BatchVecEnv`` where there are rules or a trainer.
     rules : sequence of DelayedAction
         Actions that are removed from the masks at the start of episodes; see
-        :func:`training.run.delayed_actions.mask_delayed`.
+        :func:`training.run.schedules.mask_delayed`.
     trainer : Trainer, optional
         Its ``on_step`` sees every step before the reward is stored.
 
@@ -43,7 +43,7 @@ class TrainerVecEnv(VecEnvWrapper):
     Raises
     ------
     ConfigError
-        From :func:`training.run.delayed_actions.check`.
+        From :func:`training.run.schedules.check_delayed`.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TrainerVecEnv(VecEnvWrapper):
         self._rules, self._trainer = tuple(rules), trainer
         self.busy_s, self.steps = 0.0, 0
         if rules:
-            delayed_actions.check(self.engine, self._rules)
+            schedules.check_delayed(self.engine, self._rules)
 
     def _show(self, actions: np.ndarray | None, obs: Any) -> bool:
         """Show a step to the run; return whether there is one that looks at it."""
@@ -96,7 +96,7 @@ class TrainerVecEnv(VecEnvWrapper):
         if method_name == "action_masks" and self._rules:
             if kwargs.get("indices") is not None:
                 raise ValueError("masks are scheduled for all lanes at once")
-            block = delayed_actions.mask_delayed(self.engine, self._rules, self.steps)
+            block = schedules.mask_delayed(self.engine, self._rules, self.steps)
             result = list(block) if len(result) == len(block) else [block]
         self.busy_s += perf_counter() - begin
         return result

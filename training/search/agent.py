@@ -11,11 +11,10 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.players.draws import LaneDraws, gumbel
-from training.players.load import load_policy
 from training.players.names import make_player
-from training.players.player import Player, Weighs
+from training.players.player import Player, Thought, Weighs
 from training.players.policy import Policy
-from training.players.thought import Thought
+from training.players.trained import load_policy
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
 from training.search.options import SearchOptions

@@ -13,8 +13,8 @@ from fastenv import BatchEngine, checks
 from fastenv.errors import ConfigError, StateError
 from fastenv.rollouts import Stop, check_resample
 from training.players.draws import mix
+from training.players.player import Thought
 from training.players.policy import Policy
-from training.players.thought import Thought
 from training.run import games
 from training.run.options import require
 from training.search.blueprints import (

@@ -18,14 +18,14 @@ from fastenv import BatchEngine
 from fastenv.registry import short_id
 from fastenv.seats import EXTERNAL
 from training.evaluation.loop import ask
-from training.players.load import load_policy
 from training.players.names import load_who, make_player
 from training.players.player import Player, begin_all
+from training.players.trained import load_policy
 from training.run import games
-from training.run.envs import make_engine, opponents_option
+from training.run.envs import make_engine
 from training.run.names import is_agent, is_search
 from training.run.options import require
-from training.run.seating import env_of_table, without_seating
+from training.run.seating import env_of_table, opponents_option, without_seating
 from training.selfplay.seated import SeatedEngine
 
 

@@ -14,9 +14,8 @@ import numpy as np
 from fastenv.errors import ConfigError
 from training.players.names import Who, make_player
 from training.players.network import Sight, find_sight
-from training.players.player import Explains, Player, Weighs, begin_all
+from training.players.player import Explains, Player, Thought, Weighs, begin_all
 from training.players.policy import Policy
-from training.players.thought import Thought
 from training.players.value import Value, find_value
 from training.run.names import short_name
 from training.studio.messages import Refusal

@@ -15,9 +15,16 @@ from fastenv import BatchEngine
 from fastenv.errors import FastEnvError, show
 from training.callbacks.shaping import Potential
 from training.evaluation.loop import ask
-from training.players.player import Explains, MakePlayer, Player, Weighs, begin_all, every_lane
+from training.players.player import (
+    Explains,
+    MakePlayer,
+    Player,
+    Thought,
+    Weighs,
+    begin_all,
+    every_lane,
+)
 from training.players.policy import Policy
-from training.players.thought import Thought
 from training.run import games
 from training.run.game_view import describe_decision, find_view, render_state
 from training.run.seating import name_all_seats

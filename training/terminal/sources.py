@@ -17,12 +17,12 @@ from fastenv.registry import short_id
 from training.callbacks.shaping import make_potential
 from training.evaluation import replays
 from training.evaluation.contest import load_players, table_of
-from training.players.load import find, load_policy
 from training.players.names import Agent, load_who, make_player, maker, name_in_line
 from training.players.network import in_own_env
 from training.players.player import MakePlayer
 from training.players.policy import Policy
 from training.players.table import find_table
+from training.players.trained import find_run, load_policy
 from training.run import games
 from training.run.envs import make_engine, with_defaults
 from training.run.names import SEARCH, is_search
@@ -136,7 +136,7 @@ def show_more(source: Source) -> Source:
         source,
         engine=lambda num_envs: _show_columns(source.engine(num_envs)),
         potential=partial(make_potential, agent.config) if agent and shaped else None,
-        run=None if agent is None else find(agent.path)[0].path,
+        run=None if agent is None else find_run(agent.path)[0].path,
     )
 
 

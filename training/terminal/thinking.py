@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from training.players.thought import Thought
+from training.players.player import Thought
 
 MOST = 12  # actions that are shown
 NAME = 12, 36  # letters of an action, least and most

@@ -26,7 +26,7 @@ from training.run import checkpoint, sizes
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.run.envs import make_engine
-from training.run.presets import load_preset
+from training.run.layers import load_preset
 from training.train import main
 
 ROOT = Path(__file__).parents[3]

@@ -10,7 +10,7 @@ from tests.training.dqn.plain_dqn import PlainDQN, Walk
 from tests.training.ppo.engines import Bandit, Corridor, Steady
 from training.dqn.options import DQNConfig
 from training.dqn.trainer import TERMS, DQNTrainer
-from training.run.envs import stream_seed
+from training.run.seeds import stream_seed
 
 SMALL = {
     "capacity": 4096,

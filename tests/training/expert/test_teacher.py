@@ -14,7 +14,7 @@ from training.expert.options import ExpertRun
 from training.expert.teacher import Asked, PlayerTeacher, SearchTeacher, make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
-from training.players.load import load_policy
+from training.players.trained import load_policy
 from training.run.envs import make_engine
 from training.run.folder import RunError
 from training.search.options import SearchOptions

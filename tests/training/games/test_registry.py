@@ -22,11 +22,11 @@ from training.players.trained import load
 from training.run import games
 from training.run.config import RunConfig
 from training.run.config_files import load_file
-from training.run.delayed_actions import count_elapsed
 from training.run.envs import make_engine, with_defaults
 from training.run.folder import RunFolder
 from training.run.game_view import GameView, describe_decision, find_view, render_state
-from training.run.presets import load_preset, read_presets
+from training.run.layers import load_preset, read_presets
+from training.run.schedules import count_elapsed
 from training.train import main
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -17,7 +17,8 @@ from training.play import main as play
 from training.players.names import make_player
 from training.players.table import find_table
 from training.run import checkpoint
-from training.run.envs import has_agents, make_engine, without_agents
+from training.run.envs import make_engine
+from training.run.seating import has_agents, without_agents
 from training.selfplay.opponents import OpponentEngine
 from training.train import main as train
 from training.watch import main as watch

@@ -14,6 +14,7 @@ import fastenv
 import training
 from fastenv.errors import ConfigError
 from tests.slow import every, together
+from tests.tables import walk
 from training.evaluate import main
 from training.evaluation import contest as contests
 from training.evaluation.contest import contest, load_players, standings
@@ -22,7 +23,6 @@ from training.evaluation.statistics import table_statistics
 from training.players import network
 from training.players.bots import Bot
 from training.players.names import make_player
-from training.players.ratings import ANCHOR
 from training.players.table import Table, find_table
 from training.run import games
 from training.run.envs import make_engine
@@ -47,7 +47,7 @@ def seated(count, games):
 # -- Skull King ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("players", [2, 3, 4, 5, 6, 8])
+@walk("players", [2, 3, 4, 5, 6, 8])
 def test_skull_king_is_the_game_of_external_opponents(players):
     """The table was made so before games had ``seats="all"``."""
     options = {"opponents": "external", "agent_seat": 0, "num_players": players}
@@ -78,8 +78,8 @@ def test_a_contest_of_skull_king_has_the_numbers_that_were_noted():
     wins = [found[name].wins.value for name in noted]
     np.testing.assert_allclose(wins, [0.6625, 0.2, 0.1375, 0.0], atol=1e-6)
     np.testing.assert_allclose(
-        [found[name].rating.value for name in noted],
-        [1288.261, 1138.043, 1051.572, 522.124],
+        [found[name].skill.value for name in noted],
+        [43.948, 33.937, 27.168, -5.312],
         atol=1e-3,
     )
 
@@ -92,7 +92,7 @@ def test_six_seats_take_agents_of_six(trained):
 # -- other games -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("env", "options"), [(RACE, {}), (NIM, {"players": 5})])
+@walk(("env", "options"), [(RACE, {}), (NIM, {"players": 5})])
 def test_equal_players_get_the_same_from_every_rotation(agent, env, options):
     table = find_table([], env, options)
     count = table.seats.count
@@ -110,7 +110,7 @@ def test_two_in_a_race(agent):
     assert (found.env, found.deals, found.num_players) == (RACE, 20, 2)
     assert sum(one.wins.value for one in found.standings) == pytest.approx(1)
     one, other = found.standings
-    assert one.skill is other.skill is None
+    assert one.skill.value > 25 > other.skill.value
     assert one.draws == other.draws
     assert 0 < one.draws.value < 1, "seed 1"
     assert found == contest(load_players([agent("race"), "slow"]), 40, seed=1, resamples=50)
@@ -118,7 +118,7 @@ def test_two_in_a_race(agent):
 
 def test_who_plays_best_wins(agent):
     found = by_name(contest(load_players(["perfect", "random"]), 60, env=NIM, resamples=50))
-    assert found["perfect"].rating.value > found["random"].rating.value
+    assert found["perfect"].skill.low > found["random"].skill.high
     assert found["perfect"].wins.low > 0.5
     assert found["perfect"].draws.value == 0
 
@@ -128,9 +128,8 @@ def test_agents_and_bots_at_a_table_of_three(agent):
     found = contest(load_players(names), 30, seed=2, resamples=50)
     assert [one.seats for one in found.standings] == [1, 1, 1]
     assert sum(one.wins.value for one in found.standings) == pytest.approx(1)
-    assert np.mean([one.rating.value for one in found.standings]) == pytest.approx(ANCHOR)
     for one in found.standings:
-        for interval in (one.points, one.wins, one.rating, one.skill):
+        for interval in (one.points, one.wins, one.skill):
             assert interval.low <= interval.value <= interval.high
     # Nim pays 1 for a game: what is won is what is scored.
     assert [one.points for one in found.standings] == [one.wins for one in found.standings]
@@ -145,9 +144,7 @@ def test_of_more_players_than_seats_every_two_meet(agent):
     found = contest(load_players(names), 40, env=NIM, resamples=50, seed=1)
     assert (found.groups, found.games) == (6, 240)
     rated = by_name(found)
-    assert (
-        min(rated[n].rating.value for n in ("perfect", "perfect#2")) > rated["random"].rating.value
-    )
+    assert min(rated[n].skill.value for n in ("perfect", "perfect#2")) > rated["random"].skill.value
     assert sum(one.wins.value for one in found.standings) == pytest.approx(2)
     for one in found.record()["players"]:
         assert len(one["probability_of_improvement"]) == 3
@@ -195,8 +192,8 @@ def test_points_over_another_are_paired_by_deals():
     assert first.points.high - first.points.low > 20
 
 
-@pytest.mark.parametrize("kind", ["race", "lstm"])
-@pytest.mark.parametrize("seat", [0, 1])
+@walk("kind", ["race", "lstm"])
+@walk("seat", [0, 1])
 def test_a_game_is_the_one_against_a_bot_of_the_engine(agent, kind, seat):
     """What a player sees there, and what it remembers, are what it has at a table."""
     policy = training.load_policy(agent(kind))
@@ -254,7 +251,6 @@ def test_equal_players_have_equal_skill():
     found = standings(load_players(["a", "b", "c"]), [([0, 1, 2], points)], 20, 0)[0]
     for one in found:
         assert one.skill.value == pytest.approx(25)
-        assert one.rating.value == pytest.approx(ANCHOR)
         assert (one.wins.value, one.draws.value) == (pytest.approx(1 / 3), 1)
 
 
@@ -279,7 +275,7 @@ def test_a_game_without_an_end_is_given_up(agent, monkeypatch):
 # -- who cannot come -------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@walk(
     ("kinds", "refused"),
     [
         (("nim3", "nim2"), r"nim2\S* cannot sit at this table: players=2 must be 3, as here"),
@@ -293,7 +289,7 @@ def test_agents_that_do_not_fit_are_named(agent, kinds, refused):
         contest(load_players([agent(kind) for kind in kinds]), 4)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("names", "options", "refused"),
     [
         (["fast", "slow"], {}, "one trained agent at least, or bots of a named environment"),
@@ -344,7 +340,7 @@ def test_a_table_says_what_it_plays(agent):
 # -- in a terminal ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("width", "tables"), together([(140, 2), (80, 4), (60, 8)], 2))
+@pytest.mark.parametrize(("width", "tables"), together([(140, 2), (80, 4), (60, 7)], 2))
 def test_standings_fit_a_terminal(capsys, width, tables):
     points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
     names = ["pretrained/skullking-ppo", "rule_hard", "an/agent", "random"]
@@ -358,7 +354,7 @@ def test_standings_fit_a_terminal(capsys, width, tables):
     assert shown.count("│ pretrained") == tables
     assert "…" not in shown
     statistics = (OVER, IQM, AHEAD)
-    for heading in ("points", "wins %", "drawn %", "Elo", "openskill", *statistics):
+    for heading in ("points", "wins %", "drawn %", "openskill", *statistics):
         assert shown.count(f" {heading} ┃") == 1
     assert "2 games were given up" in shown
 
@@ -380,14 +376,12 @@ def test_command_lets_bots_meet(agent, capsys, tmp_path):
     assert [one["draw_share"] for one in report["players"]] == [[0.0, 0.0, 0.0]] * 2
 
 
-def test_command_rates_two_by_elo_alone(agent, capsys):
+def test_command_rates_two_by_openskill_too(agent, capsys):
     assert main(["fast", "--against", "slow", "--env", RACE, "--games", "8"]) == 0
-    shown = capsys.readouterr().out
-    assert "Elo" in shown
-    assert "openskill" not in shown
+    assert "Best first by openskill." in capsys.readouterr().out
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "refused"),
     [
         (["--bots", "--set", "players=3"], "must be left out with --bots"),

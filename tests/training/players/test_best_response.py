@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.needs import needs_core
+from tests.tables import walk
 from training import exploit
 from training.evaluation import best_response
 from training.evaluation.best_response import ORIGIN, Measured
@@ -102,7 +103,7 @@ def test_core_minutes_say_how_long(tmp_path):
     assert record["ways"]["scratch"]["runs"][0]["steps"] % 256 == 0
 
 
-@pytest.mark.parametrize(
+@walk(
     ("words", "changed", "says"),
     [
         ((), {"agent": "nobody"}, "opponents='nobody'"),

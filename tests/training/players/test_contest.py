@@ -10,11 +10,11 @@ import fastenv
 from fastenv.errors import ConfigError
 from tests.nim import NimGame
 from tests.slow import every
+from tests.tables import walk
 from training.evaluate import main
 from training.evaluation.contest import contest, load_players, standings
 from training.evaluation.judging import get_judging
 from training.evaluation.standings import show
-from training.players.ratings import ANCHOR, expected, fit
 from training.players.table import find_table
 from training.run.folder import RunError
 
@@ -43,10 +43,9 @@ def test_known_strengths_come_out_in_order(trained):
     names = [one.name for one in found]
     assert names[:2] == ["pretrained/skullking-ppo", "rule_hard"]
     assert sum(one.wins.value for one in found) == pytest.approx(1)
-    assert np.mean([one.rating.value for one in found]) == pytest.approx(ANCHOR)
     assert found[0].wins.low > 0.5
     for one in found:
-        for interval in (one.points, one.wins, one.rating):
+        for interval in (one.points, one.wins, one.skill):
             assert interval.low <= interval.value <= interval.high
     again = contest(players, 200, seed=3, resamples=200).standings
     assert again == found
@@ -72,7 +71,7 @@ def test_the_same_player_against_itself_is_even():
     found = contest(load_players([PRETRAINED] * 4), 8, resamples=20).standings
     assert {one.name for one in found} == {PRETRAINED, *(f"{PRETRAINED}#{k}" for k in (2, 3, 4))}
     assert {one.points.value for one in found} == {found[0].points.value}
-    np.testing.assert_allclose([one.rating.value for one in found], ANCHOR)
+    np.testing.assert_allclose([one.skill.value for one in found], 25, atol=1)
 
 
 def test_standings_of_given_points():
@@ -82,15 +81,6 @@ def test_standings_of_given_points():
     assert (first.name, second.name) == ("a", "b")
     assert first.points.value == pytest.approx(20 / 3)
     assert second.wins.value == pytest.approx(1 / 3)
-
-
-def test_ratings_explain_the_comparisons():
-    strengths = np.array([1200.0, 1000.0, 950.0, 850.0])
-    chance = np.array([[expected(a, b) for b in strengths] for a in strengths])
-    np.testing.assert_allclose(fit(chance * 1e6), strengths, atol=0.1)
-    both = fit(np.stack([chance * 1e6, chance.T * 1e6]))
-    np.testing.assert_allclose(both[1], 2000 - strengths, atol=0.1)
-    assert np.isfinite(fit(np.array([[0.0, 50.0], [0.0, 0.0]]))).all()
 
 
 def test_a_game_for_points_is_ranked_by_points():
@@ -166,7 +156,7 @@ def test_command(capsys, tmp_path):
     assert sum(one["win_share"][0] for one in report["players"]) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(
+@walk(
     ("flags", "refused"),
     [
         (["--games", "0"], "--games must be from 1 to 100,000"),

@@ -8,6 +8,7 @@ import pytest
 
 import training
 from tests.slow import late
+from tests.tables import walk
 from training.evaluate import main as evaluate
 from training.players.names import make_player
 from training.players.network import Network
@@ -64,7 +65,7 @@ def test_bots_and_agents_side_by_side():
     assert min(totals[1], totals[3]) > totals[2] + 100, "seed 1"
 
 
-@pytest.mark.parametrize("kind", ["pretrained", *late("flat", "hier")])
+@walk("kind", ["pretrained", *late("flat", "hier")])
 def test_agents_play_beside_a_learner_of_rounds_alone(trained, kind):
     """A round with a goal, lane by lane, as agents play it at the table of whole games."""
     path = PRETRAINED if kind == "pretrained" else str(trained(kind))
@@ -151,7 +152,7 @@ def test_evaluation_against_agents(trained, tmp_path, capsys):
     assert list(record["matches"]["results"]) == ["random", str(trained("flat"))]
 
 
-@pytest.mark.parametrize(
+@walk(
     ("changes", "refused"),
     [
         ({"env_options": {"opponents": "no/where"}}, "must be a run folder"),
@@ -185,7 +186,7 @@ def test_what_cannot_sit_there_is_refused(tmp_path, capsys, changes, refused):
     assert not (tmp_path / "x").exists()
 
 
-@pytest.mark.parametrize("kind", ["recurrent", "native", "prospector"])
+@walk("kind", ["recurrent", "native", "prospector"])
 def test_agents_that_a_resume_could_not_restore_are_refused(trained, tmp_path, capsys, kind):
     env_options = {"opponents": str(trained(kind))}
     assert run(tmp_path, "x", options(env_options=env_options)) == 2

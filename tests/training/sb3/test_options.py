@@ -14,7 +14,7 @@ from fastenv.errors import ConfigError
 from tests.training.sb3.models import walk
 from training.run import trainers
 from training.run.config import RunConfig
-from training.run.presets import load_preset, read_presets
+from training.run.layers import load_preset, read_presets
 from training.sb3.algo import BatchMaskablePPO
 from training.sb3.buffer import FastMaskableRolloutBuffer
 from training.sb3.policy import AutocastMaskablePolicy

@@ -14,9 +14,8 @@ from tests.tables import walk
 from tests.training.players.tables import play_table
 from training.evaluation.contest import load_players
 from training.players.names import make_player
-from training.players.player import begin_all, every_lane
+from training.players.player import Thought, begin_all, every_lane
 from training.players.table import find_table
-from training.players.thought import Thought
 from training.run.envs import make_engine
 from training.search.agent import SearchAgent, SearchPlayer, draw_step, load
 from training.search.options import SearchOptions

@@ -13,9 +13,10 @@ from tests.tables import walk
 from training import evaluate, play, watch
 from training.evaluation.contest import contest, load_players
 from training.evaluation.judging import get_judging
-from training.players.trained import AGENT, WITHOUT
+from training.players.trained import WITHOUT
 from training.run.config import RunConfig
 from training.run.envs import make_engine
+from training.run.names import AGENT
 from training.search.searcher import Searcher
 
 PRETRAINED = "pretrained/skullking-ppo"

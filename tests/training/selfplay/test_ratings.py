@@ -2,17 +2,14 @@
 
 import sqlite3
 
-import numpy as np
 import pytest
 
-from tests.tables import walk
 from training.players.ratings import (
     ANCHOR,
     LEARNER,
     Ratings,
     RatingsFile,
     expected,
-    fit,
     outcome,
 )
 from training.run.checkpoint import CheckpointError
@@ -100,31 +97,6 @@ def test_a_file_that_is_no_database_is_refused_in_one_sentence(tmp_path):
         file.write(1, Ratings())
 
 
-@walk("games", [0, 1, 10, 500, 100_000, 10**9])
-def test_ratings_of_two_are_known(games):
-    gap = 400 * np.log10(2 * games + 1)  # one draw is added: games + 0.5 to 0.5
-    found = fit(np.array([[0.0, games], [0.0, 0.0]]))
-    np.testing.assert_allclose(found, [ANCHOR + gap / 2, ANCHOR - gap / 2], atol=1e-6)
-
-
-def test_everybody_wins_as_often_as_the_ratings_say():
-    """The condition of the largest likelihood, one-sided comparisons included."""
-    rng = np.random.default_rng(3)
-    score = rng.integers(0, 40, (50, 6, 6)).astype(float)
-    score[:, 0, 1:], score[:, 1:, 0] = 500, 0  # who never loses
-    score[25:, 4], score[25:, :, 4] = 0, 0  # who never plays
-    found = fit(score)
-    np.testing.assert_allclose(found.mean(1), ANCHOR)
-    for ratings, seen in zip(found, score, strict=True):
-        for i in range(6):
-            others = [j for j in range(6) if j != i]
-            won = sum(seen[i, j] + 0.5 for j in others)
-            foreseen = sum(
-                (seen[i, j] + seen[j, i] + 1) * expected(ratings[i], ratings[j]) for j in others
-            )
-            assert foreseen == pytest.approx(won, abs=1e-6)
-
-
 def test_where_there_is_no_room_nobody_is_told_to_remove_the_history(tmp_path):
     ratings = with_snapshots(1000)
     with pytest.raises(CheckpointError, match=r"free disk space and use --resume\.$"):
@@ -132,12 +104,3 @@ def test_where_there_is_no_room_nobody_is_told_to_remove_the_history(tmp_path):
     (tmp_path / "ratings.sqlite").write_text("no database " * 100)
     with pytest.raises(CheckpointError, match="remove it to go on"):
         RatingsFile(tmp_path / "ratings.sqlite").write(3, ratings)
-
-
-@walk("games", [1e3, 1e9, 1e12])
-def test_ratings_are_found_however_one_sided_many_games_were(games):
-    """Rounding keeps the steps of Newton's method above any threshold then."""
-    best, middle, worst = fit(np.array([[0, games, games], [0, 0, games], [0, 0, 0]]))
-    assert middle == pytest.approx(ANCHOR, abs=0.1)
-    assert best - middle == pytest.approx(400 * np.log10(games), rel=1e-3)
-    assert middle - worst == pytest.approx(400 * np.log10(games), rel=1e-3)

@@ -99,7 +99,7 @@ def test_checkpoints_with_the_one_engine_of_older_versions_are_read(uninterrupte
     run = tmp_path / "run"
     shutil.copytree(uninterrupted, run)
     saved = checkpoint.load(checkpoint.newest(run / "checkpoints"), {})
-    now = saved.trainer["selfplay"]
+    now = saved.values["selfplay"]
     then = {name: value for name, value in now.items() if name != "engines"}
     (then["engine"],) = now["engines"]
     trainer = make_trainer(RunFolder.open(run).config, folder=run)
@@ -121,7 +121,7 @@ def test_a_run_killed_at_any_step_goes_on_as_if_it_had_not_been(
     )
     assert ours.rows.tobytes() == theirs.rows.tobytes()
     assert equal(ours.model["policy"], theirs.model["policy"])
-    assert ours.trainer["selfplay"] == theirs.trainer["selfplay"]
+    assert ours.values["selfplay"] == theirs.values["selfplay"]
     assert rating_rows(tmp_path / "run") == rating_rows(uninterrupted)
     for name in ("step", "train", "episodes"):
         found = [[r.get(name) for r in records(run)] for run in (tmp_path / "run", uninterrupted)]
@@ -161,7 +161,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one(train, tmp_path, played):
     )
     assert all(torch.equal(x, theirs.model["policy"][n]) for n, x in ours.model["policy"].items())
     assert ours.rows.tobytes() == theirs.rows.tobytes()
-    assert ours.trainer["selfplay"] == theirs.trainer["selfplay"]
+    assert ours.values["selfplay"] == theirs.values["selfplay"]
     assert rating_rows(tmp_path / "halves") == rating_rows(played)
     stripped = [[r[k] for k in ("step", "train")] for r in records(tmp_path / "halves")]
     assert stripped == [[r[k] for k in ("step", "train")] for r in records(played)]

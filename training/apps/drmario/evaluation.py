@@ -11,7 +11,7 @@ from rich.console import Console
 from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import Reason
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
-from training.evaluation.judging import Judging
+from training.evaluation.judging import JudgingRules
 from training.evaluation.results import Results
 from training.players.trained import Trained
 from training.run.envs import with_defaults
@@ -87,7 +87,7 @@ def clears_of(played: Results, speeds: Sequence[str]) -> list[Clear]:
 
 
 # By clears: a return mixes how often and how fast.
-JUDGING = Judging(
+JUDGING = JudgingRules(
     shown=("clear", "frames_to_clear", "timeout"),
     caption="Frames to clear are those of cleared episodes.",
     options=("best_times",),

@@ -9,10 +9,9 @@ from typing import Any
 import fastenv
 from training.apps.drmario.evaluator.lookahead import lookahead
 from training.players.bots import Bot
-from training.players.load import find
 from training.players.network import Network
 from training.players.player import MakePlayer
-from training.players.trained import load
+from training.players.trained import find_run, load
 from training.run.envs import with_defaults
 from training.run.options import require
 
@@ -60,7 +59,7 @@ def find_player(
     path = Path(name) if Path(name).exists() else runs / name
     known = f"a bot ({', '.join(bots)}), lookahead:FILE, a run folder"
     require(path.exists(), flag, name, f"{known}, or the name of one under {runs}")
-    trained = load(*find(path))
+    trained = load(*find_run(path))
     require(trained.config.env == ENV, flag, name, f"a bot, or an agent of {ENV}")
     options = with_defaults(ENV, trained.config.env_options)
     if sample:

@@ -16,7 +16,7 @@ from training.apps.skullking.columns import SHOWN
 from training.apps.skullking.matches import count_players
 from training.apps.skullking.rules import STRONGEST
 from training.apps.skullking.whole_games import tier_of
-from training.evaluation.judging import Judging
+from training.evaluation.judging import Judging, JudgingRules
 from training.players.trained import Trained
 from training.run.config import RunConfig
 from training.run.options import require
@@ -84,7 +84,7 @@ def _check_search(trained: Trained, options: EvaluationConfig, only: object) -> 
 
 
 # All tiers are judged by whole games, and some by rounds at equal goals too.
-JUDGING = Judging(
+JUDGING = JudgingRules(
     shown=SHOWN,
     decides="margin",  # which policy of a training is the best
     headline="win_rate",

@@ -25,7 +25,8 @@ from training.evaluation.tables import format_interval, make_table, name_column,
 from training.players.bots import Bot
 from training.players.network import Network
 from training.players.player import MakePlayer
-from training.players.trained import AGENT, DRAWN, Trained
+from training.players.trained import DRAWN, Trained
+from training.run.names import AGENT
 from training.run.sections import EvaluationConfig
 from training.run.seeds import GOAL_SEEDS
 
@@ -55,7 +56,7 @@ def plan(trained: Trained, options: EvaluationConfig) -> Evaluation:
         draws=options.seed,
         lanes=rounds,
         max_steps=MAX_DECISIONS,
-        headline="reached",
+        decides="reached",
         resamples=options.bootstrap,
         resample_seed=first,
     )

@@ -24,11 +24,11 @@ from training.evaluation.tables import format_interval, make_table, name_column,
 from training.logs.run_data import describe_opponents
 from training.players.bots import Bot
 from training.players.player import MakePlayer
-from training.players.trained import AGENT, DRAWN, WITHOUT, Trained
+from training.players.trained import DRAWN, WITHOUT, Trained
 from training.run.config import RunConfig
 from training.run.envs import check_agents
 from training.run.games import get_game
-from training.run.names import is_search
+from training.run.names import AGENT, is_search
 from training.run.sections import EvaluationConfig
 from training.run.seeds import CURVE_SEEDS, MATCH_SEEDS
 
@@ -68,7 +68,7 @@ def match(
         rotations=players,
         draws=draws,
         max_steps=MAX_DECISIONS,
-        headline="margin",
+        decides="margin",
     )
 
 

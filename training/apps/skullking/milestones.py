@@ -27,9 +27,10 @@ from training.evaluation.intervals import Interval, half_width, over_seeds
 from training.evaluation.judging import CURVE
 from training.evaluation.judging import MILESTONES as FILE
 from training.evaluation.trainings import seconds_of
-from training.players.trained import AGENT, Trained, load, provenance
+from training.players.trained import Trained, load, provenance
 from training.run import checkpoint, files, machine
 from training.run.folder import RunError, RunFolder
+from training.run.names import AGENT
 from training.run.options import require
 from training.run.sections import EvaluationConfig
 from training.run.seeds import MATCH_SEEDS

@@ -28,7 +28,8 @@ from training.players.policy import EnvSpec
 from training.players.trained import WITHOUT, Trained
 from training.run import games
 from training.run.config import RunConfig
-from training.run.envs import make_engine, with_defaults, without_agents
+from training.run.envs import make_engine, with_defaults
+from training.run.seating import without_agents
 
 ENV, WORKER, MANAGER = "SkullKingFlat-v0", "SkullKingWorker-v0", "SkullKingManager-v0"
 BIDS, CARDS = "trained bids", "trained cards"  # the other half is the bot's

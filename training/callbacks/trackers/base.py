@@ -18,7 +18,8 @@ import psutil
 import torch
 
 from fastenv.errors import ConfigError, show
-from training.run.checkpoint import CheckpointError
+from training.run.callback import Callback, Progress
+from training.run.checkpoint import CheckpointError, State
 from training.run.engine import Engine
 
 Array = npt.NDArray[Any]
@@ -245,10 +246,9 @@ class Archive(Tracker):
     placed: Array
 
 
-class Trackers:
-    """The trackers of an engine, called by a trainer after each step.
+class Trackers(Callback):
+    """The trackers of an engine, called after each step.
 
-    Called as ``on_step`` of :class:`training.ppo.trainer.PPOTrainer`; other loops call it likewise.
     The sum of the trackers' bonuses is added to the rewards of the engine, where the trainer will
     read them.
 
@@ -273,13 +273,27 @@ class Trackers:
             *([] if archive is None else [archive]),
             *trackers.values(),
         ]
-        self.begin()
+        self._bonus_sums: dict[str, float] = {}
+        self._decisions = 0
 
-    def __call__(self, engine: Engine, actions: Array | None, obs: Array, mask: Array) -> None:
+    def start(self, loop: Progress) -> None:
+        """Print the notes of the trackers."""
+        for name, tracker in self._named.items():
+            if tracker.note:
+                loop.log.say(f"tracker {name}: {tracker.note}")
+
+    def begin_iteration(self, loop: Progress) -> None:
+        """Reset the sums of the bonuses that :meth:`metrics` reports."""
+        self._bonus_sums, self._decisions = {}, 0
+
+    def step(
+        self, loop: Progress, engine: Engine, actions: Array | None, obs: Array, mask: Array
+    ) -> None:
         """Process a step, or with ``actions`` None the reset of all lanes.
 
         Parameters
         ----------
+        loop : Progress
         engine : Engine
         actions : ndarray of int, shape (n,), or None
         obs, mask : ndarray
@@ -307,16 +321,6 @@ class Trackers:
                 moved = done[self._archive.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
 
-    def begin(self) -> None:
-        """Reset the sums of the bonuses that :meth:`metrics` reports."""
-        self._bonus_sums: dict[str, float] = {}
-        self._decisions = 0
-
-    @property
-    def notes(self) -> list[str]:
-        """Lines about the trackers that a run prints when it begins."""
-        return [f"tracker {name}: {t.note}" for name, t in self._named.items() if t.note]
-
     @property
     def placed(self) -> Array | None:
         """Lanes whose episode began in the archive, shape (n,); None without an archive."""
@@ -326,7 +330,7 @@ class Trackers:
         """Return the figures of all trackers, as ``name/figure``.
 
         ``name/bonus`` is what one has added to the reward of a decision, a mean since
-        :meth:`begin`.
+        :meth:`begin_iteration`.
         """
         figures = {
             f"{name}/{key}": value
@@ -349,3 +353,15 @@ class Trackers:
             )
         for name, tracker in self._named.items():
             tracker.load_state_dict(state[name])
+
+    def record(self) -> dict[str, Any]:
+        """Return the figures of the trackers."""
+        return {"trackers": self.metrics()}
+
+    def tensors(self) -> dict[str, Any]:
+        """Return the states of the trackers, by name."""
+        return self.state_dict()
+
+    def restore(self, saved: State) -> None:
+        """Restore from a checkpoint."""
+        self.load_state_dict(saved.trackers or {})

@@ -10,7 +10,9 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, create_model
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
@@ -22,7 +24,7 @@ from training.callbacks.trackers.quests import Bit, QuestReward, Stage
 from training.callbacks.trackers.sources import is_number, source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
-from training.run.options import MAX_NAME, require, unknown_option
+from training.run.options import MAX_NAME, Number, Options, Text, Truth, Whole, refused, require
 from training.run.removed import refuse_tracker
 
 KINDS: dict[str, type[Tracker]] = {
@@ -38,19 +40,28 @@ _GIVEN = ("engine", "sources", "exclude", "seed")
 # An archive asks a counter of visits, and statistics of episodes ask the archive.
 _ORDER = {"visits": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")
-# What is allowed for a parameter by its annotation, and what tells whether a value is that.
-_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
-    "int": ("an integer", lambda value: is_number(value) and isinstance(value, int)),
-    "float": ("a number", is_number),
-    "str": ("a text", lambda value: isinstance(value, str)),
-    "Sequence[str]": (
-        "a list of texts",
-        lambda value: _is_list(value) and all(isinstance(each, str) for each in value),
-    ),
-    "tuple[float, float]": (
-        "a list of two numbers",
-        lambda value: _is_list(value) and len(value) == 2 and all(map(is_number, value)),
-    ),
+
+
+def _check_texts(value: Any) -> tuple[str, ...]:
+    if not _is_list(value) or not all(isinstance(each, str) for each in value):
+        raise refused("a list of texts")
+    return tuple(value)
+
+
+def _check_two(value: Any) -> tuple[float, float]:
+    if not _is_list(value) or len(value) != 2 or not all(map(is_number, value)):
+        raise refused("a list of two numbers")
+    return float(value[0]), float(value[1])
+
+
+# The types of options by the annotations of parameters; what is not here a class checks itself.
+_TYPES: dict[str, Any] = {
+    "int": Whole,
+    "float": Number,
+    "bool": Truth,
+    "str": Text,
+    "Sequence[str]": Annotated[tuple[str, ...], BeforeValidator(_check_texts)],
+    "tuple[float, float]": Annotated[tuple[float, float], BeforeValidator(_check_two)],
 }
 
 
@@ -115,8 +126,7 @@ def _make_arguments(
 ) -> dict[str, Any]:
     """Make the arguments of a tracker's class."""
     given = {name: value for name, value in given.items() if name != "kind"}
-    _check(KINDS[kind], given, option)
-    values = dict(given)
+    values = _check(KINDS[kind], given, option)
     for name, value in given.items():
         where = f"{option}.{name}"
         if name in _SOURCES and value is not None:
@@ -132,35 +142,28 @@ def _make_arguments(
     return values
 
 
-def _check(make: Callable[..., Any], given: Mapping[str, Any], option: str) -> None:
-    """Refuse unknown options of a class, values of other types, and missing options."""
-    parameters = inspect.signature(make).parameters
-    known = [name for name in parameters if name not in _GIVEN]
-    for name in given:
-        if name not in known:
-            raise unknown_option(f"{option}.{name}", known)
-    for name in known:
-        needed = parameters[name].default is inspect.Parameter.empty
-        require(not needed or given.get(name) is not None, f"{option}.{name}", None, "given")
-    _check_types(parameters, given, option)
-
-
-def _check_types(
-    parameters: Mapping[str, inspect.Parameter], values: Mapping[str, Any], option: str
-) -> None:
-    """Refuse texts and the like where numbers are needed, and the other way round.
+def _check(make: Callable[..., Any], given: Mapping[str, Any], option: str) -> dict[str, Any]:
+    """Check options of a class by its parameters; return those given, converted to their types.
 
     Which numbers are possible is the class's to check.
     """
-    for name, value in values.items():
-        where = f"{option}.{name}"
-        kind, _, other = str(parameters[name].annotation).partition(" | ")
+    fields: dict[str, Any] = {}
+    for name, parameter in inspect.signature(make).parameters.items():
+        kind, _, other = str(parameter.annotation).partition(" | ")
+        own = _TYPES.get(kind, Any)
         if kind.startswith("Literal"):
-            words = ast.literal_eval(kind.removeprefix("Literal"))
-            require(value in words, where, value, f"one of {', '.join(map(repr, words))}")
-        elif kind in _TYPES:
-            allowed, fits = _TYPES[kind]
-            require(fits(value) or (value is None and other == "None"), where, value, allowed)
+            own = Literal[tuple(ast.literal_eval(kind.removeprefix("Literal")))]
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        if name not in _GIVEN:
+            fields[name] = (own | None if other == "None" else own, default)
+    model = create_model(make.__name__, __base__=Options, **fields)
+    model.SECTION = f"{option}."
+    # What is needed and null is missing.
+    present = {
+        n: v for n, v in given.items() if v is not None or fields.get(n, (0, 0))[1] is not ...
+    }
+    values = model.from_mapping(present)
+    return {name: getattr(values, name) for name in present}
 
 
 def _is_list(value: Any) -> bool:
@@ -183,11 +186,8 @@ def _make_items(
 
 
 def _make_event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
-    _check(Event, given, option)
-    values = {**given, "source": source_of(engine, given["source"], f"{option}.source")}
-    if "prior" in values:
-        values["prior"] = tuple(values["prior"])
-    return Event(**values)
+    values = _check(Event, given, option)
+    return Event(**{**values, "source": source_of(engine, values["source"], f"{option}.source")})
 
 
 def _make_stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage:
@@ -198,8 +198,7 @@ def _make_stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage
             column: _make_condition(condition, f"{option}.when.{column}")
             for column, condition in values["when"].items()
         }
-    _check(Stage, values, option)
-    return Stage(**values)
+    return Stage(**_check(Stage, values, option))
 
 
 def _make_condition(given: Any, option: str) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from training.evaluation.judging import EPISODES, Judging
+from training.evaluation.judging import EPISODES, JudgingRules
 from training.games.gameboy.players import SOLVER
 from training.players.names import RANDOM_LEGAL
 from training.run import games
@@ -46,7 +46,7 @@ def held_out(config: RunConfig) -> dict[str, Any]:
     return {"states": HELD_OUT[states]} if states in HELD_OUT else {}
 
 
-JUDGING = Judging(
+JUDGING = JudgingRules(
     shown=("reached",),
     caption="Reached: the share of episodes that ended at the goal, or with the quest finished.",
     starts=starts,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from training.evaluation.judging import EPISODES, Judging
+from training.evaluation.judging import EPISODES, JudgingRules
 from training.games.prospector import BOTS, REFERENCE_LINES
 from training.run.config import RunConfig
 
@@ -22,7 +22,7 @@ def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict
     return {EPISODES: {} if time_max is None else {"time_max": time_max}}
 
 
-JUDGING = Judging(
+JUDGING = JudgingRules(
     caption="cash_out ends an episode with its first action: what returns less would "
     "better not have played.",
     reference_lines=REFERENCE_LINES,

@@ -151,8 +151,8 @@ def _measure(
     from training.evaluation.evaluation import Evaluation, play
     from training.evaluation.judging import EPISODES, get_judging, plan_seeds
     from training.evaluation.trainings import train_to_end
-    from training.players.trained import AGENT
     from training.run.folder import RunFolder
+    from training.run.names import AGENT
 
     judging = get_judging(config.env)
     first = judging.first_seed if args.base_seed is None else args.base_seed

@@ -11,8 +11,9 @@ from training.apps.skullking.matches import play_matches
 from training.apps.skullking.milestones import MILESTONES, first_reached, measure, summarise
 from training.commands.milestones import main
 from training.evaluation import tables
-from training.players.trained import AGENT, load
+from training.players.trained import load
 from training.run.folder import RunFolder
+from training.run.names import AGENT
 
 ALL_MISSED = {m.name: [m.bar + 0.1, m.bar - 0.1, m.bar + 0.2] for m in MILESTONES}
 

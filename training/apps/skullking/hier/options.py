@@ -12,7 +12,6 @@ from fastenv.errors import ConfigError
 from training.callbacks.gate import GateConfig
 from training.ppo.options import ONE_NETWORK, ActorCriticRun, NativeConfig, NativeRun, PPOConfig
 from training.run.config import Only
-from training.run.envs import has_agents, stream_seed
 from training.run.options import (
     Number,
     Options,
@@ -24,6 +23,8 @@ from training.run.options import (
     unknown_option,
 )
 from training.run.removed import drop_from_section
+from training.run.seating import has_agents
+from training.run.seeds import stream_seed
 from training.run.sizes import Rollout
 
 POLICIES = ("worker", "manager")

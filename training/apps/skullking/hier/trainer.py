@@ -25,8 +25,7 @@ from training.apps.skullking.hier.manager_env import (
 from training.apps.skullking.hier.options import HierConfig, HierRun
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import ENV, PairNet, WholeGames, manager_observer
-from training.callbacks import certificates
-from training.callbacks.gate import Certificate, Gate, policy_hash
+from training.callbacks.gate import Certificate, Gate, policy_hash, write_certificate
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
@@ -36,8 +35,10 @@ from training.ppo.trainer import PPOTrainer
 from training.run import envs
 from training.run.checkpoint import State
 from training.run.engine import Engine, OnStep
-from training.run.envs import Lanes, make_engine, stream_seed, without_agents
+from training.run.envs import Lanes, make_engine
 from training.run.folder import CERTIFICATES
+from training.run.seating import without_agents
+from training.run.seeds import stream_seed
 from training.run.trainer import Metrics, Trainer
 from training.selfplay.league import League
 from training.selfplay.seated import SeatedEngine
@@ -308,9 +309,7 @@ class HierTrainer(Trainer):
                 return
             certificate = self._test(gate)
             if self._certificates is not None:
-                certificates.write_certificate(
-                    certificate, self._certificates, self.log, self.steps
-                )
+                write_certificate(certificate, self._certificates, self.log, self.steps)
             if not certificate.passed:
                 if left == 1:
                     self.log.warn(

@@ -21,9 +21,10 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import log_prob, masked_log_probs
 from training.ppo.options import ActorCriticRun, NativeConfig, PPOConfig
 from training.ppo.rollout import Rollout
-from training.run import envs
 from training.run.engine import Engine
 from training.run.options import require
+from training.run.seating import has_agents
+from training.run.seeds import stream_seed
 
 Array = npt.NDArray[Any]
 
@@ -269,8 +270,8 @@ def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:
         require(not config.trackers, "trackers", dict(config.trackers), allowed)
         mode = config.native.hindsight
         allowed = "'off' with trained opponents, who might have played otherwise to another goal"
-        require(not envs.has_agents(config.env_options), "native.hindsight", mode, allowed)
-    seed = envs.stream_seed(config.seed, "auxiliary")
+        require(not has_agents(config.env_options), "native.hindsight", mode, allowed)
+    seed = stream_seed(config.seed, "auxiliary")
     return make(game, config.ppo, config.native, config.num_envs, seed)
 
 

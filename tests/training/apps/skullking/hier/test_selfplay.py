@@ -15,7 +15,7 @@ from training.apps.skullking.hier.trainer import HierTrainer
 from training.apps.skullking.whole_games import PairNet, WholeGames
 from training.nets import actor_critic
 from training.nets.actor_critic import make_logits
-from training.players.load import load_policy
+from training.players.trained import load_policy
 from training.run import checkpoint
 from training.run.jsonl import read_lines
 from training.selfplay.pool import PoolPlayer
@@ -249,8 +249,8 @@ def test_a_killed_run_goes_on_as_if_it_had_not_been(train_hier, tmp_path, step):
     ours, theirs = newest(tmp_path / "parts"), newest(tmp_path / "whole")
     assert ours.rows.tobytes() == theirs.rows.tobytes()
     assert equal(ours.model, theirs.model)
-    assert ours.trainer["selfplay"] == theirs.trainer["selfplay"]
-    assert len(ours.trainer["selfplay"]["engines"]) == 2
+    assert ours.values["selfplay"] == theirs.values["selfplay"]
+    assert len(ours.values["selfplay"]["engines"]) == 2
     assert rating_rows(tmp_path / "parts") == rating_rows(tmp_path / "whole")
     keep = ("step", "policy", "stage", "partner", "by_round", "episode")
     records = [
@@ -267,7 +267,7 @@ def test_before_the_first_snapshot_nothing_is_different(train_hier, tmp_path):
     plain, later = newest(tmp_path / "plain"), newest(tmp_path / "later")
     assert equal(plain.model, later.model)
     assert plain.rows.tobytes() == later.rows.tobytes()
-    assert plain.trainer["selfplay"] is None
+    assert plain.values["selfplay"] is None
 
 
 # -- what is refused -------------------------------------------------------------------------------
