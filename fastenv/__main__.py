@@ -354,7 +354,6 @@ TESTING_COMMANDS = {
 ABOUT = "Game environments for reinforcement learning, stepped in batches at compiled speed."
 EXAMPLES = """\
 examples:
-  python -m fastenv envs
   python -m fastenv play --env DrMarioPlacement-v0 --set level=5
   python -m fastenv COMMAND --help"""
 

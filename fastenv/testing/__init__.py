@@ -14,12 +14,13 @@ from typing import Any
 
 from fastenv.errors import ConfigError, show
 from fastenv.testing.factories import Factory, check_factory, find
-from fastenv.testing.jobs import Check, Compare, Search
+from fastenv.testing.jobs import Check, Compare
 from fastenv.testing.laws import Laws
 from fastenv.testing.process import run_apart
 from fastenv.testing.recipes import RECIPES, Sync, as_sync
 from fastenv.testing.report import Episode, Finding, Report
 from fastenv.testing.runner import Terms, record
+from fastenv.testing.search import Search
 from fastenv.testing.twins import check_twins
 
 __all__ = [
@@ -205,7 +206,7 @@ def _break_again(job: Check, episodes: list[Episode]) -> bool:
     shown = record(job.make(laws), episodes)
     findings = [each for each in laws.findings.values() if each.kind == "law broken"]
     if job.twin is not None:
-        leak = check_twins(job, Search(10.0, episodes[0].seed or 0, episodes=1))
+        leak = check_twins(job.make, job.twin, Search(10.0, episodes[0].seed or 0, episodes=1))
         findings += [] if leak is None else [leak]
     for finding in findings:
         print(finding)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from fastenv.errors import ConfigError
 from fastenv.testing.factories import Factory, is_id, make_env, name_of, text_of
@@ -25,7 +22,7 @@ from fastenv.testing.runner import (
     replay_stressed,
     shorten,
 )
-from fastenv.testing.search import STYLES, Player, step_limit
+from fastenv.testing.search import Player, Search, copy_episode
 from fastenv.testing.stress import (
     STRESSES,
     Copied,
@@ -45,82 +42,10 @@ from fastenv.testing.tracks import (
     VectorTrack,
     make_track,
 )
+from fastenv.testing.twins import check_twins
 
 SHORTENING = 4.0  # seconds of processor time, at most, for one finding
 HISTORY = 8  # episodes on one pair of environments, before it is made anew
-
-
-@dataclass
-class Search:
-    """What both searches share: time, seeds, styles of play, where the play led somewhere new.
-
-    Parameters
-    ----------
-    seconds : float
-        Processor time; ten times as much by the clock ends it too.
-    seed : int
-        Everything drawn follows from it.
-    send : callable
-        Told now and then that the search lives; with a case, what is about to be played.
-    episodes : int, optional
-        How many to play at most.
-    lanes : int
-        Of a vector, whose episodes need not be as long.
-    """
-
-    seconds: float
-    seed: int = 0
-    send: Callable[[str, Any], None] = lambda kind, value: None
-    episodes: int | None = None
-    lanes: int = 1
-    cells: set[int] = field(default_factory=set)
-    led_on: list[Episode] = field(default_factory=list)  # episodes that saw something new
-    number: int = 0
-    look_ahead: bool = True
-
-    def __post_init__(self) -> None:
-        """Start the clocks."""
-        self._cpu, self._clock = time.process_time(), time.monotonic()
-
-    @property
-    def spent(self) -> float:
-        """Processor seconds since the beginning."""
-        return time.process_time() - self._cpu
-
-    def is_over(self) -> bool:
-        """Return whether the time is over, or all episodes are played."""
-        if self.episodes is not None and self.number >= self.episodes:
-            return True
-        return self.spent > self.seconds or time.monotonic() - self._clock > 10 * self.seconds
-
-    def next_player(self) -> tuple[Episode, Player, int]:
-        """Return the next episode, still without actions, its player and its longest length."""
-        rng = np.random.default_rng([self.seed, self.number])
-        style = STYLES[self.number % len(STYLES)]
-        if style == "look ahead" and not self.look_ahead:
-            style = "random"
-        episode, prefix = Episode(self.seed + self.number), None
-        if self.led_on and rng.random() < 0.4:  # go on from where something new was seen
-            former = self.led_on[int(rng.integers(len(self.led_on)))]
-            episode = Episode(former.seed)
-            prefix = former.actions[: int(rng.integers(len(former.actions) + 1))]
-        most = len(prefix or ()) + step_limit(rng, self.number % 7 == 3, self.lanes)
-        if style == "look ahead":
-            most = min(most, 100)
-        self.number += 1
-        return episode, Player(rng, style, self.cells, prefix), most
-
-    def draw_episodes(self) -> Case:
-        """Draw up to three of the episodes that led somewhere new."""
-        rng = np.random.default_rng([self.seed, self.number, 3])
-        drawn = rng.permutation(len(self.led_on))[:3]
-        return [copy_episode(self.led_on[int(k)]) for k in drawn]
-
-    def learn(self, episode: Episode, player: Player) -> None:
-        """Keep an episode that led somewhere new."""
-        if player.new and episode.actions:
-            self.led_on.append(Episode(episode.seed, list(episode.actions)))
-            del self.led_on[:-200]
 
 
 @dataclass(frozen=True)
@@ -284,11 +209,6 @@ class Compare:
             case,
             script=write_script(title, self.arguments(), case, ""),
         )
-
-
-def copy_episode(episode: Episode) -> Episode:
-    """Return an episode with a list of actions of its own."""
-    return Episode(episode.seed, list(episode.actions))
 
 
 @dataclass(frozen=True)
@@ -528,10 +448,12 @@ class Check:
 
     def _check_twins(self, search: Search) -> list[Finding]:
         """Hold worlds that look the same to an agent to show it the same, and to be possible."""
-        from fastenv.testing.twins import check_twins
-
-        finding = check_twins(self, search)
-        return [] if finding is None else [finding]
+        assert self.twin is not None
+        finding = check_twins(self.make, self.twin, search)
+        if finding is None:
+            return []
+        title = f"{self.names[0]}: {finding.rule}."
+        return [replace(finding, script=write_script(title, self.arguments(), finding.case, ""))]
 
 
 def cell_of_start(track: Track, seed: int | None) -> int:

@@ -11,8 +11,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
-from fastenv.testing.jobs import Check, Compare, Search
+from fastenv.testing.jobs import Check, Compare
 from fastenv.testing.report import Case, Episode, Finding, Report, write_script
+from fastenv.testing.search import Search
 
 
 def run_apart(job: Compare | Check, seconds: float, seed: int, timeout: float) -> Report:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
+from fastenv.testing.report import Case, Episode
 from fastenv.testing.tracks import Actions, Choice, Frame, Track
 from fastenv.testing.values import leaves
 
@@ -49,11 +53,11 @@ def cells_of(frame: Frame) -> set[int]:
     Every lane of a vector is in a region of its own; agents of one game are in one together.
     """
     groups: dict[str, list[Any]] = {}
-    for (who, field), value in frame.items():
-        if field.startswith("info.") or field == "last":
+    for (who, name), value in frame.items():
+        if name.startswith("info.") or name == "last":
             continue
         parts = groups.setdefault(who if who.startswith("lane ") else "", [])
-        for _, leaf in leaves(field, value):
+        for _, leaf in leaves(name, value):
             parts.append(_rounded(leaf))
     return {hash(tuple(parts)) for parts in groups.values() if parts}
 
@@ -164,3 +168,81 @@ def step_limit(rng: np.random.Generator, long: bool, lanes: int) -> int:
     """Return after how many steps an episode is left: mostly short, now and then long."""
     steps = 600 if long else math.ceil(4 * 2 ** rng.uniform(0, 5.5))
     return min(steps, 120) if lanes > 1 else steps
+
+
+def copy_episode(episode: Episode) -> Episode:
+    """Return an episode with a list of actions of its own."""
+    return Episode(episode.seed, list(episode.actions))
+
+
+@dataclass
+class Search:
+    """What both searches share: time, seeds, styles of play, where the play led somewhere new.
+
+    Parameters
+    ----------
+    seconds : float
+        Processor time; ten times as much by the clock ends it too.
+    seed : int
+        Everything drawn follows from it.
+    send : callable
+        Told now and then that the search lives; with a case, what is about to be played.
+    episodes : int, optional
+        How many to play at most.
+    lanes : int
+        Of a vector, whose episodes need not be as long.
+    """
+
+    seconds: float
+    seed: int = 0
+    send: Callable[[str, Any], None] = lambda kind, value: None
+    episodes: int | None = None
+    lanes: int = 1
+    cells: set[int] = field(default_factory=set)
+    led_on: list[Episode] = field(default_factory=list)  # episodes that saw something new
+    number: int = 0
+    look_ahead: bool = True
+
+    def __post_init__(self) -> None:
+        """Start the clocks."""
+        self._cpu, self._clock = time.process_time(), time.monotonic()
+
+    @property
+    def spent(self) -> float:
+        """Processor seconds since the beginning."""
+        return time.process_time() - self._cpu
+
+    def is_over(self) -> bool:
+        """Return whether the time is over, or all episodes are played."""
+        if self.episodes is not None and self.number >= self.episodes:
+            return True
+        return self.spent > self.seconds or time.monotonic() - self._clock > 10 * self.seconds
+
+    def next_player(self) -> tuple[Episode, Player, int]:
+        """Return the next episode, still without actions, its player and its longest length."""
+        rng = np.random.default_rng([self.seed, self.number])
+        style = STYLES[self.number % len(STYLES)]
+        if style == "look ahead" and not self.look_ahead:
+            style = "random"
+        episode, prefix = Episode(self.seed + self.number), None
+        if self.led_on and rng.random() < 0.4:  # go on from where something new was seen
+            former = self.led_on[int(rng.integers(len(self.led_on)))]
+            episode = Episode(former.seed)
+            prefix = former.actions[: int(rng.integers(len(former.actions) + 1))]
+        most = len(prefix or ()) + step_limit(rng, self.number % 7 == 3, self.lanes)
+        if style == "look ahead":
+            most = min(most, 100)
+        self.number += 1
+        return episode, Player(rng, style, self.cells, prefix), most
+
+    def draw_episodes(self) -> Case:
+        """Draw up to three of the episodes that led somewhere new."""
+        rng = np.random.default_rng([self.seed, self.number, 3])
+        drawn = rng.permutation(len(self.led_on))[:3]
+        return [copy_episode(self.led_on[int(k)]) for k in drawn]
+
+    def learn(self, episode: Episode, player: Player) -> None:
+        """Keep an episode that led somewhere new."""
+        if player.new and episode.actions:
+            self.led_on.append(Episode(episode.seed, list(episode.actions)))
+            del self.led_on[:-200]

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from fastenv.testing.laws import Broken, Laws
-from fastenv.testing.report import Episode, Finding, write_script
+from fastenv.testing.report import Episode, Finding
 from fastenv.testing.runner import raises
-from fastenv.testing.search import Player, sample
+from fastenv.testing.search import Player, Search, sample
 from fastenv.testing.tracks import Frame, Track, make_track
 from fastenv.testing.values import first_difference, show, to_action
-
-if TYPE_CHECKING:
-    from fastenv.testing.jobs import Check, Search
 
 SOURCE = "the game's own twin(env, agent, rng)"
 EPISODES, WORLDS, STEPS = 60, 3, 60
 
 
-def check_twins(job: Check, search: Search) -> Finding | None:
+Twin = Callable[[Any, Any, Any], Any]
+
+
+def check_twins(make: Callable[[Laws], Track], twin: Twin, search: Search) -> Finding | None:
     """Draw worlds in random positions, and return the first fault.
 
     A world must show the agent the same observation and mask, must leave the environment as it is,
@@ -31,7 +32,7 @@ def check_twins(job: Check, search: Search) -> Finding | None:
         if search.spent > search.seconds / 3:
             return None
         rng = np.random.default_rng([search.seed, 17, number])
-        track = job.make(Laws(quiet=True))
+        track = make(Laws(quiet=True))
         episode = Episode(search.seed + number)
         search.send("case", [episode])
         player = Player(rng, "random", set())
@@ -39,10 +40,10 @@ def check_twins(job: Check, search: Search) -> Finding | None:
             frame = track.reset(episode.seed)
             while not track.over and len(episode.actions) < STEPS:
                 for agent in agents_of(track):
-                    fault = check_worlds(job, track, frame, agent, rng)
+                    fault = check_worlds(twin, track, frame, agent, rng)
                     if fault is not None:
                         rule, a, b = fault
-                        return _finding(job, rule, agent, (a, b), episode)
+                        return _finding(rule, agent, (a, b), episode)
                 episode.actions.append(player.choose(track))
                 frame = track.step(episode.actions[-1])
         except Broken:
@@ -69,13 +70,12 @@ def seen(env: Any, agent: str, frame: Frame | None = None) -> Any:
 
 
 def check_worlds(
-    job: Check, track: Track, frame: Frame, agent: str, rng: np.random.Generator
+    twin: Twin, track: Track, frame: Frame, agent: str, rng: np.random.Generator
 ) -> tuple[str, str, str] | None:
     """Return which rule a world of this position breaks, and both values."""
-    assert job.twin is not None
     for _ in range(WORLDS):
         before = seen(track.env, agent)
-        result = job.twin(track.env, agent, rng)
+        result = twin(track.env, agent, rng)
         world, replay = result if isinstance(result, tuple) else (result, None)
         after = seen(track.env, agent)
         found = first_difference("observation", before, after)
@@ -133,11 +133,8 @@ def play_on(track: Track, world: Any, rng: np.random.Generator) -> str | None:
     return f"{broken[0].rule}: {broken[0].values[0]}" if broken else None
 
 
-def _finding(
-    job: Check, rule: str, agent: str, values: tuple[str, str], episode: Episode
-) -> Finding:
+def _finding(rule: str, agent: str, values: tuple[str, str], episode: Episode) -> Finding:
     where = f"{agent or 'the agent'}, after {len(episode.actions)} steps"
-    title = f"{job.names[0]}: {rule}."
     return Finding(
         "difference",
         rule,
@@ -146,5 +143,4 @@ def _finding(
         ("the environment", "a twin of it"),
         values,
         [episode],
-        script=write_script(title, job.arguments(), [episode], ""),
     )

@@ -10,9 +10,10 @@ import pytest
 
 from fastenv.errors import ConfigError
 from fastenv.testing import assert_correct, assert_same, check, compare
-from fastenv.testing.jobs import Check, Compare, Search
+from fastenv.testing.jobs import Check, Compare
 from fastenv.testing.recipes import RECIPES, as_sync
 from fastenv.testing.runner import Terms
+from fastenv.testing.search import Search
 from tests.tables import walk
 from tests.testing import faulty
 from tests.testing.games.bluff import Bluff

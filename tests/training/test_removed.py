@@ -12,8 +12,8 @@ from fastenv.errors import ConfigError
 from tests.tables import walk
 from training import train
 from training.evaluation import comparison
-from training.players import load
 from training.players.export import export
+from training.players.trained import find_run
 from training.run import removed
 from training.run.config import RunConfig
 from training.run.config_files import load_file
@@ -59,7 +59,7 @@ def run_folder(folder, *option):
 
 def exported_agent(folder, *option):
     export(RunFolder.open(SELF_PLAY), folder)
-    found, _ = load.find(_with(folder, *option))
+    found, _ = find_run(_with(folder, *option))
     return found.config.to_dict()
 
 

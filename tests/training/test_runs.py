@@ -148,10 +148,10 @@ def test_checkpoint_that_is_due_while_another_is_written_is_skipped(train, tmp_p
     """The disk is slower than the training: nothing waits for it but the end."""
     save, begun, go_on = checkpoint.save, [], threading.Event()
 
-    def slow(folder, steps, **content):
-        begun.append(steps)
+    def slow(folder, state, *content, **how):
+        begun.append(state.steps)
         assert len(begun) > 1 or go_on.wait(600)
-        return save(folder, steps, **content)
+        return save(folder, state, *content, **how)
 
     def end_iteration(self, *args):
         done(self, *args)
@@ -174,10 +174,10 @@ def test_checkpoint_that_is_due_while_another_is_written_is_skipped(train, tmp_p
 def test_disk_that_fills_up_ends_the_run_at_the_next_border(train, tmp_path, monkeypatch, capsys):
     save = checkpoint.save
 
-    def full(folder, steps, **content):
-        if steps == 256:
+    def full(folder, state, *content, **how):
+        if state.steps == 256:
             raise OSError(28, "No space left on device")
-        return save(folder, steps, **content)
+        return save(folder, state, *content, **how)
 
     monkeypatch.setattr(checkpoint, "save", full)
     assert train(tmp_path, "full", "--set", "checkpoints.every=128") == 2
@@ -194,7 +194,7 @@ def test_lost_checkpoint_is_said_whatever_ends_the_run(train, tmp_path, monkeypa
     """It is still being written when the run ends: only its close can tell."""
     begun = threading.Event()
 
-    def full(folder, steps, **content):
+    def full(folder, state, *content, **how):
         assert begun.wait(600)
         raise OSError(28, "No space left on device")
 

@@ -97,7 +97,7 @@ def test_ppo_leaves_to_the_search_what_it_answers(ppo):
     trainer.iterate()
     trainer.close()
     rollout = trainer.rollout
-    offset, _ = obs_layout(trainer.engines[0]).phase
+    offset, _ = obs_layout(trainer.engines[0]).parts.phase
     bids, learnt = rollout.obs[:-1, :, offset + 1] == 1, rollout.adv != 0
     assert 0.05 < bids.float().mean() < 0.5
     assert learnt[~bids].any() == (ppo == "all")

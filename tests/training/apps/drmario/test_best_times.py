@@ -372,7 +372,7 @@ def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
     state = json.loads(json.dumps({"best_times": {"actions": [], "new": 2, "noted": noted}}))
     path = tmp_path / "times.sqlite"
     again = OfTraining([], StoreOfRun(path, NativeRun(env=best_times.ENV), "run"))
-    again.restore(SimpleNamespace(trainer=state))
+    again.restore(SimpleNamespace(values=state))
     again.close()
     assert len(rows_of(path)) == 2
 
