@@ -58,8 +58,8 @@ def compare(
     seconds : float
         Processor time of the search; making a finding short takes up to 4 more.
     sync : Sync, callable or str, optional
-        How the reference takes over what the fast one drew by chance: a :class:`Sync`, a function
-        ``(fast, reference, observation)``, or the name of a recipe (``RECIPES``). By default both
+        How the reference takes over what the fast one drew by chance: a
+        :class:`fastenv.testing.Sync`, a function ``(fast, reference, observation)``, or the name of a recipe (``RECIPES``). By default both
         draw the same from the same seeds.
     ignore : sequence of str
         Fields that are not compared, such as ``"info.time"``, or beginnings of them.
@@ -108,7 +108,7 @@ def check(
     Parameters
     ----------
     env : str or callable
-        As in :func:`compare`.
+        As in :func:`fastenv.testing.compare`.
     seconds : float
         Processor time of the search.
     copies : bool
@@ -118,7 +118,7 @@ def check(
         with other hidden cards. What the agent sees of it must not differ, and it must be
         possible. It may return ``(world, (start, actions))`` too: actions that lead there.
     seed, timeout, options
-        As in :func:`compare`.
+        As in :func:`fastenv.testing.compare`.
 
     Returns
     -------
@@ -138,12 +138,12 @@ def check(
 
 
 def assert_same(fast: Factory, reference: Factory, **how: Any) -> None:
-    """Fail a test where two environments differ; arguments as of :func:`compare`."""
+    """Fail a test where two environments differ; see :func:`fastenv.testing.compare`."""
     compare(fast, reference, **how).raise_for_faults()
 
 
 def assert_correct(env: Factory, **how: Any) -> None:
-    """Fail a test where an environment has a fault; arguments as of :func:`check`."""
+    """Fail a test where an environment has a fault; see :func:`fastenv.testing.check`."""
     check(env, **how).raise_for_faults()
 
 
@@ -167,9 +167,9 @@ def replay(
     case : sequence of (seed, actions)
         Episodes, as a script of a finding has them.
     fast, reference, sync, ignore, rtol
-        As in :func:`compare`; or
+        As in :func:`fastenv.testing.compare`; or
     env, stress, twin
-        As in :func:`check`, and what is done to the second track.
+        As in :func:`fastenv.testing.check`, and what is done to the second track.
     options : mapping, optional
         Keyword arguments of the factories.
 
