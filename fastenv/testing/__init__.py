@@ -59,8 +59,8 @@ def compare(
         Processor time of the search; making a finding short takes up to 4 more.
     sync : Sync, callable or str, optional
         How the reference takes over what the fast one drew by chance: a
-        :class:`fastenv.testing.Sync`, a function ``(fast, reference, observation)``, or the name of a recipe (``RECIPES``). By default both
-        draw the same from the same seeds.
+        :class:`fastenv.testing.Sync`, a function ``(fast, reference, observation)``, or the name
+        of a recipe (``RECIPES``). By default both draw the same from the same seeds.
     ignore : sequence of str
         Fields that are not compared, such as ``"info.time"``, or beginnings of them.
     rtol : float
