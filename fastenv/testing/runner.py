@@ -258,7 +258,10 @@ class Pair:
     """
 
     def __init__(self, first: Track, second: Track, terms: Terms, sync: Sync | None) -> None:
-        self.first, self.second, self.terms, self.sync = first, second, terms, sync
+        self.first: Track = first
+        self.second: Track = second
+        self.terms: Terms = terms
+        self.sync: Sync | None = sync
 
     @property
     def turn(self) -> Any:

@@ -106,8 +106,8 @@ class Player:
         self._rng, self._style, self._cells = rng, style, cells
         self._prefix = list(prefix or [])
         self._held: dict[str, list[Any]] = {}
-        self.looked_ahead = False
-        self.new = 0  # regions that this episode was the first to see
+        self.looked_ahead: bool = False
+        self.new: int = 0  # regions that this episode was the first to see
         self._steps = 0
 
     def see(self, frame: Frame) -> bool:

@@ -148,14 +148,14 @@ class SingleTrack(Track):
     def follow(self, actions: Actions, ended: bool) -> None:
         """Step the environment for its clock alone; whether the episode ends is said."""
         self.step(actions)
-        self.over = ended
+        self.over: bool = ended
         self.turn = {} if ended else {"": Choice(self.env.action_space)}
 
     def _frame(self, observation: Any, info: Any, *paid: Any) -> Frame:
         space = self.env.action_space
         mask = self.laws.check_mask(find_mask(self.env, info), space, self.over)
         self.laws.check_observation(observation, self.env.observation_space)
-        self.turn = {} if self.over else {"": Choice(space, mask)}
+        self.turn: dict[str, Choice] = {} if self.over else {"": Choice(space, mask)}
         return make_frame("", mask, observation, paid, info)
 
 
@@ -184,13 +184,14 @@ class VectorTrack(Track):
 
     def __init__(self, env: Any, laws: Laws) -> None:
         super().__init__(env, laws)
-        self.num_lanes = int(env.num_envs)
-        self.mode = autoreset_mode(env, laws)
-        self.ended = np.zeros(self.num_lanes, np.bool_)
+        self.num_lanes: int = int(env.num_envs)
+        self.mode: AutoresetMode = autoreset_mode(env, laws)
+        self.ended: np.ndarray = np.zeros(self.num_lanes, np.bool_)
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
-        self.over, self.ended = False, np.zeros(self.num_lanes, np.bool_)
+        self.over = False
+        self.ended = np.zeros(self.num_lanes, np.bool_)
         self._hand_out([observations, infos])
         return self._frame(observations, infos, None, {})
 
@@ -224,7 +225,7 @@ class VectorTrack(Track):
         masks = find_mask(self.env, infos)
         space = self.env.single_action_space
         frame: Frame = {}
-        self.turn = {}
+        self.turn: dict[str, Choice] = {}
         for lane in range(self.num_lanes):
             who = f"lane {lane}"
             waits = bool(self.ended[lane]) and self.mode is AutoresetMode.NEXT_STEP
@@ -291,7 +292,7 @@ class LanesTrack(Track):
     def __init__(
         self, make: Callable[[], Any], num_lanes: int, mode: AutoresetMode, laws: Laws
     ) -> None:
-        self.lanes = [SingleTrack(make(), laws) for _ in range(num_lanes)]
+        self.lanes: list[SingleTrack] = [SingleTrack(make(), laws) for _ in range(num_lanes)]
         super().__init__(self.lanes[0].env, laws)
         self.mode = mode
         self.restarted: list[int] = []  # lanes that began an episode in the last call
@@ -338,7 +339,9 @@ class LanesTrack(Track):
 
     def _find_turns(self) -> None:
         choice = Choice(self.env.action_space)
-        self.turn = {f"lane {k}": lane.turn.get("", choice) for k, lane in self._numbered()}
+        self.turn: dict[str, Choice] = {
+            f"lane {k}": lane.turn.get("", choice) for k, lane in self._numbered()
+        }
 
     def _numbered(self) -> list[tuple[int, SingleTrack]]:
         return list(enumerate(self.lanes))
@@ -370,7 +373,7 @@ class EngineTrack(Track):
 
     def __init__(self, env: BatchEngine, laws: Laws) -> None:
         super().__init__(env, laws)
-        self.num_lanes = env.num_envs
+        self.num_lanes: int = env.num_envs
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         self.env.reset_many(seeds=seed)
@@ -385,7 +388,7 @@ class EngineTrack(Track):
     def _frame(self, *, stepped: bool) -> Frame:
         engine = self.env
         frame: Frame = {}
-        self.turn = {}
+        self.turn: dict[str, Choice] = {}
         masks = engine.mask.reshape(self.num_lanes, -1, engine.num_actions)
         for lane in range(self.num_lanes):
             who = f"lane {lane}"
@@ -428,7 +431,7 @@ class ParallelTrack(Track):
 
     def _frame(self, observations: Any, infos: Any, *paid: Any) -> Frame:
         frame: Frame = {}
-        self.turn = {}
+        self.turn: dict[str, Choice] = {}
         for agent, observation in observations.items():
             space, info = self.env.action_space(agent), infos.get(agent, {})
             gone = agent not in self.env.agents
@@ -440,7 +443,7 @@ class ParallelTrack(Track):
             each = [values[agent] for values in paid]
             frame |= make_frame(agent, mask, observation, each, info)
         frame["", "agents"] = list(self.env.agents)
-        self.over = not self.env.agents
+        self.over: bool = not self.env.agents
         return frame
 
 
@@ -504,11 +507,11 @@ class TurnsTrack(Track):
 
     def _frame(self) -> Frame:
         env = self.env
-        self.over = not env.agents
+        self.over: bool = not env.agents
         if self.over:
             return {("", "agents"): []}
         self.laws.check_turns(env)
-        self.turn = self._turn()
+        self.turn: dict[str, Choice] = self._turn()
         shown = {agent: env.observe(agent) for agent in env.agents}
         observation, reward, terminated, truncated, _ = self._last()
         self._hand_out([observation, *shown.values()])
