@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import math
 import sys
 import time
@@ -17,8 +16,9 @@ import numpy as np
 
 import fastenv
 from fastenv.engine import BatchEngine
-from fastenv.errors import ConfigError, FastEnvError, UnknownOptionError, show
+from fastenv.errors import ConfigError, FastEnvError, UnknownOptionError
 from fastenv.game import Game
+from fastenv.options import parse_option
 from fastenv.play import play
 from fastenv.registry import make_game, short_id
 from fastenv.scaffold import new_game
@@ -211,17 +211,6 @@ def new_game_command(args: argparse.Namespace) -> int:
     return 0
 
 
-def option(text: str) -> tuple[str, Any]:
-    """Return name and value of an option of a game; the value is a Python literal or a word."""
-    name, equals, value = text.partition("=")
-    if not (name.isidentifier() and equals):
-        raise argparse.ArgumentTypeError(f"{show(text)}: must be NAME=VALUE, such as level=5")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return name, value
-
-
 def parser(command: str | None = None) -> argparse.ArgumentParser:
     """Return the parser of the command line.
 
@@ -292,7 +281,7 @@ def _add_play(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, help="seed of the game")
     add("--opponent", help=OPPONENT)
     about = "option of the game, such as level=5; repeatable"
-    add("--set", action="append", type=option, metavar="X=Y", help=about)
+    add("--set", action="append", type=parse_option, metavar="X=Y", help=about)
     add("--delay", type=float, help="seconds between a bot's moves; default 1")
     add("--rom", type=Path, help="Game Boy ROM to play instead of an environment")
     add("--window", action="store_true", default=None, help="with --rom: play in a window")

@@ -5,6 +5,8 @@ The sentence names the option, what was given and what is allowed.
 
 from __future__ import annotations
 
+import argparse
+import ast
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -100,3 +102,14 @@ class GameConfig:
     def replace(self, **changes: Any) -> Self:
         """Return a copy with some fields changed, validated again."""
         return replace(self, **changes)
+
+
+def parse_option(text: str) -> tuple[str, Any]:
+    """Return name and value of NAME=VALUE on a command line: a Python literal or a word."""
+    name, equals, value = text.partition("=")
+    if not (name.isidentifier() and equals):
+        raise argparse.ArgumentTypeError(f"{show(text)}: must be NAME=VALUE, such as level=5")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, value

@@ -205,6 +205,8 @@ def _break_again(job: Check, episodes: list[Episode]) -> bool:
     laws = Laws()
     shown = record(job.make(laws), episodes)
     findings = [each for each in laws.findings.values() if each.kind == "law broken"]
+    if any(episode.seed is None for episode in episodes):
+        findings += job.check_unseeded()
     if job.twin is not None:
         leak = check_twins(job.make, job.twin, Search(10.0, episodes[0].seed or 0, episodes=1))
         findings += [] if leak is None else [leak]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import ast
 import json
 import sys
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError
+from fastenv.options import parse_option
 from fastenv.testing import check, compare
 from fastenv.testing.factories import find
 from fastenv.testing.report import Report
@@ -41,20 +41,9 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
     add("--seed", type=int, default=0, help="seed of the search; default 0")
     add("--timeout", type=float, default=30.0, help="seconds until it hangs; default 30")
     about = "keyword argument of the environments, such as render_mode=None; repeatable"
-    add("--args", action="append", default=[], type=argument, metavar="NAME=VALUE", help=about)
+    add("--args", action="append", default=[], type=parse_option, metavar="NAME=VALUE", help=about)
     add("--script", type=Path, help="write a script that shows the first finding again")
     add("--json", action="store_true", help="print the report as JSON")
-
-
-def argument(text: str) -> tuple[str, Any]:
-    """Return name and value of an argument; the value is a Python literal or a word."""
-    name, equals, value = text.partition("=")
-    if not (name.isidentifier() and equals):
-        raise argparse.ArgumentTypeError(f"{show(text)}: must be NAME=VALUE, such as size=5")
-    try:
-        return name, ast.literal_eval(value)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return name, value
 
 
 def load(field: str, name: str) -> Any:

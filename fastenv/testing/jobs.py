@@ -22,7 +22,7 @@ from fastenv.testing.runner import (
     replay_stressed,
     shorten,
 )
-from fastenv.testing.search import Player, Search, copy_episode
+from fastenv.testing.search import Player, Search
 from fastenv.testing.stress import (
     STRESSES,
     Copied,
@@ -140,15 +140,15 @@ class Compare:
             episode, player, most = search.next_player()
             history.append(episode)
             search.send("case", history)
-            hit = self._play_next(pair, history, player, most, search)
+            hit = self._play_next(pair, history, player, most)
             report.episodes += 1
             report.steps += len(episode.actions)
             search.learn(episode, player)
             if hit is not None:
-                case = [copy_episode(each) for each in history]
+                case = [each.copy() for each in history]
                 again = self._again(case)
                 if again is not None:
-                    report.findings.append(self._finding(case, again, search))
+                    report.findings.append(self._finding(case, again))
                     break
                 unsure += 1
                 search.look_ahead = False
@@ -171,9 +171,7 @@ class Compare:
         report.cells, report.seconds = len(search.cells), search.spent
         return report
 
-    def _play_next(
-        self, pair: Pair, history: Case, player: Player, most: int, search: Search
-    ) -> Hit | None:
+    def _play_next(self, pair: Pair, history: Case, player: Player, most: int) -> Hit | None:
         """Play the last episode of a history on a pair that has played the others."""
         try:
             hit = pair.run(history[-1:], player, most)
@@ -185,7 +183,7 @@ class Compare:
     def _again(self, case: Case) -> Hit | None:
         """Play the whole history again; mostly its last episode is enough."""
         for tried in (case[-1:], case):
-            copied = [copy_episode(each) for each in tried]
+            copied = [each.copy() for each in tried]
             try:
                 hit = self.play(copied)
             except Invalid:
@@ -195,8 +193,7 @@ class Compare:
                 return hit
         return None
 
-    def _finding(self, case: Case, hit: Hit, search: Search) -> Finding:
-        search.send("alive", None)
+    def _finding(self, case: Case, hit: Hit) -> Finding:
         case, hit = shorten(case, hit, self.play, SHORTENING)
         title = f"{self.names[0]} and {self.names[1]} differ in {hit.where}."
         return Finding(
@@ -282,9 +279,8 @@ class Check:
         search.lanes = getattr(track, "num_lanes", 1)
         if not isinstance(track, (SingleTrack, TurnsTrack)) or not self.copies:
             search.look_ahead = False
-        limit = getattr(getattr(track.env, "spec", None), "max_episode_steps", None)
         track.close()
-        report.findings += self._check_unseeded()
+        report.findings += self.check_unseeded()
         if self.twin is not None and not hasattr(track, "num_lanes"):
             report.findings += self._check_twins(search)
         known: set[str] = set()
@@ -299,13 +295,12 @@ class Check:
             report.episodes += 1
             report.steps += len(episode.actions)
             search.learn(episode, player)
-            report.findings += self._laws_of(case, laws, known, search)
+            report.findings += self._laws_of(case, laws, known)
             if isinstance(trace, Hit):
                 if trace.field == "raises" and "raises" not in known:
                     known.add("raises")
                     report.findings.append(self._raised(case, trace))
             else:
-                self._check_limit(episode, limit, laws)
                 self._stress(case, trace, stresses, report, search)
             if search.is_over():
                 break
@@ -337,7 +332,6 @@ class Check:
     ) -> None:
         """Hold a recorded case against stressed tracks; drop a stress that found something."""
         for stress in tuple(stresses):
-            search.send("alive", None)
             before = search.draw_episodes() if stress is Later else []
             try:
                 hit = self._stressed(stress, before, case, trace)
@@ -353,9 +347,7 @@ class Check:
                 continue
             if issubclass(stress, Copied):
                 search.look_ahead = False
-            finding = self._finding([*before, *case], hit, stress, search)
-            if finding is not None:
-                report.findings.append(finding)
+            report.findings.append(self._finding([*before, *case], hit, stress))
             stresses.remove(stress)
             if stress is Copied and Original in stresses:  # the same fault from its other side
                 stresses.remove(Original)
@@ -363,11 +355,8 @@ class Check:
                 stresses.clear()
             return
 
-    def _finding(
-        self, case: Case, hit: Hit, stress: type[Stress], search: Search
-    ) -> Finding | None:
+    def _finding(self, case: Case, hit: Hit, stress: type[Stress]) -> Finding:
         def fails(tried: Case) -> Hit | None:
-            search.send("alive", None)
             return self.play(tried, stress.name)
 
         case, hit = shorten(case, hit, fails, SHORTENING)
@@ -386,7 +375,7 @@ class Check:
         )
 
     def _raised(self, case: Case, hit: Hit) -> Finding:
-        case, hit = shorten(case, hit, lambda tried: self.play(tried, ""), SHORTENING)
+        case, hit = shorten(case, hit, partial(self.play, stress=""), SHORTENING)
         call = "reset" if hit.step == 0 else "a legal action"
         title = f"{self.names[0]} raises: {hit.values[0]}"
         title = title.replace('"', "'").replace("\\", "/").replace("\n", " ")
@@ -401,27 +390,20 @@ class Check:
             script=write_script(title, self.arguments(), case, ""),
         )
 
-    def _laws_of(self, case: Case, laws: Laws, known: set[str], search: Search) -> list[Finding]:
+    def _laws_of(self, case: Case, laws: Laws, known: set[str]) -> list[Finding]:
         """Return the laws that were broken in a case for the first time, each with a short case."""
         found = []
         for rule, finding in laws.findings.items():
             if rule in known or finding.kind == "note":
                 continue
             known.add(rule)
-            search.send("alive", None)
             hit = Hit(0, len(case[0].actions), "", rule, ("", ""))
             short, _ = shorten(case, hit, partial(self.find_broken, rule=rule), 2)
             script = write_script(f"{self.names[0]}: {rule}.", self.arguments(), short, "")
             found.append(replace(finding, case=short, script=script))
         return found
 
-    def _check_limit(self, episode: Episode, limit: int | None, laws: Laws) -> None:
-        if limit is not None and len(episode.actions) > limit:
-            rule = "no episode is longer than the limit that the id says"
-            source = "Gymnasium, EnvSpec.max_episode_steps"
-            laws.broken(rule, source, len(episode.actions), f"at most {limit}")
-
-    def _check_unseeded(self) -> list[Finding]:
+    def check_unseeded(self) -> list[Finding]:
         """Hold a reset without a seed to go on with the generator."""
         firsts, seconds = [], []
         for seed in range(8):

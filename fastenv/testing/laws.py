@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium import spaces
 
 from fastenv.testing.report import Finding
-from fastenv.testing.values import first_difference, show
+from fastenv.testing.values import first_difference, of_lane, show
 
 RESET = "Gymnasium, Env.reset"
 STEP = "Gymnasium, Env.step"
@@ -115,6 +115,14 @@ class Laws:
                 self.broken(rule, VECTOR, each.dtype.name, "bool")
         return observation, np.asarray(reward), flags[0] != 0, flags[1] != 0, info
 
+    def check_limit(self, steps: int, spec: Any) -> None:
+        """Hold an episode to the longest one that the id of its environment allows."""
+        limit = getattr(spec, "max_episode_steps", None)
+        if limit is not None and steps > limit:
+            rule = "no episode is longer than the limit that the id says"
+            source = "Gymnasium, EnvSpec.max_episode_steps"
+            self.broken(rule, source, steps, f"at most {limit}")
+
     def check_reward(self, reward: Any, source: str = STEP) -> None:
         """Hold a reward to be a finite number."""
         if self.quiet:
@@ -182,7 +190,7 @@ class Laws:
     def _check_ends(self, final: dict[int, Any], observations: Any) -> None:
         """Hold final observations to be those of the end, not those of the next beginning."""
         for lane, observation in final.items():
-            first = _of_lane(observations, lane)
+            first = of_lane(observations, lane)
             self._ends += 1
             self._begins.add(repr(first))
             if first_difference("", observation, first) is None:
@@ -207,7 +215,7 @@ class Laws:
         if said is not None and not np.array_equal(np.asarray(said, np.bool_), ended):
             rule = "'_final_obs' says which lanes ended"
             self.broken(rule, source, said, show(ended))
-        final = {lane: _of_lane(given, lane) for lane in lanes}
+        final = {lane: of_lane(given, lane) for lane in lanes}
         self._check_ends(final, observations)
         for observation in final.values():
             self.check_observation(observation, space)
@@ -249,12 +257,6 @@ class Laws:
         if not math.isclose(last[1], owed, rel_tol=1e-6, abs_tol=1e-9):
             rule = "the reward of last() is the sum of an agent's rewards since it acted"
             self.broken(rule, TURNS, last[1], f"{owed!r} for {agent}")
-
-
-def _of_lane(values: Any, lane: int) -> Any:
-    if isinstance(values, Mapping):
-        return {key: _of_lane(each, lane) for key, each in values.items()}
-    return values[lane]
 
 
 def why_outside(value: Any, space: spaces.Space[Any]) -> str:

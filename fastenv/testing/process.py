@@ -12,8 +12,9 @@ from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.testing.jobs import Check, Compare
-from fastenv.testing.report import Case, Episode, Finding, Report, write_script
+from fastenv.testing.report import Case, Finding, Report, write_script
 from fastenv.testing.search import Search
+from fastenv.testing.tracks import Pulse
 
 
 def run_apart(job: Compare | Check, seconds: float, seed: int, timeout: float) -> Report:
@@ -75,9 +76,10 @@ def _work(connection: Connection, job: Compare | Check, seconds: float, seed: in
             return
         said[0] = now
         if kind == "case":
-            value = [Episode(each.seed, list(each.actions)) for each in value]
+            value = [each.copy() for each in value]
         connection.send((kind, value))
 
+    Pulse.beat = staticmethod(lambda: send("alive", None))
     try:
         report = job.run(Search(seconds, seed, send))
     except FastEnvError as error:

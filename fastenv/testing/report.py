@@ -17,6 +17,10 @@ class Episode:
     seed: int | None
     actions: list[dict[str, Any]] = field(default_factory=list)
 
+    def copy(self) -> Episode:
+        """Return an episode with a list of actions of its own."""
+        return Episode(self.seed, list(self.actions))
+
 
 Case = list[Episode]
 

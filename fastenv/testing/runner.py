@@ -14,7 +14,7 @@ from fastenv.testing.laws import Broken, Laws
 from fastenv.testing.recipes import Sync
 from fastenv.testing.report import Case, Episode
 from fastenv.testing.search import Player
-from fastenv.testing.stress import Stress
+from fastenv.testing.stress import Missing, Stress
 from fastenv.testing.tracks import (
     EngineTrack,
     Frame,
@@ -114,25 +114,6 @@ def compare_frames(
     return None
 
 
-class Recorded:
-    """What a track showed in a case, led again as if it were there."""
-
-    def __init__(self, trace: list[list[Frame]]) -> None:
-        self._trace = trace
-        self._episode = -1
-        self._step = 0
-
-    def reset(self, seed: int | None) -> Frame:
-        """Return the first frame of the next episode."""
-        self._episode, self._step = self._episode + 1, 0
-        return self._trace[self._episode][0]
-
-    def step(self, actions: Any) -> Frame:
-        """Return the next frame."""
-        self._step += 1
-        return self._trace[self._episode][self._step]
-
-
 def raises(error: BaseException) -> str:
     """Return an error as a value of the field "raises"."""
     return f"{type(error).__name__}: {error}"[:400]
@@ -218,9 +199,7 @@ def replay_stressed(
     Missing
         The environment cannot do what the stress needs.
     """
-    from fastenv.testing.stress import Missing
-
-    first, track = Recorded(trace), stress.begin()
+    track = stress.begin()
     try:
         if isinstance(record(track, before), Hit):
             return None
@@ -230,11 +209,10 @@ def replay_stressed(
         for step in range(len(episode.actions) + 1):
             try:
                 if step == 0:
-                    shown, again = first.reset(episode.seed), track.reset(episode.seed)
+                    again = track.reset(episode.seed)
                 else:
-                    actions = episode.actions[step - 1]
-                    shown, again = first.step(actions), track.step(actions)
-                found = compare_frames(shown, again, Terms())
+                    again = track.step(episode.actions[step - 1])
+                found = compare_frames(trace[number][step], again, Terms())
                 if found is not None:
                     who, field, a, b = found
                     return Hit(number, step, who, field, (show(a), show(b)))
@@ -458,7 +436,7 @@ def shorten(
         nonlocal best
         if time.process_time() > end:
             return False
-        tried = _copied(tried)
+        tried = [each.copy() for each in tried]
         try:
             found = fails(tried)
         except Invalid:
@@ -485,13 +463,9 @@ def shorten(
 
 def _cut(case: Case, hit: Hit) -> Case:
     """Leave out what came after a hit."""
-    kept = _copied(case[: hit.episode + 1])
+    kept = [each.copy() for each in case[: hit.episode + 1]]
     del kept[-1].actions[hit.step :]
     return kept
-
-
-def _copied(case: Case) -> Case:
-    return [Episode(episode.seed, list(episode.actions)) for episode in case]
 
 
 def _drop_steps(current: Callable[[], Case], k: int, attempt: Callable[[Case], bool]) -> bool:
@@ -500,7 +474,7 @@ def _drop_steps(current: Callable[[], Case], k: int, attempt: Callable[[Case], b
     while size >= 1 and k < len(current()):
         place = 0
         while k < len(current()) and place < len(current()[k].actions):
-            tried = _copied(current())
+            tried = [each.copy() for each in current()]
             del tried[k].actions[place : place + size]
             if attempt(tried):
                 dropped = True
@@ -516,7 +490,7 @@ def _simplify(current: Callable[[], Case], k: int, attempt: Callable[[Case], boo
     while k < len(current()) and place < len(current()[k].actions):
         for who, action in current()[k].actions[place].items():
             for simpler in _simpler(action):
-                tried = _copied(current())
+                tried = [each.copy() for each in current()]
                 tried[k].actions[place] = tried[k].actions[place] | {who: simpler}
                 if attempt(tried):
                     break

@@ -170,11 +170,6 @@ def step_limit(rng: np.random.Generator, long: bool, lanes: int) -> int:
     return min(steps, 120) if lanes > 1 else steps
 
 
-def copy_episode(episode: Episode) -> Episode:
-    """Return an episode with a list of actions of its own."""
-    return Episode(episode.seed, list(episode.actions))
-
-
 @dataclass
 class Search:
     """What both searches share: time, seeds, styles of play, where the play led somewhere new.
@@ -239,10 +234,10 @@ class Search:
         """Draw up to three of the episodes that led somewhere new."""
         rng = np.random.default_rng([self.seed, self.number, 3])
         drawn = rng.permutation(len(self.led_on))[:3]
-        return [copy_episode(self.led_on[int(k)]) for k in drawn]
+        return [self.led_on[int(k)].copy() for k in drawn]
 
     def learn(self, episode: Episode, player: Player) -> None:
         """Keep an episode that led somewhere new."""
         if player.new and episode.actions:
-            self.led_on.append(Episode(episode.seed, list(episode.actions)))
+            self.led_on.append(episode.copy())
             del self.led_on[:-200]

@@ -22,7 +22,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.testing.laws import Laws
-from fastenv.testing.values import keep, overwrite, to_action
+from fastenv.testing.values import keep, of_lane, overwrite, to_action
 
 Frame = dict[tuple[str, str], Any]
 Actions = dict[str, Any]  # plain actions by who chooses
@@ -135,10 +135,13 @@ class SingleTrack(Track):
         result = self.env.reset(seed=seed)
         observation, info = self.laws.check_reset(result)
         self.over = False
+        self._steps: int = 0
         self._hand_out([observation, info])
         return self._frame(observation, info)
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
+        self._steps += 1
+        self.laws.check_limit(self._steps, getattr(self.env, "spec", None))
         result = self.env.step(to_action(self.env.action_space, actions[""]))
         observation, reward, terminated, truncated, info = self.laws.check_step(result)
         self.over = bool(terminated or truncated)
@@ -159,8 +162,15 @@ class SingleTrack(Track):
         return make_frame("", mask, observation, paid, info)
 
 
+class Pulse:
+    """Told of every frame, so that whoever waits knows that the environments answer."""
+
+    beat: Callable[[], None] = staticmethod(lambda: None)
+
+
 def make_frame(who: str, mask: Any, observation: Any, paid: Any, info: Any) -> Frame:
     """Return what somebody is shown as fields: mask, observation, rewards and flags, info."""
+    Pulse.beat()
     frame: Frame = {}
     if mask is not None:
         frame[who, "mask"] = keep(mask)
@@ -214,7 +224,7 @@ class VectorTrack(Track):
                 final = self.laws.check_final(infos, self.ended, space, observations)
             elif self.mode is AutoresetMode.DISABLED:
                 final = {
-                    int(k): keep(take(observations, int(k))) for k in np.flatnonzero(self.ended)
+                    int(k): keep(of_lane(observations, int(k))) for k in np.flatnonzero(self.ended)
                 }
                 again = self.env.reset(options={"reset_mask": self.ended.copy()})
                 observations, infos = self.laws.check_reset(again)
@@ -234,7 +244,9 @@ class VectorTrack(Track):
                 mask = self.laws.check_mask(masks[lane], space, False)
             self.turn[who] = Choice(space, mask)
             each = () if paid is None else [values[lane] for values in paid]
-            frame |= make_frame(who, mask, take(observations, lane), each, lane_info(infos, lane))
+            frame |= make_frame(
+                who, mask, of_lane(observations, lane), each, lane_info(infos, lane)
+            )
             if lane in final:
                 frame[who, "final observation"] = keep(final[lane])
         return frame
@@ -250,15 +262,6 @@ def autoreset_mode(env: Any, laws: Laws) -> AutoresetMode:
         )
         return AutoresetMode.NEXT_STEP
     return AutoresetMode(mode) if isinstance(mode, str) else mode
-
-
-def take(batch: Any, lane: int) -> Any:
-    """Return the part of a batch of observations that belongs to a lane."""
-    if isinstance(batch, Mapping):
-        return {key: take(each, lane) for key, each in batch.items()}
-    if isinstance(batch, tuple) and batch and isinstance(batch[0], (np.ndarray, tuple, dict)):
-        return tuple(take(each, lane) for each in batch)
-    return batch[lane]
 
 
 def lane_info(infos: Any, lane: int) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from fastenv.testing.laws import Broken, Laws
 from fastenv.testing.report import Episode, Finding
 from fastenv.testing.runner import raises
 from fastenv.testing.search import Player, Search, sample
-from fastenv.testing.tracks import Frame, Track, make_track
+from fastenv.testing.tracks import Track, make_track
 from fastenv.testing.values import first_difference, show, to_action
 
 SOURCE = "the game's own twin(env, agent, rng)"
@@ -37,15 +37,15 @@ def check_twins(make: Callable[[Laws], Track], twin: Twin, search: Search) -> Fi
         search.send("case", [episode])
         player = Player(rng, "random", set())
         try:
-            frame = track.reset(episode.seed)
+            track.reset(episode.seed)
             while not track.over and len(episode.actions) < STEPS:
                 for agent in agents_of(track):
-                    fault = check_worlds(twin, track, frame, agent, rng)
+                    fault = check_worlds(twin, track, agent, rng)
                     if fault is not None:
                         rule, a, b = fault
                         return _finding(rule, agent, (a, b), episode)
                 episode.actions.append(player.choose(track))
-                frame = track.step(episode.actions[-1])
+                track.step(episode.actions[-1])
         except Broken:
             return None
         finally:
@@ -58,7 +58,7 @@ def agents_of(track: Track) -> list[str]:
     return list(getattr(track.env, "agents", [""]))
 
 
-def seen(env: Any, agent: str, frame: Frame | None = None) -> Any:
+def seen(env: Any, agent: str) -> Any:
     """Return what an environment shows an agent now, mask included."""
     if hasattr(env, "observe"):
         return env.observe(agent)
@@ -70,7 +70,7 @@ def seen(env: Any, agent: str, frame: Frame | None = None) -> Any:
 
 
 def check_worlds(
-    twin: Twin, track: Track, frame: Frame, agent: str, rng: np.random.Generator
+    twin: Twin, track: Track, agent: str, rng: np.random.Generator
 ) -> tuple[str, str, str] | None:
     """Return which rule a world of this position breaks, and both values."""
     for _ in range(WORLDS):

@@ -120,6 +120,15 @@ def _leaf_difference(name: str, a: Any, b: Any, rtol: float) -> tuple[str, Any, 
     return f"{name}[{', '.join(map(str, place))}]", x[place].item(), y[place].item()
 
 
+def of_lane(batch: Any, lane: int) -> Any:
+    """Return the part of a batch of observations that belongs to a lane."""
+    if isinstance(batch, Mapping):
+        return {key: of_lane(each, lane) for key, each in batch.items()}
+    if isinstance(batch, tuple) and batch and isinstance(batch[0], (np.ndarray, tuple, dict)):
+        return tuple(of_lane(each, lane) for each in batch)
+    return batch[lane]
+
+
 def overwrite(value: Any) -> None:
     """Write other numbers into every array that a value is made of."""
     if isinstance(value, np.ndarray):

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 from fastenv.__main__ import main
+from fastenv.testing import replay
 from tests.tables import walk
+from tests.testing.games.ferry import Ferry
 
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "verify_any.md"
 DROP = "tests.testing.games.drop"
 
 
@@ -21,6 +27,34 @@ def test_a_difference_is_printed_and_written_as_a_script(tmp_path, capsys):
         [sys.executable, script], capture_output=True, text=True, env={"PYTHONPATH": "."}
     )
     assert "RuntimeError: the engine is gone" in shown.stdout
+
+
+def test_the_page_shows_what_its_commands_print(capsys):
+    text = PAGE.read_text("utf-8")
+    shown = re.findall(r"```\npython -m fastenv (.*?)\n```\n\n```text\n(.*?)```", text, re.DOTALL)
+    assert len(shown) == 3
+    for command, printed in shown:
+        assert main(command.split()) == 1
+        said = capsys.readouterr().out.splitlines()
+        for line in printed.splitlines():
+            assert line in said, command
+
+
+def test_the_script_of_a_start_that_is_always_the_same_shows_it_again(capsys):
+    class Again(Ferry):
+        def reset(self, *, seed=None, options=None):
+            return super().reset(seed=seed or 0, options=options)
+
+    assert replay(env=Again, case=[(0, []), (None, [])])
+    assert "goes on with the generator" in capsys.readouterr().out
+
+
+def test_an_episode_beyond_the_limit_of_its_id_breaks_a_law(capsys):
+    class Long(Ferry):
+        spec = SimpleNamespace(max_episode_steps=1)
+
+    assert replay(env=Long, case=[(0, [{"": 0}, {"": 0}])])
+    assert "no episode is longer than the limit" in capsys.readouterr().out
 
 
 def test_none_found_exits_with_0_and_as_json(capsys):
