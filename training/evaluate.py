@@ -13,8 +13,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastenv.__main__ import option
 from fastenv.errors import ConfigError
+from fastenv.options import parse_option
 from fastenv.registry import short_id
 from training.run import files, machine
 from training.run.command_line import SAMPLE, add_runs, exit_status, new_parser
@@ -57,7 +57,7 @@ def parser() -> argparse.ArgumentParser:
     add("--output-path", type=Path, help="JSON report to write, where no run is evaluated")
     add("--against", nargs="+", metavar="WHO", help="agents and bots to compare with")
     about = "with --against: option of the environment"
-    add("--set", action="append", type=option, metavar="X=Y", help=about)
+    add("--set", action="append", type=parse_option, metavar="X=Y", help=about)
     about = f"id for --bots (default {DEFAULT_ENVS['bots']}), --against"
     add("--env", metavar="ID", help=about)
     add("--bots", action="store_true", help="evaluate only bots, without a run")

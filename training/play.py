@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from fastenv.options import parse_option
 from fastenv.ticker import print_dots
 from training.run.command_line import SAMPLE, add_runs, add_text, new_parser
 from training.run.options import require
@@ -26,7 +26,9 @@ def parser() -> argparse.ArgumentParser:
     about = f"environment id; default: that of the agents, or {DEFAULT_ENVS['play']}"
     parse.add_argument("--env", help=about)
     about = "option of the environment, such as num_players=6"
-    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
+    parse.add_argument(
+        "--set", action="append", default=[], type=parse_option, metavar="X=Y", help=about
+    )
     parse.add_argument(
         "--against", nargs="+", metavar="WHO", help="agents and bots to play against"
     )

@@ -8,8 +8,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from fastenv.options import parse_option
 from fastenv.ticker import print_dots
 from training.run.command_line import SAMPLE, add_runs, add_text, new_parser
 from training.run.options import require
@@ -32,7 +32,9 @@ def parser() -> argparse.ArgumentParser:
     about = "agents and bots for the other seats, assigned in turn"
     parse.add_argument("--against", nargs="+", metavar="WHO", help=about)
     about = "option of the environment, such as level=5; repeatable"
-    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
+    parse.add_argument(
+        "--set", action="append", default=[], type=parse_option, metavar="X=Y", help=about
+    )
     parse.add_argument("--opponents", help="bots to play against; default: those of the training")
     about = "show how players that search evaluate each decision"
     parse.add_argument("--think", action="store_true", help=about)

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from fastenv.options import parse_option
 from training.apps.drmario.seed_plan import Plan
 from training.run.command_line import add_runs, new_parser
 
@@ -50,7 +50,9 @@ def parser() -> argparse.ArgumentParser:
     about = "with lookahead:FILE: quantiles to rank placements by, evaluated one after the other"
     parse.add_argument("--risk-taus", type=float, metavar="Q", help=about, **several)
     about = "with a bot: option of the game, such as extended_inputs=True"
-    parse.add_argument("--set", action="append", default=[], type=option, metavar="X=Y", help=about)
+    parse.add_argument(
+        "--set", action="append", default=[], type=parse_option, metavar="X=Y", help=about
+    )
     parse.add_argument(
         "--best-times", type=Path, metavar="FILE", help="SQLite file of best times to update"
     )

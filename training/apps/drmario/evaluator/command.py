@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastenv.__main__ import option
 from fastenv.errors import FastEnvError
+from fastenv.options import parse_option
 from training.run import files, machine
 from training.run.command_line import add_runs, described, new_parser
 from training.run.options import require
@@ -64,7 +64,7 @@ def parser() -> argparse.ArgumentParser:
 
 def _parse_setting(text: str) -> tuple[str, Any]:
     """Return name and value of an option; ``fit_`` stands for its section."""
-    return option(text.replace("fit.", "fit_", 1))
+    return parse_option(text.replace("fit.", "fit_", 1))
 
 
 def main(argv: list[str] | None = None) -> int:
