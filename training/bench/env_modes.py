@@ -243,7 +243,8 @@ class Playback:
             if not has_dt:
                 total += float(engine.tau.sum())
                 continue
-            dt = np.where(engine.ended, engine.final_info["dt"], engine.info["dt"])
+            done = engine.terminated | engine.truncated
+            dt = np.where(done, engine.final_info["dt"], engine.info["dt"])
             total += float(dt.sum())
         return total / (len(twin.actions) * engine.num_envs)
 
