@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Mapping
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,6 @@ from fastenv.paths import PythonLanes, selected_lanes
 from training.foreign.lanes import RUNNING, TERMINATED, TRUNCATED, Lane, as_seed, call
 from training.foreign.spaces import ForeignError
 
-if TYPE_CHECKING:
-    from training.foreign.games import ForeignGame
-
 Array = npt.NDArray[Any]
 STARTUP_S = 120.0  # that a process may take to import and make its environments
 
@@ -29,7 +26,7 @@ STARTUP_S = 120.0  # that a process may take to import and make its environments
 class BatchLanes(PythonLanes):
     """Lanes that move together, before they are looked at one by one."""
 
-    def __init__(self, game: ForeignGame, batch: Batch) -> None:
+    def __init__(self, game: Any, batch: Batch) -> None:
         self.foreign = game
         super().__init__(game, batch)
 
@@ -73,7 +70,7 @@ class WorkerLanes(BatchLanes):
 
     Parameters
     ----------
-    game : ForeignGame
+    game : training.foreign.games.ForeignGame
     batch : Batch
     workers : int
         Processes, which have an even share of the lanes.
@@ -86,7 +83,7 @@ class WorkerLanes(BatchLanes):
         A process cannot make its environments.
     """
 
-    def __init__(self, game: ForeignGame, batch: Batch, workers: int, timeout_s: float) -> None:
+    def __init__(self, game: Any, batch: Batch, workers: int, timeout_s: float) -> None:
         super().__init__(game, batch)
         self._timeout_s = timeout_s
         context = multiprocessing.get_context("spawn")
@@ -95,9 +92,7 @@ class WorkerLanes(BatchLanes):
         process: BaseProcess
         for share in shares:
             ours, theirs = context.Pipe()
-            process = context.Process(
-                target=work, args=(theirs, game.name, game.given, len(share)), daemon=True
-            )
+            process = context.Process(target=work, args=(theirs, game, len(share)), daemon=True)
             process.start()
             theirs.close()
             self._workers.append((share.tolist(), process, ours))
@@ -141,12 +136,9 @@ class WorkerLanes(BatchLanes):
         return answer
 
 
-def work(pipe: Connection, name: str, options: Mapping[str, Any], count: int) -> None:
+def work(pipe: Connection, game: Any, count: int) -> None:
     """Step lanes in this process until the pipe closes."""
-    from training.foreign.games import ForeignGame
-
     try:
-        game = ForeignGame(name, options)
         lanes = [game.create() for _ in range(count)]
         pipe.send(None)
         while True:
@@ -177,11 +169,11 @@ class VectorLanes(BatchLanes):
 
     Parameters
     ----------
-    game : ForeignGame
+    game : training.foreign.games.ForeignGame
     batch : Batch
     """
 
-    def __init__(self, game: ForeignGame, batch: Batch) -> None:
+    def __init__(self, game: Any, batch: Batch) -> None:
         super().__init__(game, batch)
         self.env = game.make_vector(len(batch.states))
         self._mode = AutoresetMode(self.env.metadata["autoreset_mode"])

@@ -330,7 +330,8 @@ class ForeignGame(Game):
         agents = len(lane.needs_action)
         if agents != self.form.agents:
             return False
-        return differing(np.frombuffer(self.pack(lane), row.dtype)[0], row) is None
+        ours = np.frombuffer(self.pack(lane), row.dtype)
+        return differing(ours, np.array([row], row.dtype)) is None
 
     def _no_state(self) -> StateError:
         return StateError(
