@@ -406,7 +406,7 @@ class TrainingLoop:
             **json.loads(json.dumps(decides)),
             "config": config.to_dict(),
             "config_sha256": config.sha256(),
-            "versions": machine.versions(),
+            "versions": machine.versions(config.env),
             **machine.revision(),
         }
         trackers = next((each for each in tensors if each is not None), None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import metadata
 
 import pytest
 
@@ -121,3 +122,13 @@ def test_an_environment_that_fails_leaves_the_last_checkpoint(tmp_path, capsys):
         "ckpt_000000000064",
         "ckpt_000000000128",
     ]
+
+
+def test_a_run_without_a_name_and_the_versions_of_its_packages(tmp_path):
+    nim = ["--env", "pettingzoo.classic.connect_four.connect_four:env"]
+    assert main([*nim, "--runs", str(tmp_path), *TINY, "--no-evaluation"]) == 0
+    (folder,) = tmp_path.iterdir()
+    assert folder.name.startswith("env-")
+    versions = json.loads((folder / "config.json").read_text())["versions"]
+    assert versions["pettingzoo"] == metadata.version("pettingzoo")
+    assert versions["gymnasium"] == metadata.version("gymnasium")
