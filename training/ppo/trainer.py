@@ -255,7 +255,7 @@ class PPOTrainer(Trainer):
                 "iterate": self.iterate,
                 "state": self.state,
                 "reset_lanes": self.reset_lanes,
-            }[command]()
+            }[command](**details)
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
         """Add a further loss, one that needs the network; before the first iteration."""
