@@ -134,12 +134,8 @@ def follow_first_rank(args: argparse.Namespace) -> int:
     """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
         _, config = options(args, say=lambda text: None)
-        from training.ppo.options import NativeRun
-        from training.ppo.run import follow_first_rank as follow
-
-        if not isinstance(
-            config, NativeRun
-        ):  # no other trainer has ranks; the first rank reports it
+        follow = getattr(trainers.get_module(config.trainer), "follow_first_rank", None)
+        if follow is None:  # it has no ranks; the first one reports it
             return 2
         follow(config)
     except (FastEnvError, ImportError, OSError):
