@@ -145,6 +145,8 @@ class GameTraining:
         Options of the environment that hold in training and evaluation unless others are given.
     files : mapping of str to str
         By trainer, the file in ``training/configs`` with the default options of a run's learning.
+    trainer : str
+        Who trains where an environment alone is named.
     presets : Path or None
         YAML file of named starting points of a run; see :mod:`training.run.layers`.
     bots : tuple of str
@@ -172,6 +174,7 @@ class GameTraining:
     title: str = ""
     env_options: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    trainer: str = "native"
     presets: Path | None = None
     bots: tuple[str, ...] = ()
     opponent_sets: tuple[str, ...] = ()

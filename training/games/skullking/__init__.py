@@ -54,7 +54,8 @@ MANAGER = GameTraining(
 )
 FLAT = replace(
     MANAGER,
-    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml")},
+    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml"), "expert": "skullking.yaml"},
+    trainer="expert",  # search teaches it its cards
     columns=COLUMNS,  # of whole games, in which all tiers meet
 )
 WORKER = replace(
