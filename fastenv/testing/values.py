@@ -147,17 +147,6 @@ def overwrite(value: Any) -> None:
             overwrite(each)
 
 
-def to_plain(action: Any) -> Any:
-    """Return an action as numbers, lists and dicts, which Python text can hold."""
-    if isinstance(action, (np.ndarray, np.generic)):
-        return action.tolist()
-    if isinstance(action, Mapping):
-        return {key: to_plain(each) for key, each in action.items()}
-    if isinstance(action, (tuple, list)):
-        return [to_plain(each) for each in action]
-    return action
-
-
 def to_action(space: spaces.Space[Any], plain: Any) -> Any:
     """Return the action of a space that plain numbers stand for."""
     if isinstance(space, spaces.Discrete):

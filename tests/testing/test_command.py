@@ -45,7 +45,7 @@ def test_the_script_of_a_start_that_is_always_the_same_shows_it_again(capsys):
         def reset(self, *, seed=None, options=None):
             return super().reset(seed=seed or 0, options=options)
 
-    assert replay(env=Again, case=[(0, []), (None, [])])
+    assert replay(env=Again, stress="reset without a seed", case=[])
     assert "goes on with the generator" in capsys.readouterr().out
 
 
@@ -53,7 +53,7 @@ def test_an_episode_beyond_the_limit_of_its_id_breaks_a_law(capsys):
     class Long(Ferry):
         spec = SimpleNamespace(max_episode_steps=1)
 
-    assert replay(env=Long, case=[(0, [{"": 0}, {"": 0}])])
+    assert replay(env=Long, case=[0, {"": 0}, {"": 0}])
     assert "no episode is longer than the limit" in capsys.readouterr().out
 
 
