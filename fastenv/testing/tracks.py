@@ -7,6 +7,7 @@ lane of a vector, or "" for the one of a single environment), copied.
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -25,6 +26,7 @@ from fastenv.testing.values import keep, of_lane, overwrite, to_action
 
 Frame = dict[tuple[str, str], Any]
 Actions = dict[str, Any]  # plain actions by who chooses
+MASKS = ("action_masks", "valid_action_mask")  # methods that return them
 PAID = ("reward", "terminated", "truncated")
 
 
@@ -113,8 +115,9 @@ class Track(ABC):
             self._kept = keep(values)
         self._returned = values
 
-    def observe_again(self) -> None:  # noqa: B027
+    def observe_again(self) -> None:
         """Ask once more for what can be asked for without a step."""
+        find_mask(self.env, None)
 
     def overwrite_returned(self) -> None:
         """Write into everything that the last call handed out."""
@@ -134,7 +137,7 @@ def find_mask(env: Any, info: Any, observation: Any = None) -> Any:
     for where in (observation, info):
         if isinstance(where, Mapping) and "action_mask" in where:
             return where["action_mask"]
-    for name in ("action_masks", "valid_action_mask"):
+    for name in MASKS:
         method = getattr(getattr(env, "unwrapped", env), name, None)
         if callable(method):
             return method()
@@ -500,7 +503,7 @@ class TurnsTrack(Track):
         """Return what ``last()`` says, whose reward is what the agent is owed."""
         last, agent = self.env.last(), self.env.agent_selection
         self.laws.check_tuple(last, "last()", FIVE, TURNS)
-        right = np.isclose(last[1], self.owed[agent], rtol=1e-6, atol=1e-9)
+        right = math.isclose(last[1], self.owed[agent], rel_tol=1e-6, abs_tol=1e-9)
         rule = "the reward of last() is the sum of an agent's rewards since it acted"
         self.laws.hold(right, rule, TURNS, last[1], f"{self.owed[agent]!r} for {agent}")
         return last

@@ -15,6 +15,8 @@ from fastenv.testing.tracks import ParallelTrack, Track, TurnsTrack
 from fastenv.testing.values import first_difference, show
 
 WORLDS = 3  # of a position and an agent
+RULE = "an agent sees nothing of what is hidden from it"
+REACHED = "a drawn world is reached by legal actions from the beginning"
 STEPS = 12  # that a world is played on
 
 Twin = Callable[[Any, Any, Any], Any]
@@ -22,7 +24,6 @@ Twin = Callable[[Any, Any, Any], Any]
 
 def stress_of(twin: Twin | None) -> Stress:
     """Return the stress that draws worlds by a twin in the positions of a case."""
-    rule = "an agent sees nothing of what is hidden from it"
 
     def lead(make: Make) -> Tracks:
         track, rng = make(), np.random.default_rng(5)
@@ -31,12 +32,11 @@ def stress_of(twin: Twin | None) -> Stress:
                 yield track
                 if is_rare(number) and not track.over:
                     for agent in getattr(track.env, "agents", [""]):
-                        for _ in range(WORLDS):
-                            _check_world(twin, track, agent, rng, rule)
+                        _check_worlds(twin, track, agent, rng)
         finally:
             track.close()
 
-    return Stress("beside worlds that look the same", rule, "the game's own twin", lead)
+    return Stress("beside worlds that look the same", RULE, "the game's own twin", lead)
 
 
 def _look(env: Any, agent: str) -> Any:
@@ -50,23 +50,23 @@ def _look(env: Any, agent: str) -> Any:
     return None
 
 
-def _check_world(twin: Any, track: Track, agent: str, rng: np.random.Generator, rule: str) -> None:
-    """Hold a world to look the same, and to be possible: it plays on, and its replay leads there.
+def _check_worlds(twin: Any, track: Track, agent: str, rng: np.random.Generator) -> None:
+    """Hold worlds to look the same, and to be possible: they play on, a replay leads there.
 
     Raises
     ------
     Fault
     """
     before = _look(track.env, agent)
-    result = twin(track.env, agent, rng)
-    world, replay = result if isinstance(result, tuple) else (result, None)
-    _hold_same("drawing a world changes nothing", agent, before, _look(track.env, agent))
-    _hold_same(rule, agent, before, _look(world, agent))
-    if replay is not None:
-        start = _replay(*replay, agent)
-        for each in getattr(start, "agents", [""]):
-            rule = "a drawn world is reached by legal actions from the beginning"
-            _hold_same(rule, agent, _look(start, each), _look(world, each))
+    for _ in range(WORLDS):
+        result = twin(track.env, agent, rng)
+        world, replay = result if isinstance(result, tuple) else (result, None)
+        _hold_same("drawing a world changes nothing", agent, before, _look(track.env, agent))
+        _hold_same(RULE, agent, before, _look(world, agent))
+        if replay is not None:
+            start = _replay(*replay, agent)
+            for each in getattr(start, "agents", [""]):
+                _hold_same(REACHED, agent, _look(start, each), _look(world, each))
     trouble = _play_on(track, world, rng)
     if trouble is not None:
         rule = "a drawn world is possible: it plays on by legal actions"
@@ -86,9 +86,8 @@ def _replay(start: Any, actions: list[Any], agent: str) -> Any:
         mask = start.observe(actor)
         mask = mask.get("action_mask") if isinstance(mask, dict) else None
         if mask is not None and not mask[int(action)]:
-            rule = "a drawn world is reached by legal actions from the beginning"
             said = f"action {action!r} of step {number} is not legal"
-            raise Fault(rule, (said, "legal actions"), agent)
+            raise Fault(REACHED, (said, "legal actions"), agent)
         start.step(action)
     return start
 

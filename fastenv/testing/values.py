@@ -95,6 +95,8 @@ def first_difference(name: str, a: Any, b: Any, rtol: float = 0.0) -> tuple[str,
 
 
 def _leaf_difference(name: str, a: Any, b: Any, rtol: float) -> tuple[str, Any, Any] | None:
+    if is_same(a, b):
+        return None
     try:
         x, y = np.asarray(a), np.asarray(b)
     except (ValueError, TypeError):
