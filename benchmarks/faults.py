@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,17 +49,17 @@ def look_for(fault: Mapping[str, Any], number: int, folder: Path, seconds: float
     twin = bluff_twin if stem == "bluff" else None
     row = {"number": number, "file": fault["file"], "what": fault["what"]}
     row["early"] = fault.get("early", False)
-    row["beside"] = judge(compare(faulty, reference, seconds=seconds), folder)
-    row["alone"] = judge(check(faulty, seconds=seconds, twin=twin), folder)
+    row["beside"] = judge(compare(faulty, reference, seconds=seconds), folder, number)
+    row["alone"] = judge(check(faulty, seconds=seconds, twin=twin), folder, number)
     return row
 
 
-def judge(report: Report, folder: Path) -> dict[str, Any]:
+def judge(report: Report, folder: Path, number: int) -> dict[str, Any]:
     """Return what was found, the steps of the shortest case, whether its script fails again."""
     if not report.faults:
         return {"found": "", "steps": None, "replays": None}
     finding = min(report.faults, key=lambda each: each.steps)
-    script = folder / "script.py"
+    script = folder / f"script_{number}.py"
     script.write_text(finding.script)
     path = os.pathsep.join([str(folder), str(machine.ROOT)])
     done = subprocess.run(
@@ -95,16 +96,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="for each fault; default 10")
     parser.add_argument("--only", default="", help="faults whose file or text has this")
+    about = "searches at a time; their seconds are of the processor, so that the results are equal"
+    parser.add_argument("--jobs", type=int, default=1, help=f"{about}; default 1")
     parser.add_argument("--out", type=Path, help="write the record there, as JSON")
     args = parser.parse_args()
     about = machine.taken_on()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         sys.path.insert(0, folder)
-        for number, fault in enumerate(read_faults()):
-            if args.only in fault["file"] + fault["what"]:
-                rows.append(look_for(fault, number, Path(folder), args.seconds))
-                print(show(rows[-1]), flush=True)
+        faults = [
+            (number, fault)
+            for number, fault in enumerate(read_faults())
+            if args.only in fault["file"] + fault["what"]
+        ]
+
+        def look(each: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+            return look_for(each[1], each[0], Path(folder), args.seconds)
+
+        with ThreadPoolExecutor(args.jobs) as pool:
+            for row in pool.map(look, faults):
+                rows.append(row)
+                print(show(row), flush=True)
     summary = summarise(rows)
     print(json.dumps(summary, indent=1))
     if args.out:

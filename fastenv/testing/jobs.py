@@ -319,7 +319,10 @@ class Compare(Job):
         search.look_ahead = isinstance(play.second, (SingleTrack, TurnsTrack))
         search.lanes = getattr(play.first, "num_lanes", 1)
         rule = f"{self.names[0]} does what {self.names[1]} does"
-        return {"": Stress("", rule, "the reference", STRESSES["again"].lead)}
+        source = "the reference"
+        if self.sync is None:
+            source += "; both draw the same from a seed, or need a sync"
+        return {"": Stress("", rule, source, STRESSES["again"].lead)}
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
         texts = {"fast": self.env.text, "reference": self.reference.text, "sync": self.sync_text}

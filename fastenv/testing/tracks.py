@@ -220,7 +220,7 @@ class VectorTrack(Track):
         observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
         self.over, self._ended = False, np.zeros(self.num_lanes, np.bool_)
         self._hand_out(observations, infos)
-        return self._frame(observations, (), infos, {})
+        return self._frame([(observations, infos)] * self.num_lanes, (), {})
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         space = self.env.single_action_space
@@ -233,7 +233,7 @@ class VectorTrack(Track):
         self._check_paid(paid)
         rewards, terminated, truncated = paid = [np.asarray(each) for each in paid]
         before, self._ended = self._ended, (terminated != 0) | (truncated != 0)
-        final: dict[int, Any] = {}
+        shown, final = [(observations, infos)] * self.num_lanes, dict[int, Any]()
         if self.mode is AutoresetMode.NEXT_STEP:
             rule = "the step after an end resets the lane: it pays nothing and ends nothing"
             rests = not (before & ((rewards != 0) | self._ended)).any()
@@ -244,8 +244,9 @@ class VectorTrack(Track):
             lanes = np.flatnonzero(self._ended).tolist()
             final = {lane: keep(of_lane(observations, lane)) for lane in lanes}
             again = self.env.reset(options={"reset_mask": self._ended.copy()})
-            observations, infos = self.laws.check_reset(again)
-        return self._frame(observations, paid, infos, final)
+            begun = self.laws.check_reset(again)
+            shown = [begun if k in final else shown[k] for k in range(self.num_lanes)]
+        return self._frame(shown, paid, final)
 
     def _check_paid(self, paid: list[Any]) -> None:
         """Hold rewards and flags to be arrays with an entry for each lane."""
@@ -285,19 +286,21 @@ class VectorTrack(Track):
         self.laws.hold(right, rule, source, f"the beginning, {same} times", "the end")
         return final
 
-    def _frame(self, observations: Any, paid: Any, infos: Any, final: dict[int, Any]) -> Frame:
-        self.laws.check_observation(observations, self.env.observation_space)
-        masks, space = find_mask(self.env, infos), self.env.single_action_space
+    def _frame(self, shown: list[tuple[Any, Any]], paid: Any, final: dict[int, Any]) -> Frame:
+        """Return the frame of what each lane's observations and infos say of it."""
+        space = self.env.single_action_space
         frame: Frame = {}
         self.turn = {}
-        for lane in range(self.num_lanes):
-            who = f"lane {lane}"
+        for lane, (observations, infos) in enumerate(shown):
+            if lane == 0 or shown[lane - 1][0] is not observations:
+                self.laws.check_observation(observations, self.env.observation_space)
+            who, masks = f"lane {lane}", find_mask(self.env, infos)
             waits = self._ended[lane] and self.mode is AutoresetMode.NEXT_STEP
             mask = None if masks is None or waits else self.laws.check_mask(masks[lane], space)
             self.turn[who] = Choice(space, mask)
             each = [values[lane] for values in paid]
-            shown = of_lane(observations, lane)
-            frame |= make_frame(who, mask, shown, each, lane_info(infos, lane))
+            seen = of_lane(observations, lane)
+            frame |= make_frame(who, mask, seen, each, lane_info(infos, lane))
             if lane in final:
                 frame[who, "final observation"] = keep(final[lane])
         return frame
