@@ -187,7 +187,8 @@ def replay(
     for finding in broken:
         print(finding)
     if hit is not None:
-        print(f"{hit.rule or 'they differ'}: {hit.field} {hit.who}")
+        rule = hit.rule or (job.stress(stress).rule if stress else "they differ")
+        print(f"{rule}: {hit.field} {hit.who}".rstrip())
         for name, value in zip(job.names_of(stress), hit.values, strict=True):
             print(f"  {name}: {value}")
     if hit is None and not broken:

@@ -189,7 +189,7 @@ class Search:
     Parameters
     ----------
     seconds : float
-        Processor time; ten times as much by the clock ends it too.
+        Processor time; thirty times as much by the clock ends it too.
     seed : int
         Everything drawn follows from it.
     send : callable
@@ -221,7 +221,7 @@ class Search:
 
     def is_late(self) -> bool:
         """Return whether the time is over."""
-        return self.spent > self.seconds or time.monotonic() - self._clock > 10 * self.seconds
+        return self.spent > self.seconds or time.monotonic() - self._clock > 30 * self.seconds
 
     def is_over(self) -> bool:
         """Return whether the time is over, or all cases are played."""

@@ -234,37 +234,6 @@ def test_without_a_recipe_other_draws_are_a_difference():
     assert report.faults[0].where == "observation[0], reset of episode 0"
 
 
-CORRECT = [
-    *("Acrobot-v1", "CartPole-v1", "MountainCar-v0", "Pendulum-v1", "Blackjack-v1"),
-    *("CliffWalking-v1", "CliffWalkingSlippery-v1", "FrozenLake-v1", "Taxi-v4"),
-]
-
-
-@walk("env_id", CORRECT)
-def test_environments_of_gymnasium_have_no_fault(env_id):
-    report = checked(env_id, 2)
-    assert not report.faults, str(report)
-
-
-def test_the_state_that_mountain_car_returns_is_its_own():
-    """Gymnasium 1.4: ``MountainCarContinuous`` returns the array that it reads in the next step."""
-    report = checked("MountainCarContinuous-v0", 2)
-    assert [finding.stress for finding in report.faults] == ["with what it returned overwritten"]
-
-
-def test_a_copy_of_tic_tac_toe_loses_the_board():
-    """PettingZoo 1.27: a copy is a new game, by its ``EzPickle``."""
-    pytest.importorskip("pettingzoo.classic.tictactoe_v3")
-    report = checked("pettingzoo.classic.tictactoe_v3:env", 3)
-    assert {finding.stress for finding in report.faults} == {"copied", "pickled"}
-
-
-@walk("env_id", ["SkullKingFlat-v0", "Prospector-v0", "DrMarioPlacement-v0", "LanternWalk-v0"])
-def test_games_of_fastenv_have_no_fault(env_id):
-    report = checked(env_id, 1)
-    assert not report.faults, str(report)
-
-
 def _engine(backend):
     import fastenv
 
