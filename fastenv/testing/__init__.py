@@ -81,6 +81,8 @@ def compare(
         An argument is not possible, or an environment cannot be made.
     """
     sources = source_of("fast", fast), source_of("reference", reference)
+    check_pickled("fast", fast)
+    check_pickled("reference", reference)
     _check_search(seconds, seed, timeout)
     given = dict(options or {})
     if sources[0].is_id != sources[1].is_id:
@@ -128,10 +130,11 @@ def check(
     ConfigError
         An argument is not possible, or the environment cannot be made.
     """
+    source = source_of("env", env).with_options(options or {})
+    check_pickled("env", env)
+    check_pickled("twin", twin)
     _check_search(seconds, seed, timeout)
-    if twin is not None:
-        check_pickled("twin", twin)
-    job = Check(source_of("env", env).with_options(options or {}), bool(copies), twin)
+    job = Check(source, bool(copies), twin)
     return run_apart(job, seconds, seed, timeout)
 
 

@@ -81,12 +81,12 @@ class Source:
 
 
 def source_of(field: str, factory: object) -> Source:
-    """Return what makes an environment, if that is possible in another process.
+    """Return what makes an environment.
 
     Raises
     ------
     ConfigError
-        An instance, or what cannot be pickled; names the argument.
+        It cannot, such as an instance; names the argument.
     """
     if isinstance(factory, tuple) and len(factory) == 2:  # as scripts write it
         return source_of(field, factory[0]).with_options(factory[1])
@@ -106,12 +106,11 @@ def source_of(field: str, factory: object) -> Source:
             f"{field}: must be an id or a function that makes an environment, got "
             f"{type(factory).__name__}: an instance cannot be made again"
         )
-    check_pickled(field, factory)
     return Source(factory)
 
 
 def check_pickled(field: str, function: object) -> None:
-    """Refuse what another process cannot be given.
+    """Refuse what cannot be given to another process.
 
     Raises
     ------

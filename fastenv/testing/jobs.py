@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from fastenv.errors import ConfigError
 from fastenv.testing.factories import Source
@@ -51,6 +51,7 @@ class Job(ABC):
     """
 
     env: Source
+    copies: ClassVar[bool] = True
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -66,11 +67,8 @@ class Job(ABC):
         """Return new environments to play on."""
 
     @abstractmethod
-    def prepare(self, search: Search, play: Play) -> dict[str, Stress]:
-        """Fit a search to what is examined; return what must hold, by names of stresses.
-
-        The first, "", is the case itself.
-        """
+    def questions(self, track: Track) -> dict[str, Stress]:
+        """Return what must hold, by names of stresses; the first, "", is the case itself."""
 
     @abstractmethod
     def arguments(self) -> dict[str, str]:
@@ -118,7 +116,11 @@ class Job(ABC):
     def run(self, search: Search) -> Report:
         """Search until the time is over, or until nothing is left that could be found."""
         report, laws, lost = Report(self.names), Laws(), 0
-        questions = self.prepare(search, self.start(Laws(quiet=True)))
+        with closing(self.start(Laws(quiet=True))) as play:
+            questions = self.questions(play.first)
+            search.lanes = getattr(play.first, "num_lanes", 1)
+            copied = SingleTrack, TurnsTrack
+            search.look_ahead = self.copies and isinstance(play.second or play.first, copied)
         while questions and lost < LOST:
             case, trace, hit = self._play_next(search, laws)
             report.count(case)
@@ -314,10 +316,7 @@ class Compare(Job):
         move_generators(1)
         return Play(first, second, self.terms, self.sync)
 
-    def prepare(self, search: Search, play: Play) -> dict[str, Stress]:  # noqa: D102
-        play.close()
-        search.look_ahead = isinstance(play.second, (SingleTrack, TurnsTrack))
-        search.lanes = getattr(play.first, "num_lanes", 1)
+    def questions(self, track: Track) -> dict[str, Stress]:  # noqa: D102
         rule = f"{self.names[0]} does what {self.names[1]} does"
         source = "the reference"
         if self.sync is None:
@@ -335,7 +334,7 @@ class Compare(Job):
 class Check(Job):
     """One environment that must be equal to itself; see :func:`fastenv.testing.check`."""
 
-    copies: bool = True
+    copies: bool = True  # type: ignore[misc]
     twin: Callable[..., Any] | None = None
 
     def start(self, laws: Laws) -> Play:  # noqa: D102
@@ -346,15 +345,12 @@ class Check(Job):
         twins = stress_of(self.twin)
         return twins if name == twins.name else super().stress(name)
 
-    def prepare(self, search: Search, play: Play) -> dict[str, Stress]:  # noqa: D102
-        play.close()
-        search.lanes = getattr(play.first, "num_lanes", 1)
-        search.look_ahead = self.copies and isinstance(play.first, (SingleTrack, TurnsTrack))
+    def questions(self, track: Track) -> dict[str, Stress]:  # noqa: D102
         rule = "resets and legal actions are accepted"
         source = "Gymnasium, Env.step: actions of action_space; masks: legal actions"
         questions = {"": Stress("", rule, source, STRESSES["again"].lead)}
-        questions |= {name: STRESSES[name] for name in stresses_for(play.first, self.copies)}
-        if self.twin is not None and not hasattr(play.first, "num_lanes"):
+        questions |= {name: STRESSES[name] for name in stresses_for(track, self.copies)}
+        if self.twin is not None and not hasattr(track, "num_lanes"):
             twins = stress_of(self.twin)
             questions[twins.name] = twins
         return questions
