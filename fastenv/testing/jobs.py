@@ -27,12 +27,12 @@ from fastenv.testing.stress import (
 from fastenv.testing.tracks import (
     EngineTrack,
     Frame,
-    LanesTrack,
     SingleTrack,
     Track,
     TurnsTrack,
     VectorTrack,
     make_track,
+    side_by_side,
 )
 from fastenv.testing.twins import stress_of
 
@@ -296,9 +296,9 @@ class Compare(Job):
         many = VectorTrack, EngineTrack
         if isinstance(first, many) and isinstance(second, SingleTrack):
             second.close()
-            second = LanesTrack(self.reference.make, first.num_lanes, first.mode, quiet)
+            second = side_by_side(self.reference.make, first, quiet)
         a, b = self.names
-        lanes = isinstance(first, many) and isinstance(second, (*many, LanesTrack))
+        lanes = isinstance(first, many) and isinstance(second, many)
         if type(first) is not type(second) and not lanes:
             raise ConfigError(
                 f"{a} is {first.kind} and {b} {second.kind}: they cannot be compared; a vector "

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from gymnasium.vector import AutoresetMode
-
 from fastenv.errors import ConfigError
 from fastenv.testing.laws import Broken
 from fastenv.testing.recipes import Sync
@@ -145,9 +143,9 @@ class Play:
     def leader(self) -> Track:
         """Whose masks count: those of the first, or of the second where only that has some."""
         masks = any(choice.mask is not None for choice in self.first.turn.values())
-        if masks or self.second is None or self.first.turn.keys() != self.second.turn.keys():
+        if masks or self.second is None or self.sync is not None:
             return self.first
-        return self.second
+        return self.second if self.first.turn.keys() == self.second.turn.keys() else self.first
 
     def run(self, case: Case, player: Player | None = None) -> Hit | None:
         """Play a case, and return where it fails: where one raises, or where both part.
@@ -201,7 +199,9 @@ class Play:
             return None if isinstance(a, dict) else Hit(index, "", "raises", (a, "nothing"))
         if allowed is not None and isinstance(a, dict):
             hit = self._compare_outcomes(index, a, allowed)
-            self._follow(a)
+            # Its episodes end and begin where the first's do, and its state will be set.
+            self.second.over, self.second.begun = self.first.over, self.first.begun
+            self.second.resting = self.first.resting
         else:
             hit = self._compare(index, a, _tried(self.second, call))
         if hit is None and self.sync is not None and isinstance(a, dict):
@@ -223,10 +223,11 @@ class Play:
         """Bring the second into the state of the first, where an episode began or each step."""
         assert self.second is not None
         assert self.sync is not None
-        for who, track in self.second.singles().items():
-            if (who in self.second.begun or self.sync.each_step) and not track.over:
+        for who, env in self.second.singles().items():
+            due = who in self.second.begun or self.sync.each_step
+            if due and who not in self.second.resting:
                 try:
-                    self.sync.set_state(self.first.env, track.env, a[who, "observation"])
+                    self.sync.set_state(self.first.env, env, a[who, "observation"])
                 except Exception as error:
                     raise ConfigError(f"sync: {say_error(error)}") from error
 
@@ -234,8 +235,11 @@ class Play:
         """Return what the reference allows to come of the actions, by who chose them."""
         if self.second is None or self.sync is None or self.sync.outcomes is None:
             return None
-        running = {w: track for w, track in self.second.singles().items() if not track.over}
-        return {who: self.sync.outcomes(each.env, actions[who]) for who, each in running.items()}
+        return {
+            who: self.sync.outcomes(env, actions[who])
+            for who, env in self.second.singles().items()
+            if who not in self.second.resting
+        }
 
     def _compare_outcomes(self, index: int, a: Frame, allowed: dict[str, list[Any]]) -> Hit | None:
         for who, outcomes in allowed.items():
@@ -246,18 +250,6 @@ class Play:
                 values = show(got), f"one of {show(outcomes)}"
                 return Hit(index, who, "outcome (observation, reward, terminated)", values)
         return None
-
-    def _follow(self, a: Frame) -> None:
-        """Let the second's episodes end and begin where the first's do, without a step."""
-        assert self.second is not None
-        rests = getattr(self.second, "mode", AutoresetMode.NEXT_STEP) is AutoresetMode.NEXT_STEP
-        self.second.begun = set()
-        for who, track in self.second.singles().items():
-            ended = bool(a[who, "terminated"] or a[who, "truncated"])
-            if track.over or (ended and not rests):
-                self.second.begun.add(who)
-                ended = False
-            track.over = ended
 
     def close(self) -> None:
         """Close what is played on."""
@@ -306,8 +298,8 @@ def follow(case: Case, trace: list[Frame], leading: Iterator[Track]) -> Hit | No
     track: Track | None = None
     calls = zip([*case, None], [*trace, None], strict=True)
     for index, (call, shown) in enumerate(calls):
-        if track is not None and not is_step(call):
-            track.over = True  # it is left
+        if track is not None and index < len(case) and not is_step(call):
+            track.over = True  # the episode is left
         try:
             track = next(leading)
         except Missing:

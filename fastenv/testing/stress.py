@@ -104,28 +104,29 @@ def _lead_beside(make: Make) -> Tracks:
             yield track
             if other.over or rng.random() < 0.1:
                 other.reset(int(rng.integers(1000)))
-            play_some(other, rng, 1)
+            _play_aside(other, rng, 1)
     finally:
         other.close()
         track.close()
 
 
-@_stress("with what it returned overwritten", "what it returned belongs to the caller", OWNED)
-def _lead_overwritten(make: Make) -> Tracks:
-    for track in _lead_again(make):
+def _lead_disturbed(make: Make, disturb: Callable[[Track, int], object]) -> Tracks:
+    for number, track in enumerate(_lead_again(make)):
         yield track
-        track.overwrite_returned()
+        disturb(track, number)
 
 
-@_stress(
+_stress("with what it returned overwritten", "what it returned belongs to the caller", OWNED)(
+    lambda make: _lead_disturbed(make, lambda track, _: track.overwrite_returned())
+)
+_stress(
     "with the global generators moved",
     "an environment draws from its own generator alone",
     "Gymnasium, Env.np_random",
+)(lambda make: _lead_disturbed(make, lambda _, number: move_generators(number)))
+_stress("with everybody observed again", "looking changes nothing", "masks; PettingZoo: observe")(
+    lambda make: _lead_disturbed(make, lambda track, _: track.observe_again())
 )
-def _lead_moved(make: Make) -> Tracks:
-    for number, track in enumerate(_lead_again(make)):
-        yield track
-        move_generators(number)
 
 
 @_stress(
@@ -134,7 +135,7 @@ def _lead_moved(make: Make) -> Tracks:
 def _lead_closed(make: Make) -> Tracks:
     other = make()
     other.reset(95)
-    play_some(other, np.random.default_rng(5), 3)
+    _play_aside(other, np.random.default_rng(5), 3)
     track = make()
     other.close()
     other.close()
@@ -156,7 +157,7 @@ def _lead_copied(make: Make, how: str = "copy", original: bool = False) -> Track
                 twin = track.copied(how)
             except Exception as error:
                 raise Missing(f"{type(error).__name__}: {error}") from error
-            play_some(twin if original else track, rng, 3)
+            _play_aside(twin if original else track, rng, 3)
             track = track if original else twin
 
 
@@ -169,13 +170,6 @@ _stress("pickled", "what was pickled and read goes on as the original would", "P
 _stress("beside its copy", COPIED, "Python, copy.deepcopy")(
     lambda make: _lead_copied(make, original=True)
 )
-
-
-@_stress("with everybody observed again", "looking changes nothing", "masks; PettingZoo: observe")
-def _lead_observed(make: Make) -> Tracks:
-    for track in _lead_again(make):
-        yield track
-        track.observe_again()
 
 
 @_stress("rendered", "drawing changes nothing", "Gymnasium, Env.render")
@@ -230,6 +224,14 @@ def play_some(track: Track, rng: np.random.Generator, steps: int) -> None:
     for _ in range(steps):
         if not track.over:
             track.step({who: sample(choice, rng) for who, choice in track.turn.items()})
+
+
+def _play_aside(track: Track, rng: np.random.Generator, steps: int) -> None:
+    """Play what nobody looks at; what it raises is found where it is looked at."""
+    try:
+        play_some(track, rng, steps)
+    except Exception:
+        track.over = True
 
 
 def is_rare(number: int) -> bool:

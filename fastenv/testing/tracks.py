@@ -17,7 +17,7 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
@@ -68,8 +68,8 @@ class Track(ABC):
         Whether the episode is over, or none has begun.
     turn : dict of Choice
         From what everybody may choose who must choose now.
-    begun : set of str
-        Whose episode began in the last call.
+    begun, resting : set of str
+        Whose episode began in the last call; whose is over, so that a reset comes next.
     """
 
     kind: str
@@ -80,6 +80,7 @@ class Track(ABC):
         self.over: bool = True
         self.turn: dict[str, Choice] = {}
         self.begun: set[str] = set()
+        self.resting: set[str] = set()
         self._returned: Any = ()  # what the last call handed out, and a copy of it
         self._kept: Any = ()
 
@@ -91,7 +92,7 @@ class Track(ABC):
     def step(self, actions: Actions) -> Frame:
         """Take the chosen actions."""
 
-    def singles(self) -> dict[str, Track]:
+    def singles(self) -> dict[str, Any]:
         """Return the single environments whose state can be set."""
         return {}
 
@@ -141,7 +142,8 @@ def find_mask(env: Any, info: Any, observation: Any = None) -> Any:
         method = getattr(getattr(env, "unwrapped", env), name, None)
         if callable(method):
             return method()
-    return None
+    lanes = [find_mask(each, None) for each in getattr(env, "envs", ())]
+    return None if not lanes or lanes[0] is None else lanes
 
 
 class Pulse:
@@ -165,12 +167,12 @@ class SingleTrack(Track):
 
     kind = "a Gymnasium environment"
 
-    def singles(self) -> dict[str, Track]:  # noqa: D102
-        return {"": self}
+    def singles(self) -> dict[str, Any]:  # noqa: D102
+        return {"": self.env}
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         observation, info = self.laws.check_reset(self.env.reset(seed=seed))
-        self.over, self.begun, self._steps = False, {""}, 0
+        self.over, self.begun, self.resting, self._steps = False, {""}, set(), 0
         return self._frame(observation, (), info)
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
@@ -186,6 +188,7 @@ class SingleTrack(Track):
         source = "Gymnasium, EnvSpec.max_episode_steps"
         self.laws.hold(limit is None or self._steps <= limit, rule, source, self._steps, limit)
         self.over, self.begun = bool(paid[1] or paid[2]), set()
+        self.resting = {""} if self.over else set()
         return self._frame(observation, paid, info)
 
     def _frame(self, observation: Any, paid: Any, info: Any) -> Frame:
@@ -219,6 +222,7 @@ class VectorTrack(Track):
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
         self.over, self._ended = False, np.zeros(self.num_lanes, np.bool_)
+        self.begun, self.resting = self._lanes(~self._ended), set()
         self._hand_out(observations, infos)
         return self._frame([(observations, infos)] * self.num_lanes, (), {})
 
@@ -233,11 +237,14 @@ class VectorTrack(Track):
         self._check_paid(paid)
         rewards, terminated, truncated = paid = [np.asarray(each) for each in paid]
         before, self._ended = self._ended, (terminated != 0) | (truncated != 0)
+        rests = self.mode is AutoresetMode.NEXT_STEP
+        self.begun = self._lanes(before if rests else self._ended)
+        self.resting = self._lanes(self._ended) if rests else set()
         shown, final = [(observations, infos)] * self.num_lanes, dict[int, Any]()
         if self.mode is AutoresetMode.NEXT_STEP:
             rule = "the step after an end resets the lane: it pays nothing and ends nothing"
-            rests = not (before & ((rewards != 0) | self._ended)).any()
-            self.laws.hold(rests, rule, f"{VECTOR}, NEXT_STEP", rewards, "0 where it was reset")
+            right = not (before & ((rewards != 0) | self._ended)).any()
+            self.laws.hold(right, rule, f"{VECTOR}, NEXT_STEP", rewards, "0 where it was reset")
         elif self._ended.any() and self.mode is AutoresetMode.SAME_STEP:
             final = self._find_final(infos, observations)
         elif self._ended.any():
@@ -247,6 +254,13 @@ class VectorTrack(Track):
             begun = self.laws.check_reset(again)
             shown = [begun if k in final else shown[k] for k in range(self.num_lanes)]
         return self._frame(shown, paid, final)
+
+    def singles(self) -> dict[str, Any]:  # noqa: D102
+        return {f"lane {k}": env for k, env in enumerate(getattr(self.env, "envs", ()))}
+
+    @staticmethod
+    def _lanes(which: np.ndarray) -> set[str]:
+        return {f"lane {k}" for k in np.flatnonzero(which)}
 
     def _check_paid(self, paid: list[Any]) -> None:
         """Hold rewards and flags to be arrays with an entry for each lane."""
@@ -295,8 +309,8 @@ class VectorTrack(Track):
             if lane == 0 or shown[lane - 1][0] is not observations:
                 self.laws.check_observation(observations, self.env.observation_space)
             who, masks = f"lane {lane}", find_mask(self.env, infos)
-            waits = self._ended[lane] and self.mode is AutoresetMode.NEXT_STEP
-            mask = None if masks is None or waits else self.laws.check_mask(masks[lane], space)
+            waits = masks is None or who in self.resting
+            mask = None if waits else self.laws.check_mask(masks[lane], space)
             self.turn[who] = Choice(space, mask)
             each = [values[lane] for values in paid]
             seen = of_lane(observations, lane)
@@ -304,6 +318,12 @@ class VectorTrack(Track):
             if lane in final:
                 frame[who, "final observation"] = keep(final[lane])
         return frame
+
+
+def side_by_side(make: Callable[[], Any], like: Any, laws: Laws) -> Track:
+    """Return single environments as a vector, of as many lanes and of the mode of another track."""
+    makers = [make] * like.num_lanes
+    return VectorTrack(SyncVectorEnv(makers, autoreset_mode=like.mode), laws)
 
 
 def lane_info(infos: Any, lane: int) -> dict[str, Any]:
@@ -318,67 +338,6 @@ def lane_info(infos: Any, lane: int) -> dict[str, Any]:
         if isinstance(value, np.ndarray) and value.ndim and len(value) > lane:
             found[key] = value[lane]
     return found
-
-
-class LanesTrack(Track):
-    """Single environments side by side, reset as a vector environment of some mode does it.
-
-    Parameters
-    ----------
-    make : callable
-        Makes one of them.
-    num_lanes : int
-    mode : AutoresetMode
-    laws : Laws
-    """
-
-    kind = "single environments side by side"
-
-    def __init__(
-        self, make: Callable[[], Any], num_lanes: int, mode: AutoresetMode, laws: Laws
-    ) -> None:
-        self._lanes = {f"lane {k}": SingleTrack(make(), laws) for k in range(num_lanes)}
-        super().__init__(self._lanes["lane 0"].env, laws)
-        self.mode = mode
-
-    def singles(self) -> dict[str, Track]:  # noqa: D102
-        return dict(self._lanes)
-
-    def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        self.over, self.begun = False, set(self._lanes)
-        lanes = enumerate(self._lanes.values())
-        return self._join([lane.reset(None if seed is None else seed + k) for k, lane in lanes])
-
-    def step(self, actions: Actions) -> Frame:  # noqa: D102
-        frames, self.begun = [], set()
-        for who, lane in self._lanes.items():
-            if lane.over:  # NEXT_STEP: the action is not looked at
-                self.begun.add(who)
-                frame = lane.reset(None)
-                frame |= {("", name): 0.0 if name == "reward" else False for name in PAID}
-            else:
-                frame = lane.step({"": actions[who]})
-                if lane.over and self.mode is not AutoresetMode.NEXT_STEP:
-                    self.begun.add(who)
-                    paid = {key: frame[key] for key in frame if key[1] in PAID}
-                    paid["", "final observation"] = frame["", "observation"]
-                    frame = lane.reset(None) | paid
-            frames.append(frame)
-        return self._join(frames)
-
-    def _join(self, frames: list[Frame]) -> Frame:
-        self.turn, joined = {}, {}
-        for who, lane in self._lanes.items():
-            self.turn[who] = lane.turn.get("", Choice(self.env.action_space))
-        for (who, lane), frame in zip(self._lanes.items(), frames, strict=False):
-            # A lane that waits for its reset has a mask that means nothing.
-            fields = {k: frame[k] for k in frame if not (lane.over and k[1] == "mask")}
-            joined |= {(who, field): value for (_, field), value in fields.items()}
-        return joined
-
-    def close(self) -> None:  # noqa: D102
-        for lane in self._lanes.values():
-            lane.close()
 
 
 class EngineTrack(Track):
