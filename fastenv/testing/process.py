@@ -8,6 +8,7 @@ import signal
 import tempfile
 import time
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
@@ -27,7 +28,7 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
     seconds, seed
         Of the search.
     timeout : float
-        Seconds without a sign of life, after which the environment is said to hang.
+        Seconds without an answer, idle or in a loop, after which the environment is said to hang.
 
     Raises
     ------
@@ -40,13 +41,19 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
     child.start()
     theirs.close()
     case: Case = []
-    begun = time.monotonic()
+    begun = last = time.monotonic()
+    used = 0.0  # seconds of the processor until the last answer
     try:
         while True:
-            if not ours.poll(timeout):
-                rule = f"an environment answers within {timeout:g} seconds (timeout=)"
-                return _give_up(job, case, rule, "no answer", time.monotonic() - begun)
+            if not ours.poll(0.5):
+                since, busy = time.monotonic() - last, _processor_time(child.pid) - used
+                # A process that others keep from the processor is neither idle nor in a loop.
+                if since > timeout and not 0.01 * since < busy < timeout:
+                    rule = f"an environment answers within {timeout:g} seconds (timeout=)"
+                    return _give_up(job, case, rule, "no answer", time.monotonic() - begun)
+                continue
             kind, value = ours.recv()
+            last, used = time.monotonic(), _processor_time(child.pid)
             if kind == "done":
                 return value  # type: ignore[no-any-return]
             if kind == "refused":
@@ -65,6 +72,15 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
         child.kill()
         child.join()
         ours.close()
+
+
+def _processor_time(pid: int | None) -> float:
+    """Return the processor time of a process in seconds; 0 where Linux does not say it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _work(connection: Connection, job: Job, seconds: float, seed: int) -> None:
