@@ -21,7 +21,7 @@ ADAPTERS = {
 }
 GAMES = {"drmario_reader": 1, "train_gameboy": 1}
 # Tested where agents, metrics and RAM maps are, and below.
-ELSEWHERE = {"agents": 3, "evaluate": 1, "torchrl": 4, "own_game_ram": 7, "verify_any": 2}
+ELSEWHERE = {"agents": 3, "evaluate": 1, "torchrl": 4, "own_game_ram": 7, "verify_any": 4}
 
 
 def examples_of(page):
