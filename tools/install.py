@@ -216,8 +216,7 @@ def measure_disk(folder: Path) -> int:
 def build_extensions() -> int:
     """Build the extensions in place; return the exit status."""
     command = (sys.executable, "setup.py", "build_ext", "--inplace")
-    env = {"PYTHONUNBUFFERED": "1", "FASTENV_REQUIRE_IF_ABLE": "1"}
-    status, last = watch(command, Extensions(), **env)
+    status, last = watch(command, Extensions(), PYTHONUNBUFFERED="1", FASTENV_REQUIRE_IF_ABLE="1")
     if status:
         print(last, end="", flush=True)
     return status
