@@ -478,13 +478,12 @@ def _make_options(runs: Sequence[RunData]) -> Section:
 
 def _select_own(config: Mapping[str, Any]) -> dict[str, Any]:
     """Select the options of a run that its trainer reads: no sections of others."""
-    models = {name: trainers.get_options(name) for name in trainers.names()}
-    own = models.get(str(config.get("trainer", "native")))
-    if own is None:
+    trainer = str(config.get("trainer", "native"))
+    if trainer not in trainers.names():
         return dict(config)
-    others = {name for model in models.values() for name in model.model_fields}
-    foreign = others - {*own.model_fields}
-    return {key: value for key, value in config.items() if key.partition(".")[0] not in foreign}
+    own = trainers.get_options(trainer).model_fields
+    heads = {key: key.partition(".")[0] for key in config}
+    return {key: config[key] for key, head in heads.items() if head in own or head == key}
 
 
 def _make_option_row(key: str, runs: Sequence[RunData]) -> list[Any]:
