@@ -75,10 +75,12 @@ FASTENV_AT(Field, source, 44);
 typedef struct Load {
     int32_t field;
     int32_t element;
+    int32_t each;
 } Load;
-FASTENV_SIZE(Load, 8);
+FASTENV_SIZE(Load, 12);
 FASTENV_AT(Load, field, 0);
 FASTENV_AT(Load, element, 4);
+FASTENV_AT(Load, each, 8);
 
 typedef struct Step {
     int64_t number;
@@ -94,11 +96,39 @@ typedef struct Term {
     double weight;
     int32_t begin;
     int32_t end;
+    int32_t info_at;
 } Term;
-FASTENV_SIZE(Term, 16);
+FASTENV_SIZE(Term, 24);
 FASTENV_AT(Term, weight, 0);
 FASTENV_AT(Term, begin, 8);
 FASTENV_AT(Term, end, 12);
+FASTENV_AT(Term, info_at, 16);
+
+typedef struct Cell {
+    int32_t kind;
+    int32_t of;
+    int32_t load;
+} Cell;
+FASTENV_SIZE(Cell, 12);
+FASTENV_AT(Cell, kind, 0);
+FASTENV_AT(Cell, of, 4);
+FASTENV_AT(Cell, load, 8);
+
+typedef struct KeySet {
+    int32_t at;
+    int32_t slots;
+    int32_t capacity;
+    int32_t key;
+    int32_t numbers;
+    int32_t when;
+} KeySet;
+FASTENV_SIZE(KeySet, 24);
+FASTENV_AT(KeySet, at, 0);
+FASTENV_AT(KeySet, slots, 4);
+FASTENV_AT(KeySet, capacity, 8);
+FASTENV_AT(KeySet, key, 12);
+FASTENV_AT(KeySet, numbers, 16);
+FASTENV_AT(KeySet, when, 20);
 
 typedef struct Rules {
     double sticky;
@@ -142,6 +172,12 @@ typedef struct Rules {
     int32_t num_loads;
     int32_t num_terms;
     int32_t num_rewards;
+    int32_t num_numbers;
+    int32_t num_cells;
+    int32_t num_sets;
+    int32_t memory_at;
+    int32_t memory_bytes;
+    int32_t lost_info_at;
     int32_t terminates;
     int32_t truncates;
     int32_t num_events;
@@ -156,6 +192,8 @@ typedef struct Rules {
     int64_t loads_at;
     int64_t steps_at;
     int64_t terms_at;
+    int64_t cells_at;
+    int64_t sets_at;
     uint8_t kind;
     uint8_t packed;
     uint8_t keys[256];
@@ -168,7 +206,7 @@ typedef struct Rules {
     uint32_t unpack[256];
     uint8_t differences[256];
 } Rules;
-FASTENV_SIZE(Rules, 18968);
+FASTENV_SIZE(Rules, 19008);
 FASTENV_AT(Rules, sticky, 0);
 FASTENV_AT(Rules, repeat_action_probability, 8);
 FASTENV_AT(Rules, step_cost, 16);
@@ -210,31 +248,39 @@ FASTENV_AT(Rules, num_fields, 196);
 FASTENV_AT(Rules, num_loads, 200);
 FASTENV_AT(Rules, num_terms, 204);
 FASTENV_AT(Rules, num_rewards, 208);
-FASTENV_AT(Rules, terminates, 212);
-FASTENV_AT(Rules, truncates, 216);
-FASTENV_AT(Rules, num_events, 220);
-FASTENV_AT(Rules, events_at, 224);
-FASTENV_AT(Rules, max_pool, 228);
-FASTENV_AT(Rules, fills_ram, 232);
-FASTENV_AT(Rules, size, 236);
-FASTENV_AT(Rules, places, 248);
-FASTENV_AT(Rules, goal_at, 288);
-FASTENV_AT(Rules, starts_at, 296);
-FASTENV_AT(Rules, fields_at, 304);
-FASTENV_AT(Rules, loads_at, 312);
-FASTENV_AT(Rules, steps_at, 320);
-FASTENV_AT(Rules, terms_at, 328);
-FASTENV_AT(Rules, kind, 336);
-FASTENV_AT(Rules, packed, 337);
-FASTENV_AT(Rules, keys, 338);
-FASTENV_AT(Rules, allowed, 594);
-FASTENV_AT(Rules, rewarded, 850);
-FASTENV_AT(Rules, renewing, 9042);
-FASTENV_AT(Rules, ys, 17234);
-FASTENV_AT(Rules, xs, 17378);
-FASTENV_AT(Rules, lines, 17538);
-FASTENV_AT(Rules, unpack, 17684);
-FASTENV_AT(Rules, differences, 18708);
+FASTENV_AT(Rules, num_numbers, 212);
+FASTENV_AT(Rules, num_cells, 216);
+FASTENV_AT(Rules, num_sets, 220);
+FASTENV_AT(Rules, memory_at, 224);
+FASTENV_AT(Rules, memory_bytes, 228);
+FASTENV_AT(Rules, lost_info_at, 232);
+FASTENV_AT(Rules, terminates, 236);
+FASTENV_AT(Rules, truncates, 240);
+FASTENV_AT(Rules, num_events, 244);
+FASTENV_AT(Rules, events_at, 248);
+FASTENV_AT(Rules, max_pool, 252);
+FASTENV_AT(Rules, fills_ram, 256);
+FASTENV_AT(Rules, size, 260);
+FASTENV_AT(Rules, places, 272);
+FASTENV_AT(Rules, goal_at, 312);
+FASTENV_AT(Rules, starts_at, 320);
+FASTENV_AT(Rules, fields_at, 328);
+FASTENV_AT(Rules, loads_at, 336);
+FASTENV_AT(Rules, steps_at, 344);
+FASTENV_AT(Rules, terms_at, 352);
+FASTENV_AT(Rules, cells_at, 360);
+FASTENV_AT(Rules, sets_at, 368);
+FASTENV_AT(Rules, kind, 376);
+FASTENV_AT(Rules, packed, 377);
+FASTENV_AT(Rules, keys, 378);
+FASTENV_AT(Rules, allowed, 634);
+FASTENV_AT(Rules, rewarded, 890);
+FASTENV_AT(Rules, renewing, 9082);
+FASTENV_AT(Rules, ys, 17274);
+FASTENV_AT(Rules, xs, 17418);
+FASTENV_AT(Rules, lines, 17578);
+FASTENV_AT(Rules, unpack, 17724);
+FASTENV_AT(Rules, differences, 18748);
 
 typedef struct Shared {
     int32_t rom_banks;
@@ -249,7 +295,7 @@ typedef struct Shared {
     uint64_t spread[256];
     Rules rules;
 } Shared;
-FASTENV_SIZE(Shared, 21168);
+FASTENV_SIZE(Shared, 21208);
 FASTENV_AT(Shared, rom_banks, 0);
 FASTENV_AT(Shared, ram_bytes, 4);
 FASTENV_AT(Shared, mbc, 8);

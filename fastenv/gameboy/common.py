@@ -27,9 +27,9 @@ from fastenv.gameboy.config import (
 from fastenv.gameboy.goal_template import GoalTemplate, goal_of
 from fastenv.gameboy.layout import AUDIO, INFO, TERMS, audio_shape, with_audio
 from fastenv.gameboy.position import unpack
-from fastenv.gameboy.ram_fields import CARTRIDGE, IN_ROM, RamField
+from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
-from fastenv.gameboy.ram_program import ENDS, Program, load_program
+from fastenv.gameboy.ram_program import ENDS, LOST, Program, load_program
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
@@ -117,9 +117,10 @@ class Common:
     def dtype(self) -> np.dtype[Any]:
         """The dtype of a row."""
         stack = self.config.stack_k, self.config.format.plane
-        values = 8 * len(self.program.rewards) if self.program is not None else 0
-        sizes = stack, self.visits_bytes, values
-        return lane_dtype(self.cartridge.ram_size, *sizes, self.by_pixel, self.samples_bytes)
+        program = self.program or Program(())
+        sizes = stack, self.visits_bytes, 8 * program.num_values
+        more = self.by_pixel, self.samples_bytes, program.memory_bytes
+        return lane_dtype(self.cartridge.ram_size, *sizes, *more)
 
     @property
     def samples_bytes(self) -> int:
@@ -166,7 +167,7 @@ class Common:
             row["distance_unit"] = frames.BLACK * 4 * len(self.goal_planes)
         if self.ram_map is not None:
             self._write_world(row, self.ram_map)
-        row["terminates"] = row["truncates"] = -1
+        row["terminates"] = row["truncates"] = row["lost_info_at"] = -1
         if self.program is not None:
             self._write_program(row, self.program)
         return row
@@ -194,15 +195,23 @@ class Common:
 
     def _write_program(self, row: np.ndarray, program: Program) -> None:
         fields: Any = self.dtype.fields
-        if program.rewards:
+        columns: Any = self.info_dtype.fields
+        row["lost_info_at"] = columns[LOST][1] if program.sets else -1
+        if program.num_values:
             row["values_at"] = fields["values"][1]
-        row["num_fields"], row["num_loads"] = len(program.fields), len(program.loads)
+        if program.memory_bytes:
+            row["memory_at"], row["memory_bytes"] = fields["memory"][1], program.memory_bytes
+        row["num_fields"], row["num_loads"] = len(program.fields), program.num_loads
         row["num_terms"], row["num_rewards"] = len(program.expressions), len(program.rewards)
+        row["num_numbers"] = len(program.numbers)
+        row["num_cells"], row["num_sets"] = len(program.cells), len(program.sets)
         row["terminates"], row["truncates"] = map(program.end, ENDS)
 
     def offset_of(self, field: RamField) -> int:
         """Return where in its source the first byte of a field is."""
         place = field.place
+        if place >= CONSTANT:
+            return SHARED_DTYPE.itemsize + len(self.cartridge.rom) + place - CONSTANT
         if field.source == Source.ROM:
             return SHARED_DTYPE.itemsize + place - IN_ROM
         if field.source == Source.REGISTERS:
@@ -216,10 +225,12 @@ class Common:
         """Return what all lanes of an engine read, shape (1,)."""
         records = self.starts.records(self.config.format)
         parts = self.rules, self.goal_planes, records
-        tables = {}
+        tables, behind = {}, b""
         if self.program is not None:
-            tables = self.program.tables(self.config.kind, self.offset_of)
-        return shared_record(self.cartridge, *parts, *self.machine_options, tables)
+            at = int(self.rules["memory_at"][0])
+            tables = self.program.tables(self.config.kind, self.offset_of, at)
+            behind = self.program.constants
+        return shared_record(self.cartridge, *parts, *self.machine_options, tables, behind)
 
     @property
     def by_pixel(self) -> bool:
@@ -321,7 +332,7 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
         memory, begin, size = "cartridge's RAM", CARTRIDGE, cartridge.ram_size
         if field.source == Source.ROM:
             memory, begin, size = "ROM", IN_ROM, len(cartridge.rom)
-        if begin <= field.place and field.end > begin + size:
+        if begin <= field.place < CONSTANT and field.end > begin + size:
             raise ConfigError(
                 f"{shown}: fields.{field.name} ends at byte {field.end - begin:,} of the {memory}, "
                 f"which has {size:,}."

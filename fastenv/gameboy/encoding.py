@@ -58,7 +58,8 @@ def terms(env: Environment) -> tuple[float, ...]:
     config, program = env.config, env.common.program
     more: tuple[float, ...] = ()
     if program is not None:
-        more = tuple(w * float(x) for w, x in zip(program.weights, env.values, strict=True))
+        paid = zip(program.weights, env.values[: len(program.weights)], strict=True)
+        more = tuple(w * float(x) for w, x in paid)
     if config.kind == "goal":
         before, now = (x / env.distance_unit for x in (env.ev_distance, env.distance))
         reached = config.goal_bonus if env.done == TERMINATED else 0.0
@@ -93,7 +94,9 @@ def info(env: Environment) -> tuple[Any, ...]:
     """Return the columns of the state."""
     shared = env.machine.cpu.locked, env.start
     program = env.common.program
-    columns = () if program is None else program.columns(env.read)
+    columns: tuple[Any, ...] = ()
+    if program is not None:
+        columns = program.columns(env.read, env.values, env.remembered)
     columns += audio(env)
     if env.config.kind == "goal":
         return *shared, env.ep_length, env.distance / env.distance_unit, env.near, *columns
