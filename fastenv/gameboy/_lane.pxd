@@ -130,7 +130,9 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     while frame < r.frames_per_step:
         press_for(lane, action, frame)
         stop, target = next_stop(r, frame), NULL
-        if stop == r.frames_per_step:
+        if r.hides_pixels:
+            target = NULL
+        elif stop == r.frames_per_step:
             target = picture
         elif r.max_pool and stop == r.frames_per_step - 1:
             target = before
@@ -139,9 +141,10 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
         m.samples += 4 * m.num_samples
         frame = stop
     start_drawing(&m.watch)
-    if r.max_pool:
+    if r.max_pool and not r.hides_pixels:
         pool(r, before, picture)
-    push_frame(lane, picture)
+    if not r.hides_pixels:
+        push_frame(lane, picture)
     end_drawing(&m.watch)
     end_step(&m.watch)
 
@@ -296,44 +299,65 @@ cdef inline void fill_memory(Lane* lane) noexcept nogil:
             lane.cart[k] &= 0x0F
 
 
+cdef inline void load_start(Lane* lane, int number) noexcept nogil:
+    # Load the machine of a start state, and its frame.
+    cdef const Rules* r = lane.r
+    cdef uint8_t* row = lane.row
+    cdef const uint8_t* start = lane.shared + r.starts_at + <int64_t>number * r.start_bytes
+    cdef int k
+    memcpy(lane.s, start, sizeof(State))
+    memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
+    if r.fills_ram:
+        fill_memory(lane)
+    start += sizeof(State) + r.cart_bytes
+    memcpy(row + r.line_at, start, r.line_bytes)
+    memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
+    start += r.start_bytes - r.plane - sizeof(State) - r.cart_bytes  # the frame
+    for k in range(r.stack_k):
+        memcpy(lane.stack + r.plane * k, start, r.plane)
+
+
 cdef inline void reset_lane(
     uint8_t* row, const uint8_t* shared, const Knobs* knobs, const uint64_t* seed
 ) noexcept nogil:
     cdef Lane lane = lane_at(row, shared)
     cdef Episode* e = lane.e
     cdef const Rules* r = lane.r
-    cdef const uint8_t* start
     cdef uint64_t[4] rng
     cdef uint16_t visit_id = e.visit_id
-    cdef int k, number = knobs.start_state
+    cdef int number = knobs.start_state
+    cdef bint plays_on = r.plays_on and seed == NULL and e.done == TRUNCATED and not lane.s.locked
     memcpy(rng, e.rng, sizeof(rng))
     if seed != NULL:
         rng_seed(rng, seed[0])
         memset(lane.visits, 0, r.visits_bytes)
         visit_id = 0
-    if number < 0:
+    if plays_on:
+        number = e.start
+    elif number < 0:
         number = rng_bounded(rng, r.num_starts) if r.num_starts > 1 else 0
     memset(e, 0, sizeof(Episode))
     memset(row + r.values_at, 0, 8 * r.num_rewards)
     memcpy(e.rng, rng, sizeof(rng))
     e.visit_id, e.start = visit_id, number
-    start = shared + r.starts_at + <int64_t>number * r.start_bytes
-    memcpy(lane.s, start, sizeof(State))
-    memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
-    if r.fills_ram:
-        fill_memory(&lane)
-    start += sizeof(State) + r.cart_bytes
-    memcpy(row + r.line_at, start, r.line_bytes)
-    memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
     memset(row + r.samples_at, 0, r.samples_bytes)
-    start += r.start_bytes - r.plane - sizeof(State) - r.cart_bytes  # the frame
-    for k in range(r.stack_k):
-        memcpy(lane.stack + r.plane * k, start, r.plane)
+    memset(row + r.recent_at, 0, 2 * r.num_recent)
+    if not plays_on:
+        load_start(&lane, number)
     if r.kind == KIND_GOAL:
         e.distance = e.ev_distance = goal_distance(&lane)
     elif r.kind == KIND_OVERWORLD:
         forget_visits(&lane)
         visit(&lane)
+
+
+cdef inline void note_action(Lane* lane, int action) noexcept nogil:
+    # Remember an action, if some are.
+    cdef uint16_t* recent = <uint16_t*>(lane.row + lane.r.recent_at)
+    cdef int count = lane.r.num_recent
+    if count:
+        memmove(recent, recent + 1, 2 * (count - 1))
+        recent[count - 1] = action + 1
 
 
 cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noexcept nogil:
@@ -345,6 +369,7 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     cdef bint reached = False
     cdef int ends = RUNNING
     look(&lane, &before)
+    note_action(&lane, action)
     if r.num_terms:
         read_loads(row, shared, r, loads)
     if r.sticky > 0 and rng_uniform(e.rng) < r.sticky:

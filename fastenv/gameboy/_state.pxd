@@ -197,6 +197,15 @@ cdef extern from "_state.h":
         int32_t begin
         int32_t end
 
+    ctypedef struct Observed:
+        double low
+        double span
+        int32_t field
+        int32_t first
+        int32_t count
+        int32_t at
+        int32_t flag
+
     ctypedef struct Rules:
         double sticky
         double repeat_action_probability
@@ -244,6 +253,15 @@ cdef extern from "_state.h":
         int32_t num_events
         int32_t events_at
         int32_t max_pool
+        int32_t plays_on
+        int32_t observes
+        int32_t hides_pixels
+        int32_t num_observed
+        int32_t num_recent
+        int32_t recent_at
+        int32_t actions_at
+        int32_t visited_at
+        int32_t visited[2]
         int32_t fills_ram
         int32_t size[3]
         int32_t places[10]
@@ -253,6 +271,7 @@ cdef extern from "_state.h":
         int64_t loads_at
         int64_t steps_at
         int64_t terms_at
+        int64_t observed_at
         uint8_t kind
         uint8_t packed
         uint8_t keys[256]

@@ -26,10 +26,11 @@ from fastenv.gameboy.config import (
 )
 from fastenv.gameboy.goal_template import GoalTemplate, goal_of
 from fastenv.gameboy.layout import AUDIO, INFO, TERMS, audio_shape, with_audio
+from fastenv.gameboy.observed import ACTIONS, VISITED, Observed, read_observed
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_fields import CARTRIDGE, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
-from fastenv.gameboy.ram_program import ENDS, Program, load_program
+from fastenv.gameboy.ram_program import ENDS, Program, check_rom, load_program
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
@@ -114,12 +115,24 @@ class Common:
         return 2 * self.slots or (maps * rows * columns + 7) // 8
 
     @cached_property
+    def observed(self) -> Observed | None:
+        """What ``observe`` names."""
+        return read_observed(self.config, self.program)
+
+    @property
+    def shows_pixels(self) -> bool:
+        """Whether observations have frames; without, none are drawn."""
+        return self.observed is None or self.observed.pixels
+
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of a row."""
         stack = self.config.stack_k, self.config.format.plane
         values = 8 * len(self.program.rewards) if self.program is not None else 0
         sizes = stack, self.visits_bytes, values
-        return lane_dtype(self.cartridge.ram_size, *sizes, self.by_pixel, self.samples_bytes)
+        recent = 0 if self.observed is None else self.observed.actions
+        more = self.by_pixel, self.samples_bytes, recent
+        return lane_dtype(self.cartridge.ram_size, *sizes, *more)
 
     @property
     def samples_bytes(self) -> int:
@@ -166,6 +179,9 @@ class Common:
             row["distance_unit"] = frames.BLACK * 4 * len(self.goal_planes)
         if self.ram_map is not None:
             self._write_world(row, self.ram_map)
+        row["plays_on"] = config.play_on
+        if self.observed is not None:
+            self._write_observed(row, self.observed)
         row["terminates"] = row["truncates"] = -1
         if self.program is not None:
             self._write_program(row, self.program)
@@ -185,6 +201,16 @@ class Common:
         row["visits_bytes"], row["slots"] = self.visits_bytes, self.slots
         row["num_starts"], row["goal_bytes"] = len(self.starts.rows), len(self.goal_planes)
         row["start_bytes"] = self.starts.rows.itemsize + self.config.format.plane
+
+    def _write_observed(self, row: np.ndarray, observed: Observed) -> None:
+        columns: Any = observed.record(self.config).fields
+        fields: Any = self.dtype.fields
+        row["observes"], row["hides_pixels"] = 1, not observed.pixels
+        row["num_observed"], row["num_recent"] = len(observed.parts), observed.actions
+        if observed.actions:
+            row["recent_at"], row["actions_at"] = fields["recent"][1], columns[ACTIONS][1]
+        if VISITED in columns:
+            row["visited"], row["visited_at"] = observed.visited, columns[VISITED][1]
 
     def _write_world(self, row: np.ndarray, ram_map: RamMap) -> None:
         row["size"], row["places"] = ram_map.size, ram_map.offsets()
@@ -219,6 +245,8 @@ class Common:
         tables = {}
         if self.program is not None:
             tables = self.program.tables(self.config.kind, self.offset_of)
+        if self.observed is not None and self.observed.parts:
+            tables["observed"] = self.observed.table(self.config)
         return shared_record(self.cartridge, *parts, *self.machine_options, tables)
 
     @property
@@ -308,11 +336,7 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
         if config.kind == "overworld":
             return None
         raise ConfigError(f"{shown}: it has neither fields, rewards nor ends.")
-    if found.rom_sha256 not in (None, cartridge.sha256):
-        raise ConfigError(
-            f"{shown}: rom_sha256 is {found.rom_sha256}: of another ROM than this one, "
-            f"{cartridge.sha256}."
-        )
+    check_rom(found, cartridge, shown)
     if config.audio and AUDIO in (field.name for field in found.shown):
         raise ConfigError(
             f"{shown}: fields.{AUDIO} has the name of the column of audio=True: it needs another."

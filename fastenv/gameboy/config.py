@@ -42,7 +42,8 @@ CODECS = {
 }
 OURS = "lantern_walk"
 DUEL = "duel"
-ROMS = (OURS, DUEL)  # of ours, that have names
+PARCEL = "parcel"
+ROMS = (OURS, DUEL, PARCEL)  # of ours, that have names
 CELLS = "cells"
 POWER_UP = "power_up"
 ZERO, SEEDED = "zero", "seeded"
@@ -80,7 +81,7 @@ class GameBoyConfig(GameConfig):
     kind : {"pixels", "goal", "overworld"}
         What it is about; fixed by the id.
     rom : str or Path
-        A ROM file, or ``"lantern_walk"`` or ``"duel"``.
+        A ROM file, or one of ours: ``"lantern_walk"``, ``"duel"`` or ``"parcel"``.
     states : str or Path, optional
         Where episodes start: ``"power_up"``, a save state (PyBoy's too), a bank of states, a
         ``.sav`` file of what the battery kept, or the name of a bank of ours (docs/gameboy.md, 18):
@@ -144,7 +145,16 @@ class GameBoyConfig(GameConfig):
         File of a RAM map (docs/gameboy.md, 20 and 20.1): places of an overworld, and fields,
         rewards and ends of any game but goals. Of ours there are ``"lantern_walk"``, in overworlds
         the default with Lantern Walk, ``"lantern_walk_flags"`` with all flags of the game,
-        ``"lantern_walk_quest"``, which pays for the quest, and ``"libbet"`` for a free game.
+        ``"lantern_walk_quest"``, which pays for the quest, ``"libbet"`` for a free game,
+        ``"pokemon_red"`` and ``"pokemon_yellow"`` for ROMs of your own, and ``"parcel"`` for a game
+        of ours that keeps things in the same places.
+    observe : sequence of str, optional
+        What an observation shows in place of that of the kind (docs/gameboy.md, 17.1):
+        ``"pixels"``; fields of the RAM map, by names; ``"actions[4]"``, the last four; and in an
+        overworld ``"visited[9x10]"``, which cells around the player were visited.
+    play_on : bool
+        Whether an episode that was truncated goes on with the next one, where it stands
+        (docs/gameboy.md, 18).
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.
@@ -182,6 +192,8 @@ class GameBoyConfig(GameConfig):
     tau: float | None = None
     k_consecutive: int | None = None
     ram_map: str | Path | None = None
+    observe: tuple[str, ...] | None = None
+    play_on: bool = False
     visits: str | int = 65_536
     renewing_events: tuple[int, ...] = ()
     cell_bonus: float = 0.01
@@ -216,6 +228,8 @@ class GameBoyConfig(GameConfig):
         self._check_audio()
         if self.max_steps is not None:
             check_integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
+        check_boolean("play_on", self.play_on)
+        self._check_observed()
         self._check_goal()
         self._check_world()
         self._check_kind()
@@ -256,6 +270,17 @@ class GameBoyConfig(GameConfig):
         if self.frames_per_step > MAX_AUDIO_FRAMES:
             allowed = f"an integer from 1 to {MAX_AUDIO_FRAMES} with audio=True"
             raise refusal("frames_per_step", self.frames_per_step, allowed)
+
+    def _check_observed(self) -> None:
+        given = self.observe
+        if given is None:
+            return
+        names = isinstance(given, (tuple, list)) and all(isinstance(each, str) for each in given)
+        if not names or not given or len({*given}) < len(given):
+            raise refusal("observe", given, "names of what is shown, at least one, each once")
+        if self.kind == "goal":
+            raise refusal("observe", given, "left out: a goal is a picture")
+        object.__setattr__(self, "observe", tuple(given))
 
     def _check_goal(self) -> None:
         check_path("goal", self.goal)

@@ -23,6 +23,7 @@ from fastenv.gameboy.state import (
     KNOBS_DTYPE,
     LINK_HEAD_DTYPE,
     LINK_SHARED_DTYPE,
+    OBSERVED_DTYPE,
     SHARED_DTYPE,
     TERM_DTYPE,
     state_dtype,
@@ -44,6 +45,7 @@ SCAN_END, DRAW_END, NEXT_LY = 80, 249, 452
 STATE = state_dtype(0).itemsize
 STRUCT = STATE + EPISODE_DTYPE.itemsize
 FIELD, TERM = FIELD_DTYPE.itemsize, TERM_DTYPE.itemsize
+OBSERVED = OBSERVED_DTYPE.itemsize
 SENSES = len(layout.SENSES)
 GOAL_TERMS, WORLD_TERMS = 3, 5
 
@@ -59,6 +61,8 @@ _read_doubles = reader(np.dtype([("at", "f8", (128,))]))
 _read_shared = reader(SHARED_DTYPE)
 _read_field = reader(FIELD_DTYPE)
 _read_term = reader(TERM_DTYPE)
+_read_observed = reader(OBSERVED_DTYPE)
+_read_float = reader(np.dtype([("at", "f4", (1,))]))
 _read_link = reader(LINK_SHARED_DTYPE)
 _read_link_info = reader(
     np.dtype([("cpu_locked", "u1", (2,)), ("start_state", "i4", (2,))], align=True)
@@ -305,6 +309,58 @@ def _info_audio(row, rules, out):
             column.at[k] = samples.at[k]
 
 
+# -- what ``observe`` names ------------------------------------------------------------------------
+
+
+@njit(**_HELPER)
+def _observed(row, shared, rules, out):
+    """Write what an observation names, but the frames."""
+    for k in range(np.int64(rules.num_observed)):
+        part = _read_observed(shared, np.int64(rules.observed_at) + OBSERVED * k)
+        field = _read_field(shared, np.int64(rules.fields_at) + FIELD * np.int64(part.field))
+        first, at = np.int64(part.first), np.int64(part.at)
+        for i in range(np.int64(part.count)):
+            number = _element(row, shared, field, first + i)
+            if part.flag:
+                _read_bytes(out, at + i).at[0] = number
+            else:
+                share = (np.float64(number) - part.low) / part.span
+                _read_float(out, at + 4 * i).at[0] = np.float32(min(1.0, max(0.0, share)))
+    count, actions = np.int64(rules.num_recent), np.int64(rules.num_actions)
+    one_hot = _read_bytes(out, np.int64(rules.actions_at))
+    for k in range(count):
+        last = _read_bytes(row, np.int64(rules.recent_at) + 2 * k)
+        action = np.int64(last.at[0]) | np.int64(last.at[1]) << 8
+        for i in range(actions):
+            one_hot.at[k * actions + i] = action == i + 1
+    rows, columns = np.int64(rules.visited[0]), np.int64(rules.visited[1])
+    if rows > 0:
+        mask = _read_bytes(out, np.int64(rules.visited_at))
+        left = _place(row, rules, X) - (columns - 1) // 2
+        top = _place(row, rules, Y) - (rows - 1) // 2
+        for i in range(rows):
+            for k in range(columns):
+                mask.at[i * columns + k] = _was_visited(row, rules, left + k, top + i)
+
+
+@njit(**_HELPER)
+def _was_visited(row, rules, x, y):
+    """Return 1 if a cell of the map of now was visited in this episode, else 0."""
+    if x < 0 or y < 0:
+        return 0
+    number, visits = _place(row, rules, MAP), np.int64(rules.visits_at)
+    if rules.slots:
+        cell = number * 73856093 ^ x * 19349663 ^ y * 83492791
+        cell ^= _place(row, rules, STAGE) * 536870909
+        slot = _read_bytes(row, visits + 2 * (cell % np.int64(rules.slots)))
+        mark = np.int64(slot.at[0]) | np.int64(slot.at[1]) << 8
+        return 1 if mark == np.int64(_read_episode(row, STATE).visit_id) else 0
+    if number >= rules.size[0] or y >= rules.size[1] or x >= rules.size[2]:
+        return 0
+    cell = (number * np.int64(rules.size[1]) + y) * np.int64(rules.size[2]) + x
+    return np.int64(_read_bytes(row, visits + (cell >> 3)).at[0]) >> (cell & 7) & 1
+
+
 # -- the compiled functions ------------------------------------------------------------------------
 
 _bytes = types.CPointer(types.uint8)
@@ -315,8 +371,12 @@ def _observe_cfunc():
     @cached_cfunc(types.void(_bytes, _bytes, _bytes, _bytes, _bytes), **_OPTIONS)
     def observe(row, derived, shared, obs_out, mask_out):
         rules = _read_shared(shared, 0).rules
-        at = _pixels(row, rules, obs_out)
-        if rules.kind == OVERWORLD:
+        at = np.int64(0)
+        if not rules.hides_pixels:
+            at = _pixels(row, rules, obs_out)
+        if rules.observes:
+            _observed(row, shared, rules, obs_out)
+        elif rules.kind == OVERWORLD:
             _world(row, shared, rules, obs_out, at)
         mask = _read_bytes(mask_out, 0)
         for action in range(np.int64(rules.num_actions)):

@@ -7,8 +7,8 @@ backends read from the shared record.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError, FileError, show
 from fastenv.files import read_json, show_path
+from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.expressions import Expression, Load, evaluate, parse
 from fastenv.gameboy.layout import INFO, TERMS
 from fastenv.gameboy.ram_fields import PLACES, RamField, ReadByte, check_keys, read_fields
@@ -41,13 +42,19 @@ MAPS = {
     "lantern_walk_quest": ("data", "maps", "lantern_walk_quest.json"),
     "libbet": ("data", "maps", "libbet.json"),
     "duel": ("data", "maps", "duel.json"),
+    "parcel": ("data", "maps", "parcel.json"),
+    "pokemon_red": ("data", "maps", "pokemon_red.json"),
+    "pokemon_yellow": ("data", "maps", "pokemon_yellow.json"),
 }
 ENDS = ("terminated", "truncated")
 MAX_REWARDS = 64
 MAX_WEIGHT = 1e6
 _LARGEST = 1 << 20  # bytes of a file
 _PARTS = ("fields", "rewards", "ends")
-_KNOWN = ("about", "rom_sha256", *_PARTS, "memory", "events", "size")
+EXTENDS = "extends"
+_DEPTH = 8  # maps that extend one another
+_KNOWN = ("about", "rom_sha256", "roms", EXTENDS, *_PARTS, "memory", "events", "size")
+_MERGED = (*_PARTS, "memory")  # parts whose entries are added to those of a map that is extended
 _EVENTS = ("address", "bits", "rewarded")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
 
@@ -63,14 +70,14 @@ class Program:
         Name, weight and expression of each term.
     ends : dict of str to Expression
         By "terminated" and "truncated"; what is not 0 ends the episode.
-    rom_sha256 : str or None
-        Of the ROM that it is for.
+    roms : dict of str to str
+        ROMs that it is for, by SHA-1 or SHA-256: what each is called. Empty: any.
     """
 
     fields: tuple[RamField, ...]
     rewards: tuple[tuple[str, float, Expression], ...] = ()
     ends: dict[str, Expression] | None = None
-    rom_sha256: str | None = None
+    roms: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
     def expressions(self) -> tuple[Expression, ...]:
@@ -183,18 +190,50 @@ def read_map(path: str | Path) -> tuple[Any, str]:
     ConfigError
         If it cannot be read, or has a key that is not known.
     """
-    source: Any = shipped(*MAPS[str(path)]) if path in MAPS else Path(path)
     where = f"ram_map={show_path(Path(path))!r}"
+    return _extended(path, where, None, _DEPTH), where
+
+
+def _extended(path: str | Path, where: str, folder: Path | None, depth: int) -> Any:
+    """Return the value of a file, with what it says added to that of the map that it extends."""
+    ours = str(path) in MAPS
+    source: Any = shipped(*MAPS[str(path)]) if ours else Path(folder or "", path)
     try:
         value = read_json(source, _LARGEST)
     except FileError as error:
         raise ConfigError(f"ram_map: {error}") from error
-    if path not in MAPS and isinstance(value, dict):  # the data file of Lantern Walk says more
+    if not isinstance(value, dict):
+        return value
+    if path not in MAPS or EXTENDS in value:  # the data file of Lantern Walk says more
         check_keys(value, where, _KNOWN)
         for part, known in (("memory", PLACES), ("events", _EVENTS)):
             if isinstance(value.get(part), dict):
                 check_keys(value[part], f"{where}: {part}", known)
-    return value, where
+    base = value.pop(EXTENDS, None)
+    if base is None:
+        return value
+    if not isinstance(base, str) or not depth:
+        raise ConfigError(
+            f"{where}: {EXTENDS}={show(base)} must be a map of ours or a file, at most {_DEPTH} of "
+            "which extend one another."
+        )
+    found = _extended(base, f"{where}: {EXTENDS}", None if ours else source.parent, depth - 1)
+    if not isinstance(found, dict):
+        raise ConfigError(f"{where}: {EXTENDS}={show(base)} must have an object.")
+    return _merged(found, value)
+
+
+def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with the entries of another added; null leaves one out."""
+    found = dict(base)
+    for key, value in more.items():
+        before = found.pop(key, None)
+        if key in _MERGED and isinstance(before, dict) and isinstance(value, dict):
+            entries = {name: entry for name, entry in before.items() if name not in value}
+            value = {**entries, **{k: v for k, v in value.items() if v is not None}}
+        if value is not None:
+            found[key] = value
+    return found
 
 
 def load_program(path: str | Path, kind: str) -> Program | None:
@@ -231,7 +270,7 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
             f"{where}: ends={show(ends)} must be an object with {' and '.join(ENDS)}."
         )
     parsed = {name: parse(text, f"{where}: ends.{name}", counts) for name, text in ends.items()}
-    program = Program(tuple(fields.values()), rewards, parsed, _hash(data, where))
+    program = Program(tuple(fields.values()), rewards, parsed, _roms(data, where))
     if len(program.loads) > MAX_LOADS:
         raise ConfigError(
             f"{where}: expressions read {len(program.loads):,} numbers, at most {MAX_LOADS:,} are "
@@ -282,8 +321,54 @@ def read_weight(given: Any, where: str) -> float:
     )
 
 
-def _hash(data: dict[str, Any], where: str) -> str | None:
-    found = data.get("rom_sha256")
-    if found is not None and not (isinstance(found, str) and re.fullmatch(r"[0-9a-f]{64}", found)):
-        raise ConfigError(f"{where}: rom_sha256={show(found)} must be 64 hexadecimal digits.")
+def _roms(data: dict[str, Any], where: str) -> dict[str, str]:
+    """Return the ROMs that a file is for: by digest, what each is called."""
+    digest = data.get("rom_sha256")
+    found = {} if digest is None else {digest: "the ROM"}
+    if digest is not None and not _is_digest(digest, 64):
+        raise ConfigError(f"{where}: rom_sha256={show(digest)} must be 64 hexadecimal digits.")
+    several = data.get("roms", {})
+    if not isinstance(several, dict) or ("roms" in data and not several):
+        raise ConfigError(f"{where}: roms={show(several)} must be an object of names and digests.")
+    for name, digest in several.items():
+        if not (_is_digest(digest, 40) or _is_digest(digest, 64)):
+            raise ConfigError(
+                f"{where}: roms.{name}={show(digest)} must be a SHA-1 or a SHA-256: 40 or 64 "
+                "hexadecimal digits."
+            )
+        found[digest] = name
     return found
+
+
+def _is_digest(value: Any, size: int) -> bool:
+    return isinstance(value, str) and re.fullmatch(rf"[0-9a-f]{{{size}}}", value) is not None
+
+
+def check_rom(program: Program, cartridge: Cartridge, shown: str) -> None:
+    """Refuse a RAM map that is for other ROMs than this one.
+
+    Parameters
+    ----------
+    program : Program
+    cartridge : Cartridge
+    shown : str
+        What a message calls the map.
+
+    Raises
+    ------
+    ConfigError
+        Naming the ROMs that it is for, and this one.
+    """
+    roms = program.roms
+    if not roms or {cartridge.sha1, cartridge.sha256} & {*roms}:
+        return
+    only = next(iter(roms))
+    if len(roms) == 1 and len(only) == 64:
+        raise ConfigError(
+            f"{shown}: rom_sha256 is {only}: of another ROM than this one, {cartridge.sha256}."
+        )
+    names = " and ".join(f"{name} ({digest})" for digest, name in roms.items())
+    raise ConfigError(
+        f"{shown}: it is for {names}: this ROM has SHA-1 {cartridge.sha1} and SHA-256 "
+        f"{cartridge.sha256}; to use the map anyway, take a copy of the file without roms."
+    )

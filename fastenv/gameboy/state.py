@@ -187,7 +187,7 @@ _EPISODE: list[Any] = [
 _EPISODE_BYTES = 128
 _EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE),))]
 EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
-TAIL_OF_LANE = ("cart", "stack", "visits", "values", "line", "sound", "samples")
+TAIL_OF_LANE = ("cart", "stack", "visits", "recent", "values", "line", "sound", "samples")
 
 
 def tail_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
@@ -203,6 +203,7 @@ def lane_dtype(
     values: int = 0,
     by_pixel: bool = False,
     samples: int = 0,
+    recent: int = 0,
 ) -> np.dtype[Any]:
     """Return the dtype of a row of an environment.
 
@@ -220,12 +221,16 @@ def lane_dtype(
         Whether pictures are exact within a line.
     samples : int
         Bytes of the samples of the sound of a step; with none there is no such field.
+    recent : int
+        Actions that are remembered, in two bytes each; with none there is no such field.
     """
     tail: list[Any] = [
         ("cart", "u1", (cart_ram,)),
         ("stack", "u1", stack),
         ("visits", "u1", (visits,)),
     ]
+    if recent:
+        tail.append(("recent", "u1", (2 * recent,)))
     if values:
         tail.append(("values", "u1", (values,)))
     tail += _LINE * by_pixel
@@ -376,6 +381,20 @@ LOAD_DTYPE = np.dtype([("field", "i4"), ("element", "i4")], align=True)
 STEP_DTYPE = np.dtype([("number", "i8"), ("op", "i4"), ("load", "i4")], align=True)
 # An expression, and what it is multiplied by where it is a reward.
 TERM_DTYPE = np.dtype([("weight", "f8"), ("begin", "i4"), ("end", "i4")], align=True)
+# Numbers that stand behind one another in an observation: those of a field, or (-1) what a step
+# notes for a RAM map. What is shown as 0, and how much more as 1.
+OBSERVED_DTYPE = np.dtype(
+    [
+        ("low", "f8"),
+        ("span", "f8"),
+        ("field", "i4"),
+        ("first", "i4"),
+        ("count", "i4"),
+        ("at", "i4"),  # in the observation
+        ("flag", "i4"),  # bits, a byte each
+    ],
+    align=True,
+)
 # Rules of an environment; all 0 where a machine runs without one. Places are offsets in the row.
 RULES_DTYPE = np.dtype(
     [
@@ -425,6 +444,15 @@ RULES_DTYPE = np.dtype(
         ("num_events", "i4"),
         ("events_at", "i4"),
         ("max_pool", "i4"),  # 1: frames are the darker of two pictures
+        ("plays_on", "i4"),  # 1: what was truncated goes on with the next episode
+        ("observes", "i4"),  # 1: an observation has what follows, and not that of the kind
+        ("hides_pixels", "i4"),
+        ("num_observed", "i4"),
+        ("num_recent", "i4"),  # of the last actions
+        ("recent_at", "i4"),  # in the row
+        ("actions_at", "i4"),  # in the observation
+        ("visited_at", "i4"),
+        ("visited", "i4", (2,)),  # rows and columns around the player
         ("fills_ram", "i4"),  # 1: a reset fills memory with bytes of the lane's stream
         ("size", "i4", (3,)),  # of the world: maps, rows, columns
         ("places", "i4", (len(Place),)),  # -1: nowhere
@@ -434,6 +462,7 @@ RULES_DTYPE = np.dtype(
         ("loads_at", "i8"),
         ("steps_at", "i8"),
         ("terms_at", "i8"),
+        ("observed_at", "i8"),
         ("kind", "u1"),  # a Kind
         ("packed", "u1"),  # observations show four pixels a byte
         ("keys", "u1", (MAX_ACTIONS,)),  # by action; 0 where a button is not allowed
@@ -553,6 +582,7 @@ STRUCTS = {
     "Load": LOAD_DTYPE,
     "Step": STEP_DTYPE,
     "Term": TERM_DTYPE,
+    "Observed": OBSERVED_DTYPE,
     "Rules": RULES_DTYPE,
     "Shared": SHARED_DTYPE,
     "Episode": EPISODE_DTYPE,

@@ -18,13 +18,15 @@ def parts_of_frames(engine: Engine) -> ObservationParts:
     if not isinstance(config, GameBoyConfig) or not config.format.packed:
         return ObservationParts()
     plain = engine.obs_dtype.names is None
+    if not plain and "pixels" not in engine.obs_dtype.names:
+        return ObservationParts()
     return ObservationParts(fields={"" if plain else "pixels": {"kind": "packed"}})
 
 
 def parts_of_overworld(engine: Engine) -> ObservationParts:
     """Say the same, and that senses have a bin for each row and column of a map."""
     parts, game = parts_of_frames(engine), engine.game
-    if not hasattr(game, "common"):
+    if not hasattr(game, "common") or "senses" not in (engine.obs_dtype.names or ()):
         return parts
     world: Any = game.common.ram_map
     return replace(parts, fields={**parts.fields, "senses": {"bins": max(world.size)}})

@@ -1,0 +1,215 @@
+"""The RAM maps of Pokemon, with a game of ours that keeps things in the same places."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import fastenv
+from fastenv.errors import ConfigError
+from fastenv.gameboy import make_game
+from fastenv.gameboy.ram_program import MAPS, load_program, read_map
+from fastenv.gameboy.state import Form
+from tests.needs import FASTEST, needs_core
+from tools.gameboy import machines, pokemon_maps
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "howto" / "train_pokemon.md").read_text("utf-8")
+NAMES = {"u": "up", "d": "down", "l": "left", "r": "right", "a": "a", "b": "b", ".": "noop"}
+TO_THE_SHOP = "uuuuuu uu rrr uu llll b l uuu rr u u u rrr uuu u"
+TO_THE_CLERK = "uuuu ll uu rr a"
+READ_ON = ".... a"
+BACK = "l dd rr dddd d ddd lll dd"
+HOME = "ll ddd rrrrr d b d lll ddd"
+TO_THE_LAB = "ddd ll u uuuuu l u a"
+
+
+def walk_there(env, path):
+    """Take the steps of a path; yield what each gives."""
+    actions = {name: k for k, name in enumerate(env.game.config.action_names)}
+    for letter in path.replace(" ", ""):
+        yield env.step(actions[NAMES[letter]])
+
+
+def parcel(**options):
+    return fastenv.make(
+        "GameBoyPixels-v0",
+        **{"rom": "parcel", "ram_map": "parcel", "backend": FASTEST, "max_steps": None, **options},
+    )
+
+
+@needs_core
+def test_the_parcel_is_fetched_and_every_field_follows():
+    env = parcel()
+    env.reset(seed=0)
+    *_, info = env.step(0)
+    assert (info["map_id"], info["map_x"], info["map_y"]) == (0, 4, 5)
+    assert (info["party_count"], info["party_level"][0], info["party_hp"][0]) == (1, 5, 20)
+    assert (info["money"], info["text_delay"]) == (3000, 1)
+    seen, fought = [], False
+    for *_, info in walk_there(env, TO_THE_SHOP):
+        seen.append(int(info["map_id"]))
+        fought |= info["battle"] == 1 and info["enemy_hp"] == 9 and info["enemy_level"] == 3
+    assert fought
+    assert list(dict.fromkeys(seen)) == [0, 12, 1, 42]
+    assert info["pokedex_seen"].tolist() == [1, *[0] * 150]
+    *_, (_, paid, _, _, info) = walk_there(env, TO_THE_CLERK)
+    assert (info["got_parcel"], info["delivered_parcel"], info["got_pokedex"]) == (1, 0, 0)
+    assert (info["bag_count"], info["bag_items"][0], info["bag_quantities"][0]) == (1, 0x46, 1)
+    assert info["joy_ignore"] == 255
+    assert paid == info["reward_events"] == 1
+    assert "events" not in info
+
+
+@needs_core
+def test_the_quest_is_finished_as_its_config_says():
+    """Every stage of training/configs/pokemon_red_parcel.yaml is met once, in its order."""
+    pytest.importorskip("torch")
+    import yaml
+
+    from training.callbacks.trackers.options import build
+
+    config = yaml.safe_load((ROOT / "training/configs/pokemon_red_parcel.yaml").read_text("utf-8"))
+    options = {**config["env_options"], "rom": "parcel", "ram_map": "parcel", "states": "power_up"}
+    options |= {"sticky": 0.0, "max_steps": None, "allowed_buttons": None}
+    engine = fastenv.make_engine("GameBoyPixels-v0", 1, backend=FASTEST, **options)
+    quests = build(engine, {"quests": config["trackers"]["quests"]}, 0)._named["quests"]
+    engine.reset_many(seeds=0)
+    actions = {name: k for k, name in enumerate(engine.game.config.action_names)}
+    path = TO_THE_SHOP + TO_THE_CLERK + READ_ON + BACK + HOME + TO_THE_LAB
+    paid = []
+    for letter in path.replace(" ", ""):
+        engine.step_many([actions[NAMES[letter]]])
+        quests.observe(engine, [0])
+        paid += [float(quests.bonus[0])] if quests.bonus[0] else []
+    wanted = [stage["reward"] for stage in config["trackers"]["quests"]["stages"]]
+    # In Parcel the last two come in the same step.
+    assert paid == [*wanted[:-2], sum(wanted[-2:])]
+
+
+# -- the files -------------------------------------------------------------------------------------
+
+
+def fields_of(name):
+    return read_map(name)[0]["fields"]
+
+
+@pytest.mark.parametrize("name", ["pokemon_red", "pokemon_yellow"])
+def test_fields_name_their_labels_and_hold_what_they_say(name):
+    value, _ = read_map(name)
+    table = {**pokemon_maps.FIELDS, **(pokemon_maps.YELLOW_FIELDS if "yellow" in name else {})}
+    assert {*value["fields"]} == {*table}
+    for field, (label, behind, entry) in table.items():
+        found = value["fields"][field]
+        assert found["label"] == label + (f"+{behind}" if behind else "")
+        assert {**entry, **found} == found
+    program = load_program(name, "pixels")
+    assert program.by_name["events"].count == 2560
+    for milestone in pokemon_maps.MILESTONES:
+        flag = program.by_name[milestone]
+        assert (flag.form, flag.info, flag.count) == (Form.BIT, True, 0)
+    # Numbers of events that other projects name too.
+    numbers = value["fields"]["events"]["names"]
+    wanted = {"got_pokedex": 37, "delivered_parcel": 56, "got_parcel": 57, "beat_brock": 119}
+    assert {name: numbers[name] for name in wanted} == wanted
+
+
+def test_yellow_keeps_the_same_things_a_byte_earlier_or_at_the_same_place():
+    red, yellow = fields_of("pokemon_red"), fields_of("pokemon_yellow")
+    for name, entry in red.items():
+        between = int(entry["address"][1:], 16) - int(yellow[name]["address"][1:], 16)
+        assert between == (entry["address"] >= "$CF00" and entry["address"] < "$FF00"), name
+        same = {key: value for key, value in entry.items() if key != "address"}
+        assert {**yellow[name], **same} == yellow[name]
+    assert {*yellow} - {*red} == {"pikachu_happiness", "pikachu_mood"}
+
+
+def test_other_roms_are_refused_by_both_sums(tmp_path):
+    rom = tmp_path / "other.gb"
+    rom.write_bytes(machines.build(b"\x18\xfe", kind=0x13, ram=3).rom)
+    for name, says in (("pokemon_red", "for Red .ea9b.* and Blue"), ("pokemon_yellow", "Yellow")):
+        with pytest.raises(ConfigError, match=says) as error:
+            make_game(rom=rom, ram_map=name)
+        assert "take a copy of the file without roms" in str(error.value)
+
+
+def test_the_page_says_which_roms():
+    for roms in (pokemon_maps.RED, pokemon_maps.YELLOW):
+        for game, digest in roms.items():
+            assert f"| {game} | `{digest}` |" in PAGE
+
+
+def test_the_page_says_what_is_paid():
+    table = re.findall(r"^\| ((?:`\w+`(?:, )?)+) \| ([\d.]+) \|", PAGE, re.MULTILINE)
+    said = {name: float(weight) for names, weight in table for name in re.findall(r"\w+", names)}
+    rewards = read_map("pokemon_red")[0]["rewards"]
+    assert said == {name: entry["weight"] for name, entry in rewards.items()}
+
+
+def test_maps_are_written_as_they_stand(tmp_path):
+    """The text of a file is what the tool makes of its value; symbols and constants are read."""
+    for name in ("pokemon_red", "pokemon_yellow"):
+        text = (ROOT / "fastenv" / "gameboy" / "data" / "maps" / f"{name}.json").read_text("utf-8")
+        assert pokemon_maps.written(json.loads(text)) == text
+        assert name in MAPS
+    symbols = tmp_path / "x.sym"
+    symbols.write_text("; a comment\n00:d35e wCurMap\n11:69f0 Some.label\n", "utf-8")
+    assert pokemon_maps.read_symbols(symbols) == {"wCurMap": "00:d35e", "Some.label": "11:69f0"}
+    events = tmp_path / "e.asm"
+    lines = ("const_def", "const A ; 0", "const_skip 2", "const B", "const_next $F0 - 2", "const C")
+    events.write_text("\n\t".join([*lines, "const_skip", "const D"]), "utf-8")
+    assert pokemon_maps.read_constants(events) == {"A": 0, "B": 3, "C": 0xEE, "D": 0xF0}
+
+
+class Memory:
+    """The reference with the map, whose memory is written by hand."""
+
+    def __init__(self, ram_map="parcel", **options):
+        game = make_game(rom="parcel", ram_map=ram_map, **options)
+        self.env = game.create()
+        self.env.reset(0, 0, game.shared["starts"][0])
+        self.program = game.common.program
+        self.fields = self.program.by_name
+
+    def step(self, **written):
+        """Write fields, as a step of the program would; return the terms that are not 0."""
+        before = self.env.memory()
+        for name, value in written.items():
+            name, _, element = name.partition("__")
+            self.write(self.fields[name], int(element or 0), value)
+        self.ended = self.env.look_at_memory(before)
+        terms = zip(self.program.rewards, self.env.values, strict=False)
+        return {name: weight * value for (name, weight, _), value in terms if value}
+
+    def write(self, field, element, value):
+        wram, at = self.env.machine.bus.wram, field.place - 0xC000
+        if field.form == Form.BIT:
+            byte, bit = divmod(field.bit + element * field.stride, 8)
+            wram[at + byte] = wram[at + byte] & ~(1 << bit) | value << bit
+            return
+        at += element * field.stride
+        if field.form == Form.BCD:
+            value = int(str(value), 16)
+        wram[at : at + field.size] = value.to_bytes(field.size, "big", signed=value < 0)
+
+
+def test_rewards_pay_for_what_they_say():
+    memory = Memory()
+    assert memory.step(party_count=1, party_level__0=5, party_max_hp__0=20, party_hp__0=20) == {
+        "levels": 2.5
+    }
+    assert memory.step(events__700=1, got_pokedex=1) == {"events": 2}
+    assert memory.step(museum_ticket=1) == {}
+    assert memory.step(badges__0=1, badges__7=1) == {"badges": 10}
+    assert memory.step(pokedex_seen__3=1, pokedex_owned__150=1) == {"seen": 0.5, "owned": 0.5}
+    assert memory.step(party_level__0=22) == {"levels": 8.5}
+    assert memory.step(party_level__0=30) == {"levels": 1}  # (30 - 22) / 4 points
+    assert memory.step(party_hp__0=5) == {}
+    assert memory.step(party_hp__0=15) == {"healing": 0.5}
+    assert memory.step(party_count=2, party_hp__1=9, party_max_hp__1=9) == {}  # a new member
+    assert memory.step(party_hp__0=0, party_hp__1=0) == {}
+    assert memory.step(party_hp__0=20, party_hp__1=9) == {}  # after a faint
+    assert memory.ended == 0
+    memory.step(beat_champion=1)
+    assert memory.ended == 1
