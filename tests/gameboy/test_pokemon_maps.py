@@ -147,6 +147,19 @@ def test_the_page_says_what_is_paid():
     assert said == {name: entry["weight"] for name, entry in rewards.items()}
 
 
+def test_the_page_says_how_many_published_states_are_read():
+    record = json.loads((ROOT / "benchmarks/gameboy-published-states.json").read_text("utf-8"))
+    projects = {}
+    for name, state in record["states"].items():
+        assert state["refused"] is None
+        projects.setdefault(name.split("-")[0], []).append(state["version"])
+    few, many = len(projects["PokemonRedExperiments"]), len(projects["pokemonred_puffer"])
+    assert f"The {few} of PokemonRedExperiments and the {many} of pokemonred_puffer" in PAGE
+    versions = sorted({version for found in projects.values() for version in found})
+    assert versions == [7, 9, 10, 11, 12]
+    assert f"layouts 7, 9, 10, 11 and 12: all {few + many} are read" in PAGE
+
+
 def test_maps_are_written_as_they_stand(tmp_path):
     """The text of a file is what the tool makes of its value; symbols and constants are read."""
     for name in ("pokemon_red", "pokemon_yellow"):
