@@ -62,7 +62,12 @@ cdef inline void pack_frame(const Rules* r, const uint8_t* picture, uint8_t* pla
 
 cdef inline void press_for(Lane* lane, int action, int frame) noexcept nogil:
     # Press what is pressed from a frame of a step on; with repeated actions, in that frame alone.
+    # An action below 0 is what is pressed while a step lasts on.
     cdef const Rules* r = lane.r
+    if action < 0:
+        if frame == 0 or frame == r.release_after:
+            press(lane.s, r.wait_keys if frame == 0 else 0)
+        return
     if r.repeat_action_probability > 0:
         if rng_uniform(lane.e.rng) >= r.repeat_action_probability:
             lane.e.last_action = action
@@ -116,17 +121,13 @@ cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     m.skips, m.phase, m.other = True, 0, NULL
 
 
-cdef inline void run_step(Lane* lane, int action) noexcept nogil:
-    # Run the frames of a step and push the last one, or the darker of the last two.
-    cdef Machine m
-    cdef uint8_t[23040] picture  # WIDTH * HEIGHT
-    cdef uint8_t[23040] before
-    cdef uint8_t* target
+cdef inline void run_part(
+    Machine* m, Lane* lane, int action, uint8_t* picture, uint8_t* before
+) noexcept nogil:
+    # Run the frames of a step, or of what it lasts on; draw the last one, or the last two.
     cdef const Rules* r = lane.r
+    cdef uint8_t* target
     cdef int stop, frame = 0
-    set_machine(&m, lane)
-    start_step(&m.watch)
-    memset(lane.row + r.samples_at, 0, r.samples_bytes)
     while frame < r.frames_per_step:
         press_for(lane, action, frame)
         stop, target = next_stop(r, frame), NULL
@@ -137,9 +138,32 @@ cdef inline void run_step(Lane* lane, int action) noexcept nogil:
         elif r.max_pool and stop == r.frames_per_step - 1:
             target = before
         m.num_samples = (stop - frame) * SAMPLES
-        run_frames(&m, stop - frame, target)
+        run_frames(m, stop - frame, target)
         m.samples += 4 * m.num_samples
         frame = stop
+
+
+cdef inline bint is_over(const Lane* lane) noexcept nogil:
+    # Whether a step lasts no longer.
+    cdef int64_t[MAX_LOADS] now
+    read_loads(lane.row, lane.shared, lane.r, now)
+    return evaluate_term(lane.shared, lane.r, lane.r.waits, now, now) != 0
+
+
+cdef inline void run_step(Lane* lane, int action) noexcept nogil:
+    # Run the frames of a step and push the last one, or the darker of the last two.
+    cdef Machine m
+    cdef uint8_t[23040] picture  # WIDTH * HEIGHT
+    cdef uint8_t[23040] before
+    cdef const Rules* r = lane.r
+    set_machine(&m, lane)
+    start_step(&m.watch)
+    memset(lane.row + r.samples_at, 0, r.samples_bytes)
+    run_part(&m, lane, action, picture, before)
+    lane.e.waited = 0
+    while r.waits >= 0 and lane.e.waited < r.wait_steps and not is_over(lane):
+        lane.e.waited += 1
+        run_part(&m, lane, -1, picture, before)
     start_drawing(&m.watch)
     if r.max_pool and not r.hides_pixels:
         pool(r, before, picture)

@@ -253,6 +253,10 @@ cdef extern from "_state.h":
         int32_t num_events
         int32_t events_at
         int32_t max_pool
+        int32_t waits
+        int32_t wait_steps
+        int32_t wait_keys
+        int32_t waited_info_at
         int32_t plays_on
         int32_t observes
         int32_t hides_pixels
@@ -310,10 +314,11 @@ cdef extern from "_state.h":
         int32_t ev_items
         int32_t ev_dialogue
         int32_t ev_events
+        int32_t waited
         uint16_t visit_id
         uint8_t last_action
         int8_t done
-        uint8_t unused_episode[44]
+        uint8_t unused_episode[40]
 
     ctypedef struct LinkHead:
         uint64_t rng[4]

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastenv.errors import ConfigError, FileError, show
 from fastenv.gameboy import frames
+from fastenv.gameboy.buttons import NOTHING, keys_of
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
 from fastenv.gameboy.config import (
     BONUSES,
@@ -25,12 +26,12 @@ from fastenv.gameboy.config import (
     GameBoyConfig,
 )
 from fastenv.gameboy.goal_template import GoalTemplate, goal_of
-from fastenv.gameboy.layout import AUDIO, INFO, TERMS, audio_shape, with_audio
+from fastenv.gameboy.layout import AUDIO, INFO, TERMS, WAITED, audio_shape, with_audio, with_waits
 from fastenv.gameboy.observed import ACTIONS, VISITED, Observed, read_observed
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_fields import CARTRIDGE, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
-from fastenv.gameboy.ram_program import ENDS, Program, check_rom, load_program
+from fastenv.gameboy.ram_program import ENDS, Program, check_rom, load_program, with_wait
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
@@ -94,6 +95,12 @@ class Common:
         """What actions press, as bits of :class:`fastenv.gameboy.tables.Key`."""
         return self.config.keys
 
+    @property
+    def wait_keys(self) -> int:
+        """What is pressed while a step lasts on, as bits."""
+        name = self.config.wait_press
+        return keys_of(() if name == NOTHING else (name,))
+
     @cached_property
     def goal_planes(self) -> bytes:
         """The frames of the goal, packed; nothing without a goal."""
@@ -145,7 +152,7 @@ class Common:
         """Columns of a state."""
         kind = self.config.kind
         own = INFO[kind] if self.program is None else self.program.info_dtype(kind)
-        return with_audio(own, self.config)
+        return with_audio(with_waits(own, self.config), self.config)
 
     @property
     def terms_dtype(self) -> np.dtype[Any]:
@@ -179,7 +186,7 @@ class Common:
             row["distance_unit"] = frames.BLACK * 4 * len(self.goal_planes)
         if self.ram_map is not None:
             self._write_world(row, self.ram_map)
-        row["plays_on"] = config.play_on
+        row["plays_on"], row["waits"] = config.play_on, -1
         if self.observed is not None:
             self._write_observed(row, self.observed)
         row["terminates"] = row["truncates"] = -1
@@ -225,6 +232,10 @@ class Common:
         row["num_fields"], row["num_loads"] = len(program.fields), len(program.loads)
         row["num_terms"], row["num_rewards"] = len(program.expressions), len(program.rewards)
         row["terminates"], row["truncates"] = map(program.end, ENDS)
+        if program.waits is not None:
+            columns: Any = self.info_dtype.fields
+            row["waits"], row["wait_steps"] = program.wait_term, self.config.wait_steps
+            row["wait_keys"], row["waited_info_at"] = self.wait_keys, columns[WAITED][1]
 
     def offset_of(self, field: RamField) -> int:
         """Return where in its source the first byte of a field is."""
@@ -333,14 +344,18 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
     found = load_program(path, config.kind)
     shown = f"ram_map={show(str(path))}"
     if found is None:
-        if config.kind == "overworld":
+        if config.kind == "overworld" and config.wait_until is None:
             return None
         raise ConfigError(f"{shown}: it has neither fields, rewards nor ends.")
     check_rom(found, cartridge, shown)
-    if config.audio and AUDIO in (field.name for field in found.shown):
-        raise ConfigError(
-            f"{shown}: fields.{AUDIO} has the name of the column of audio=True: it needs another."
-        )
+    if config.wait_until is not None:
+        found = with_wait(found, config.wait_until)
+    columns = {AUDIO: (config.audio, "audio=True"), WAITED: (config.wait_until, "wait_until")}
+    for name, (given, option) in columns.items():
+        if given and name in (field.name for field in found.shown):
+            raise ConfigError(
+                f"{shown}: fields.{name} has the name of the column of {option}: it needs another."
+            )
     for field in found.fields:
         memory, begin, size = "cartridge's RAM", CARTRIDGE, cartridge.ram_size
         if field.source == Source.ROM:

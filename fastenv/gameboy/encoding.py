@@ -138,6 +138,7 @@ def info(env: Environment) -> tuple[Any, ...]:
     shared = env.machine.cpu.locked, env.start
     program = env.common.program
     columns = () if program is None else program.columns(env.read)
+    columns += () if env.config.wait_until is None else (env.waited,)
     columns += audio(env)
     if env.config.kind == "goal":
         return *shared, env.ep_length, env.distance / env.distance_unit, env.near, *columns

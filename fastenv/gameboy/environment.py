@@ -52,6 +52,8 @@ class Environment:
         What the last step brought.
     values : list of int
         Rewards of a RAM map for the last step, before weights.
+    waited : int
+        How often the last step was as long again.
     recent : list of int
         The last actions that were asked for, the newest last: their numbers and 1; 0: none yet.
     samples : list of int
@@ -72,6 +74,7 @@ class Environment:
     ev_items: int
     ev_dialogue: int
     ev_events: int
+    waited: int
     values: list[int]
     recent: list[int]
     samples: list[int]
@@ -89,6 +92,7 @@ class Environment:
         self.visit_id = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
         self.values = [0] * len(common.program.rewards) if common.program is not None else []
+        self.waited = 0
         self.recent = [0] * (0 if common.observed is None else common.observed.actions)
         self.samples = [0] * (common.samples_bytes // 2)
 
@@ -117,7 +121,7 @@ class Environment:
         self.last_action = 0
         self.recent = [0] * len(self.recent)
         self.distance = self.ev_distance = self.goal_distance()
-        self.near = self.cells = 0
+        self.near = self.cells = self.waited = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
         self.values = [0] * len(self.values)
         self.samples = [0] * len(self.samples)
@@ -150,6 +154,10 @@ class Environment:
         else:
             self.last_action = action
             pictures = self.run(self.common.keys[action])
+        self.waited = 0
+        while self.is_waiting():
+            self.waited += 1
+            pictures = self.run(self.common.wait_keys)
         if self.common.shows_pixels:
             self.stack = [*self.stack[1:], self.config.format.pack(self.pooled(pictures))]
         reached = False
@@ -162,6 +170,13 @@ class Environment:
             self.done = TERMINATED
         elif ends == TRUNCATED or self.machine.cpu.locked or self.is_late:
             self.done = TRUNCATED
+
+    def is_waiting(self) -> bool:
+        """Tell whether the step lasts on."""
+        program = self.common.program
+        if program is None or self.waited >= self.config.wait_steps:
+            return False
+        return not program.is_over(self.read)
 
     @property
     def is_late(self) -> bool:

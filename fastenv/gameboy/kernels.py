@@ -299,8 +299,13 @@ def _info_fields(row, shared, rules, out):
 
 
 @njit(**_HELPER)
-def _info_audio(row, rules, out):
-    """Write the samples of the step, if there are any."""
+def _info_rest(row, rules, out):
+    """Write how long the step lasted, and its samples, where there are such columns."""
+    if rules.waited_info_at > 0:
+        waited = np.int64(_read_episode(row, STATE).waited)
+        column = _read_bytes(out, np.int64(rules.waited_info_at))
+        for i in range(4):
+            column.at[i] = (waited >> (8 * i)) & 0xFF
     size = np.int64(rules.samples_bytes)
     if size > 0:
         samples = _read_bytes(row, np.int64(rules.samples_at))
@@ -426,20 +431,20 @@ def _info_cfunc(kind):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_info(info_out, 0))
         _info_fields(row, shared, rules, info_out)
-        _info_audio(row, rules, info_out)
+        _info_rest(row, rules, info_out)
 
     def info_goal(row, derived, shared, info_out):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_goal(info_out, 0))
         _info_goal(row, rules, _read_goal(info_out, 0))
-        _info_audio(row, rules, info_out)
+        _info_rest(row, rules, info_out)
 
     def info_overworld(row, derived, shared, info_out):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_world(info_out, 0))
         _info_overworld(row, rules, _read_world(info_out, 0))
         _info_fields(row, shared, rules, info_out)
-        _info_audio(row, rules, info_out)
+        _info_rest(row, rules, info_out)
 
     return compiled({"goal": info_goal, "overworld": info_overworld}.get(kind, info_pixels))
 

@@ -12,7 +12,8 @@ from fastenv.gameboy.environment import Environment
 
 # Fields of a row that are attributes under the same name.
 _SAME = ("ep_return", "ep_length", "start", "distance", "ev_distance", "near", "cells", "ev_cells",
-         "ev_items", "ev_dialogue", "ev_events", "visit_id", "last_action", "done")  # fmt: skip
+         "ev_items", "ev_dialogue", "ev_events", "waited", "visit_id", "last_action",
+         "done")  # fmt: skip
 
 
 def pack(env: Environment) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from fastenv.gameboy.state import (
     MAX_LOADS,
     STEP_DTYPE,
     TERM_DTYPE,
+    Op,
 )
 from fastenv.spec import RESERVED
 
@@ -70,6 +71,8 @@ class Program:
         Name, weight and expression of each term.
     ends : dict of str to Expression
         By "terminated" and "truncated"; what is not 0 ends the episode.
+    waits : Expression, optional
+        What is 0 while a step lasts on.
     roms : dict of str to str
         ROMs that it is for, by SHA-1 or SHA-256: what each is called. Empty: any.
     """
@@ -78,12 +81,27 @@ class Program:
     rewards: tuple[tuple[str, float, Expression], ...] = ()
     ends: dict[str, Expression] | None = None
     roms: Mapping[str, str] = field(default_factory=dict)
+    waits: Expression | None = None
 
     @cached_property
     def expressions(self) -> tuple[Expression, ...]:
         """All expressions, the rewards first."""
         ends = self.ends or {}
-        return (*(each[2] for each in self.rewards), *(ends[name] for name in ENDS if name in ends))
+        last = () if self.waits is None else (self.waits,)
+        found = (
+            *(each[2] for each in self.rewards),
+            *(ends[name] for name in ENDS if name in ends),
+        )
+        return (*found, *last)
+
+    @property
+    def wait_term(self) -> int:
+        """Which expression is 0 while a step lasts on."""
+        return len(self.expressions) - 1
+
+    def is_over(self, read: ReadByte) -> bool:
+        """Tell whether a step lasts no longer."""
+        return self.waits is None or evaluate(self.waits, self.read(read), {}) != 0
 
     def end(self, name: str) -> int:
         """Return which expression says that an episode ends so, -1 if none does."""
@@ -167,7 +185,7 @@ class Program:
             for step in each
         ]
         terms, begin = [], 0
-        weights = [*self.weights, *(1.0 for _ in self.ends or ())]
+        weights = [*self.weights, *(1.0 for _ in self.expressions[len(self.rewards) :])]
         for weight, each in zip(weights, self.expressions, strict=True):
             terms.append((weight, begin, begin + len(each)))
             begin += len(each)
@@ -277,6 +295,24 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
             "allowed."
         )
     return program
+
+
+def with_wait(program: Program, text: str) -> Program:
+    """Return a map whose steps last until an expression is not 0.
+
+    Raises
+    ------
+    ConfigError
+        With the column of what is wrong in it.
+    """
+    counts = {field.name: field.count for field in program.fields}
+    parsed = parse(text, "wait_until", counts)
+    if any(step.op == Op.BEFORE for step in parsed):
+        raise ConfigError(
+            f"wait_until={show(text)} is not possible: it must be about one moment, without delta "
+            "and previous."
+        )
+    return replace(program, waits=parsed)
 
 
 def _taken(kind: str) -> dict[str, str]:

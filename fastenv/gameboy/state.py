@@ -180,6 +180,7 @@ _EPISODE: list[Any] = [
     ("ev_items", "i4"),
     ("ev_dialogue", "i4"),
     ("ev_events", "i4"),
+    ("waited", "i4"),  # how often the last step was as long again
     ("visit_id", "u2"),  # of this episode in a hash table
     ("last_action", "u1"),
     ("done", "i1"),  # 0 running, 1 terminated, 2 truncated
@@ -444,6 +445,10 @@ RULES_DTYPE = np.dtype(
         ("num_events", "i4"),
         ("events_at", "i4"),
         ("max_pool", "i4"),  # 1: frames are the darker of two pictures
+        ("waits", "i4"),  # which expression is 0 while a step lasts on; -1: none
+        ("wait_steps", "i4"),  # how often at most
+        ("wait_keys", "i4"),
+        ("waited_info_at", "i4"),  # in the columns of a state; 0: not there
         ("plays_on", "i4"),  # 1: what was truncated goes on with the next episode
         ("observes", "i4"),  # 1: an observation has what follows, and not that of the kind
         ("hides_pixels", "i4"),

@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import fastenv
@@ -58,7 +59,7 @@ def test_the_parcel_is_fetched_and_every_field_follows():
     assert (info["got_parcel"], info["delivered_parcel"], info["got_pokedex"]) == (1, 0, 0)
     assert (info["bag_count"], info["bag_items"][0], info["bag_quantities"][0]) == (1, 0x46, 1)
     assert info["joy_ignore"] == 255
-    assert paid == info["reward_events"] == 1
+    assert paid == info["reward_story"] == 1
     assert "events" not in info
 
 
@@ -86,6 +87,17 @@ def test_the_quest_is_finished_as_its_config_says():
     wanted = [stage["reward"] for stage in config["trackers"]["quests"]["stages"]]
     # In Parcel the last two come in the same step.
     assert paid == [*wanted[:-2], sum(wanted[-2:])]
+
+
+@needs_core
+def test_an_overworld_takes_the_map():
+    options = {"rom": "parcel", "ram_map": "parcel", "event_bonus": 0, "cell_bonus": 0}
+    env = fastenv.make("GameBoyOverworld-v0", **options, backend=FASTEST)
+    env.reset(seed=0)
+    *_, (_, reward, *_, info) = walk_there(env, TO_THE_SHOP + TO_THE_CLERK)
+    assert (info["map"], info["items"], info["events"], info["got_parcel"]) == (42, 1, 1, 1)
+    assert info["cells"] > 30
+    assert np.float32(info["reward_story"] + info["reward_items"]) == np.float32(reward)
 
 
 # -- the files -------------------------------------------------------------------------------------
@@ -212,7 +224,7 @@ def test_rewards_pay_for_what_they_say():
     assert memory.step(party_count=1, party_level__0=5, party_max_hp__0=20, party_hp__0=20) == {
         "levels": 2.5
     }
-    assert memory.step(events__700=1, got_pokedex=1) == {"events": 2}
+    assert memory.step(events__700=1, got_pokedex=1) == {"story": 2}
     assert memory.step(museum_ticket=1) == {}
     assert memory.step(badges__0=1, badges__7=1) == {"badges": 10}
     assert memory.step(pokedex_seen__3=1, pokedex_owned__150=1) == {"seen": 0.5, "owned": 0.5}

@@ -189,7 +189,7 @@ HMS = {"cut": 15, "fly": 19, "surf": 57, "strength": 70, "flash": 148}  # number
 LEVELS = "min(sum(party_level), 22) + max(sum(party_level) - 22, 0) // 4"
 HEALTH = "(1000 * sum(party_hp) // max(sum(party_max_hp), 1))"
 REWARDS: dict[str, Json] = {
-    "events": {"value": "max(delta(sum(events) - museum_ticket), 0)", "weight": 1},
+    "story": {"value": "max(delta(sum(events) - museum_ticket), 0)", "weight": 1},
     "badges": {"value": "max(delta(sum(badges)), 0)", "weight": 5},
     "levels": {"value": f"delta({LEVELS})", "weight": 0.5},
     "healing": {
