@@ -6,7 +6,7 @@ from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._machine cimport Machine
-from fastenv.gameboy._program cimport evaluate_term, read_loads
+from fastenv.gameboy._program cimport evaluate_term, ones, read_loads, remember
 from fastenv.gameboy._state cimport (
     HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MAX_LOADS, MBC2, PLACE_DIALOGUE, PLACE_DONE,
     PLACE_ITEMS, PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, SAMPLES, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
@@ -145,9 +145,7 @@ cdef inline void run_part(
 
 cdef inline bint is_over(const Lane* lane) noexcept nogil:
     # Whether a step lasts no longer.
-    cdef int64_t[MAX_LOADS] now
-    read_loads(lane.row, lane.shared, lane.r, now)
-    return evaluate_term(lane.shared, lane.r, lane.r.waits, now, now) != 0
+    return evaluate_term(lane.row, lane.shared, lane.r, lane.r.waits, NULL, NULL, 0) != 0
 
 
 cdef inline void run_step(Lane* lane, int action) noexcept nogil:
@@ -211,15 +209,6 @@ cdef inline void look(const Lane* lane, Seen* seen) noexcept nogil:
         seen.events[k] = lane.row[lane.r.events_at + k]
 
 
-cdef inline int ones(unsigned int byte) noexcept nogil:
-    # How many bits of a byte are 1.
-    cdef int found = 0
-    while byte:
-        byte &= byte - 1
-        found += 1
-    return found
-
-
 cdef inline void forget_visits(Lane* lane) noexcept nogil:
     # Make all cells new again.
     if lane.r.slots:
@@ -277,19 +266,47 @@ cdef inline bint look_around(Lane* lane, const Seen* before) noexcept nogil:
 # -- expressions of a RAM map (docs/gameboy.md, 20.1) ----------------------------------------------
 
 
-cdef inline int look_at_memory(Lane* lane, const int64_t* before) noexcept nogil:
-    # Note the rewards; return how the episode ends.
-    cdef const Rules* r = lane.r
-    cdef int64_t[MAX_LOADS] now
+cdef inline bint looks(const Rules* r) noexcept nogil:
+    # Whether a RAM map looks at anything after a step.
+    return r.num_terms or r.num_cells
+
+
+cdef inline void note(Lane* lane, int begin, int end, const int64_t* now, const int64_t* before) noexcept nogil:
+    # Note rewards and numbers.
     cdef int64_t value
     cdef int k
+    for k in range(begin, end):
+        value = evaluate_term(lane.row, lane.shared, lane.r, k, now, before, 0)
+        memcpy(lane.row + lane.r.values_at + 8 * k, &value, 8)
+
+
+cdef inline void begin_memory(Lane* lane) noexcept nogil:
+    # Look at the start state of an episode.
+    cdef const Rules* r = lane.r
+    cdef int64_t[MAX_LOADS] now
+    memset(lane.row + r.values_at, 0, 8 * r.num_rewards)
+    if not r.num_cells and not r.num_numbers:
+        return
     read_loads(lane.row, lane.shared, r, now)
-    for k in range(r.num_rewards):
-        value = evaluate_term(lane.shared, r, k, now, before)
-        memcpy(lane.row + r.values_at + 8 * k, &value, 8)
-    if r.terminates >= 0 and evaluate_term(lane.shared, r, r.terminates, now, before) != 0:
+    remember(lane.row, lane.shared, r, now, now, True)
+    note(lane, r.num_rewards, r.num_rewards + r.num_numbers, now, now)
+
+
+cdef inline int look_at_memory(Lane* lane, const int64_t* before) noexcept nogil:
+    # Note rewards and numbers; return how the episode ends.
+    cdef const Rules* r = lane.r
+    cdef int64_t[MAX_LOADS] now
+    read_loads(lane.row, lane.shared, r, now)
+    if r.num_cells:
+        remember(lane.row, lane.shared, r, now, before, False)
+    note(lane, 0, r.num_rewards + r.num_numbers, now, before)
+    if r.terminates >= 0 and evaluate_term(
+        lane.row, lane.shared, r, r.terminates, now, before, 0
+    ) != 0:
         return TERMINATED
-    if r.truncates >= 0 and evaluate_term(lane.shared, r, r.truncates, now, before) != 0:
+    if r.truncates >= 0 and evaluate_term(
+        lane.row, lane.shared, r, r.truncates, now, before, 0
+    ) != 0:
         return TRUNCATED
     return RUNNING
 
@@ -361,7 +378,6 @@ cdef inline void reset_lane(
     elif number < 0:
         number = rng_bounded(rng, r.num_starts) if r.num_starts > 1 else 0
     memset(e, 0, sizeof(Episode))
-    memset(row + r.values_at, 0, 8 * r.num_rewards)
     memcpy(e.rng, rng, sizeof(rng))
     e.visit_id, e.start = visit_id, number
     memset(row + r.samples_at, 0, r.samples_bytes)
@@ -373,6 +389,7 @@ cdef inline void reset_lane(
     elif r.kind == KIND_OVERWORLD:
         forget_visits(&lane)
         visit(&lane)
+    begin_memory(&lane)
 
 
 cdef inline void note_action(Lane* lane, int action) noexcept nogil:
@@ -394,7 +411,7 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     cdef int ends = RUNNING
     look(&lane, &before)
     note_action(&lane, action)
-    if r.num_terms:
+    if looks(r):
         read_loads(row, shared, r, loads)
     if r.sticky > 0 and rng_uniform(e.rng) < r.sticky:
         action = e.last_action
@@ -403,7 +420,7 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
         reached = look_at_goal(&lane)
     elif r.kind == KIND_OVERWORLD:
         reached = look_around(&lane, &before)
-    if r.num_terms:
+    if looks(r):
         ends = look_at_memory(&lane, loads)
     if reached or ends == TERMINATED:
         e.done = TERMINATED

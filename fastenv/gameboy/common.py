@@ -29,9 +29,16 @@ from fastenv.gameboy.goal_template import GoalTemplate, goal_of
 from fastenv.gameboy.layout import AUDIO, INFO, TERMS, WAITED, audio_shape, with_audio, with_waits
 from fastenv.gameboy.observed import ACTIONS, VISITED, Observed, read_observed
 from fastenv.gameboy.position import unpack
-from fastenv.gameboy.ram_fields import CARTRIDGE, IN_ROM, RamField
+from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
-from fastenv.gameboy.ram_program import ENDS, Program, check_rom, load_program, with_wait
+from fastenv.gameboy.ram_program import (
+    ENDS,
+    LOST,
+    Program,
+    check_rom,
+    load_program,
+    with_wait,
+)
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
@@ -135,10 +142,10 @@ class Common:
     def dtype(self) -> np.dtype[Any]:
         """The dtype of a row."""
         stack = self.config.stack_k, self.config.format.plane
-        values = 8 * len(self.program.rewards) if self.program is not None else 0
-        sizes = stack, self.visits_bytes, values
+        program = self.program or Program(())
+        sizes = stack, self.visits_bytes, 8 * program.num_values
         recent = 0 if self.observed is None else self.observed.actions
-        more = self.by_pixel, self.samples_bytes, recent
+        more = self.by_pixel, self.samples_bytes, program.memory_bytes, recent
         return lane_dtype(self.cartridge.ram_size, *sizes, *more)
 
     @property
@@ -189,7 +196,7 @@ class Common:
         row["plays_on"], row["waits"] = config.play_on, -1
         if self.observed is not None:
             self._write_observed(row, self.observed)
-        row["terminates"] = row["truncates"] = -1
+        row["terminates"] = row["truncates"] = row["lost_info_at"] = -1
         if self.program is not None:
             self._write_program(row, self.program)
         return row
@@ -227,19 +234,26 @@ class Common:
 
     def _write_program(self, row: np.ndarray, program: Program) -> None:
         fields: Any = self.dtype.fields
-        if program.rewards:
+        columns: Any = self.info_dtype.fields
+        row["lost_info_at"] = columns[LOST][1] if program.sets else -1
+        if program.num_values:
             row["values_at"] = fields["values"][1]
-        row["num_fields"], row["num_loads"] = len(program.fields), len(program.loads)
+        if program.memory_bytes:
+            row["memory_at"], row["memory_bytes"] = fields["memory"][1], program.memory_bytes
+        row["num_fields"], row["num_loads"] = len(program.fields), program.num_loads
         row["num_terms"], row["num_rewards"] = len(program.expressions), len(program.rewards)
+        row["num_numbers"] = len(program.numbers)
+        row["num_cells"], row["num_sets"] = len(program.cells), len(program.sets)
         row["terminates"], row["truncates"] = map(program.end, ENDS)
         if program.waits is not None:
-            columns: Any = self.info_dtype.fields
             row["waits"], row["wait_steps"] = program.wait_term, self.config.wait_steps
             row["wait_keys"], row["waited_info_at"] = self.wait_keys, columns[WAITED][1]
 
     def offset_of(self, field: RamField) -> int:
         """Return where in its source the first byte of a field is."""
         place = field.place
+        if place >= CONSTANT:
+            return SHARED_DTYPE.itemsize + len(self.cartridge.rom) + place - CONSTANT
         if field.source == Source.ROM:
             return SHARED_DTYPE.itemsize + place - IN_ROM
         if field.source == Source.REGISTERS:
@@ -253,12 +267,15 @@ class Common:
         """Return what all lanes of an engine read, shape (1,)."""
         records = self.starts.records(self.config.format)
         parts = self.rules, self.goal_planes, records
-        tables = {}
+        tables: dict[str, Any] = {}
+        behind = b""
         if self.program is not None:
-            tables = self.program.tables(self.config.kind, self.offset_of)
+            at = int(self.rules["memory_at"][0])
+            tables = self.program.tables(self.config.kind, self.offset_of, at)
+            behind = self.program.constants
         if self.observed is not None and self.observed.parts:
             tables["observed"] = self.observed.table(self.config)
-        return shared_record(self.cartridge, *parts, *self.machine_options, tables)
+        return shared_record(self.cartridge, *parts, *self.machine_options, tables, behind)
 
     @property
     def by_pixel(self) -> bool:
@@ -352,7 +369,7 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
         found = with_wait(found, config.wait_until)
     columns = {AUDIO: (config.audio, "audio=True"), WAITED: (config.wait_until, "wait_until")}
     for name, (given, option) in columns.items():
-        if given and name in (field.name for field in found.shown):
+        if given and name in (each.name for each in (*found.shown, *found.numbers)):
             raise ConfigError(
                 f"{shown}: fields.{name} has the name of the column of {option}: it needs another."
             )
@@ -360,7 +377,7 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
         memory, begin, size = "cartridge's RAM", CARTRIDGE, cartridge.ram_size
         if field.source == Source.ROM:
             memory, begin, size = "ROM", IN_ROM, len(cartridge.rom)
-        if begin <= field.place and field.end > begin + size:
+        if begin <= field.place < CONSTANT and field.end > begin + size:
             raise ConfigError(
                 f"{shown}: fields.{field.name} ends at byte {field.end - begin:,} of the {memory}, "
                 f"which has {size:,}."

@@ -52,8 +52,11 @@ def shown(env: Environment, part: Part) -> list[float]:
     """Return numbers from 0 to 1 by their range, or bits as they are."""
     program = env.common.program
     assert program is not None
-    field = program.fields[part.field]
-    numbers = [field.number(env.read, part.first + k) for k in range(part.count)]
+    if part.field < 0:
+        numbers = env.values[part.first : part.first + part.count]
+    else:
+        field = program.fields[part.field]
+        numbers = [field.number(env.read, part.first + k) for k in range(part.count)]
     if part.flag:
         return numbers
     return [min(1.0, max(0.0, (float(number) - part.low) / part.span)) for number in numbers]
@@ -102,7 +105,8 @@ def terms(env: Environment) -> tuple[float, ...]:
     config, program = env.config, env.common.program
     more: tuple[float, ...] = ()
     if program is not None:
-        more = tuple(w * float(x) for w, x in zip(program.weights, env.values, strict=True))
+        paid = zip(program.weights, env.values[: len(program.weights)], strict=True)
+        more = tuple(w * float(x) for w, x in paid)
     if config.kind == "goal":
         before, now = (x / env.distance_unit for x in (env.ev_distance, env.distance))
         reached = config.goal_bonus if env.done == TERMINATED else 0.0
@@ -137,7 +141,9 @@ def info(env: Environment) -> tuple[Any, ...]:
     """Return the columns of the state."""
     shared = env.machine.cpu.locked, env.start
     program = env.common.program
-    columns = () if program is None else program.columns(env.read)
+    columns: tuple[Any, ...] = ()
+    if program is not None:
+        columns = program.columns(env.read, env.values, env.remembered)
     columns += () if env.config.wait_until is None else (env.waited,)
     columns += audio(env)
     if env.config.kind == "goal":

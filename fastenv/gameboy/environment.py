@@ -7,8 +7,9 @@ import numpy as np
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.config import SEEDED, GameBoyConfig
 from fastenv.gameboy.frames import difference
-from fastenv.gameboy.ram_fields import CARTRIDGE, IN_ROM, PLACES
-from fastenv.gameboy.ram_program import ENDS, Values
+from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, IN_ROM, PLACES
+from fastenv.gameboy.ram_memory import Memory, Values
+from fastenv.gameboy.ram_program import ENDS
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import Place
 from fastenv.gameboy.tables import HIGH, OAM, VRAM, WRAM
@@ -51,7 +52,9 @@ class Environment:
     ev_cells, ev_items, ev_dialogue, ev_events : int
         What the last step brought.
     values : list of int
-        Rewards of a RAM map for the last step, before weights.
+        Rewards of a RAM map for the last step, before weights, then its numbers.
+    remembered : Memory
+        What expressions remember.
     waited : int
         How often the last step was as long again.
     recent : list of int
@@ -91,7 +94,9 @@ class Environment:
         self.visits: bytearray = bytearray(common.visits_bytes)
         self.visit_id = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
-        self.values = [0] * len(common.program.rewards) if common.program is not None else []
+        program = common.program
+        self.values = [0] * program.num_values if program is not None else []
+        self.remembered: Memory = Memory() if program is None else program.memory()
         self.waited = 0
         self.recent = [0] * (0 if common.observed is None else common.observed.actions)
         self.samples = [0] * (common.samples_bytes // 2)
@@ -123,8 +128,8 @@ class Environment:
         self.distance = self.ev_distance = self.goal_distance()
         self.near = self.cells = self.waited = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
-        self.values = [0] * len(self.values)
         self.samples = [0] * len(self.samples)
+        self.begin_memory()
         if self.common.ram_map is not None:
             self.forget_visits()
             self.visit()
@@ -241,17 +246,27 @@ class Environment:
     # -- expressions of a RAM map (docs/gameboy.md, 20.1) --
 
     def memory(self) -> Values:
-        """Return what expressions read from memory."""
+        """Return what expressions read from memory, and what is remembered."""
         program = self.common.program
-        return {} if program is None else program.read(self.read)
+        return {} if program is None else program.read(self.read) | self.remembered.values()
+
+    def begin_memory(self) -> None:
+        """Look at the start state of an episode."""
+        program = self.common.program
+        if program is not None:
+            now = program.read(self.read)
+            self.remembered.begin(now)
+            self.values = program.first_values(now)
 
     def look_at_memory(self, before: Values) -> int:
         """Compare memory with what it was before the step; return how the episode ends."""
         program = self.common.program
         if program is None:
             return RUNNING
-        values = program.values(before, self.memory())
-        self.values = values[: len(program.rewards)]
+        now = program.read(self.read)
+        self.remembered.look(before, now)
+        values = program.values(before, now)
+        self.values = values[: program.num_values]
         for name, done in zip(ENDS, (TERMINATED, TRUNCATED), strict=True):
             number = program.end(name)
             if number >= 0 and values[number] != 0:
@@ -263,6 +278,9 @@ class Environment:
     def read(self, address: int) -> int:
         """Return a byte at a place, whatever a transfer or the display closes at this moment."""
         bus = self.machine.bus
+        if address >= CONSTANT:
+            assert self.common.program is not None
+            return self.common.program.constants[address - CONSTANT]
         if address >= IN_ROM:
             return self.common.cartridge.rom[address - IN_ROM]
         if address >= CARTRIDGE:

@@ -24,6 +24,7 @@ from fastenv.gameboy.state import (
     LINK_HEAD_DTYPE,
     LINK_SHARED_DTYPE,
     OBSERVED_DTYPE,
+    SET_DTYPE,
     SHARED_DTYPE,
     TERM_DTYPE,
     state_dtype,
@@ -44,7 +45,7 @@ M_CYCLE, LINE, LINES, VISIBLE = 4, 456, 154, 144
 SCAN_END, DRAW_END, NEXT_LY = 80, 249, 452
 STATE = state_dtype(0).itemsize
 STRUCT = STATE + EPISODE_DTYPE.itemsize
-FIELD, TERM = FIELD_DTYPE.itemsize, TERM_DTYPE.itemsize
+FIELD, TERM, SET = FIELD_DTYPE.itemsize, TERM_DTYPE.itemsize, SET_DTYPE.itemsize
 OBSERVED = OBSERVED_DTYPE.itemsize
 SENSES = len(layout.SENSES)
 GOAL_TERMS, WORLD_TERMS = 3, 5
@@ -63,6 +64,7 @@ _read_field = reader(FIELD_DTYPE)
 _read_term = reader(TERM_DTYPE)
 _read_observed = reader(OBSERVED_DTYPE)
 _read_float = reader(np.dtype([("at", "f4", (1,))]))
+_read_set = reader(SET_DTYPE)
 _read_link = reader(LINK_SHARED_DTYPE)
 _read_link_info = reader(
     np.dtype([("cpu_locked", "u1", (2,)), ("start_state", "i4", (2,))], align=True)
@@ -139,10 +141,17 @@ def _world(row, shared, rules, out, at):
 @njit(**_HELPER)
 def _map_term(row, shared, rules, k):
     """Return a reward of a RAM map: the number that the step noted, by its weight."""
+    number = _noted(row, rules, k)
+    return _read_term(shared, np.int64(rules.terms_at) + TERM * k).weight * np.float64(number)
+
+
+@njit(**_HELPER)
+def _noted(row, rules, k):
+    """Return what the step noted for a RAM map: its rewards before weights, then its numbers."""
     begin, number = np.int64(rules.values_at) + 8 * k, np.int64(0)
     for i in range(8):
         number |= np.int64(_read_bytes(row, begin + i).at[0]) << (8 * i)
-    return _read_term(shared, np.int64(rules.terms_at) + TERM * k).weight * np.float64(number)
+    return number
 
 
 @njit(**_HELPER)
@@ -285,8 +294,39 @@ def _element(row, shared, field, k):
 
 
 @njit(**_HELPER)
+def _info_map(row, shared, rules, out):
+    """Write what a RAM map shows, each in the bytes that its column has."""
+    _info_fields(row, shared, rules, out)
+    rewards = np.int64(rules.num_rewards)
+    for k in range(rewards, rewards + np.int64(rules.num_numbers)):
+        at = np.int64(_read_term(shared, np.int64(rules.terms_at) + TERM * k).info_at)
+        if at >= 0:
+            value, column = (
+                _read_bytes(row, np.int64(rules.values_at) + 8 * k),
+                _read_bytes(out, at),
+            )
+            for i in range(8):
+                column.at[i] = value.at[i]
+    if rules.lost_info_at >= 0:
+        lost, column = _lost(row, shared, rules), _read_bytes(out, np.int64(rules.lost_info_at))
+        for i in range(4):
+            column.at[i] = (lost >> (8 * i)) & 0xFF
+
+
+@njit(**_HELPER)
+def _lost(row, shared, rules):
+    """Return for how many keys sets had no room."""
+    lost = np.int64(0)
+    for k in range(np.int64(rules.num_sets)):
+        at = np.int64(_read_set(shared, np.int64(rules.sets_at) + SET * k).at) + 4
+        for i in range(4):
+            lost += np.int64(_read_bytes(row, at).at[i]) << (8 * i)
+    return min(lost, np.int64(0x7FFFFFFF))
+
+
+@njit(**_HELPER)
 def _info_fields(row, shared, rules, out):
-    """Write the fields of a RAM map, each in the bytes that its column has."""
+    """Write the fields."""
     for f in range(np.int64(rules.num_fields)):
         field = _read_field(shared, np.int64(rules.fields_at) + FIELD * f)
         at, size = np.int64(field.info_at), np.int64(field.info_size)
@@ -322,10 +362,15 @@ def _observed(row, shared, rules, out):
     """Write what an observation names, but the frames."""
     for k in range(np.int64(rules.num_observed)):
         part = _read_observed(shared, np.int64(rules.observed_at) + OBSERVED * k)
-        field = _read_field(shared, np.int64(rules.fields_at) + FIELD * np.int64(part.field))
+        noted = part.field < 0  # a number of the map, and no field
+        of = np.int64(0) if noted else np.int64(part.field)
+        field = _read_field(shared, np.int64(rules.fields_at) + FIELD * of)
         first, at = np.int64(part.first), np.int64(part.at)
         for i in range(np.int64(part.count)):
-            number = _element(row, shared, field, first + i)
+            if noted:
+                number = _noted(row, rules, first + i)
+            else:
+                number = _element(row, shared, field, first + i)
             if part.flag:
                 _read_bytes(out, at + i).at[0] = number
             else:
@@ -430,7 +475,7 @@ def _info_cfunc(kind):
     def info_pixels(row, derived, shared, info_out):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_info(info_out, 0))
-        _info_fields(row, shared, rules, info_out)
+        _info_map(row, shared, rules, info_out)
         _info_rest(row, rules, info_out)
 
     def info_goal(row, derived, shared, info_out):
@@ -443,7 +488,7 @@ def _info_cfunc(kind):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_world(info_out, 0))
         _info_overworld(row, rules, _read_world(info_out, 0))
-        _info_fields(row, shared, rules, info_out)
+        _info_map(row, shared, rules, info_out)
         _info_rest(row, rules, info_out)
 
     return compiled({"goal": info_goal, "overworld": info_overworld}.get(kind, info_pixels))
@@ -496,7 +541,7 @@ def _link_cfuncs():
             lane, own = _side(row, shared, k)
             out.cpu_locked[k] = _read_machine(lane, 0).locked
             out.start_state[k] = _read_episode(lane, STATE).start
-            _info_fields(lane, own, _read_shared(own, 0).rules, info_out)
+            _info_map(lane, own, _read_shared(own, 0).rules, info_out)
 
     return observe_link, reward_link, info_link
 

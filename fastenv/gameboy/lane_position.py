@@ -31,6 +31,8 @@ def pack(env: Environment) -> bytes:
         lane["recent"] = np.array(env.recent, "<u2").view(np.uint8)
     if env.values:
         lane["values"] = np.array(env.values, "<i8").view(np.uint8)
+    if "memory" in (lane.dtype.names or ()):
+        lane["memory"] = np.frombuffer(env.remembered.pack(), np.uint8)
     if env.samples:
         lane["samples"] = np.array(env.samples, "<i2").view(np.uint8)
     return lane.tobytes()
@@ -51,6 +53,8 @@ def unpack(row: Any, common: Common) -> Environment:
         env.recent = record["recent"].copy().view("<u2").tolist()
     if env.values:
         env.values = record["values"].copy().view("<i8").tolist()
+    if "memory" in (lane.dtype.names or ()):
+        env.remembered.unpack(record["memory"].tobytes())
     if env.samples:
         env.samples = record["samples"].copy().view("<i2").tolist()
     return env

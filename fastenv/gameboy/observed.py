@@ -147,11 +147,21 @@ def _part(entry: str, name: str, element: int | None, program: Program | None) -
             count = 1 if element is not None else max(field.count, 1)
             is_bit = field.form == Form.BIT
             return Part(number, element or 0, count, float(low), float(high) - low, is_bit)
+    for k, each in enumerate(() if program is None else program.numbers):
+        if each.name == name and program is not None:
+            if element is not None:
+                raise _refusal(entry, f"without a number: {name} has 0 elements")
+            if each.limits is None:
+                raise _refusal(entry, f"a number with a range: numbers.{name} of the map has none")
+            low, high = each.limits
+            return Part(-1, len(program.rewards) + k, 1, float(low), float(high) - low, False)
     raise _refusal(entry, _known(program))
 
 
 def _known(program: Program | None) -> str:
-    names = [field.name for field in program.fields] if program is not None else []
+    names = []
+    if program is not None:
+        names = [each.name for each in (*program.numbers, *program.fields)]
     shown = ", ".join([*names[:12], "..."] if len(names) > 12 else names)
     own = f"{PIXELS}, {ACTIONS}[k], {VISITED}[rows x columns]"
     return f"{own} or a field of the map: {shown or 'none'}"

@@ -12,6 +12,7 @@ import numpy as np
 
 from fastenv.checks import check_generators
 from fastenv.gameboy.common import Common
+from fastenv.gameboy.ram_memory import wrong_memory
 from fastenv.gameboy.validate_machine import (
     Array,
     Check,
@@ -60,6 +61,8 @@ def _episode(rows: Array, common: Common) -> Iterator[Check]:
         yield "recent", wrong, f"must be from 0 to {most}"
     yield from _goal(rows, common)
     yield from _world(rows, common)
+    if common.program is not None and common.program.sets:
+        yield from wrong_memory(rows, common.program.cells, common.program.sets)
     yield "unused_episode", rows["unused_episode"].any(axis=1), "must be 0"
 
 

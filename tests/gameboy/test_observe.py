@@ -23,11 +23,17 @@ MAP = {
         "signed": {"address": "$C200", "type": "i1", "count": 3},
         "quest": {"address": "$C11C", "type": "bit", "count": 3, "names": {"flame": 1}},
     },
+    "sets": {"cells": {"key": ["column", "walked"], "capacity": 9}},
+    "numbers": {
+        "far": {"value": "max_so_far(walked) - 3 * size(cells)", "range": [-5, 1000]},
+        "plain": "walked + 1",
+    },
+    "rewards": {"far": "delta(far)"},
     "memory": {"map": "$C100", "x": "$C101", "y": "$C102"},
     "events": {"address": "$C11C", "bits": 3},
     "size": [3, 16, 16],
 }
-NAMES = ["column", "signed", "quest", "walked", "signed[1]", "flame", "actions[3]"]
+NAMES = ["column", "signed", "quest", "walked", "signed[1]", "flame", "actions[3]", "far"]
 
 
 @pytest.fixture
@@ -77,7 +83,7 @@ def test_numbers_are_shown_by_their_ranges(ram_map):
     engine = engines_of(1, ram_map=ram_map, observe=["pixels", *NAMES], **ONE)[-1]
     dtype = engine.obs_dtype
     assert dtype.names == ("pixels", "numbers", "flags", "actions")
-    assert dtype["numbers"].shape == (6,)
+    assert dtype["numbers"].shape == (7,)
     assert dtype["flags"].shape == (4,)
     assert dtype["actions"].shape == (3 * 8,)
     row = engine.get_states()
@@ -91,7 +97,7 @@ def test_numbers_are_shown_by_their_ranges(ram_map):
     engine.set_states(row)
     obs = engine.obs[0]
     wanted = [0.5, 0.0, 128 / 255, 1.0, 0x7FFF / 0xFFFF, 128 / 255]
-    assert obs["numbers"].tolist() == np.array(wanted, np.float32).tolist()
+    assert obs["numbers"].tolist()[:6] == np.array(wanted, np.float32).tolist()
     assert obs["flags"].tolist() == [0, 1, 1, 1]
     for value, share in ((0, 0.0), (2, 0.0), (12, 1.0), (200, 1.0)):  # outside of its range
         row["wram"][0, 0x101] = value
@@ -180,11 +186,13 @@ def test_an_observation_is_a_dict_for_gymnasium(ram_map):
         ({"observe": "pixels"}, "observe='pixels' is not possible: observe must be names"),
         ({"observe": []}, "at least one, each once"), ({"observe": ["pixels"] * 2}, "each once"),
         ({"observe": [5]}, "names of what is shown"),
-        ({"observe": ["score"]}, r"observe: 'score' .* field of the map: column, walked, signed"),
+        ({"observe": ["score"]}, "observe: 'score' .* of the map: far, plain, column, walked"),
         ({"observe": ["signed[3]"]}, "signed has 3 elements"),
         ({"observe": ["column[0]"]}, "column has 0 elements"),
         ({"observe": ["actions[0]"]}, "with numbers from 1 to 64"),
         ({"observe": ["actions[2x2]"]}, "observe: 'actions.2x2.'"),
+        ({"observe": ["plain"]}, "a number with a range: numbers.plain of the map has none"),
+        ({"observe": ["far[0]"]}, "far has 0 elements"),
         ({"observe": ["visited"]}, "only an overworld remembers visits"),
         ({"observe": ["visited[65x2]"], "kind": "overworld"}, "with numbers from 1 to 64"),
         ({"observe": ["signed[1x2]"]}, "it must be pixels, actions"), ({"observe": [""]}, "''"),

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 import fastenv
+from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.gameboy import make_game
 from fastenv.gameboy.ram_program import MAPS, load_program, read_map
 from fastenv.gameboy.state import Form
+from tests.gameboy.lanes import BACKENDS
+from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
 from tools.gameboy import machines, pokemon_maps
 
@@ -221,20 +224,69 @@ class Memory:
 
 def test_rewards_pay_for_what_they_say():
     memory = Memory()
-    assert memory.step(party_count=1, party_level__0=5, party_max_hp__0=20, party_hp__0=20) == {
-        "levels": 2.5
-    }
+    start = {"party_count": 1, "party_level__0": 5, "party_max_hp__0": 20, "party_hp__0": 20}
+    assert memory.step(**start) == {"levels": 2.5}
+    assert memory.step(party_level__3=50) == {}  # of no member of the party
     assert memory.step(events__700=1, got_pokedex=1) == {"story": 2}
     assert memory.step(museum_ticket=1) == {}
+    assert memory.step(events__700=0) == memory.step(events__700=1) == {}  # paid already
     assert memory.step(badges__0=1, badges__7=1) == {"badges": 10}
     assert memory.step(pokedex_seen__3=1, pokedex_owned__150=1) == {"seen": 0.5, "owned": 0.5}
     assert memory.step(party_level__0=22) == {"levels": 8.5}
     assert memory.step(party_level__0=30) == {"levels": 1}  # (30 - 22) / 4 points
+    assert memory.step(party_level__0=9) == memory.step(party_level__0=30) == {}
     assert memory.step(party_hp__0=5) == {}
     assert memory.step(party_hp__0=15) == {"healing": 0.5}
-    assert memory.step(party_count=2, party_hp__1=9, party_max_hp__1=9) == {}  # a new member
+    more = {"party_count": 2, "party_level__1": 0, "party_hp__1": 9, "party_max_hp__1": 9}
+    assert memory.step(**more) == {}  # a new member
     assert memory.step(party_hp__0=0, party_hp__1=0) == {}
     assert memory.step(party_hp__0=20, party_hp__1=9) == {}  # after a faint
+    assert memory.step(map_x=3) == {"explore": 0.02}
+    assert memory.step(map_x=0) == {}
+    assert memory.step(map_y=4, battle=1) == memory.step(map_y=0) == {}  # nobody walks in a battle
+    assert memory.step(map_y=4, battle=0) == {"explore": 0.02}
+    assert memory.step(party_move3__1=15, party_move1__0=57) == {"hms": 4}
+    assert memory.step(party_move3__1=0, party_move2__0=15) == {}
+    assert memory.step(enemy_party_level__5=12, enemy_party_level__0=7) == {
+        "opponents": pytest.approx(2.4)
+    }
+    assert memory.step(enemy_party_level__5=0) == {}
     assert memory.ended == 0
     memory.step(beat_champion=1)
     assert memory.ended == 1
+
+
+@needs_core
+def test_numbers_of_the_map_can_be_observed():
+    env = parcel(observe=["health", "levels", "explored", "got_parcel", "story", "party_level[0]"])
+    obs, _ = env.reset(seed=0)
+    *_, (obs, *_, info) = walk_there(env, TO_THE_SHOP + TO_THE_CLERK)
+    assert info["explored"] > 30
+    wanted = [1.0, 5 / 600, info["explored"] / 8192, 1 / 500, 5 / 100]
+    assert obs["numbers"].tolist() == np.array(wanted, np.float32).tolist()
+    assert obs["flags"].tolist() == [1]
+    with pytest.raises(ConfigError, match=r"observe: 'health.0.' .* health has 0 elements"):
+        parcel(observe=["health[0]"])
+
+
+@pytest.mark.slow
+def test_backends_agree_on_the_map():
+    """With what it remembers, on memory that changes at random."""
+    one = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1, "max_steps": 4}
+    observe = ["events", "levels", "health", "explored", "visited", "actions[2]"]
+    one |= {"kind": "overworld", "rom": "parcel", "ram_map": "parcel", "visits": 64}
+    wait = {"wait_until": "joy_ignore % 2 == 0", "wait_steps": 1}
+    game = make_game(observe=observe, play_on=True, **wait, **one)
+    engines = [BatchEngine(game, 3, backend) for backend in BACKENDS]
+    rng = np.random.default_rng(6)
+    for engine in engines:
+        engine.reset_many(seeds=6)
+    for _ in range(10):
+        rows = engines[0].get_states()
+        rows["wram"][:, 0x1000:0x1A00] = rng.integers(0, 256, (3, 0xA00))
+        rows["wram"][:, 0xD6B] = rng.integers(0, 2, 3)
+        actions = rng.integers(0, 8, 3)
+        for engine in engines:
+            engine.set_states(rows)
+            engine.step_many(actions)
+        all_agree(engines)

@@ -196,7 +196,7 @@ WRONG = [
     ("1.5", "column 1"), ("lives.score", "column 6"), ("lives = 1", "column 7 .* '='"),
     (str(2**63), "numbers go up to 9223372036854775807"), ("1e5", "column 1"),
     ("delta(previous(lives))", "column 7 .* within delta or previous"),
-    ("previous(1 + delta(lives))", "column 14"), ("min(1)", "column 1 .* two numbers or more"),
+    ("previous(1 + delta(lives))", "column 14"), ("min(1)", "column 5 .* or two numbers or more"),
     ("abs(1, 2)", "one number"), ("delta(1, 2)", r"column 8 .* '\)' must stand"),
     ("(1", "column 3"), ("1)", "column 2 .* does not belong"), ("()", "column 2"),
     ("(" * 40 + "1" + ")" * 40, "column 33 .* more than 32 levels"),
@@ -307,7 +307,7 @@ def write_map(folder, value):
 
 
 BAD_MAPS = [
-    ([], "must be an object with fields, rewards, ends"),
+    ([], "must be an object with fields, constants"),
     ({"about": ""}, "neither fields, rewards nor ends"), ({"fields": []}, "fields=.* must be"),
     (GOOD | {"reward": {"a": "lives"}}, "'reward' is not known: there are about, rom_sha256"),
     (GOOD | {"memory": {"item": "$C000"}}, "memory: 'item' is not known: there are map, x, y, fac"),
@@ -341,7 +341,7 @@ BAD_MAPS = [
     ({"fields": {"t": {"address": "$C000", "type": "u1", "count": 3, "names": {"1a": 1}}}},
      "'1a' is no name"),
     ({"fields": {"t": {"address": "$C000", "type": "u1", "count": 3, "names": {"t": 1}}}},
-     "'t' names two fields"),
+     "fields.t: it is a field: choose another name"),
     ({"fields": {"t": {"address": "$C000", "type": "u1", "count": 3, "names": {"tau": 1}}}},
      "a name of the views"),
     (GOOD | {"rom_sha256": "0" * 64}, "of another ROM than this one"),

@@ -107,6 +107,8 @@ FIELDS: dict[str, tuple[str, int, Json]] = {
     "own_hp": ("wBattleMonHP", 0, STAT),
     "own_max_hp": ("wBattleMonMaxHP", 0, STAT),
     # menus, texts and scripts
+    "random_add": ("hRandomAdd", 0, {"type": "u1", **HIDDEN}),
+    "random_sub": ("hRandomSub", 0, {"type": "u1", **HIDDEN}),
     "menu_item": ("wCurrentMenuItem", 0, {"type": "u1"}),
     "menu_last_item": ("wMaxMenuItem", 0, {"type": "u1"}),
     "font_loaded": ("wFontLoaded", 0, {**BIT, "bit": 0}),
@@ -186,18 +188,57 @@ MEMORY = {
 SIZE = [248, 256, 256]  # more maps there are not; the largest is smaller
 HMS = {"cut": 15, "fly": 19, "surf": 57, "strength": 70, "flash": 148}  # numbers of moves
 
-LEVELS = "min(sum(party_level), 22) + max(sum(party_level) - 22, 0) // 4"
-HEALTH = "(1000 * sum(party_hp) // max(sum(party_max_hp), 1))"
+MOVES = [f"party_move{k}" for k in (1, 2, 3, 4)]
+CONSTANTS = {"slots": [*range(6)], "bag_slots": [*range(20)]}
+SETS: dict[str, Json] = {
+    "cells": {"key": ["map_id", "map_x", "map_y"], "capacity": 8192, "when": "battle == 0"},
+}
+
+
+def taught(move: int) -> str:
+    """Return the expression that is 1 while a member of the party knows a move."""
+    known = " or ".join(f"{name} == {move}" for name in MOVES)
+    return f"(count({known}) > 0)"
+
+
+NUMBERS: dict[str, Any] = {
+    "explored": {"value": "size(cells)", "range": [0, 8192]},
+    "story": {"value": "sum(events) - museum_ticket", "range": [0, 500]},
+    "levels": {"value": "sum(party_level * (slots < party_count))", "range": [0, 600]},
+    "level_curve": {
+        "value": "min(levels, 22) + max(levels - 22, 0) // 4",
+        "info": False,
+        "range": [0, 166],
+    },
+    "health": {
+        "value": "1000 * sum(party_hp * (slots < party_count)) // "
+        "max(sum(party_max_hp * (slots < party_count)), 1)",
+        "range": [0, 1000],
+    },
+    "hms_taught": {"value": " + ".join(map(taught, HMS.values())), "range": [0, 5]},
+    "hms_owned": {
+        "value": "count(bag_items >= 196 and bag_items <= 200 and bag_slots < bag_count)",
+        "range": [0, 5],
+    },
+    "opponent_level": {"value": "max_so_far(max(enemy_party_level))", "range": [0, 100]},
+    "faints": {
+        "value": "sum_so_far(previous(health) == 0 and health > 0)",
+        "range": [0, 100],
+    },
+}
 REWARDS: dict[str, Json] = {
-    "story": {"value": "max(delta(sum(events) - museum_ticket), 0)", "weight": 1},
-    "badges": {"value": "max(delta(sum(badges)), 0)", "weight": 5},
-    "levels": {"value": f"delta({LEVELS})", "weight": 0.5},
+    "explore": {"value": "first_time(cells)", "weight": 0.02},
+    "story": {"value": "delta(max_so_far(story))", "weight": 1},
+    "badges": {"value": "delta(max_so_far(sum(badges)))", "weight": 5},
+    "levels": {"value": "delta(max_so_far(level_curve))", "weight": 0.5},
     "healing": {
-        "value": f"(delta(party_count) == 0) * (previous({HEALTH}) > 0) * max(delta({HEALTH}), 0)",
+        "value": "(delta(party_count) == 0) * (previous(health) > 0) * max(delta(health), 0)",
         "weight": 0.001,
     },
-    "seen": {"value": "max(delta(sum(pokedex_seen)), 0)", "weight": 0.5},
-    "owned": {"value": "max(delta(sum(pokedex_owned)), 0)", "weight": 0.5},
+    "seen": {"value": "delta(max_so_far(sum(pokedex_seen)))", "weight": 0.5},
+    "owned": {"value": "delta(max_so_far(sum(pokedex_owned)))", "weight": 0.5},
+    "hms": {"value": "delta(max_so_far(hms_taught))", "weight": 2},
+    "opponents": {"value": "delta(opponent_level)", "weight": 0.2},
 }
 ENDS = {"terminated": "beat_champion"}
 
@@ -250,6 +291,9 @@ def make_map(about: str, roms: dict[str, str], symbols: dict[str, str], events: 
         "about": about,
         "roms": roms,
         "fields": fields,
+        "constants": CONSTANTS,
+        "sets": SETS,
+        "numbers": NUMBERS,
         "rewards": REWARDS,
         "ends": ENDS,
         "memory": memory,
@@ -262,7 +306,7 @@ def written(value: Json) -> str:
     """Return the text of a file: an entry a line, two levels deep."""
     lines = []
     for key, part in value.items():
-        if isinstance(part, dict) and key in ("fields", "rewards", "ends"):
+        if isinstance(part, dict) and key in ("fields", "sets", "numbers", "rewards"):
             inner = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in part.items())
             lines.append(f" {json.dumps(key)}: {{\n{inner}\n }}")
         else:
