@@ -11,6 +11,8 @@ import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.gameboy import make_game
+from fastenv.gameboy.config import GameBoyConfig
+from fastenv.gameboy.observed import read_observed
 from fastenv.gameboy.ram_program import MAPS, load_program, read_map
 from fastenv.gameboy.state import Form
 from tests.gameboy.lanes import BACKENDS
@@ -160,6 +162,44 @@ def test_the_page_says_what_is_paid():
     said = {name: float(weight) for names, weight in table for name in re.findall(r"\w+", names)}
     rewards = read_map("pokemon_red")[0]["rewards"]
     assert said == {name: entry["weight"] for name, entry in rewards.items()}
+
+
+def rows_of(mark):
+    """Return the cells of a table of the page, without its head."""
+    part = PAGE.split(f"<!-- {mark}:begin -->")[1].split(f"<!-- {mark}:end -->")[0]
+    lines = [line.strip("| ") for line in part.splitlines() if line.startswith("|")][2:]
+    return [line.split(" | ") for line in lines]
+
+
+def test_what_the_page_says_of_other_observations_can_be_observed():
+    cannot = 0
+    for field, shown in rows_of("observations"):
+        cannot += shown.startswith("cannot: ")
+        if not shown.startswith("cannot: "):
+            names = re.findall(r"`([^`]+)`", shown)
+            assert names, field
+            config = GameBoyConfig(kind="overworld", rom="parcel", ram_map="parcel", observe=names)
+            observed = read_observed(config, load_program("parcel", "overworld"))
+            assert observed is not None
+    # At most three fields of observations and rewards together.
+    assert cannot + sum("cannot: " in how for _, how in rows_of("terms")) == 3
+
+
+def test_what_the_page_says_of_other_rewards_is_an_expression(tmp_path):
+    value: dict = {"extends": "parcel", "rewards": {}}
+    for number, (term, how) in enumerate(rows_of("terms")):
+        texts = re.findall(r"`([^`]+)`", how)
+        assert texts or how.startswith("cannot: "), term
+        if not how.startswith("cannot: "):
+            value["rewards"] |= {f"r{number}_{k}": text for k, text in enumerate(texts)}
+    rewards = [*value["rewards"].items()]
+    assert len(rewards) > 30
+    for begin in range(0, len(rewards), 50):
+        names = dict.fromkeys(read_map("parcel")[0]["rewards"])
+        path = tmp_path / "map.json"
+        path.write_text(json.dumps(value | {"rewards": names | dict(rewards[begin : begin + 50])}))
+        program = load_program(path, "pixels")
+        assert len(program.rewards) == len(rewards[begin : begin + 50])
 
 
 def test_the_page_says_how_many_published_states_are_read():
