@@ -6,12 +6,18 @@ ids, spawned ones too; a game's package is imported when one of its ids is made,
 
 from __future__ import annotations
 
+import importlib
+import sys
+from functools import partial
+from pathlib import Path
 from types import ModuleType
 
 import gymnasium
 from gymnasium.envs import registration
 
-from fastenv.registry import ENVS, list_envs, register_game
+from fastenv.registry import ENVS, EXAMPLE_ENVS, NAMESPACE, register_game
+
+EXAMPLES = "fastenv_examples"  # what ``docs/examples/`` of a checkout is called as a package
 
 
 def _skullking() -> ModuleType:
@@ -44,6 +50,10 @@ def _gameboy_link() -> ModuleType:
     return linked
 
 
+def _example(name: str) -> ModuleType:
+    return importlib.import_module(f"{EXAMPLES}.{name}")
+
+
 register_game(
     _skullking,
     {
@@ -73,6 +83,13 @@ register_game(
     },
 )
 register_game(_gameboy_link, {"GameBoyLink-v0": {}})
+_folder = Path(__file__).resolve().parents[1] / "docs" / "examples"
+if (_folder / "small_poker.py").exists():  # not in an installed package
+    sys.modules[EXAMPLES] = ModuleType(EXAMPLES)
+    sys.modules[EXAMPLES].__path__ = [str(_folder)]
+    kinds = {f"{kind}Poker-v0": {"kind": kind.lower()} for kind in ("Kuhn", "Leduc")}
+    register_game(partial(_example, "small_poker"), kinds, listed=False)
+    register_game(partial(_example, "liars_dice"), {"LiarsDice-v0": {}}, listed=False)
 # `python -m fastenv new-game` enters a game above this line.
 
 
@@ -86,7 +103,8 @@ def register_envs() -> None:
     outer = registration.current_namespace
     registration.current_namespace = None  # a plugin loader may have set its own
     try:
-        for name, env_id in zip(ENVS, list_envs(), strict=True):
+        for name in (*ENVS, *EXAMPLE_ENVS):
+            env_id = f"{NAMESPACE}/{name}"
             if env_id not in gymnasium.registry:
                 gymnasium.register(
                     env_id,

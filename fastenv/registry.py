@@ -33,9 +33,12 @@ class Entry(NamedTuple):
 
 
 ENVS: dict[str, Entry] = {}  # by id, without the namespace
+EXAMPLE_ENVS: dict[str, Entry] = {}  # of the checkout, which no list names
 
 
-def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]]) -> None:
+def register_game(
+    load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]], *, listed: bool = True
+) -> None:
     """Register the ids of a game.
 
     Parameters
@@ -44,13 +47,16 @@ def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]])
         See :class:`Entry`; called when an environment is made.
     ids : mapping of str to mapping of str to object
         Options that each id fixes.
+    listed : bool
+        Whether :func:`list_envs` names them; examples are left out there.
     """
+    table = ENVS if listed else EXAMPLE_ENVS
     for env_id, fixed in ids.items():
-        ENVS[env_id] = Entry(load, fixed)
+        table[env_id] = Entry(load, fixed)
 
 
 def list_envs() -> list[str]:
-    """Return the ids of all environments, with their namespace.
+    """Return the ids of all environments but examples, with their namespace.
 
     Examples
     --------
@@ -70,15 +76,16 @@ def short_id(env_id: str) -> str:
         For an unknown id; the message lists the known ones.
     """
     name = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else None
-    if name not in ENVS:
+    if name not in ENVS and name not in EXAMPLE_ENVS:
         message = f"id {show(env_id)}: must be one of {', '.join(list_envs())}"
-        raise ConfigError(with_nearest(message, name, ENVS))
+        raise ConfigError(with_nearest(message, name, (*ENVS, *EXAMPLE_ENVS)))
     return name
 
 
 def entry_of(env_id: str) -> Entry:
     """Return the registry entry of an id, with or without the namespace."""
-    return ENVS[short_id(env_id)]
+    name = short_id(env_id)
+    return ENVS[name] if name in ENVS else EXAMPLE_ENVS[name]
 
 
 def make_game(env_id: str, /, **options: Any) -> Game:
