@@ -271,6 +271,9 @@ class Game(Reference):
         For people who play it: what it is about, and how to begin.
     presets : mapping of str to mapping
         Options by the name of what they are for; the option ``preset`` takes a name.
+    resumable : bool
+        Whether a row can be loaded and continues its episode. False of an environment that cannot
+        be set to a saved state: rows of it are for reading alone.
 
     Examples
     --------
@@ -291,6 +294,7 @@ class Game(Reference):
     bots_read_obs: bool = True  # whether scripted players read what is shown, or the game alone
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
+    resumable: bool = True
     keeps_shared: bool = False  # whether ``shared`` is another than the game is made with
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -357,6 +361,25 @@ class Game(Reference):
         """Return the ``TABLE`` of ``core_module``, or a :class:`Compiled`."""
         assert self.spec.core_module is not None
         return importlib.import_module(self.spec.core_module).TABLE
+
+    def make_lanes(self, batch: Any, num_threads: int) -> Any:
+        """Return what steps the lanes of an engine in plain Python.
+
+        Default is one object of :meth:`create` a lane, stepped in turn, on one thread. A game that
+        steps its lanes elsewhere, such as in processes, overrides it.
+
+        Parameters
+        ----------
+        batch : fastenv.memory.Batch
+        num_threads : int
+
+        Returns
+        -------
+        fastenv.paths.PythonLanes
+        """
+        from fastenv.paths import PythonLanes
+
+        return PythonLanes(self, batch)
 
     # -- players ---------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from types import ModuleType
 import gymnasium
 from gymnasium.envs import registration
 
-from fastenv.registry import ENVS, EXAMPLE_ENVS, NAMESPACE, register_game
+from fastenv.registry import ENVS, NAMESPACE, Entry, register_finder, register_game
 
 EXAMPLES = "fastenv_examples"  # what ``docs/examples/`` of a checkout is called as a package
 
@@ -83,13 +83,17 @@ register_game(
     },
 )
 register_game(_gameboy_link, {"GameBoyLink-v0": {}})
+SMALL = {  # games of `docs/examples/`: made by name, and named by no list
+    **{f"{kind}Poker-v0": ("small_poker", {"kind": kind.lower()}) for kind in ("Kuhn", "Leduc")},
+    "LiarsDice-v0": ("liars_dice", {}),
+}
 _folder = Path(__file__).resolve().parents[1] / "docs" / "examples"
+_small: dict[str, Entry] = {}
 if (_folder / "small_poker.py").exists():  # not in an installed package
     sys.modules[EXAMPLES] = ModuleType(EXAMPLES)
     sys.modules[EXAMPLES].__path__ = [str(_folder)]
-    kinds = {f"{kind}Poker-v0": {"kind": kind.lower()} for kind in ("Kuhn", "Leduc")}
-    register_game(partial(_example, "small_poker"), kinds, listed=False)
-    register_game(partial(_example, "liars_dice"), {"LiarsDice-v0": {}}, listed=False)
+    _small = {i: Entry(partial(_example, name), fixed) for i, (name, fixed) in SMALL.items()}
+    register_finder(_small.get)
 # `python -m fastenv new-game` enters a game above this line.
 
 
@@ -103,7 +107,7 @@ def register_envs() -> None:
     outer = registration.current_namespace
     registration.current_namespace = None  # a plugin loader may have set its own
     try:
-        for name in (*ENVS, *EXAMPLE_ENVS):
+        for name in (*ENVS, *_small):
             env_id = f"{NAMESPACE}/{name}"
             if env_id not in gymnasium.registry:
                 gymnasium.register(

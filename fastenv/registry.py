@@ -33,12 +33,13 @@ class Entry(NamedTuple):
 
 
 ENVS: dict[str, Entry] = {}  # by id, without the namespace
-EXAMPLE_ENVS: dict[str, Entry] = {}  # of the checkout, which no list names
+# Asked in turn for a name that is not among them; see `register_finder`.
+Find = Callable[[str], Entry | None]
+_FINDERS: list[Find] = []
+_FOUND: dict[str, Entry] = {}
 
 
-def register_game(
-    load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]], *, listed: bool = True
-) -> None:
+def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]]) -> None:
     """Register the ids of a game.
 
     Parameters
@@ -47,16 +48,24 @@ def register_game(
         See :class:`Entry`; called when an environment is made.
     ids : mapping of str to mapping of str to object
         Options that each id fixes.
-    listed : bool
-        Whether :func:`list_envs` names them; examples are left out there.
     """
-    table = ENVS if listed else EXAMPLE_ENVS
     for env_id, fixed in ids.items():
-        table[env_id] = Entry(load, fixed)
+        ENVS[env_id] = Entry(load, fixed)
+
+
+def register_finder(find: Find) -> None:
+    """Register a function that makes games of names that are no ids here.
+
+    Parameters
+    ----------
+    find : callable
+        Takes a name, and returns its entry or None. It is asked once for a name that it knows.
+    """
+    _FINDERS.append(find)
 
 
 def list_envs() -> list[str]:
-    """Return the ids of all environments but examples, with their namespace.
+    """Return the ids of all environments, with their namespace; examples are left out.
 
     Examples
     --------
@@ -76,16 +85,28 @@ def short_id(env_id: str) -> str:
         For an unknown id; the message lists the known ones.
     """
     name = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else None
-    if name not in ENVS and name not in EXAMPLE_ENVS:
+    if name not in ENVS and not _is_found(name):
         message = f"id {show(env_id)}: must be one of {', '.join(list_envs())}"
-        raise ConfigError(with_nearest(message, name, (*ENVS, *EXAMPLE_ENVS)))
+        raise ConfigError(with_nearest(message, name, ENVS))
     return name
+
+
+def _is_found(name: str | None) -> bool:
+    """Return whether a finder knows a name, and keep its entry."""
+    if name is None:
+        return False
+    if name not in _FOUND:
+        entry = next((made for find in _FINDERS if (made := find(name)) is not None), None)
+        if entry is None:
+            return False
+        _FOUND[name] = entry
+    return True
 
 
 def entry_of(env_id: str) -> Entry:
     """Return the registry entry of an id, with or without the namespace."""
     name = short_id(env_id)
-    return ENVS[name] if name in ENVS else EXAMPLE_ENVS[name]
+    return ENVS[name] if name in ENVS else _FOUND[name]
 
 
 def make_game(env_id: str, /, **options: Any) -> Game:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv import registry as ids
 from training.run import registry
 from training.run.engine import Engine
 from training.run.options import require
@@ -219,7 +220,11 @@ def get_game(env: str) -> GameTraining:
         Its id, with or without the namespace; need not be known.
     """
     env = _shorten_id(env)
-    game: GameTraining = registry.GAMES.load(env) if env in registry.GAMES else GameTraining()
+    game = GameTraining()
+    if env in registry.GAMES:
+        game = registry.GAMES.load(env)
+    elif _find_foreign(env) is not None:
+        game = registry.FUNCTIONS.load("foreign record")
     return game
 
 
@@ -251,4 +256,15 @@ def unregister(env: str) -> None:
 
 
 def _shorten_id(env: str) -> str:
-    return env.rpartition("/")[2]
+    return env.removeprefix(f"{ids.NAMESPACE}/")
+
+
+def _find_foreign(name: str) -> ids.Entry | None:
+    """Find the environment of another package that an id or ``module:name`` stands for."""
+    if ":" not in name and "-v" not in name:  # whatever it is, it is none of these
+        return None
+    entry: ids.Entry | None = registry.FUNCTIONS.load("foreign")(name)
+    return entry
+
+
+ids.register_finder(_find_foreign)

@@ -1,0 +1,301 @@
+"""A foreign environment as a game, and how a name leads to it."""
+
+from __future__ import annotations
+
+import json
+import weakref
+from collections.abc import Mapping
+from functools import lru_cache
+from types import SimpleNamespace
+from typing import Any
+
+import gymnasium
+import numpy as np
+
+from fastenv.errors import ConfigError, StateError, show_reason
+from fastenv.game import Game
+from fastenv.registry import Entry
+from fastenv.rng import Rng
+from fastenv.spec import NO_KNOBS, GameSpec
+from fastenv.testing.factories import is_id, make_env
+from training.foreign.lanes import (
+    AgentsLane,
+    Lane,
+    LiveLane,
+    SingleLane,
+    TogetherLane,
+    TurnsLane,
+)
+from training.foreign.spaces import Actions, Observation
+from training.run.games import GameTraining
+
+RECORD = GameTraining(files={"native": "foreign.yaml"})
+RANDOM = "random"  # the only scripted player
+MOST_SHOWN = 256  # numbers of an observation in text
+_LIVE: weakref.WeakValueDictionary[int, Lane] = weakref.WeakValueDictionary()  # by row's handle
+
+
+def find(name: str) -> Entry | None:
+    """Return the entry of a Gymnasium id or of ``module:name``; None for any other name.
+
+    Raises
+    ------
+    ConfigError
+        A name of that form of which nothing can be made.
+    """
+    if ":" not in name and not (is_id(name) and name in gymnasium.registry):
+        return None
+
+    def make_game(**options: Any) -> ForeignGame:
+        return ForeignGame(name, options)
+
+    return Entry(lambda: SimpleNamespace(make_game=make_game), {})
+
+
+class Form:
+    """What one environment of a name says of all: its kind, spaces and ways to draw."""
+
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        env = _make(name, options)
+        try:
+            self._look(name, env)
+        finally:
+            env.close()
+
+    def _look(self, name: str, env: Any) -> None:
+        self.lane: type[LiveLane] = _kind(name, env)
+        modes = (getattr(env, "metadata", None) or {}).get("render_modes", ())
+        self.draws = next((mode for mode in ("rgb_array", "ansi") if mode in modes), None)
+        self.agents = 1
+        if issubclass(self.lane, SingleLane):
+            seen, chosen = env.observation_space, env.action_space
+        else:
+            names = list(env.possible_agents)
+            self.agents = len(names)
+            seen = _same(name, "observation", [env.observation_space(each) for each in names])
+            chosen = _same(name, "action", [env.action_space(each) for each in names])
+            parts = getattr(seen, "spaces", None)
+            if isinstance(parts, dict) and {*parts} == {"observation", "action_mask"}:
+                seen = parts["observation"]
+        self.observation, self.actions = Observation(name, seen), Actions(name, chosen)
+        _ = self.observation.dtype  # refuses spaces that cannot be shown
+
+
+def _make(name: str, options: Mapping[str, Any]) -> Any:
+    try:
+        return make_env(name, options)
+    except ConfigError:
+        raise
+    except Exception as error:
+        raise ConfigError(
+            f"{name}: cannot be made: {type(error).__name__}: {show_reason(error)}"
+        ) from error
+
+
+def _kind(name: str, env: Any) -> type[LiveLane]:
+    if isinstance(env, gymnasium.Env):
+        return SingleLane
+    if hasattr(env, "possible_agents"):
+        return TurnsLane if hasattr(env, "agent_iter") else TogetherLane
+    raise ConfigError(
+        f"{name}: must make an environment of Gymnasium or PettingZoo, got {type(env).__name__}"
+    )
+
+
+def _same(name: str, what: str, of_agents: list[Any]) -> Any:
+    """Return the space that all agents have, since one policy plays them all."""
+    if any(each != of_agents[0] for each in of_agents):
+        raise ConfigError(
+            f"{name}: its agents have different {what} spaces; one policy plays all agents here, "
+            "so they must be the same (SuperSuit's pad_observations and pad_action_space do it)"
+        )
+    return of_agents[0]
+
+
+@lru_cache(maxsize=64)
+def _form(name: str, options: str) -> Form:
+    return Form(name, json.loads(options))
+
+
+class ForeignGame(Game):
+    """An environment of Gymnasium or PettingZoo.
+
+    Parameters
+    ----------
+    name : str
+        A Gymnasium id, or ``module:name`` of what makes an environment.
+    options : mapping
+        Its keyword arguments, JSON values.
+
+    Raises
+    ------
+    ConfigError
+        There is no such environment, or its spaces cannot be trained on; names what.
+    """
+
+    resumable = False
+
+    def __init__(self, name: str, options: Mapping[str, Any]) -> None:
+        try:
+            text = json.dumps(dict(options), sort_keys=True)
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"options of {name}: must be plain values: {error}") from None
+        self.name, self.options = name, dict(options)
+        self.form = _form(name, text)
+        form, agents = self.form, self.form.agents
+        self._several = agents > 1
+        if self._several:
+            self.bot_names = (RANDOM,)
+        # A function need not take a render mode, so it draws only if its options say how.
+        usual = form.draws if is_id(name) else None
+        self._draws: str | None = self.options.get("render_mode", usual)
+        shown = form.observation
+        self.spec = GameSpec(
+            num_actions=form.actions.count,
+            state_dtype=_row_dtype(agents),
+            num_agents=agents,
+            order="turns" if form.lane is TurnsLane else "mixed",
+            opponent=RANDOM if self._several else None,
+            judged_by="win" if form.lane is TurnsLane else "points",
+            obs_dtype=shown.dtype,
+            obs_shape=shown.shape,
+            obs_bounds=shown.bounds,
+            knobs_dtype=NO_KNOBS,
+            render_modes=("ansi", *(("rgb_array",) if self._draws == "rgb_array" else ())),
+            hidden=self._several,
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Make it again from its name and options elsewhere."""
+        return _restore, (self.name, self.options, self.pickled_attributes())
+
+    # -- a lane ----------------------------------------------------------------------------------
+
+    def create(self) -> LiveLane:
+        """Make a lane with an environment of its own."""
+        options = {**self.options, **({"render_mode": self._draws} if self._draws else {})}
+        lane = self.form.lane(self.name, _make(self.name, options), self.form.actions)
+        _LIVE[id(lane)] = lane
+        return lane
+
+    def reset(self, game: LiveLane, knobs: np.void, seed: int | None) -> None:
+        """Begin an episode."""
+        game.reset(seed)
+
+    def step(self, game: LiveLane, action: Any) -> None:
+        """Take one decision."""
+        game.step(action)
+
+    def encode_obs(self, game: Lane, out: Any) -> None:
+        """Write the observation."""
+        write = self.form.observation.write
+        if not self._several:
+            write(game.obs, out)
+            return
+        for k, seen in enumerate(game.obs):
+            write(seen, out[k])
+
+    def action_mask(self, game: Lane, out: Any) -> None:
+        """Write the legal actions."""
+        if not self._several:
+            out[:] = 1 if game.mask is None else game.mask
+            return
+        for k, acts in enumerate(game.needs_action):
+            if acts:
+                out[k] = 1 if game.mask[k] is None else game.mask[k]
+            else:
+                out[k] = 0
+                out[k, 0] = 1
+
+    def reward(self, game: Lane) -> tuple[Any, Any]:
+        """Return the reward of the last step."""
+        return (game.paid, [()] * len(game.paid)) if self._several else (game.paid, ())
+
+    def bot_action(
+        self, game: Any, params: np.void, agent: int, obs: Any, mask: Any, rng: Rng
+    ) -> int:
+        """Return a random legal action."""
+        legal = np.flatnonzero(mask)
+        return int(legal[rng.bounded(len(legal))])
+
+    def bot(self, name: str) -> Any:
+        """Return the parameters of the player ``random``."""
+        if name in self.bot_names:
+            return np.zeros(1, self.spec.bot_dtype)
+        return super().bot(name)
+
+    # -- rows --------------------------------------------------------------------------------------
+
+    def pack(self, game: Lane) -> bytes:
+        """Return the counters of a lane: no environment can be written down."""
+        row = np.zeros(1, self.spec.state_dtype)
+        row["done"], row["ep_return"], row["ep_length"] = game.done, game.ep_return, game.ep_length
+        row["seed"], row["moves"], row["handle"] = game.seed & (2**64 - 1), game.moves, id(game)
+        if self._several:
+            row["needs_action"], row["bot_rng"] = game.needs_action, game.bot_rng
+        return row.tobytes()
+
+    def unpack(self, row: Any) -> Any:
+        """Refuse a row: no environment can be made of it."""
+        raise self._no_state()
+
+    def validate(self, rows: Any) -> None:
+        """Refuse rows; see :meth:`unpack`."""
+        raise self._no_state()
+
+    def _no_state(self) -> StateError:
+        return StateError(
+            f"{self.name}: an environment of another package cannot be set to a saved state, so "
+            "nothing that goes back to one, searches or draws worlds is possible with it"
+        )
+
+    def describe(self, row: np.void) -> str:
+        """Name the decision that is due."""
+        return f"decision {int(row['ep_length']) + 1}"
+
+    def render(self, row: np.void, mode: str) -> Any:
+        """Draw the lane that a row was read from, if it is still there: by its own ``render``."""
+        lane = _LIVE.get(int(row["handle"]))
+        here = lane is not None and (lane.seed, lane.moves) == (row["seed"], row["moves"])
+        drawn = lane.render() if lane is not None and here and self._draws else None
+        if mode == "rgb_array":
+            if drawn is None:
+                raise StateError(f"{self.name}: only the present state of a lane can be drawn")
+            return np.asarray(drawn, np.uint8)
+        if isinstance(drawn, str):
+            return drawn
+        if lane is None or not here:
+            return f"{self.name}, decision {int(row['ep_length'])}: the state has passed"
+        return _as_text(self.name, lane)
+
+
+def _restore(name: str, options: Mapping[str, Any], attributes: Mapping[str, Any]) -> ForeignGame:
+    game = ForeignGame(name, options)
+    vars(game).update(attributes)
+    return game
+
+
+def _row_dtype(agents: int) -> np.dtype[Any]:
+    each = () if agents == 1 else (agents,)
+    fields: list[Any] = [("ep_return", "f8", each), ("seed", "u8"), ("moves", "u8")]
+    fields += [("handle", "u8"), ("ep_length", "i4"), ("done", "i1")]
+    if agents > 1:
+        fields += [("bot_rng", "u8", (4,)), ("needs_action", "u1", each)]
+    return np.dtype(fields, align=True)
+
+
+def _as_text(name: str, lane: Lane) -> str:
+    """Describe what a lane shows in text, for environments that draw none."""
+    several = isinstance(lane, AgentsLane)
+    turn = lane.needs_action.index(True) if several and True in lane.needs_action else 0
+    seen = lane.obs[turn] if several else lane.obs
+    return f"{name}, decision {lane.ep_length}\n{_as_lines(seen)}"
+
+
+def _as_lines(seen: Any) -> str:
+    if isinstance(seen, dict):
+        return "\n".join(f"{key}: {_as_lines(part)}" for key, part in seen.items())
+    array = np.asarray(seen)
+    if array.size > MOST_SHOWN:
+        return f"{array.dtype} of shape {array.shape}"
+    return np.array2string(array, precision=3, suppress_small=True)
