@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
@@ -124,6 +124,35 @@ class Reference(ABC):
         """Return a scripted player's action; it draws from ``rng``.
 
         It may look at the game, or at what its agent sees.
+        """
+        raise NotImplementedError
+
+    # -- chance (for a spec that is ``enumerable``) ----------------------------------------------
+
+    def every_start(self) -> Iterator[tuple[float, Any]]:
+        """List the games in which an episode can start.
+
+        Yields
+        ------
+        (float, object)
+            Probability, and a game that belongs to the caller. The probabilities add up to 1.
+        """
+        raise NotImplementedError
+
+    def every_step(self, game: Any, action: Any) -> Iterator[tuple[float, Any]]:
+        """List the games to which a decision can lead.
+
+        Parameters
+        ----------
+        game : object
+            Stays as it is.
+        action : int or list of int
+            As :meth:`step` takes it.
+
+        Yields
+        ------
+        (float, object)
+            As of :meth:`every_start`: one outcome where nothing is drawn.
         """
         raise NotImplementedError
 

@@ -65,7 +65,7 @@ def register_finder(find: Find) -> None:
 
 
 def list_envs() -> list[str]:
-    """Return the ids of all environments, with their namespace.
+    """Return the ids of all environments, with their namespace; examples are left out.
 
     Examples
     --------

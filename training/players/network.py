@@ -27,7 +27,7 @@ from training.players.player import Player
 from training.players.policy import Policy
 from training.players.table import find_table
 from training.run import games
-from training.run.seating import env_of_table, without_seating
+from training.run.seating import env_of_table, needs_mixing, without_seating
 
 # Returns the observations of a network in lanes (k,) of an engine, shape (k, ...).
 Sight = Callable[[Any, np.ndarray], np.ndarray]
@@ -157,7 +157,8 @@ def _encode_rows(encode: Callable[[np.ndarray], np.ndarray]) -> Sight:
 
 def draws(policy: Policy, sample: bool = False) -> bool:
     """Tell whether a policy draws its actions: it is asked to, or its game says so."""
-    return sample or games.get_game(policy.env).draws
+    own = games.get_game(policy.env).draws
+    return sample or own or needs_mixing(policy.env, policy.env_spec.options)
 
 
 def find_sight(policy: Policy, engine: Any, *, beside: bool = False) -> Sight:

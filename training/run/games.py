@@ -184,8 +184,9 @@ class GameTraining:
         says (:attr:`fastenv.GameSpec.judged_by`) where several players meet, and ``return``
         elsewhere.
     draws : bool
-        Agents are shown and judged with actions drawn from their distribution, since many states
-        look alike and the best action of each may lead in circles.
+        Agents are shown and judged with actions drawn from their distribution too, since many
+        states look alike and the best action of each may lead in circles. In a game that needs
+        mixed strategies (:attr:`fastenv.GameSpec.mixed`) they always draw.
     table : TableRules
         How its players meet, where there are several.
     capabilities : mapping of str to str
