@@ -23,8 +23,8 @@ from fastenv.paths import PythonLanes
 from fastenv.registry import Entry
 from fastenv.rng import Rng
 from fastenv.spec import NO_KNOBS, GameSpec
+from fastenv.testing.factories import Source
 from fastenv.testing.factories import find as find_object
-from fastenv.testing.factories import is_id, make_env
 from fastenv.testing.values import first_difference
 from training.foreign.batches import NO_SINGLE_RESETS, VectorLanes, WorkerLanes, part_of
 from training.foreign.lanes import (
@@ -55,7 +55,7 @@ def find(name: str) -> Entry | None:
     ConfigError
         A name of that form of which nothing can be made.
     """
-    if ":" not in name and not (is_id(name) and name in gymnasium.registry):
+    if ":" not in name and not (Source(name).is_id and name in gymnasium.registry):
         return None
 
     def make_game(**options: Any) -> ForeignGame:
@@ -113,7 +113,7 @@ class Form:
 
 def _takes_lanes(name: str) -> bool:
     """Return whether a name makes vectors: a function with an argument ``num_envs`` does."""
-    if is_id(name):
+    if Source(name).is_id:
         return False
     try:
         return "num_envs" in inspect.signature(find_object(name)).parameters
@@ -146,7 +146,7 @@ def _read_timeout(value: Any) -> float | None:
 
 def _make(name: str, options: Mapping[str, Any]) -> Any:
     try:
-        return make_env(name, options)
+        return Source(name, dict(options)).make()
     except ConfigError:
         raise
     except Exception as error:
@@ -214,7 +214,7 @@ class ForeignGame(Game):
         if self._several:
             self.bot_names = (RANDOM,)
         # A function need not take a render mode, so it draws only if its options say how.
-        usual = form.draws if is_id(name) else None
+        usual = form.draws if Source(name).is_id else None
         self._draws: str | None = self.options.get("render_mode", usual)
         shown = form.observation
         self.spec = GameSpec(
