@@ -425,8 +425,9 @@ class PPOTrainer(Trainer):
     def _write_values(self) -> None:
         """Write the values of the decisions that PPO learns; the others have none."""
         rollout = self.rollout
-        assert self._auxiliary is not None
-        chosen = np.flatnonzero(self._auxiliary.rest())
+        rest = None if self._auxiliary is None else self._auxiliary.rest()
+        assert rest is not None
+        chosen = np.flatnonzero(rest)
         rollout.value.zero_()
         for places in torch.from_numpy(chosen).to(self.device).split(VALUES_AT_ONCE):
             obs = rollout.obs.flatten(0, 1).index_select(0, places)
