@@ -24,10 +24,12 @@ from training.run import checkpoint, envs, games
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
+from training.run.options import require
 from training.run.ranks import SINGLE_RANK, Ranks
 from training.run.seeds import stream_seed
 from training.run.torch_setup import set_up_torch
 from training.selfplay import league
+from training.selfplay.average import AveragedPolicy
 from training.selfplay.league import League
 
 # Options of the section ``native`` that shape the network.
@@ -79,7 +81,7 @@ def build(
     league: League | None = None,
 ) -> PPOTrainer:
     """Make a trainer for an engine by a config; see :func:`make_trainer`."""
-    return PPOTrainer(
+    trainer = PPOTrainer(
         engine,
         config.ppo,
         config.native,
@@ -93,6 +95,12 @@ def build(
         league=league,
         first_parameters=partial(first_parameters, config, engine),
     )
+    selfplay = config.selfplay
+    if selfplay is not None and selfplay.average:
+        seed = stream_seed(config.seed, "auxiliary")
+        how = selfplay.average, selfplay.magnet, seed
+        trainer.add_auxiliary(AveragedPolicy(trainer.net, *how))
+    return trainer
 
 
 def follow_first_rank(
@@ -176,6 +184,9 @@ def check(config: ActorCriticRun, engine: Engine) -> None:
         first_parameters(config, engine, ActorCritic(obs_layout(engine), config.ppo, config.native))
     if config.selfplay is not None:
         league.check(config, engine)
+        hindsight, allowed = config.native.hindsight, "'off' with selfplay.average"
+        alone = hindsight == "off" or not config.selfplay.average
+        require(alone, "native.hindsight", hindsight, allowed)
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:

@@ -258,7 +258,7 @@ class PPOTrainer(Trainer):
                 "iterate": self.iterate,
                 "state": self.state,
                 "reset_lanes": self.reset_lanes,
-            }[command]()
+            }[command](**details)
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
         """Add a further loss, one that needs the network; before the first iteration."""
@@ -322,24 +322,25 @@ class PPOTrainer(Trainer):
     def start(self) -> None:
         """Reset the lanes and choose the precision, once; an iteration does it if it must."""
         if not self._started:
-            self._reset(seeded=True)
+            self._reset(0)
             self._started = True
         if self._precision is None:
             name = self.ranks.broadcast(choose(self._asked, self.device, self._measure_seconds))
             self._set_precision(name)
 
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, between two iterations; its generator goes on.
+    def reset_lanes(self, shift: int | None = None) -> None:
+        """See :meth:`Trainer.reset_lanes`.
 
         For data that must not begin in what was set up before: what was under way is lost.
         """
-        self.ranks.send("reset_lanes")
+        self.ranks.send("reset_lanes", shift=shift)
         if self._started:
-            self._reset(seeded=False)
+            self._reset(shift)
             self._state.zero_()
 
-    def _reset(self, *, seeded: bool) -> None:
-        self._lanes.reset(self._lane_seeds() if seeded else None, self.on_step)
+    def _reset(self, shift: int | None) -> None:
+        seeds = None if shift is None else self._lane_seeds() + shift
+        self._lanes.reset(seeds, self.on_step)
 
     # -- collect ---------------------------------------------------------------------------------
 

@@ -219,7 +219,7 @@ class RLlibTrainer(Trainer):
         copied: dict[str, Any] = checkpoint.copy_to_host(self._net.state_dict())
         return copied
 
-    def reset_lanes(self) -> None:
+    def reset_lanes(self, shift: int | None = None) -> None:
         """Raise NotImplementedError: no callback of this trainer needs it."""
         raise NotImplementedError("lanes of env runners are reset by RLlib alone")
 

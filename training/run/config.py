@@ -187,6 +187,8 @@ class RunConfig(Options):
             for name in ("shaping", "best_times"):
                 value = getattr(self, name)
                 require(value is None, name, _to_plain(value), "null with selfplay")
+            average, alone = self.selfplay.average, self.trainer == "native"
+            require(alone or not average, "selfplay.average", average, "0 but with native")
         return self
 
     @model_validator(mode="after")

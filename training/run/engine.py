@@ -140,7 +140,12 @@ def _name_array(name: str) -> str:
 
 
 def restore_lanes(engines: Sequence[Engine], rows: Array, arrays: Mapping[str, Array]) -> None:
-    """Put back what :func:`rows_of` and, among ``arrays``, :func:`seating_of` returned."""
+    """Put back what :func:`rows_of` and, among ``arrays``, :func:`seating_of` returned.
+
+    Nothing is put back where rows cannot continue an episode: a run begins others there.
+    """
+    if not engines[0].game.resumable:
+        return
     first = 0
     for engine in engines:
         here = slice(first, first := first + engine.num_envs)

@@ -3,9 +3,10 @@
 The lowest are the defaults of :class:`RunConfig`; without preset and file, over them those that
 were found best for the environment.
 
-A command changes the options of a new run in four places, and says each in one line, in this
-order: the best known options where an environment alone is named, a minibatch for fewer lanes, a
-shorter run without the compiled core, a rollout for a short run. Nothing else changes them.
+A command changes the options of a new run in five places, and says each in one line, in this
+order: the best known options where an environment alone is named, those of self-play in a game that
+needs mixed strategies, a minibatch for fewer lanes, a shorter run without the compiled core, a
+rollout for a short run. Nothing else changes them.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from training.run.config_files import load_file, merge, parse_assignments
 from training.run.folder import flatten
 from training.run.options import require, whole_number
 from training.run.registry import DEFAULT_ENVS
+from training.run.seating import needs_mixing
 
 _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
@@ -38,6 +40,7 @@ _LEARNING = (
     *("total_steps", "num_envs", "env_options", "schedules", "mask_schedule"),
     *("trainer", "ppo", "native", "expert", "hier", "trackers", "without_core"),
 )
+MIXED = "mixed.yaml"  # of self-play in a game that needs mixed strategies
 # Takes a line for people.
 Say = Callable[[str], None]
 REMEDY = (
@@ -127,6 +130,7 @@ def merge_layers(
     if not (base or from_file or args.preset):
         env = str(flags.get("env", RunConfig.get_default("env")))
         from_file = take_best_options(env, flags.get("trainer"), say)
+        from_file = merge(take_mixed_options(merge(from_file, flags), say), from_file)
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
@@ -236,6 +240,30 @@ def take_best_options(env: str, trainer: str | None, say: Say) -> dict[str, Any]
     if name is not None:
         say(f"the options are those of {name}, the best that are known for {env}")
     return values
+
+
+def take_mixed_options(values: dict[str, Any], say: Say) -> dict[str, Any]:
+    """Load the options of self-play that mixes; empty unless a game needs it and they suit it.
+
+    Parameters
+    ----------
+    values : dict
+        Of a run that names no preset and no file.
+    say : callable
+    """
+    env, options = str(values.get("env", RunConfig.get_default("env"))), values.get("env_options")
+    plays = isinstance(values.get("selfplay"), dict) and values.get("trainer", "native") == "native"
+    if not plays or not isinstance(options or {}, dict) or not needs_mixing(env, options or {}):
+        return {}
+    found: dict[str, Any] = load_file(CONFIGS / MIXED)
+    found.pop("env")  # of an example
+    shown = ", ".join(
+        f"{name}={_format_value(value)}"
+        for name, value in flatten(found).items()
+        if flatten(values).get(name, value) == value
+    )
+    say(f"{env} needs mixed strategies, so self-play takes training/configs/{MIXED}: {shown}")
+    return found
 
 
 def fit_minibatch(values: dict[str, Any], flags: dict[str, Any], say: Say) -> dict[str, Any]:

@@ -98,12 +98,20 @@ def git(*command: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python, fastenv and the packages that figures depend on."""
+def versions(env: str = "") -> dict[str, str]:
+    """Return the versions of Python, fastenv and the packages that figures depend on.
+
+    Parameters
+    ----------
+    env : str
+        Environment id; the package of ``module:name`` is among them.
+    """
     import fastenv
 
     installed = {"python": platform.python_version(), "fastenv": fastenv.__version__}
-    for name in PACKAGES:
+    module = env.partition(":")[0].partition(".")[0] if ":" in env else ""
+    own = metadata.packages_distributions().get(module, []) if module else []
+    for name in dict.fromkeys([*PACKAGES, *own]):
         try:
             installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
