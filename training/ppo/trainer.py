@@ -434,8 +434,7 @@ class PPOTrainer(Trainer):
     def _write_values(self) -> None:
         """Write the values of the decisions that PPO learns; the others have none."""
         rollout = self.rollout
-        assert self._auxiliary is not None
-        rest = self._auxiliary.rest()
+        rest = None if self._auxiliary is None else self._auxiliary.rest()
         assert rest is not None
         chosen = np.flatnonzero(rest)
         rollout.value.zero_()
