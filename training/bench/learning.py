@@ -20,11 +20,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
+from scipy import stats
 
 GOALS = Path(__file__).with_name("rewards.toml")
 WINDOW = 8192  # decisions whose mean reward is to reach the goal
 HOUR, MILLION = 3600.0, 1e6
-ERRORS = 2.0  # standard errors that are called noise
+CONFIDENCE = 0.95  # of the interval whose half is called noise
 
 
 class Estimate(NamedTuple):
@@ -34,7 +35,7 @@ class Estimate(NamedTuple):
     ----------
     value : float
     noise : float or None
-        Two standard errors; None if it cannot be told.
+        Half of its 95 % interval, by Student's t; None if it cannot be told.
     """
 
     value: float
@@ -81,10 +82,14 @@ def fit_slope(x: Sequence[float], y: Sequence[float]) -> Estimate:
     slope = float(centred @ values) / spread
     if len(at) < 3:
         return Estimate(slope, None)
-    residuals = values - values.mean() - slope * centred
-    return Estimate(
-        slope, ERRORS * math.sqrt(float(residuals @ residuals) / (len(at) - 2) / spread)
-    )
+    residuals, freedom = values - values.mean() - slope * centred, len(at) - 2
+    error = math.sqrt(float(residuals @ residuals) / freedom / spread)
+    return Estimate(slope, _find_quantile(freedom) * error)
+
+
+def _find_quantile(freedom: int) -> float:
+    """Find how many standard errors half of an interval has, with so few degrees of freedom."""
+    return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
 
 
 def combine(estimates: Sequence[Estimate]) -> Estimate:
@@ -96,7 +101,8 @@ def combine(estimates: Sequence[Estimate]) -> Estimate:
     mean, count = statistics.fmean(values), len(values)
     noises = []
     if count > 1:
-        noises.append(ERRORS * statistics.stdev(values) / math.sqrt(count))
+        error = statistics.stdev(values) / math.sqrt(count)
+        noises.append(_find_quantile(count - 1) * error)
     within = [each.noise for each in estimates if each.noise is not None]
     if len(within) == count:
         noises.append(math.sqrt(sum(noise**2 for noise in within)) / count)

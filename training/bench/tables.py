@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rich.table import Table
 
-from training.bench.learning import ERRORS, WINDOW, Estimate
+from training.bench.learning import CONFIDENCE, WINDOW, Estimate
 from training.bench.targets import Row
 from training.run import machine
 
@@ -134,7 +134,7 @@ Stock MaskablePPO, in sizes that the slowest backend can play (hierarchical: our
 steps/s: decisions a second of rollouts and updates, the median of the repeats.
 CPU %: CPU time over the time of all cores. GPU %: its utilisation; - without one.
 reward: the mean reward of a decision; its change in an hour of training, and in a million
-decisions (sample efficiency). ±: {ERRORS:.0f} standard errors. noise: more than it, or unknown.
+decisions (sample efficiency). ±: its {CONFIDENCE:.0%} interval. noise: larger than it, or unknown.
 time to X: until the mean of the last {WINDOW:,} decisions is X (training/bench/rewards.toml), the
 median and in how many repeats; or how long it was not reached. -: there is nothing to compare."""
 
