@@ -62,7 +62,8 @@ MANAGER = GameTraining(
 FLAT = replace(
     MANAGER,
     about="Whole game: ten rounds of bids and cards, for 2 to 8 players.",
-    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml")},
+    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml"), "expert": "skullking.yaml"},
+    trainer="expert",  # search teaches it its cards
     columns=COLUMNS,  # of whole games, in which all tiers meet
 )
 WORKER = replace(
