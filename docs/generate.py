@@ -21,8 +21,9 @@ from fastenv.game import Game  # noqa: E402
 from fastenv.gameboy.buttons import MAX_CHORDS  # noqa: E402
 from fastenv.gameboy.cartridge import _MOST_ROM, RAM_SIZES  # noqa: E402
 from fastenv.gameboy.config import MAX_AUDIO_FRAMES, MAX_FRAMES, MAX_STACK  # noqa: E402
-from fastenv.gameboy.expressions import MAX_LENGTH  # noqa: E402
+from fastenv.gameboy.expressions import MAX_LENGTH, grammar  # noqa: E402
 from fastenv.gameboy.ram_map import MAX_EVENT_BYTES  # noqa: E402
+from fastenv.gameboy.ram_memory import MAX_CAPACITY, MAX_MEMORY  # noqa: E402
 from fastenv.gameboy.ram_program import MAX_REWARDS  # noqa: E402
 from fastenv.prospector.layout import OBS_LAYOUT  # noqa: E402
 from fastenv.prospector.tables import MAX_ASTEROIDS, MAX_NODES  # noqa: E402
@@ -108,6 +109,11 @@ def counts() -> str:
         ("frames of an observation (`stack_k`)", f"{MAX_STACK}"),
         ("actions, Game Boy", f"{MAX_CHORDS}: every set of the eight buttons"),
         ("reward terms of a RAM map", f"{MAX_REWARDS}"),
+        ("numbers of a RAM map", f"{MAX_REWARDS}"),
+        (
+            "keys of a set of a RAM map",
+            f"{MAX_CAPACITY:,}; all sets of a lane {MAX_MEMORY >> 20} MiB",
+        ),
         ("events of a RAM map", f"{8 * MAX_EVENT_BYTES:,}"),
         ("characters of an expression", f"{MAX_LENGTH:,}"),
     )
@@ -147,6 +153,7 @@ def tables() -> dict[str, dict[str, str]]:
         "skullking.md": skullking,
         "prospector.md": {"layout_table": prospector_table()},
         "drmario.md": drmario,
+        "gameboy.md": {"grammar": grammar()},
         "explanation/limits.md": {"counts": counts(), "lanes": lanes()},
         "reference/studio.md": {"messages": studio_messages(), "bars": studio_bars()},
     }

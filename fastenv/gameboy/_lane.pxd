@@ -6,7 +6,7 @@ from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
 from fastenv.gameboy._machine cimport Machine
-from fastenv.gameboy._program cimport evaluate_term, read_loads
+from fastenv.gameboy._program cimport evaluate_term, ones, read_loads, remember
 from fastenv.gameboy._state cimport (
     HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MAX_LOADS, MBC2, PLACE_DIALOGUE, PLACE_DONE,
     PLACE_ITEMS, PLACE_MAP, PLACE_STAGE, PLACE_X, PLACE_Y, SAMPLES, WIDTH, Episode, Knobs, Place, Rules, Shared, State,
@@ -62,7 +62,12 @@ cdef inline void pack_frame(const Rules* r, const uint8_t* picture, uint8_t* pla
 
 cdef inline void press_for(Lane* lane, int action, int frame) noexcept nogil:
     # Press what is pressed from a frame of a step on; with repeated actions, in that frame alone.
+    # An action below 0 is what is pressed while a step lasts on.
     cdef const Rules* r = lane.r
+    if action < 0:
+        if frame == 0 or frame == r.release_after:
+            press(lane.s, r.wait_keys if frame == 0 else 0)
+        return
     if r.repeat_action_probability > 0:
         if rng_uniform(lane.e.rng) >= r.repeat_action_probability:
             lane.e.last_action = action
@@ -116,32 +121,52 @@ cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     m.skips, m.phase, m.other = True, 0, NULL
 
 
+cdef inline void run_part(
+    Machine* m, Lane* lane, int action, uint8_t* picture, uint8_t* before
+) noexcept nogil:
+    # Run the frames of a step, or of what it lasts on; draw the last one, or the last two.
+    cdef const Rules* r = lane.r
+    cdef uint8_t* target
+    cdef int stop, frame = 0
+    while frame < r.frames_per_step:
+        press_for(lane, action, frame)
+        stop, target = next_stop(r, frame), NULL
+        if r.hides_pixels:
+            target = NULL
+        elif stop == r.frames_per_step:
+            target = picture
+        elif r.max_pool and stop == r.frames_per_step - 1:
+            target = before
+        m.num_samples = (stop - frame) * SAMPLES
+        run_frames(m, stop - frame, target)
+        m.samples += 4 * m.num_samples
+        frame = stop
+
+
+cdef inline bint is_over(const Lane* lane) noexcept nogil:
+    # Whether a step lasts no longer.
+    return evaluate_term(lane.row, lane.shared, lane.r, lane.r.waits, NULL, NULL, 0) != 0
+
+
 cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     # Run the frames of a step and push the last one, or the darker of the last two.
     cdef Machine m
     cdef uint8_t[23040] picture  # WIDTH * HEIGHT
     cdef uint8_t[23040] before
-    cdef uint8_t* target
     cdef const Rules* r = lane.r
-    cdef int stop, frame = 0
     set_machine(&m, lane)
     start_step(&m.watch)
     memset(lane.row + r.samples_at, 0, r.samples_bytes)
-    while frame < r.frames_per_step:
-        press_for(lane, action, frame)
-        stop, target = next_stop(r, frame), NULL
-        if stop == r.frames_per_step:
-            target = picture
-        elif r.max_pool and stop == r.frames_per_step - 1:
-            target = before
-        m.num_samples = (stop - frame) * SAMPLES
-        run_frames(&m, stop - frame, target)
-        m.samples += 4 * m.num_samples
-        frame = stop
+    run_part(&m, lane, action, picture, before)
+    lane.e.waited = 0
+    while r.waits >= 0 and lane.e.waited < r.wait_steps and not is_over(lane):
+        lane.e.waited += 1
+        run_part(&m, lane, -1, picture, before)
     start_drawing(&m.watch)
-    if r.max_pool:
+    if r.max_pool and not r.hides_pixels:
         pool(r, before, picture)
-    push_frame(lane, picture)
+    if not r.hides_pixels:
+        push_frame(lane, picture)
     end_drawing(&m.watch)
     end_step(&m.watch)
 
@@ -182,15 +207,6 @@ cdef inline void look(const Lane* lane, Seen* seen) noexcept nogil:
     seen.items, seen.dialogue = at_place(lane, PLACE_ITEMS), at_place(lane, PLACE_DIALOGUE)
     for k in range(count):
         seen.events[k] = lane.row[lane.r.events_at + k]
-
-
-cdef inline int ones(unsigned int byte) noexcept nogil:
-    # How many bits of a byte are 1.
-    cdef int found = 0
-    while byte:
-        byte &= byte - 1
-        found += 1
-    return found
 
 
 cdef inline void forget_visits(Lane* lane) noexcept nogil:
@@ -250,19 +266,47 @@ cdef inline bint look_around(Lane* lane, const Seen* before) noexcept nogil:
 # -- expressions of a RAM map (docs/gameboy.md, 20.1) ----------------------------------------------
 
 
-cdef inline int look_at_memory(Lane* lane, const int64_t* before) noexcept nogil:
-    # Note the rewards; return how the episode ends.
-    cdef const Rules* r = lane.r
-    cdef int64_t[MAX_LOADS] now
+cdef inline bint looks(const Rules* r) noexcept nogil:
+    # Whether a RAM map looks at anything after a step.
+    return r.num_terms or r.num_cells
+
+
+cdef inline void note(Lane* lane, int begin, int end, const int64_t* now, const int64_t* before) noexcept nogil:
+    # Note rewards and numbers.
     cdef int64_t value
     cdef int k
+    for k in range(begin, end):
+        value = evaluate_term(lane.row, lane.shared, lane.r, k, now, before, 0)
+        memcpy(lane.row + lane.r.values_at + 8 * k, &value, 8)
+
+
+cdef inline void begin_memory(Lane* lane) noexcept nogil:
+    # Look at the start state of an episode.
+    cdef const Rules* r = lane.r
+    cdef int64_t[MAX_LOADS] now
+    memset(lane.row + r.values_at, 0, 8 * r.num_rewards)
+    if not r.num_cells and not r.num_numbers:
+        return
     read_loads(lane.row, lane.shared, r, now)
-    for k in range(r.num_rewards):
-        value = evaluate_term(lane.shared, r, k, now, before)
-        memcpy(lane.row + r.values_at + 8 * k, &value, 8)
-    if r.terminates >= 0 and evaluate_term(lane.shared, r, r.terminates, now, before) != 0:
+    remember(lane.row, lane.shared, r, now, now, True)
+    note(lane, r.num_rewards, r.num_rewards + r.num_numbers, now, now)
+
+
+cdef inline int look_at_memory(Lane* lane, const int64_t* before) noexcept nogil:
+    # Note rewards and numbers; return how the episode ends.
+    cdef const Rules* r = lane.r
+    cdef int64_t[MAX_LOADS] now
+    read_loads(lane.row, lane.shared, r, now)
+    if r.num_cells:
+        remember(lane.row, lane.shared, r, now, before, False)
+    note(lane, 0, r.num_rewards + r.num_numbers, now, before)
+    if r.terminates >= 0 and evaluate_term(
+        lane.row, lane.shared, r, r.terminates, now, before, 0
+    ) != 0:
         return TERMINATED
-    if r.truncates >= 0 and evaluate_term(lane.shared, r, r.truncates, now, before) != 0:
+    if r.truncates >= 0 and evaluate_term(
+        lane.row, lane.shared, r, r.truncates, now, before, 0
+    ) != 0:
         return TRUNCATED
     return RUNNING
 
@@ -296,44 +340,65 @@ cdef inline void fill_memory(Lane* lane) noexcept nogil:
             lane.cart[k] &= 0x0F
 
 
+cdef inline void load_start(Lane* lane, int number) noexcept nogil:
+    # Load the machine of a start state, and its frame.
+    cdef const Rules* r = lane.r
+    cdef uint8_t* row = lane.row
+    cdef const uint8_t* start = lane.shared + r.starts_at + <int64_t>number * r.start_bytes
+    cdef int k
+    memcpy(lane.s, start, sizeof(State))
+    memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
+    if r.fills_ram:
+        fill_memory(lane)
+    start += sizeof(State) + r.cart_bytes
+    memcpy(row + r.line_at, start, r.line_bytes)
+    memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
+    start += r.start_bytes - r.plane - sizeof(State) - r.cart_bytes  # the frame
+    for k in range(r.stack_k):
+        memcpy(lane.stack + r.plane * k, start, r.plane)
+
+
 cdef inline void reset_lane(
     uint8_t* row, const uint8_t* shared, const Knobs* knobs, const uint64_t* seed
 ) noexcept nogil:
     cdef Lane lane = lane_at(row, shared)
     cdef Episode* e = lane.e
     cdef const Rules* r = lane.r
-    cdef const uint8_t* start
     cdef uint64_t[4] rng
     cdef uint16_t visit_id = e.visit_id
-    cdef int k, number = knobs.start_state
+    cdef int number = knobs.start_state
+    cdef bint plays_on = r.plays_on and seed == NULL and e.done == TRUNCATED and not lane.s.locked
     memcpy(rng, e.rng, sizeof(rng))
     if seed != NULL:
         rng_seed(rng, seed[0])
         memset(lane.visits, 0, r.visits_bytes)
         visit_id = 0
-    if number < 0:
+    if plays_on:
+        number = e.start
+    elif number < 0:
         number = rng_bounded(rng, r.num_starts) if r.num_starts > 1 else 0
     memset(e, 0, sizeof(Episode))
-    memset(row + r.values_at, 0, 8 * r.num_rewards)
     memcpy(e.rng, rng, sizeof(rng))
     e.visit_id, e.start = visit_id, number
-    start = shared + r.starts_at + <int64_t>number * r.start_bytes
-    memcpy(lane.s, start, sizeof(State))
-    memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
-    if r.fills_ram:
-        fill_memory(&lane)
-    start += sizeof(State) + r.cart_bytes
-    memcpy(row + r.line_at, start, r.line_bytes)
-    memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
     memset(row + r.samples_at, 0, r.samples_bytes)
-    start += r.start_bytes - r.plane - sizeof(State) - r.cart_bytes  # the frame
-    for k in range(r.stack_k):
-        memcpy(lane.stack + r.plane * k, start, r.plane)
+    memset(row + r.recent_at, 0, 2 * r.num_recent)
+    if not plays_on:
+        load_start(&lane, number)
     if r.kind == KIND_GOAL:
         e.distance = e.ev_distance = goal_distance(&lane)
     elif r.kind == KIND_OVERWORLD:
         forget_visits(&lane)
         visit(&lane)
+    begin_memory(&lane)
+
+
+cdef inline void note_action(Lane* lane, int action) noexcept nogil:
+    # Remember an action, if some are.
+    cdef uint16_t* recent = <uint16_t*>(lane.row + lane.r.recent_at)
+    cdef int count = lane.r.num_recent
+    if count:
+        memmove(recent, recent + 1, 2 * (count - 1))
+        recent[count - 1] = action + 1
 
 
 cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noexcept nogil:
@@ -345,7 +410,8 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     cdef bint reached = False
     cdef int ends = RUNNING
     look(&lane, &before)
-    if r.num_terms:
+    note_action(&lane, action)
+    if looks(r):
         read_loads(row, shared, r, loads)
     if r.sticky > 0 and rng_uniform(e.rng) < r.sticky:
         action = e.last_action
@@ -354,7 +420,7 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
         reached = look_at_goal(&lane)
     elif r.kind == KIND_OVERWORLD:
         reached = look_around(&lane, &before)
-    if r.num_terms:
+    if looks(r):
         ends = look_at_memory(&lane, loads)
     if reached or ends == TERMINATED:
         e.done = TERMINATED

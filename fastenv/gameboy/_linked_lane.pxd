@@ -6,7 +6,7 @@ from libc.string cimport memset
 from fastenv._rng cimport rng_next, rng_seed
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._lane cimport (
-    RUNNING, TERMINATED, TRUNCATED, Lane, lane_at, look_at_memory, push_frame, reset_lane,
+    RUNNING, TERMINATED, TRUNCATED, Lane, lane_at, look_at_memory, looks, push_frame, reset_lane,
     set_machine,
 )
 from fastenv.gameboy._link cimport connect, run_linked_frames
@@ -82,13 +82,13 @@ cdef inline void step_link(
     cdef bint locked = False
     for k in range(2):
         sides[k] = side_at(row, shared, k)
-        if sides[k].r.num_terms:
+        if looks(sides[k].r):
             read_loads(sides[k].row, sides[k].shared, sides[k].r, loads[k])
     r = sides[0].r
     run_sides(sides, actions)
     for k in range(2):
         ends[k] = RUNNING
-        if sides[k].r.num_terms:
+        if looks(sides[k].r):
             ends[k] = look_at_memory(&sides[k], loads[k])
         locked |= sides[k].s.locked
     if ends[0] == TERMINATED and ends[1] == TERMINATED:

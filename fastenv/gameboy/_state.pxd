@@ -80,6 +80,7 @@ cdef enum:
     MAX_EVENT_BYTES = 8192
     MAX_LOADS = 1024
     MAX_EXPRESSION_STACK = 64
+    MAX_VISITS = 65535
 
 cdef enum Interrupt:
     INT_VBLANK = 0
@@ -123,24 +124,32 @@ cdef enum Op:
     OP_NUMBER = 0
     OP_NOW = 1
     OP_BEFORE = 2
-    OP_NEG = 3
-    OP_NOT = 4
-    OP_ABS = 5
-    OP_ADD = 6
-    OP_SUB = 7
-    OP_MUL = 8
-    OP_DIV = 9
-    OP_MOD = 10
-    OP_EQ = 11
-    OP_NE = 12
-    OP_LT = 13
-    OP_LE = 14
-    OP_GT = 15
-    OP_GE = 16
-    OP_AND = 17
-    OP_OR = 18
-    OP_MIN = 19
-    OP_MAX = 20
+    OP_EACH = 3
+    OP_RANDOM = 4
+    OP_NEG = 5
+    OP_NOT = 6
+    OP_ABS = 7
+    OP_ADD = 8
+    OP_SUB = 9
+    OP_MUL = 10
+    OP_DIV = 11
+    OP_MOD = 12
+    OP_EQ = 13
+    OP_NE = 14
+    OP_LT = 15
+    OP_LE = 16
+    OP_GT = 17
+    OP_GE = 18
+    OP_AND = 19
+    OP_OR = 20
+    OP_MIN = 21
+    OP_MAX = 22
+
+cdef enum Cells:
+    CELL_MOST = 0
+    CELL_SUM = 1
+    CELL_VISITS = 2
+    CELL_SIZE = 3
 
 cdef enum Form:
     FORM_UNSIGNED = 0
@@ -186,6 +195,7 @@ cdef extern from "_state.h":
     ctypedef struct Load:
         int32_t field
         int32_t element
+        int32_t each
 
     ctypedef struct Step:
         int64_t number
@@ -196,6 +206,29 @@ cdef extern from "_state.h":
         double weight
         int32_t begin
         int32_t end
+        int32_t info_at
+
+    ctypedef struct Cell:
+        int32_t kind
+        int32_t of
+        int32_t load
+
+    ctypedef struct KeySet:
+        int32_t at
+        int32_t slots
+        int32_t capacity
+        int32_t key
+        int32_t numbers
+        int32_t when
+
+    ctypedef struct Observed:
+        double low
+        double span
+        int32_t field
+        int32_t first
+        int32_t count
+        int32_t at
+        int32_t flag
 
     ctypedef struct Rules:
         double sticky
@@ -239,11 +272,30 @@ cdef extern from "_state.h":
         int32_t num_loads
         int32_t num_terms
         int32_t num_rewards
+        int32_t num_numbers
+        int32_t num_cells
+        int32_t num_sets
+        int32_t memory_at
+        int32_t memory_bytes
+        int32_t lost_info_at
         int32_t terminates
         int32_t truncates
         int32_t num_events
         int32_t events_at
         int32_t max_pool
+        int32_t waits
+        int32_t wait_steps
+        int32_t wait_keys
+        int32_t waited_info_at
+        int32_t plays_on
+        int32_t observes
+        int32_t hides_pixels
+        int32_t num_observed
+        int32_t num_recent
+        int32_t recent_at
+        int32_t actions_at
+        int32_t visited_at
+        int32_t visited[2]
         int32_t fills_ram
         int32_t size[3]
         int32_t places[10]
@@ -253,6 +305,9 @@ cdef extern from "_state.h":
         int64_t loads_at
         int64_t steps_at
         int64_t terms_at
+        int64_t cells_at
+        int64_t sets_at
+        int64_t observed_at
         uint8_t kind
         uint8_t packed
         uint8_t keys[256]
@@ -291,10 +346,11 @@ cdef extern from "_state.h":
         int32_t ev_items
         int32_t ev_dialogue
         int32_t ev_events
+        int32_t waited
         uint16_t visit_id
         uint8_t last_action
         int8_t done
-        uint8_t unused_episode[44]
+        uint8_t unused_episode[40]
 
     ctypedef struct LinkHead:
         uint64_t rng[4]

@@ -7,19 +7,24 @@ docs/gameboy.md, 20.1 has the grammar. An expression is parsed once, into steps 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 from fastenv.errors import ConfigError, show
-from fastenv.gameboy.state import MAX_EXPRESSION_STACK, Op
+from fastenv.gameboy.state import MAX_EXPRESSION_STACK, Cells, Op
 
 MAX_LENGTH = 1000  # characters
 MAX_NESTING = 32  # brackets within brackets, and signs before signs
 MAX_STEPS = 256
 LARGEST = 2**63 - 1
-SUM, COUNT = -1, -2  # in place of the number of an element
-WHOLES = {"sum": SUM, "count": COUNT}
-WORDS = frozenset({"and", "or", "not", "min", "max", "abs", "delta", "previous", *WHOLES})
+MAX_DRAWN = 2**31  # numbers of which one is drawn
+# In place of the number of an element: what all of them come to, and, within that, each of them.
+SUM, COUNT, LEAST, MOST, EACH = -1, -2, -3, -4, -5
+WHOLES = {"sum": SUM, "count": COUNT, "min": LEAST, "max": MOST}
+# Names that no field has. Other functions are known by the bracket behind them.
+WORDS = frozenset({"and", "or", "not", "min", "max", "abs", "delta", "previous", "sum", "count"})
 _COMPARISONS = {"==": Op.EQ, "!=": Op.NE, "<": Op.LT, "<=": Op.LE, ">": Op.GT, ">=": Op.GE}
 _SUMS = {"+": Op.ADD, "-": Op.SUB}
 _FOLDS = {"min": Op.MIN, "max": Op.MAX}
@@ -33,29 +38,72 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True)
 class Load:
-    """What an expression reads: an element of a field, or all of them.
+    """What an expression reads: an element of a field, or what all of them come to.
 
     Parameters
     ----------
     field : str
+        Where all elements are taken, the first of the tables.
     element : int
-        Its number, or ``SUM`` or ``COUNT`` (of those that are not 0).
+        Its number; or ``SUM``, ``COUNT`` (of those that are not 0), ``LEAST`` or ``MOST`` of all;
+        or within those ``EACH``.
+    each : tuple of Step
+        What is taken of each element; nothing: the element itself.
     """
 
     field: str
     element: int
+    each: Expression = ()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number that is remembered from step to step.
+
+    Parameters
+    ----------
+    kind : Cells
+    of : tuple of Step
+        What it is made of; nothing where that is a set.
+    key : str
+        Name of the set.
+    """
+
+    kind: Cells
+    of: Expression = ()
+    key: str = ""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A step on the stack: an operation, and the number or the load that it pushes."""
+    """A step on the stack: an operation, and the number or what is read that it pushes."""
 
     op: Op
     number: int = 0
-    load: Load | None = None
+    load: Load | Cell | None = None
 
 
 Expression = tuple[Step, ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What an expression may use beside fields.
+
+    Parameters
+    ----------
+    sets : mapping of str to tuple of Expression
+        Keys of the sets.
+    numbers : mapping of str to Expression
+        Expressions that have names.
+    at_once : bool
+        Whether it is taken at a moment within a step: there is nothing before it, nothing is
+        remembered, and numbers may be drawn.
+    """
+
+    sets: Mapping[str, tuple[Expression, ...]] = field(default_factory=dict)
+    numbers: Mapping[str, Expression] = field(default_factory=dict)
+    at_once: bool = False
 
 
 def wrap(number: int) -> int:
@@ -63,7 +111,9 @@ def wrap(number: int) -> int:
     return (number + 2**63) % 2**64 - 2**63
 
 
-def parse(text: object, where: str, fields: Mapping[str, int]) -> Expression:
+def parse(
+    text: object, where: str, fields: Mapping[str, int], scope: Scope | None = None
+) -> Expression:
     """Return the steps of an expression.
 
     Parameters
@@ -73,6 +123,7 @@ def parse(text: object, where: str, fields: Mapping[str, int]) -> Expression:
         What a message calls it.
     fields : mapping of str to int
         Elements of each field; 0 for one that is no table.
+    scope : Scope, optional
 
     Raises
     ------
@@ -84,17 +135,58 @@ def parse(text: object, where: str, fields: Mapping[str, int]) -> Expression:
             f"{where}={show(text)} is not possible: it must be an expression of 1 to {MAX_LENGTH} "
             "characters."
         )
-    return _Parser(text, where, fields).whole()
+    return _Parser(text, where, fields, scope or Scope()).whole()
+
+
+# -- what the page says of the grammar: rows of a table, where each thing is parsed ----------------
+
+_Way = TypeVar("_Way", bound=Callable[..., None])
+_RULES: list[tuple[str, str]] = []
+
+
+def _rule(*rows: tuple[str, str]) -> Callable[[_Way], _Way]:
+    """Note what a method of the parser takes: how it is written, and what it means."""
+
+    def mark(method: _Way) -> _Way:
+        _RULES.extend(rows)
+        return method
+
+    return mark
+
+
+def grammar() -> str:
+    """Return what expressions are made of as a Markdown table, the loosest first."""
+    rows = [*_RULES, *((each.shown, each.meaning) for each in FUNCTIONS.values())]
+    return "\n".join(["| part | meaning |", "|---|---|", *(f"| {a} | {b} |" for a, b in rows)])
+
+
+@dataclass(frozen=True)
+class Function:
+    """What is written with brackets behind its name.
+
+    Parameters
+    ----------
+    shown, meaning : str
+        For the page.
+    parse : callable
+        Takes parser, name and place; the bracket is the next token.
+    """
+
+    shown: str
+    meaning: str
+    parse: Callable[[_Parser, str, int], None]
 
 
 class _Parser:
     """Descends from ``or`` to numbers; pushes operands, then the operation."""
 
-    def __init__(self, text: str, where: str, fields: Mapping[str, int]) -> None:
-        self.text, self.where, self.fields = text, where, fields
+    def __init__(self, text: str, where: str, fields: Mapping[str, int], scope: Scope) -> None:
+        self.text, self.where, self.fields, self.scope = text, where, fields, scope
         self.steps: list[Step] = []
         self.depth = self.nesting = 0
         self.before = self.changing = False  # within previous; within it or delta
+        self.within = ""  # a function of all elements of tables
+        self.table = ""  # the first of them
         self.at = self.end = 0
         self.kind = self.token = ""
         self.next()
@@ -138,17 +230,30 @@ class _Parser:
 
     # -- steps --
 
-    def push(self, op: Op, number: int = 0, load: Load | None = None) -> None:
+    def push(self, op: Op, number: int = 0, load: Load | Cell | None = None) -> None:
         """Append a step, and follow how many numbers lie on the stack."""
         if len(self.steps) == MAX_STEPS:
             raise self.error(f"more than {MAX_STEPS} steps: take several expressions")
-        if op <= Op.BEFORE:
+        if op <= Op.RANDOM:
             self.depth += 1
         elif op > Op.ABS:
             self.depth -= 1
         if self.depth > MAX_EXPRESSION_STACK:
             raise self.error("too many numbers wait for an operation: take several expressions")
         self.steps.append(Step(op, number, load))
+
+    def read(self, load: Load | Cell) -> None:
+        """Push what is read, as it is now or was before the step."""
+        self.push(Op.BEFORE if self.before else Op.NOW, load=load)
+
+    @contextmanager
+    def aside(self, within: str = "") -> Iterator[list[Step]]:
+        """Take steps of an expression of its own, which is no part of this one."""
+        kept = self.steps, self.depth, self.before, self.changing, self.within, self.table
+        self.steps, self.depth, self.before, self.changing = [], 0, False, False
+        self.within, self.table = within, ""
+        yield self.steps
+        self.steps, self.depth, self.before, self.changing, self.within, self.table = kept
 
     # -- the grammar, loosest first --
 
@@ -159,18 +264,21 @@ class _Parser:
             raise self.error(f"{show(self.token)} does not belong here")
         return tuple(self.steps)
 
+    @_rule(("`a or b`", "1 or 0; every number but 0 is true"))
     def disjunction(self) -> None:
         self.conjunction()
         while self.take("or"):
             self.conjunction()
             self.push(Op.OR)
 
+    @_rule(("`a and b`", "1 or 0"))
     def conjunction(self) -> None:
         self.negation()
         while self.take("and"):
             self.negation()
             self.push(Op.AND)
 
+    @_rule(("`not a`", "1 or 0"))
     def negation(self) -> None:
         if self.token != "not":
             self.comparison()
@@ -178,6 +286,9 @@ class _Parser:
         self.nest(self.negation)
         self.push(Op.NOT)
 
+    @_rule(
+        (" ".join(f"`{sign}`" for sign in _COMPARISONS), "1 or 0; two do not follow one another")
+    )
     def comparison(self) -> None:
         self.operations(_SUMS, self.product)
         op = _COMPARISONS.get(self.token)
@@ -189,6 +300,13 @@ class _Parser:
         if self.token in _COMPARISONS:
             raise self.error("comparisons do not follow one another: join them by and")
 
+    @_rule(
+        (", ".join(f"`a {sign} b`" for sign in _SUMS), "they wrap at 64 bits, as products do"),
+        (
+            ", ".join(f"`a {sign} b`" for sign in _PRODUCTS),
+            "division rounds down, as in Python; by 0 both give 0",
+        ),
+    )
     def product(self) -> None:
         self.operations(_PRODUCTS, self.sign)
 
@@ -200,6 +318,7 @@ class _Parser:
             operand()
             self.push(op)
 
+    @_rule(("`-a`", ""))
     def sign(self) -> None:
         if self.token != "-":
             self.primary()
@@ -216,40 +335,62 @@ class _Parser:
         inner()
         self.nesting -= 1
 
+    @_rule(("`(a)`", ""))
     def primary(self) -> None:
         if self.kind == "number":
             self.number()
         elif self.token == "(":
             self.nest(self.disjunction)
             self.expect(")")
-        elif self.token in WORDS - {"and", "or", "not"}:
+        elif self.token in FUNCTIONS and (self.token in WORDS or self.is_called()):
             self.function()
         elif self.kind == "name" and self.token not in WORDS:
-            self.field()
+            self.name()
         else:
             found = show(self.token) if self.token else "the end"
             raise self.error(f"a number, a field or a function must stand here, not {found}")
 
+    def is_called(self) -> bool:
+        """Whether a bracket follows the token."""
+        return self.text[self.end :].lstrip().startswith("(")
+
+    @_rule(("`5`, `$1F`, `0x1F`", "numbers up to 2^63 - 1"))
     def number(self) -> None:
+        self.push(Op.NUMBER, self.whole_number())
+        self.next()
+
+    def whole_number(self) -> int:
+        """Return what the digits of the token say."""
         digits = self.token.lower().replace("$", "0x")
         value = int(digits, 16 if digits.startswith("0x") else 10)
         if value > LARGEST:
             raise self.error(f"numbers go up to {LARGEST}")
-        self.push(Op.NUMBER, value)
-        self.next()
+        return value
 
-    def field(self) -> None:
+    @_rule(
+        ("`lives`, `party[2]`", "a field, a constant or a hook; an element of a table"),
+        ("`levels`", "a number of `numbers`: its expression, as if in brackets"),
+    )
+    def name(self) -> None:
         name, at = self.token, self.at
+        if name in self.scope.numbers:
+            self.next()
+            self.named(name, at)
+            return
         if name not in self.fields:
-            raise self.error(f"{show(name)} is no field: there are {_names(self.fields)}")
+            known = {**self.fields, **dict.fromkeys(self.scope.numbers, 0)}
+            raise self.error(f"{show(name)} is no field: there are {_names(known)}")
         self.next()
         count = self.fields[name]
         element = 0
         if self.token == "[":
             element = self.element(name, count)
+        elif count and self.within:
+            self.each(name, count, at)
+            return
         elif count:
             raise self.error(f"{name} has {count} elements: name one as {name}[0], or sum it", at)
-        self.push(Op.BEFORE if self.before else Op.NOW, load=Load(name, element))
+        self.read(Load(name, element))
 
     def element(self, name: str, count: int) -> int:
         """Parse the number of an element of a table."""
@@ -263,21 +404,43 @@ class _Parser:
         self.expect("]")
         return found
 
+    def each(self, name: str, count: int, at: int) -> None:
+        """Push each element of a table, within a function of all."""
+        first = self.table or name
+        if self.fields[first] != count:
+            raise self.error(
+                f"{name} has {count} elements and {first} {self.fields[first]}: they must have "
+                "as many",
+                at,
+            )
+        self.table = first
+        self.push(Op.EACH, load=Load(name, EACH))
+
+    def named(self, name: str, at: int) -> None:
+        """Push the expression of a number that has a name."""
+        steps = self.scope.numbers[name]
+        self.refuse_within(name, at)
+        if self.changing and any(step.op == Op.BEFORE for step in steps):
+            raise self.error(
+                f"{name} has delta or previous: it does not stand within delta or previous", at
+            )
+        for step in steps:
+            before = self.before and step.op == Op.NOW
+            self.push(Op.BEFORE if before else step.op, step.number, step.load)
+
+    # -- functions --
+
     def function(self) -> None:
         name, at = self.token, self.at
         self.next()
         if self.token != "(":
             self.expect("(")
-        if name in WHOLES:
-            self.of_table(name)
-        elif name in ("delta", "previous"):
-            self.change(name, at)
-        elif name == "abs":
-            if self.arguments() != 1:
-                raise self.error("abs takes one number", at)
-            self.push(Op.ABS)
-        elif self.arguments(_FOLDS[name]) == 1:
-            raise self.error(f"{name} takes two numbers or more", at)
+        FUNCTIONS[name].parse(self, name, at)
+
+    def refuse_within(self, name: str, at: int) -> None:
+        """Refuse what is not taken of each element of a table."""
+        if self.within:
+            raise self.error(f"{name} does not stand within {self.within} of a table", at)
 
     def arguments(self, joins: Op | None = None) -> int:
         """Parse what stands between brackets, joined from the second on; return how many."""
@@ -291,18 +454,50 @@ class _Parser:
         self.expect(")")
         return given
 
-    def of_table(self, name: str) -> None:
-        self.next()
-        table = self.token
-        if self.kind != "name" or not self.fields.get(table):
+    def has_several(self) -> bool:
+        """Whether what stands between brackets, the first of which is the token, has a comma."""
+        depth, at = 0, self.at
+        for at in range(self.at, len(self.text)):
+            depth += {"(": 1, ")": -1}.get(self.text[at], 0)
+            if depth == 0 or (depth == 1 and self.text[at] == ","):
+                break
+        return at < len(self.text) and self.text[at] == ","
+
+    def absolute(self, name: str, at: int) -> None:
+        if self.arguments() != 1:
+            raise self.error("abs takes one number", at)
+        self.push(Op.ABS)
+
+    def least_or_most(self, name: str, at: int) -> None:
+        """Parse min or max: of several numbers, or of all elements of tables."""
+        if self.has_several() or self.within:
+            if self.arguments(_FOLDS[name]) == 1:
+                raise self.error(f"{name} takes two numbers or more within {self.within}", at)
+            return
+        self.of_all(name, at)
+
+    def of_all(self, name: str, at: int) -> None:
+        """Parse what all elements of tables come to."""
+        self.refuse_within(name, at)
+        begin = self.end
+        with self.aside(name) as steps:
+            self.nest(self.disjunction)
+            table = self.table
+        if not table:
             tables = _names([each for each, count in self.fields.items() if count])
-            raise self.error(f"{name} takes a field with elements: there are {tables}")
-        self.next()
+            more = ", or two numbers or more" if name in _FOLDS else ""
+            found = f"{name} takes a field with elements{more}: there are {tables}"
+            raise self.error(
+                found, begin + len(self.text[begin:]) - len(self.text[begin:].lstrip())
+            )
         self.expect(")")
-        self.push(Op.BEFORE if self.before else Op.NOW, load=Load(table, WHOLES[name]))
+        alone = len(steps) == 1 and steps[0].op == Op.EACH
+        self.read(Load(table, WHOLES[name], () if alone else tuple(steps)))
 
     def change(self, name: str, at: int) -> None:
         """Parse what is taken as it was before the step: all of it, or a second time."""
+        self.refuse_within(name, at)
+        self.refuse_at_once(name, at)
         if self.changing:
             raise self.error(f"{name} does not stand within delta or previous", at)
         begin = len(self.steps)
@@ -315,6 +510,109 @@ class _Parser:
                 self.push(Op.BEFORE if step.op == Op.NOW else step.op, step.number, step.load)
             self.push(Op.SUB)
 
+    def refuse_at_once(self, name: str, at: int) -> None:
+        if self.scope.at_once:
+            raise self.error(f"{name} does not stand here: this is taken within a step", at)
+
+    def so_far(self, name: str, at: int) -> None:
+        """Parse what is remembered of a number."""
+        self.refuse_within(name, at)
+        self.refuse_at_once(name, at)
+        with self.aside() as steps:
+            self.nest(self.disjunction)
+        self.expect(")")
+        kind = Cells.MOST if name == "max_so_far" else Cells.SUM
+        self.read(Cell(kind, tuple(steps)))
+
+    def of_set(self, name: str, at: int) -> None:
+        """Parse what is known of a set: it is named, or its key stands there."""
+        self.refuse_within(name, at)
+        self.refuse_at_once(name, at)
+        key = self.key_of_set(name, at)
+        self.read(Cell(Cells.SIZE if name == "size" else Cells.VISITS, key=key))
+        if name == "first_time":
+            self.push(Op.NUMBER, 1)
+            self.push(Op.EQ)
+
+    def key_of_set(self, name: str, at: int) -> str:
+        """Parse what stands between the brackets; return the name of the set."""
+        inner = self.text[self.end :].lstrip()
+        for each in self.scope.sets:
+            if re.match(rf"{each}\s*\)", inner):
+                self.next()
+                self.next()
+                self.expect(")")
+                return each
+        keys: list[Expression] = []
+        while not keys or self.token == ",":
+            with self.aside() as steps:
+                self.nest(self.disjunction)
+            keys.append(tuple(steps))
+        self.expect(")")
+        for each, key in self.scope.sets.items():
+            if key == tuple(keys):
+                return each
+        known = _names([*self.scope.sets])
+        raise self.error(f"{name} takes a set or the key of one: there are {known}", at)
+
+    def random(self, name: str, at: int) -> None:
+        """Parse a number that is drawn."""
+        self.refuse_within(name, at)
+        if not self.scope.at_once:
+            raise self.error("random stands in writes alone", at)
+        self.next()
+        most = self.whole_number() if self.kind == "number" else 0
+        if not 1 <= most <= MAX_DRAWN:
+            raise self.error(f"random takes a number from 1 to {MAX_DRAWN}")
+        self.next()
+        self.expect(")")
+        self.push(Op.RANDOM, most)
+
+
+FUNCTIONS: dict[str, Function] = {
+    "sum": Function("`sum(party)`", "of all elements: their sum", _Parser.of_all),
+    "count": Function(
+        "`count(party)`, `count(hp == 0 and level > 5)`",
+        "how many elements are not 0. In the brackets of `sum`, `count`, `min` and `max` of one "
+        "thing, a table stands for each of its elements; all tables there have as many",
+        _Parser.of_all,
+    ),
+    "min": Function(
+        "`min(a, b, ...)`, `min(party)`", "the least, of all elements too", _Parser.least_or_most
+    ),
+    "max": Function(
+        "`max(a, b, ...)`, `max(party)`", "the most, of all elements too", _Parser.least_or_most
+    ),
+    "abs": Function("`abs(a)`", "", _Parser.absolute),
+    "previous": Function("`previous(a)`", "a, with all as it was before the step", _Parser.change),
+    "delta": Function("`delta(a)`", "`a - previous(a)`", _Parser.change),
+    "max_so_far": Function(
+        "`max_so_far(a)`",
+        "the most that a was in this episode, the start state counts; a may have `delta`",
+        _Parser.so_far,
+    ),
+    "sum_so_far": Function(
+        "`sum_so_far(a)`",
+        "the sum of a over the start state and all steps of this episode",
+        _Parser.so_far,
+    ),
+    "first_time": Function(
+        "`first_time(cells)`, `first_time(map, x, y)`",
+        "of a set, by its name or its key: 1 in a step whose key is new, else 0",
+        _Parser.of_set,
+    ),
+    "visits": Function(
+        "`visits(cells)`",
+        f"in how many steps the set has had the key of this step, this one and the start state "
+        f"counted; up to {2**16 - 1:,}",
+        _Parser.of_set,
+    ),
+    "size": Function("`size(cells)`", "how many keys the set has", _Parser.of_set),
+    "random": Function(
+        "`random(256)`", "in `writes` alone: 0 to 255, from the lane's stream", _Parser.random
+    ),
+}
+
 
 def _names(names: Mapping[str, int] | Sequence[str]) -> str:
     shown = [*names][:10]
@@ -322,24 +620,43 @@ def _names(names: Mapping[str, int] | Sequence[str]) -> str:
     return (", ".join(shown) or "none") + more
 
 
+class Reads(Protocol):
+    """What is read, by what says where: a dict, or what looks it up."""
+
+    def __getitem__(self, load: Load | Cell, /) -> int:
+        """Return a number."""
+
+
 # -- in plain Python -------------------------------------------------------------------------------
 
 
-def evaluate(steps: Expression, now: Mapping[Load, int], before: Mapping[Load, int]) -> int:
+def evaluate(
+    steps: Expression,
+    now: Reads,
+    before: Reads | None = None,
+    draw: Callable[[int], int] | None = None,
+) -> int:
     """Return what an expression comes to.
 
     Parameters
     ----------
     steps : tuple of Step
-    now, before : mapping of Load to int
+    now, before : mapping of Load or Cell to int
         What is read after and before a step of the environment.
+    draw : callable, optional
+        Returns a number from 0 on that is below the one it is given.
     """
     stack: list[int] = []
     for step in steps:
         if step.op == Op.NUMBER:
             stack.append(step.number)
+        elif step.op == Op.RANDOM:
+            assert draw is not None
+            stack.append(draw(step.number))
         elif step.load is not None:
-            stack.append((now if step.op == Op.NOW else before)[step.load])
+            reads = before if step.op == Op.BEFORE else now
+            assert reads is not None
+            stack.append(reads[step.load])
         elif step.op in _OF_ONE:
             stack.append(wrap(_OF_ONE[step.op](stack.pop())))
         else:

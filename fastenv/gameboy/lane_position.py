@@ -12,7 +12,8 @@ from fastenv.gameboy.environment import Environment
 
 # Fields of a row that are attributes under the same name.
 _SAME = ("ep_return", "ep_length", "start", "distance", "ev_distance", "near", "cells", "ev_cells",
-         "ev_items", "ev_dialogue", "ev_events", "visit_id", "last_action", "done")  # fmt: skip
+         "ev_items", "ev_dialogue", "ev_events", "waited", "visit_id", "last_action",
+         "done")  # fmt: skip
 
 
 def pack(env: Environment) -> bytes:
@@ -26,8 +27,12 @@ def pack(env: Environment) -> bytes:
     lane["rng"] = env.rng.state
     lane["stack"] = np.frombuffer(b"".join(env.stack), np.uint8).reshape(len(env.stack), -1)
     lane["visits"] = np.frombuffer(env.visits, np.uint8)
+    if env.recent:
+        lane["recent"] = np.array(env.recent, "<u2").view(np.uint8)
     if env.values:
         lane["values"] = np.array(env.values, "<i8").view(np.uint8)
+    if "memory" in (lane.dtype.names or ()):
+        lane["memory"] = np.frombuffer(env.remembered.pack(), np.uint8)
     if env.samples:
         lane["samples"] = np.array(env.samples, "<i2").view(np.uint8)
     return lane.tobytes()
@@ -44,8 +49,12 @@ def unpack(row: Any, common: Common) -> Environment:
     env.rng.state = record["rng"].tolist()
     env.stack = [plane.tobytes() for plane in record["stack"]]
     env.visits[:] = record["visits"].tobytes()
+    if env.recent:
+        env.recent = record["recent"].copy().view("<u2").tolist()
     if env.values:
         env.values = record["values"].copy().view("<i8").tolist()
+    if "memory" in (lane.dtype.names or ()):
+        env.remembered.unpack(record["memory"].tobytes())
     if env.samples:
         env.samples = record["samples"].copy().view("<i2").tolist()
     return env

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fastenv.errors import ConfigError, show
-from fastenv.gameboy.expressions import COUNT, SUM, WORDS, wrap
+from fastenv.gameboy.expressions import COUNT, LEAST, MOST, SUM, WORDS, wrap
 from fastenv.gameboy.state import Form, Place, Source
 from fastenv.gameboy.tables import (
     CART_RAM,
@@ -44,24 +44,36 @@ PLACES = {
     "stage": (Place.STAGE,),
     "done": (Place.DONE,),
 }
-_KNOWN = ("address", "type", "bank", "bit", "count", "stride", "mask", "info")
+_KNOWN = (
+    *("address", "type", "bank", "bit", "count", "stride", "mask", "info"),
+    *("names", "range", "label"),
+)
+MAX_LABEL = 200  # characters
 _ADDRESSES = (
     "an address of ROM, $0000 to $7FFF, of VRAM, $8000 to $9FFF, of the cartridge's RAM, $A000 to "
-    "$BFFF, of WRAM, $C000 to $DFFF, of OAM, $FE00 to $FE9F, or of page $FF, such as '$C0A0'"
+    "$BFFF, of WRAM, $C000 to $DFFF, of OAM, $FE00 to $FE9F, or of page $FF, such as '$C0A0', or a "
+    "label of the map's symbols"
 )
 
 ReadByte = Callable[[int], int]
 """Returns the byte at a place: an address, or, behind ``CARTRIDGE``, one of the cartridge's RAM,
-or, behind ``IN_ROM``, one of the ROM."""
+or, behind ``IN_ROM``, one of the ROM, or, behind ``CONSTANT``, one of the map's constants."""
 
 CARTRIDGE = 1 << 16
 IN_ROM = 1 << 20
+CONSTANT = 1 << 24
 # Memories that a field stays in, from the first place of each to the one behind its last.
 _MEMORIES = (
     *((VRAM, CART_RAM), (WRAM, ECHO), (OAM, UNUSABLE), (HIGH, HIGH + 0x100)),
     (CARTRIDGE, CARTRIDGE + BANKS * RAM_BANK),
     (IN_ROM, IN_ROM + ROM_BANKS * ROM_BANK),
 )
+REDUCTIONS: dict[int, Callable[[list[int]], int]] = {
+    SUM: lambda numbers: wrap(sum(numbers)),
+    COUNT: lambda numbers: sum(each != 0 for each in numbers),
+    LEAST: min,
+    MOST: max,
+}
 
 
 @dataclass(frozen=True)
@@ -73,7 +85,7 @@ class RamField:
     name : str
     place : int
         The address of the first byte; of the cartridge's RAM ``CARTRIDGE`` and where it is there,
-        bank by bank; of the ROM the same with ``IN_ROM``.
+        bank by bank; of the ROM the same with ``IN_ROM``, of constants with ``CONSTANT``.
     form : Form
     size : int
         Bytes of a number.
@@ -89,6 +101,8 @@ class RamField:
         Which bits of a number count; -1 for all.
     info : bool
         Whether it is a column of the info.
+    limits : (int, int), optional
+        Its lowest and highest number, where the file says them.
     """
 
     name: str
@@ -101,6 +115,7 @@ class RamField:
     bit: int = 0
     mask: int = -1
     info: bool = True
+    limits: tuple[int, int] | None = None
 
     @property
     def end(self) -> int:
@@ -127,6 +142,11 @@ class RamField:
                 return np.dtype(name)
         return np.dtype("i8")
 
+    @property
+    def scale(self) -> tuple[int, int]:
+        """The numbers that an observation shows as 0 and as 1."""
+        return self._bounds() if self.limits is None else self.limits
+
     def _bounds(self) -> tuple[int, int]:
         bits = 8 * self.size
         low, high = {
@@ -140,16 +160,24 @@ class RamField:
             return low, high
         return 0, self.mask if low < 0 else min(self.mask, high)
 
+    def element(self, name: str, number: int) -> RamField:
+        """Return an element of a table as a field of its own, a column of the info."""
+        more: dict[str, Any] = {"place": self.place + number * self.stride}
+        if self.form == Form.BIT:
+            byte, bit = divmod(self.bit + number * self.stride, 8)
+            more = {"place": self.place + byte, "bit": bit}
+        stride = 1 if self.form == Form.BIT else self.size
+        return replace(self, name=name, count=0, stride=stride, info=True, **more)
+
     @property
     def shape(self) -> tuple[int, ...]:
         """The shape of its column."""
         return (self.count,) if self.count else ()
 
     def number(self, read: ReadByte, element: int = 0) -> int:
-        """Return a number, or of a table the sum or how many are not 0; 64 bits."""
-        if element in (SUM, COUNT):
-            numbers = [self.number(read, k) for k in range(self.count)]
-            return wrap(sum(numbers)) if element == SUM else sum(each != 0 for each in numbers)
+        """Return a number, or what those of a table come to (``REDUCTIONS``); 64 bits."""
+        if element in REDUCTIONS:
+            return REDUCTIONS[element]([self.number(read, k) for k in range(self.count)])
         if self.form == Form.BIT:
             byte, bit = divmod(self.bit + element * self.stride, 8)
             return read(self.place + byte) >> bit & 1
@@ -201,19 +229,42 @@ def read_fields(given: Any, where: str, taken: Mapping[str, str]) -> dict[str, R
     """
     if not isinstance(given, dict):
         raise ConfigError(f"{where}: fields={show(given)} must be an object of names and fields.")
-    found = {}
+    found: dict[str, RamField] = {}
     for name, entry in given.items():
-        if not _NAME.fullmatch(name) or name in WORDS:
-            raise ConfigError(
-                f"{where}: fields: {show(name)} is no name: it must be letters, digits and _, at "
-                "most 64, and no word of expressions."
-            )
-        found[name] = read_field(name, entry, f"{where}: fields.{name}")
-        if found[name].info and name in taken:
+        check_name(name, f"{where}: fields", {})
+        found[name] = field = read_field(name, entry, f"{where}: fields.{name}")
+        for own, number in _names(entry, field, f"{where}: fields.{name}").items():
+            known = dict.fromkeys([*given, *found], "it is a field")
+            check_name(own, f"{where}: fields", known)
+            found[own] = field.element(own, number)
+    for name, field in found.items():
+        if field.info and name in taken:
             raise ConfigError(
                 f'{where}: fields.{name}: {taken[name]}: choose another name, or "info": false.'
             )
     return found
+
+
+def _names(entry: dict[str, Any], field: RamField, where: str) -> dict[str, int]:
+    """Return the elements of a table that have names of their own."""
+    given = entry.get("names", {})
+    if not isinstance(given, dict) or (given and not field.count):
+        raise ConfigError(
+            f"{where}.names={show(given)} must be an object of names and numbers of elements, of a "
+            "field with a count."
+        )
+    return {name: read_integer(given, name, f"{where}.names", 0, field.count - 1) for name in given}
+
+
+def check_name(name: str, where: str, taken: Mapping[str, str]) -> None:
+    """Refuse the name of something in expressions that is none, or that something else has."""
+    if not _NAME.fullmatch(name) or name in WORDS:
+        raise ConfigError(
+            f"{where}: {show(name)} is no name: it must be letters, digits and _, at most 64, and "
+            "no word of expressions."
+        )
+    if name in taken:
+        raise ConfigError(f"{where}.{name}: {taken[name]}: choose another name.")
 
 
 def read_field(name: str, entry: Any, where: str) -> RamField:
@@ -225,19 +276,25 @@ def read_field(name: str, entry: Any, where: str) -> RamField:
     is_bit = form == Form.BIT
     count = 0
     if "count" in entry:
-        count = _integer(entry, "count", where, 1, MAX_COUNT)
-    stride = _integer(entry, "stride", where, 1, MAX_COUNT, 1 if is_bit else size)
+        count = read_integer(entry, "count", where, 1, MAX_COUNT)
+    stride = read_integer(entry, "stride", where, 1, MAX_COUNT, 1 if is_bit else size)
     for key, allowed in (("bit", is_bit), ("mask", not is_bit), ("stride", count)):
         if key in entry and not allowed:
             only = {"bit": "bits", "mask": "numbers", "stride": "tables, which have a count"}[key]
             raise ConfigError(f"{where}.{key}={show(entry[key])}: only {only} have one.")
-    mask = _integer(entry, "mask", where, 1, largest_mask(form, size), -1)
+    mask = read_integer(entry, "mask", where, 1, largest_mask(form, size), -1)
     info = entry.get("info", True)
     if not isinstance(info, bool):
         raise ConfigError(f"{where}.info={show(info)} must be true or false.")
-    bit = _integer(entry, "bit", where, 0, 7, 0)
+    bit = read_integer(entry, "bit", where, 0, 7, 0)
     place = _place(entry, where)
-    field = RamField(name, place, form, size, big, count, stride, bit, mask, info)
+    label = entry.get("label", "")
+    if not isinstance(label, str) or len(label) > MAX_LABEL:
+        raise ConfigError(
+            f"{where}.label={show(label)} must be text of at most {MAX_LABEL} characters."
+        )
+    limits = read_range(entry, where)
+    field = RamField(name, place, form, size, big, count, stride, bit, mask, info, limits)
     _check_end(field, where)
     return field
 
@@ -279,10 +336,10 @@ def _place(entry: dict[str, Any], where: str) -> int:
     address = read_address(entry["address"])
     if address is not None:
         if CART_RAM <= address < WRAM:
-            bank = _integer(entry, "bank", where, 0, BANKS - 1, 0)
+            bank = read_integer(entry, "bank", where, 0, BANKS - 1, 0)
             return CARTRIDGE + bank * RAM_BANK + address - CART_RAM
         if ROM_BANK <= address < VRAM:
-            bank = _integer(entry, "bank", where, 0, ROM_BANKS - 1, 1)
+            bank = read_integer(entry, "bank", where, 0, ROM_BANKS - 1, 1)
             return IN_ROM + bank * ROM_BANK + address - ROM_BANK
         if 0 <= address < ROM_BANK or any(begin <= address < end for begin, end in _MEMORIES[:4]):
             if "bank" in entry:
@@ -293,6 +350,20 @@ def _place(entry: dict[str, Any], where: str) -> int:
     raise ConfigError(f"{where}.address={show(entry['address'])} must be {_ADDRESSES}.")
 
 
+def read_range(entry: Mapping[str, Any], where: str) -> tuple[int, int] | None:
+    """Return the lowest and the highest number that an entry says, None if it says none."""
+    given = entry.get("range")
+    if given is None and "range" not in entry:
+        return None
+    if isinstance(given, list) and len(given) == 2:
+        low, high = given
+        if all(type(end) is int and abs(end) < 2**53 for end in given) and low < high:
+            return low, high
+    raise ConfigError(
+        f"{where}.range={show(given)} must be two integers below 2**53, the lower one first."
+    )
+
+
 def _check_end(field: RamField, where: str) -> None:
     """Refuse what goes on behind the memory in which it begins; see Common for cartridges."""
     for begin, end in _MEMORIES:
@@ -301,8 +372,8 @@ def _check_end(field: RamField, where: str) -> None:
             raise ConfigError(f"{where} ends {more:,} bytes behind the memory in which it begins.")
 
 
-def _integer(
-    entry: dict[str, Any], key: str, where: str, low: int, high: int, default: int | None = None
+def read_integer(
+    entry: Mapping[str, Any], key: str, where: str, low: int, high: int, default: int | None = None
 ) -> int:
     """Return an entry that is a whole number, or its default; "$0F" counts too."""
     value = entry.get(key, default)

@@ -180,6 +180,7 @@ _EPISODE: list[Any] = [
     ("ev_items", "i4"),
     ("ev_dialogue", "i4"),
     ("ev_events", "i4"),
+    ("waited", "i4"),  # how often the last step was as long again
     ("visit_id", "u2"),  # of this episode in a hash table
     ("last_action", "u1"),
     ("done", "i1"),  # 0 running, 1 terminated, 2 truncated
@@ -187,7 +188,10 @@ _EPISODE: list[Any] = [
 _EPISODE_BYTES = 128
 _EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE),))]
 EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
-TAIL_OF_LANE = ("cart", "stack", "visits", "values", "line", "sound", "samples")
+TAIL_OF_LANE = (
+    *("cart", "stack", "visits", "recent", "values", "memory"),
+    *("line", "sound", "samples"),
+)
 
 
 def tail_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
@@ -203,6 +207,8 @@ def lane_dtype(
     values: int = 0,
     by_pixel: bool = False,
     samples: int = 0,
+    memory: int = 0,
+    recent: int = 0,
 ) -> np.dtype[Any]:
     """Return the dtype of a row of an environment.
 
@@ -215,19 +221,27 @@ def lane_dtype(
     visits : int
         Bytes of what is remembered of visited cells.
     values : int
-        Bytes of the rewards of a RAM map; with none there is no such field.
+        Bytes of the rewards and numbers of a RAM map; with none there is no such field.
     by_pixel : bool
         Whether pictures are exact within a line.
     samples : int
         Bytes of the samples of the sound of a step; with none there is no such field.
+    memory : int
+        Bytes of what expressions remember; with none there is no such field.
+    recent : int
+        Actions that are remembered, in two bytes each; with none there is no such field.
     """
     tail: list[Any] = [
         ("cart", "u1", (cart_ram,)),
         ("stack", "u1", stack),
         ("visits", "u1", (visits,)),
     ]
+    if recent:
+        tail.append(("recent", "u1", (2 * recent,)))
     if values:
         tail.append(("values", "u1", (values,)))
+    if memory:
+        tail.append(("memory", "u1", (memory,)))
     tail += _LINE * by_pixel
     if samples:
         tail += [*_SOUND, ("samples", "u1", (samples,))]
@@ -313,24 +327,35 @@ class Op(IntEnum):
     NUMBER = 0
     NOW = 1  # of memory
     BEFORE = 2  # of memory before the step of the environment
-    NEG = 3
-    NOT = 4
-    ABS = 5
-    ADD = 6
-    SUB = 7
-    MUL = 8
-    DIV = 9
-    MOD = 10
-    EQ = 11
-    NE = 12
-    LT = 13
-    LE = 14
-    GT = 15
-    GE = 16
-    AND = 17
-    OR = 18
-    MIN = 19
-    MAX = 20
+    EACH = 3  # element of a table, where all are taken
+    RANDOM = 4  # drawn from the lane's stream, below a number
+    NEG = 5
+    NOT = 6
+    ABS = 7
+    ADD = 8
+    SUB = 9
+    MUL = 10
+    DIV = 11
+    MOD = 12
+    EQ = 13
+    NE = 14
+    LT = 15
+    LE = 16
+    GT = 17
+    GE = 18
+    AND = 19
+    OR = 20
+    MIN = 21
+    MAX = 22
+
+
+class Cells(IntEnum):
+    """What is remembered from step to step, as one number."""
+
+    MOST = 0  # of an expression
+    SUM = 1
+    VISITS = 2  # of the key that a set has in this step
+    SIZE = 3  # of a set
 
 
 class Form(IntEnum):
@@ -353,6 +378,7 @@ class Source(IntEnum):
 
 MAX_ACTIONS, MAX_EVENT_BYTES = 256, 8192
 MAX_LOADS, MAX_EXPRESSION_STACK = 1024, 64
+MAX_VISITS = 2**16 - 1  # that are counted of a key
 # A field of a RAM map (docs/gameboy.md, 20.1).
 FIELD_DTYPE = np.dtype(
     [
@@ -370,12 +396,47 @@ FIELD_DTYPE = np.dtype(
     ],
     align=True,
 )
-# What expressions read: an element, or -1 for the sum of all and -2 for how many are not 0.
-LOAD_DTYPE = np.dtype([("field", "i4"), ("element", "i4")], align=True)
+# What expressions read: an element; or of all of them the sum (-1), how many are not 0 (-2), the
+# least (-3) or the most (-4), `each` being the term that is taken of each element, or -1: itself;
+# within such a term each element (-5); or (-6) a number that is remembered, `field` says which.
+# A sum of products (-7) of flags has in `each` the field that they are multiplied by.
+LOAD_DTYPE = np.dtype([("field", "i4"), ("element", "i4"), ("each", "i4")], align=True)
 # A step of an expression, with the number or which of the loads it pushes.
 STEP_DTYPE = np.dtype([("number", "i8"), ("op", "i4"), ("load", "i4")], align=True)
-# An expression, and what it is multiplied by where it is a reward.
-TERM_DTYPE = np.dtype([("weight", "f8"), ("begin", "i4"), ("end", "i4")], align=True)
+# An expression, what it is multiplied by where it is a reward, and where its number is in the
+# columns of a state; -1: not there.
+TERM_DTYPE = np.dtype(
+    [("weight", "f8"), ("begin", "i4"), ("end", "i4"), ("info_at", "i4")], align=True
+)
+# A number that is remembered: a Cells, its term or its set, and which load reads it; -1: none.
+CELL_DTYPE = np.dtype([("kind", "i4"), ("of", "i4"), ("load", "i4")], align=True)
+# A set of keys (docs/gameboy.md, 20.2): in the row size and what was lost, four bytes each, then
+# the keys, eight bytes a slot, then how often each came, two bytes a slot.
+SET_DTYPE = np.dtype(
+    [
+        ("at", "i4"),  # in the row
+        ("slots", "i4"),
+        ("capacity", "i4"),
+        ("key", "i4"),  # the term of its first number; the others follow
+        ("numbers", "i4"),  # of a key
+        ("when", "i4"),  # the term that is not 0 where there is a key; -1: always
+    ],
+    align=True,
+)
+# Numbers that stand behind one another in an observation: those of a field, or (-1) what a step
+# notes for a RAM map. What is shown as 0, and how much more as 1.
+OBSERVED_DTYPE = np.dtype(
+    [
+        ("low", "f8"),
+        ("span", "f8"),
+        ("field", "i4"),
+        ("first", "i4"),
+        ("count", "i4"),
+        ("at", "i4"),  # in the observation
+        ("flag", "i4"),  # bits, a byte each
+    ],
+    align=True,
+)
 # Rules of an environment; all 0 where a machine runs without one. Places are offsets in the row.
 RULES_DTYPE = np.dtype(
     [
@@ -415,16 +476,35 @@ RULES_DTYPE = np.dtype(
         ("samples_at", "i4"),
         ("samples_bytes", "i4"),
         ("samples_info_at", "i4"),  # in the columns of a state
-        ("values_at", "i4"),  # of the rewards of the last step, eight bytes each
+        ("values_at", "i4"),  # of rewards and numbers of the last step, eight bytes each
         ("num_fields", "i4"),
         ("num_loads", "i4"),
-        ("num_terms", "i4"),  # expressions, of which the first are rewards
+        ("num_terms", "i4"),  # that are looked at after a step: rewards, numbers, ends
         ("num_rewards", "i4"),
+        ("num_numbers", "i4"),
+        ("num_cells", "i4"),
+        ("num_sets", "i4"),
+        ("memory_at", "i4"),  # what is remembered, in the row: cells, then sets
+        ("memory_bytes", "i4"),
+        ("lost_info_at", "i4"),  # keys for which there was no room, in the columns; -1: not there
         ("terminates", "i4"),  # which of them says that the episode ends so; -1: none
         ("truncates", "i4"),
         ("num_events", "i4"),
         ("events_at", "i4"),
         ("max_pool", "i4"),  # 1: frames are the darker of two pictures
+        ("waits", "i4"),  # which expression is 0 while a step lasts on; -1: none
+        ("wait_steps", "i4"),  # how often at most
+        ("wait_keys", "i4"),
+        ("waited_info_at", "i4"),  # in the columns of a state; 0: not there
+        ("plays_on", "i4"),  # 1: what was truncated goes on with the next episode
+        ("observes", "i4"),  # 1: an observation has what follows, and not that of the kind
+        ("hides_pixels", "i4"),
+        ("num_observed", "i4"),
+        ("num_recent", "i4"),  # of the last actions
+        ("recent_at", "i4"),  # in the row
+        ("actions_at", "i4"),  # in the observation
+        ("visited_at", "i4"),
+        ("visited", "i4", (2,)),  # rows and columns around the player
         ("fills_ram", "i4"),  # 1: a reset fills memory with bytes of the lane's stream
         ("size", "i4", (3,)),  # of the world: maps, rows, columns
         ("places", "i4", (len(Place),)),  # -1: nowhere
@@ -434,6 +514,9 @@ RULES_DTYPE = np.dtype(
         ("loads_at", "i8"),
         ("steps_at", "i8"),
         ("terms_at", "i8"),
+        ("cells_at", "i8"),
+        ("sets_at", "i8"),
+        ("observed_at", "i8"),
         ("kind", "u1"),  # a Kind
         ("packed", "u1"),  # observations show four pixels a byte
         ("keys", "u1", (MAX_ACTIONS,)),  # by action; 0 where a button is not allowed
@@ -480,6 +563,7 @@ def shared_record(
     by_pixel: bool = False,
     audio: bool = False,
     tables: Mapping[str, Any] = MappingProxyType({}),
+    behind: bytes = b"",
 ) -> np.ndarray[Any, Any]:
     """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
 
@@ -501,10 +585,13 @@ def shared_record(
     audio : bool
         Whether there are samples of the sound.
     tables : mapping of str to ndarray
-        Fields, loads, steps and terms of a RAM map.
+        Fields, loads, steps and what else a RAM map has.
+    behind : bytes
+        What follows the ROM at once.
     """
     rom = np.frombuffer(cartridge.rom, np.uint8)
     parts: list[tuple[Any, ...]] = [("head", SHARED_DTYPE), ("rom", "u1", rom.shape)]
+    parts += [("behind", "u1", (len(behind),))] if behind else []
     if rules is not None:
         parts += [("goal", "u1", (len(goal),)), ("starts", "u1", starts.shape)]
         parts += [(name, table.dtype, table.shape) for name, table in tables.items()]
@@ -519,6 +606,8 @@ def shared_record(
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     head["spread"] = bits.view(np.uint64)[:, 0]
     record["rom"] = rom
+    if behind:
+        record["behind"] = np.frombuffer(behind, np.uint8)
     if rules is not None:
         assert dtype.fields is not None
         head["rules"] = rules
@@ -553,6 +642,9 @@ STRUCTS = {
     "Load": LOAD_DTYPE,
     "Step": STEP_DTYPE,
     "Term": TERM_DTYPE,
+    "Cell": CELL_DTYPE,
+    "KeySet": SET_DTYPE,
+    "Observed": OBSERVED_DTYPE,
     "Rules": RULES_DTYPE,
     "Shared": SHARED_DTYPE,
     "Episode": EPISODE_DTYPE,
@@ -577,6 +669,7 @@ CONSTANTS = {
     "MAX_EVENT_BYTES": MAX_EVENT_BYTES,
     "MAX_LOADS": MAX_LOADS,
     "MAX_EXPRESSION_STACK": MAX_EXPRESSION_STACK,
+    "MAX_VISITS": MAX_VISITS,
 }  # fmt: skip
 ENUMS: dict[type[IntEnum], str] = {
     t.Interrupt: "INT_",
@@ -585,6 +678,7 @@ ENUMS: dict[type[IntEnum], str] = {
     Kind: "KIND_",
     Place: "PLACE_",
     Op: "OP_",
+    Cells: "CELL_",
     Form: "FORM_",
     Source: "SOURCE_",
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -110,22 +112,18 @@ class LiveLane(Lane, ABC):
             The environment raised, or shows what it may not.
         """
         self.begin(seed)
-        try:
+        with call(self.who, "reset"):
             self._reset(None if seed is None else as_seed(seed))
-        except FastEnvError:
-            raise
-        except Exception as error:
-            raise ForeignError(f"{self.who}: reset raised {_describe(error)}") from error
 
     def step(self, action: Any) -> None:
         """Take a decision, or one for each agent, as numbers; raises as :meth:`reset` does."""
         self.moves += 1
-        try:
+        try:  # as `call`, in a third of its time
             self._step(action)
         except FastEnvError:
             raise
         except Exception as error:
-            raise ForeignError(f"{self.who}: step raised {_describe(error)}") from error
+            raise _explain(self.who, "step", error) from error
 
     @abstractmethod
     def _reset(self, seed: int | None) -> None: ...
@@ -148,8 +146,19 @@ class LiveLane(Lane, ABC):
         self.env.close()
 
 
-def _describe(error: Exception) -> str:
-    return f"{type(error).__name__}: {show_reason(error)}"
+@contextmanager
+def call(who: str, what: str) -> Iterator[None]:
+    """Turn what an environment raises into a :class:`ForeignError` that names it."""
+    try:
+        yield
+    except FastEnvError:
+        raise
+    except Exception as error:
+        raise _explain(who, what, error) from error
+
+
+def _explain(who: str, what: str, error: Exception) -> ForeignError:
+    return ForeignError(f"{who}: {what} raised {type(error).__name__}: {show_reason(error)}")
 
 
 class SingleLane(LiveLane):

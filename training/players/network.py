@@ -223,7 +223,9 @@ def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None
     same = mine.num_actions == theirs.num_actions
     _check(same, policy, "actions", mine.num_actions, f"{theirs.num_actions}, as here")
     same = mine.state_dtype == theirs.state_dtype
-    if same and seats.fields is None:  # rows that show one seat are of the tier that shows it
+    if (
+        same and seats.fields is None and observer.game.resumable
+    ):  # rows that show one seat are of the tier that shows it
         trial = BatchEngine(engine.game, 1, opponent=EXTERNAL)
         trial.reset_many(seeds=0)
         try:
@@ -245,9 +247,10 @@ def _check(fits: bool, policy: Policy, name: str, value: object, allowed: str) -
 def _shows_same(observer: BatchEngine, engine: Any) -> bool:
     """Tell whether an engine shows, of the seat that must act, what an observer would encode.
 
-    Compiled encoders know nothing but the row and the shared record; others may.
+    Compiled encoders know nothing but the row and the shared record; others may. Where rows cannot
+    be loaded, what is shown is all there is.
     """
     one, other = observer.game, engine.game
     same = one.env_id == other.env_id and one.spec == other.spec
-    compiled = one.spec.kernel_module is not None
+    compiled = one.spec.kernel_module is not None or not one.resumable
     return compiled and same and bool(one.shared.tobytes() == other.shared.tobytes())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,10 +103,19 @@ def build(
     return trainer
 
 
-def follow_first_rank(config: ActorCriticRun) -> None:
-    """Train as one of torchrun's other ranks, until the first rank ends."""
+def follow_first_rank(
+    config: ActorCriticRun, make: Callable[[Any], PPOTrainer] = make_trainer
+) -> None:
+    """Train as one of torchrun's other ranks, until the first rank ends.
+
+    Parameters
+    ----------
+    config : ActorCriticRun
+    make : callable
+        Makes the trainer.
+    """
     set_up_torch(config)
-    trainer = make_trainer(config)
+    trainer = make(config)
     try:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)  # the first decides when it is over

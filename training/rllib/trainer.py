@@ -297,7 +297,7 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
         **envs.with_seating(config.env, config.env_options),
         "env": config.env,
         "backend": backend,
-        "num_threads": config.env_threads,
+        "num_threads": config.engine_threads,
         "began": steps,
     }
     learners = max(1, rllib.learners)

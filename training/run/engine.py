@@ -97,6 +97,24 @@ class Engine(Protocol):
         """Set a knob, for each lane from its next reset."""
 
 
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def take_rows(rows: Array, some: Array) -> Array:
+    """Copy some rows, by a mask or numbers: as bytes, for NumPy copies records field by field."""
+    return as_bytes(rows)[some].view(rows.dtype)
+
+
+def join_rows(parts: Sequence[Array]) -> Array:
+    """Concatenate rows, as bytes."""
+    return np.concatenate([as_bytes(part) for part in parts]).view(parts[0].dtype)
+
+
+def as_bytes(rows: Array) -> Array:
+    """View rows as items of as many bytes, which are copied whole; it may be written to."""
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize)))
+
+
 # -- saving ----------------------------------------------------------------------------------------
 
 

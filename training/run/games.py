@@ -72,6 +72,24 @@ class TableRules:
     parts: Mapping[str, PartOfGame] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Family:
+    """A game of which there are one or more environments, as people are told of it.
+
+    Parameters
+    ----------
+    title : str
+    about : str
+        What it is about, in a sentence.
+    first : str
+        Id of the environment that shows it, and that people begin with.
+    """
+
+    title: str
+    about: str
+    first: str
+
+
 KINDS = ("kept", "mean", "count", "measure", "share", "flag")
 
 
@@ -141,10 +159,16 @@ class GameTraining:
     ----------
     title : str
         Name of the game in sentences; empty for the id of the environment.
+    family : Family or None
+        The game of which it is an environment; None for a game of its own.
+    about : str
+        What its episodes are, and what is decided in them: a few words, a colon, a sentence.
     env_options : mapping
         Options of the environment that hold in training and evaluation unless others are given.
     files : mapping of str to str
         By trainer, the file in ``training/configs`` with the default options of a run's learning.
+    trainer : str
+        Who trains where an environment alone is named.
     presets : Path or None
         YAML file of named starting points of a run; see :mod:`training.run.layers`.
     bots : tuple of str
@@ -171,8 +195,11 @@ class GameTraining:
     """
 
     title: str = ""
+    family: Family | None = None
+    about: str = ""
     env_options: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    trainer: str = "native"
     presets: Path | None = None
     bots: tuple[str, ...] = ()
     opponent_sets: tuple[str, ...] = ()

@@ -329,7 +329,7 @@ class TrainingLoop:
         if self._step_times is None or "env" not in phases:
             return {}
         steps = max(1, samples // self._config.num_envs)
-        times = self._step_times.read(phases["env"], steps, self._config.env_threads)
+        times = self._step_times.read(phases["env"], steps, self._config.engine_threads)
         return {"env_step": times}
 
     def end(self) -> Outcome:
@@ -406,7 +406,7 @@ class TrainingLoop:
             **json.loads(json.dumps(decides)),
             "config": config.to_dict(),
             "config_sha256": config.sha256(),
-            "versions": machine.versions(),
+            "versions": machine.versions(config.env),
             **machine.revision(),
         }
         trackers = next((each for each in tensors if each is not None), None)
@@ -437,6 +437,7 @@ def _announce(loop: TrainingLoop, resumed: bool) -> None:
     if device.startswith("cuda"):
         log.say("training on CUDA is untested (docs/howto/many_machines.md)")
     log.say(config.sizes(engine.obs[0].nbytes, engine.num_actions))
+    log.say(config.describe_threads())
     if (longer := config.describe_length()) is not None:
         log.say(longer)
     if resumed:

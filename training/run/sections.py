@@ -112,6 +112,9 @@ class EvaluationConfig(Options):
         lt=2**40,
     )
     max_steps: Whole = option(30_000, "decisions after which an episode is given up", ge=1)
+    film: Truth = option(
+        False, "write a film of an episode, ``film.gif``, when the training is done"
+    )
     replays: Whole = option(0, "best episodes of the agent to keep in ``replays/``", ge=0)
 
     @model_validator(mode="after")

@@ -124,7 +124,7 @@ class SB3Trainer(Trainer):
     def reset_lanes(self, shift: int | None = None) -> None:
         """See :meth:`Trainer.reset_lanes`."""
         self._start()
-        seeds = None if shift is None else training_seed(self.model.seed) + shift
+        seeds = None if shift is None else training_seed(self.model.seed or 0) + shift
         self.model._last_obs = self.vec.restart(seeds)
         self.model._last_episode_starts = np.ones(self.vec.num_envs, np.bool_)
 

@@ -14,6 +14,7 @@ from fastenv.gameboy.config import POWER_UP
 from fastenv.gameboy.frames import WHOLE
 from fastenv.gameboy.linked.config import SIDES, LinkConfig
 from fastenv.gameboy.position import pack
+from fastenv.gameboy.ram_program import LOST
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.starts import Starts
 from fastenv.gameboy.state import LINK_HEAD, LINK_SHARED_DTYPE
@@ -82,12 +83,18 @@ class LinkCommon:
         given = common.shared()
         raw = given.view(np.uint8).copy()  # as bytes: what lies between fields stays 0
         record = raw.view(given.dtype)
-        if common.program is not None:
+        program = common.program
+        if program is not None:
             columns: Any = self.info_dtype.fields
-            for k, field in enumerate(common.program.fields):
+            at = {name: n + side * (of.itemsize // SIDES) for name, (of, n) in columns.items()}
+            for k, field in enumerate(program.fields):
                 if field.info:
-                    of, offset = columns[field.name][:2]
-                    record["fields"]["info_at"][0, k] = offset + side * (of.itemsize // SIDES)
+                    record["fields"]["info_at"][0, k] = at[field.name]
+            for k, number in enumerate(program.numbers, len(program.rewards)):
+                if number.info:
+                    record["terms"]["info_at"][0, k] = at[number.name]
+            if program.sets:
+                record["head"]["rules"]["lost_info_at"] = at[LOST]
         return np.concatenate([raw, np.zeros(-len(raw) % _LINE, np.uint8)])
 
     def lanes(self, rows: np.ndarray, side: int) -> np.ndarray:
