@@ -281,6 +281,7 @@ class PolicyRun(ActorCriticRun):
 class NativeRun(PolicyRun):
     """A run of the native trainer (:mod:`training.ppo`)."""
 
+    AVERAGES: ClassVar[bool] = True
     EQUAL_ITERATIONS: ClassVar[bool] = True
 
     trainer: Literal["native"] = option("native", "our PPO")
