@@ -80,17 +80,15 @@ def compare(
     ConfigError
         An argument is not possible, or an environment cannot be made.
     """
-    sources = source_of("fast", fast), source_of("reference", reference)
+    source, other = source_of("fast", fast), source_of("reference", reference)
     check_pickled("fast", fast)
     check_pickled("reference", reference)
     _check_search(seconds, seed, timeout)
-    given = dict(options or {})
-    if sources[0].is_id != sources[1].is_id:
-        sources = tuple(each if each.is_id else each.with_options(given) for each in sources)
-    else:
-        sources = tuple(each.with_options(given) for each in sources)
+    mixed, given = source.is_id != other.is_id, dict(options or {})
+    source = source if mixed and source.is_id else source.with_options(given)
+    other = other if mixed and other.is_id else other.with_options(given)
     text = repr(sync) if isinstance(sync, str) else ""
-    job = Compare(sources[0], _terms(ignore, rtol), sources[1], as_sync(sync), text)
+    job = Compare(source, _terms(ignore, rtol), other, as_sync(sync), text)
     return run_apart(job, seconds, seed, timeout)
 
 

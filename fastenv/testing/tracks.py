@@ -183,13 +183,11 @@ class SingleTrack(Track):
         for name, flag in zip(PAID[1:], paid[1:], strict=True):
             is_flag = isinstance(flag, (bool, np.bool_))
             self.laws.hold(is_flag, f"{name} is a bool", STEP, flag, "True or False")
-        self._steps: int = self._steps + 1
+        self._steps += 1
         limit = getattr(getattr(self.env, "spec", None), "max_episode_steps", None) or -1
         rule = "no episode is longer than the limit that the id says"
         source = "Gymnasium, EnvSpec.max_episode_steps"
-        self.laws.hold(
-            self._steps <= (limit or math.inf) or limit < 0, rule, source, self._steps, limit
-        )
+        self.laws.hold(limit < 0 or self._steps <= limit, rule, source, self._steps, limit)
         self.over, self.begun = bool(paid[1] or paid[2]), set()
         self.resting = {""} if self.over else set()
         return self._frame(observation, paid, info)
@@ -368,7 +366,8 @@ class EngineTrack(Track):
         return self._frame(stepped=True)
 
     def _frame(self, *, stepped: bool) -> Frame:
-        engine, frame = self.env, {}
+        engine = self.env
+        frame: Frame = {}
         self.turn = {}
         masks = engine.mask.reshape(self.num_lanes, -1, engine.num_actions) != 0
         for lane in range(self.num_lanes):

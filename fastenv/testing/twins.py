@@ -60,11 +60,12 @@ def _check_worlds(twin: Any, track: Track, agent: str, rng: np.random.Generator)
     before = _look(track.env, agent)
     for _ in range(WORLDS):
         result = twin(track.env, agent, rng)
+        replay: Any
         world, replay = result if isinstance(result, tuple) else (result, None)
         _hold_same("drawing a world changes nothing", agent, before, _look(track.env, agent))
         _hold_same(RULE, agent, before, _look(world, agent))
         if replay is not None:
-            start = _replay(*replay, agent)
+            start = _replay(replay[0], replay[1], agent)
             for each in getattr(start, "agents", [""]):
                 _hold_same(REACHED, agent, _look(start, each), _look(world, each))
     trouble = _play_on(track, world, rng)
