@@ -5,7 +5,9 @@ from libc.string cimport memcpy, memmove, memset
 from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
+from fastenv.gameboy._hooks cimport ON_RESET, ON_STEP, write_fields
 from fastenv.gameboy._machine cimport Machine
+from fastenv.gameboy._opcodes cimport execute_hooked
 from fastenv.gameboy._program cimport evaluate_term, ones, read_loads, remember
 from fastenv.gameboy._state cimport (
     HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MAX_LOADS, MBC2, PLACE_DIALOGUE, PLACE_DONE,
@@ -108,7 +110,14 @@ cdef inline void push_frame(Lane* lane, const uint8_t* picture) noexcept nogil:
 cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     # Let a machine run in a lane.
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
-    m.rom = lane.shared + sizeof(Shared)
+    m.rom = m.program = lane.shared + sizeof(Shared)
+    m.rules, m.watched, m.run = lane.r, NULL, NULL
+    if lane.r.num_hooks:
+        m.run = execute_hooked
+    if lane.r.program_at:
+        m.program = lane.shared + lane.r.program_at
+    if lane.r.watched_pages:
+        m.watched = lane.shared + lane.r.watched_at
     m.line = lane.row + lane.r.line_at if m.c.by_pixel else NULL
     m.heard = lane.row + lane.r.sound_at if m.c.audio else NULL
     m.samples, m.num_samples = lane.row + lane.r.samples_at, 0
@@ -340,6 +349,9 @@ cdef inline void reset_lane(
     memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
     if r.fills_ram:
         fill_memory(&lane)
+    memset(row + r.counted_at, 0, r.counted_bytes)
+    if r.num_writes:
+        write_fields(row, shared, r, ON_RESET)
     start += sizeof(State) + r.cart_bytes
     memcpy(row + r.line_at, start, r.line_bytes)
     memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
@@ -363,6 +375,8 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     cdef int64_t[MAX_LOADS] loads
     cdef bint reached = False
     cdef int ends = RUNNING
+    if r.num_writes:
+        write_fields(row, shared, r, ON_STEP)
     look(&lane, &before)
     if looks(r):
         read_loads(row, shared, r, loads)

@@ -145,6 +145,9 @@ class GameBoyConfig(GameConfig):
         rewards and ends of any game but goals. Of ours there are ``"lantern_walk"``, in overworlds
         the default with Lantern Walk, ``"lantern_walk_flags"`` with all flags of the game,
         ``"lantern_walk_quest"``, which pays for the quest, and ``"libbet"`` for a free game.
+    writes : sequence of str, or "all"
+        Which of the RAM map's writes are on (docs/gameboy.md, 20.4): fields that are set at a
+        reset, before a step or at a hook. By default none is.
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.
@@ -182,6 +185,7 @@ class GameBoyConfig(GameConfig):
     tau: float | None = None
     k_consecutive: int | None = None
     ram_map: str | Path | None = None
+    writes: tuple[str, ...] | str = ()
     visits: str | int = 65_536
     renewing_events: tuple[int, ...] = ()
     cell_bonus: float = 0.01
@@ -271,6 +275,13 @@ class GameBoyConfig(GameConfig):
             check_path("ram_map", self.ram_map)
             if self.kind == "goal":
                 raise refusal("ram_map", self.ram_map, "left out: a goal is a picture")
+        given = self.writes
+        if given != "all":
+            if not isinstance(given, (tuple, list)) or not all(isinstance(x, str) for x in given):
+                raise refusal("writes", given, "names of writes of the RAM map, or 'all'")
+            object.__setattr__(self, "writes", tuple(given))
+        if given and self.ram_map is None:
+            raise refusal("writes", given, "left out without a ram_map, which has them")
         if self.kind == "overworld" and self.ram_map is None and self.rom != OURS:
             raise refusal("ram_map", None, "given: only that of 'lantern_walk' is known")
         if not (isinstance(self.visits, str) and self.visits == CELLS):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, FileError, show
+from fastenv.errors import ConfigError, FileError, show, with_nearest
 from fastenv.files import read_json, show_path
 from fastenv.gameboy.expressions import (
     EACH,
@@ -26,12 +26,14 @@ from fastenv.gameboy.expressions import (
     Expression,
     Load,
     Scope,
+    Step,
     evaluate,
     parse,
 )
 from fastenv.gameboy.layout import INFO, TERMS
 from fastenv.gameboy.ram_fields import (
     CONSTANT,
+    HOOK,
     MAX_COUNT,
     PLACES,
     REDUCTIONS,
@@ -42,16 +44,28 @@ from fastenv.gameboy.ram_fields import (
     read_fields,
     read_integer,
 )
+from fastenv.gameboy.ram_hooks import (
+    ENDED,
+    LATCH,
+    TRAP,
+    WRITES,
+    Hook,
+    Write,
+    read_hooks,
+    read_writes,
+)
 from fastenv.gameboy.ram_memory import KeySet, Memory, Values, memory_bytes, read_sets
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.state import (
     CELL_DTYPE,
     FIELD_DTYPE,
+    HOOK_DTYPE,
     LOAD_DTYPE,
     MAX_LOADS,
     SET_DTYPE,
     STEP_DTYPE,
     TERM_DTYPE,
+    WRITE_DTYPE,
     Cells,
     Form,
     Op,
@@ -75,7 +89,7 @@ MAX_WEIGHT = 1e6
 MAX_CONSTANTS = 1 << 18
 LOST = "lost_keys"  # column of the info: of sets that were full
 _LARGEST = 1 << 20  # bytes of a file
-_PARTS = ("fields", "constants", "sets", "numbers", "rewards", "ends")
+_PARTS = ("fields", "constants", "hooks", "sets", "numbers", "rewards", "ends", "writes")
 _KNOWN = ("about", "rom_sha256", "symbols", *_PARTS, "memory", "events", "size")
 _REMEMBERED, _PRODUCTS = -6, -7  # in place of the number of an element; see LOAD_DTYPE
 _EVENTS = ("address", "bits", "rewarded")
@@ -117,6 +131,10 @@ class Program:
         Eight each, the low one first.
     sets : tuple of KeySet
     numbers : tuple of Number
+    hooks : tuple of Hook
+        Their numbers are among the fields.
+    writes : tuple of Write
+        Those that the file has; or, of a program that is used, those that are on.
     """
 
     fields: tuple[RamField, ...]
@@ -126,6 +144,8 @@ class Program:
     constants: bytes = b""
     sets: tuple[KeySet, ...] = ()
     numbers: tuple[Number, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    writes: tuple[Write, ...] = ()
 
     @cached_property
     def expressions(self) -> tuple[Expression, ...]:
@@ -174,13 +194,45 @@ class Program:
     @cached_property
     def loads_at_once(self) -> tuple[Load, ...]:
         """What else is read, when it is needed."""
-        each = _loads_of(load.each for load in self.loads)
-        return tuple(load for load in each if load not in self.loads)
+        written = _loads_of(each for write in self.writes for each in write.parts)
+        each = _loads_of(load.each for load in (*self.loads, *written))
+        found = dict.fromkeys((*written, *each))
+        return tuple(load for load in found if load not in self.loads)
 
     @property
     def memory_bytes(self) -> int:
         """Bytes of a row that hold what is remembered."""
         return memory_bytes(self.cells, self.sets)
+
+    @property
+    def counted_bytes(self) -> int:
+        """Bytes of a row that hold what hooks have counted, and how often fields were set."""
+        return 4 * (len(self.hooks) + bool(self.writes))
+
+    def with_writes(self, names: Collection[str] | str, where: str) -> Program:
+        """Return the program with these of its writes, or ``"all"``.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such write; ``where`` names the map.
+        """
+        known = [write.name for write in self.writes]
+        names = known if names == "all" else names
+        for name in names:
+            if name not in known:
+                message = f"writes={show(name)} is not possible: {where} has {_listed(known)}."
+                raise ConfigError(with_nearest(message, name, known))
+        chosen = tuple(write for write in self.writes if write.name in names)
+        made = replace(self, writes=chosen)
+        if not chosen:
+            return made
+        if WRITES in (self.info_dtype("pixels").names or ()):
+            raise ConfigError(
+                f"{where}: {WRITES} is the column that counts writes: choose another name."
+            )
+        count = RamField(WRITES, HOOK + 4 * len(self.hooks), Form.UNSIGNED, 4)
+        return replace(made, fields=(*self.fields, count))
 
     @property
     def looks(self) -> bool:
@@ -212,6 +264,10 @@ class Program:
             return of.number(read, load.element)
         found = [evaluate(load.each, _Elements(self, read, element)) for element in range(of.count)]
         return REDUCTIONS[load.element](found)
+
+    def value(self, read: ReadByte, expression: Expression, draw: Callable[[int], int]) -> int:
+        """Return what an expression comes to within a step."""
+        return evaluate(expression, _Elements(self, read), None, draw)
 
     def memory(self) -> Memory:
         """Return what is remembered before the first episode."""
@@ -306,6 +362,19 @@ class Program:
             )
             for cell in self.cells
         ]
+        writes = [
+            (
+                written.fields[write.field],
+                write.element,
+                written.add(write.to),
+                -1 if write.when is None else written.add(write.when),
+                write.on,
+            )
+            for write in self.writes
+        ]
+        hooks = [(hook.place, hook.address, hook.do == LATCH) for hook in self.hooks]
+        watched = np.zeros(8 * 0x2000, np.uint8)
+        watched[[hook.address for hook in self.hooks if hook.address >= 0]] = 1
         loads = [written.load(each) for each in written.number_of]
         return {
             "fields": np.array(fields, FIELD_DTYPE),
@@ -314,7 +383,18 @@ class Program:
             "terms": np.array(written.terms, TERM_DTYPE),
             "cells": np.array(cells, CELL_DTYPE),
             "sets": np.array(sets, SET_DTYPE),
+            "hooks": np.array(hooks, HOOK_DTYPE),
+            "writes": np.array(writes, WRITE_DTYPE),
+            "watched": np.packbits(watched, bitorder="little")[: 0x2000 * watched.any()],
         }
+
+    def trapped(self, rom: bytes) -> bytes:
+        """Return a ROM with a trap at each hooked instruction; nothing where there is none."""
+        made = bytearray(rom)
+        places = [hook.place for hook in self.hooks if hook.place >= 0]
+        for place in places:
+            made[place] = TRAP
+        return bytes(made) if places else b""
 
     @property
     def num_loads(self) -> int:
@@ -441,6 +521,8 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     fields = read_fields(data.get("fields", {}), where, _taken(kind))
     constants, packed = read_constants(data.get("constants", {}), where, _names_of(fields))
     fields |= constants
+    hooks = read_hooks(data.get("hooks", {}), where, fields, _names_of(fields) | _taken(kind))
+    fields |= {hook.name: hook.field(k) for k, hook in enumerate(hooks)}
     counts = {name: field.count for name, field in fields.items()}
     sets = read_sets(data.get("sets", {}), where, counts, _names_of(fields))
     names = _names_of(fields) | {each.name: "it is a set" for each in sets}
@@ -461,9 +543,11 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     parsed = {
         name: parse(text, f"{where}: ends.{name}", counts, scope) for name, text in ends.items()
     }
+    writes = read_writes(data.get("writes", {}), where, fields, hooks)
     program = Program(
-        tuple(fields.values()), rewards, parsed, _hash(data, where), packed, sets, numbers
-    )
+        tuple(fields.values()), rewards, _with_hooks(parsed, hooks), _hash(data, where), packed,
+        sets, numbers, hooks, writes,
+    )  # fmt: skip
     if program.num_loads > MAX_LOADS:
         raise ConfigError(
             f"{where}: expressions read {program.num_loads:,} numbers, at most {MAX_LOADS:,} are "
@@ -472,10 +556,29 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     return program
 
 
+def _with_hooks(ends: dict[str, Expression], hooks: tuple[Hook, ...]) -> dict[str, Expression]:
+    """Return the ends with those of hooks."""
+    for hook in hooks:
+        if hook.do in ENDED:
+            counted = Step(Op.NOW, load=Load(hook.name, 0))
+            before = ends.get(ENDED[hook.do])
+            either = (*before, counted, Step(Op.OR)) if before else (counted,)
+            ends = {**ends, ENDED[hook.do]: either}
+    return ends
+
+
+def _listed(names: list[str]) -> str:
+    return f"the writes {', '.join(names)}" if names else "no writes"
+
+
 def _names_of(fields: Mapping[str, RamField]) -> dict[str, str]:
     """Return names that are taken in expressions, and what has them."""
     return {
-        name: "it is a constant" if field.place >= CONSTANT else "it is a field"
+        name: "it is a hook"
+        if field.place >= HOOK
+        else "it is a constant"
+        if field.place >= CONSTANT
+        else "it is a field"
         for name, field in fields.items()
     }
 
