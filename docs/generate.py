@@ -22,8 +22,8 @@ from fastenv.gameboy.buttons import MAX_CHORDS  # noqa: E402
 from fastenv.gameboy.cartridge import _MOST_ROM, RAM_SIZES  # noqa: E402
 from fastenv.gameboy.config import MAX_AUDIO_FRAMES, MAX_FRAMES, MAX_STACK  # noqa: E402
 from fastenv.gameboy.expressions import MAX_LENGTH, grammar  # noqa: E402
-from fastenv.gameboy.ram_map import MAX_EVENT_BYTES  # noqa: E402
 from fastenv.gameboy.ram_hooks import MAX_HOOKS, MAX_WRITES  # noqa: E402
+from fastenv.gameboy.ram_map import MAX_EVENT_BYTES  # noqa: E402
 from fastenv.gameboy.ram_memory import MAX_CAPACITY, MAX_MEMORY  # noqa: E402
 from fastenv.gameboy.ram_program import MAX_REWARDS  # noqa: E402
 from fastenv.prospector.layout import OBS_LAYOUT  # noqa: E402

@@ -15,6 +15,7 @@ import shlex
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -344,6 +345,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     record: Json = machine.taken_on() | {"command": f"{COMMAND} {shlex.join(argv)}"}
     remember_pictures()
+    warnings.simplefilter("ignore", RuntimeWarning)  # of sets that are full
     taken, maps, began = 0, 0, time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         rom = write_rom(Path(folder))
