@@ -1,4 +1,6 @@
-"""Hidden layers: activations, initial parameters, and products fused with them in bfloat16.
+"""Hidden layers: activations, initial parameters, and products that are cheaper than they look.
+
+In float32 on a CPU, inputs that are 0 are skipped where most are (:mod:`training.nets.few_inputs`).
 
 In bfloat16 on a CPU, product, bias and activation are one pass over the memory (:func:`fuse`):
 oneDNN applies bias and activation to what a matrix product has just computed, while it is in the
@@ -16,6 +18,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+
+from training.nets.few_inputs import InputLayer
 
 HIDDEN_GAIN = math.sqrt(2.0)
 # Of heads that predict returns. A small one would shrink the gradients of the layers before it.
@@ -92,11 +96,12 @@ def hidden_layers(size_in: int, widths: Sequence[int], activation: str) -> Layer
         One of :data:`ACTIVATIONS`.
     """
     sizes = (size_in, *widths)
+    kinds = [InputLayer, *[nn.Linear] * (len(widths) - 1)][: len(widths)]
     return Layers(
         *(
             module
-            for before, width in itertools.pairwise(sizes)
-            for module in (nn.Linear(before, width), ACTIVATIONS[activation]())
+            for kind, (before, width) in zip(kinds, itertools.pairwise(sizes), strict=True)
+            for module in (kind(before, width), ACTIVATIONS[activation]())
         )
     )
 
