@@ -166,6 +166,7 @@ class GameBoyConfig(GameConfig):
     wait_press : str
         A button, or "noop".
     wait_steps : int
+        How often a step lasts on so at most.
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.
