@@ -63,16 +63,22 @@ def judge(report: Report, folder: Path, number: int) -> dict[str, Any]:
     finding = min(report.faults, key=lambda each: each.steps)
     script = folder / f"script_{number}.py"
     script.write_text(finding.script)
-    process = fresh_process().Process(target=run_script, args=(str(script),))
+    # The status of a process is no use: beside other threads, multiprocessing may lose it.
+    result = folder / f"result_{number}.txt"
+    process = fresh_process().Process(target=run_script, args=(script, result))
     process.start()
     process.join()
-    return {"found": finding.rule, "steps": finding.steps, "replays": process.exitcode == 1}
+    return {"found": finding.rule, "steps": finding.steps, "replays": result.read_text() == "1"}
 
 
-def run_script(path: str) -> None:
-    """Run a script without what it prints: the work of a process that ends as the script does."""
-    with contextlib.redirect_stdout(io.StringIO()):
-        runpy.run_path(path, run_name="__main__")
+def run_script(script: Path, result: Path) -> None:
+    """Run a script without what it prints, and write down its status: the work of a process."""
+    result.write_text("")
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            runpy.run_path(str(script), run_name="__main__")
+    except SystemExit as status:
+        result.write_text(str(status.code))
 
 
 def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -139,6 +139,8 @@ class Job(ABC):
                 if finding is not None:
                     report.findings.append(finding)
                     _drop(name, questions)
+                    if len(self.names) > 1:  # of two, the first difference is enough
+                        questions.clear()
                     hit = None
             lost += hit is not None
             if search.is_over():
@@ -328,9 +330,11 @@ class Compare(Job):
     def questions(self, track: Track) -> dict[str, Stress]:  # noqa: D102
         rule = f"{self.names[0]} does what {self.names[1]} does"
         source = "the reference"
-        if self.sync is None:
-            source += "; both draw the same from a seed, or need a sync"
-        return {"": Stress("", rule, source, STRESSES["again"].lead)}
+        if self.sync is not None:
+            return {"": Stress("", rule, source, STRESSES["again"].lead)}
+        source += "; both draw the same from a seed, or need a sync"
+        beside = STRESSES["beside another instance"]  # of which one pair alone has none
+        return {"": Stress("", rule, source, beside.lead), beside.name: beside}
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
         texts = {"fast": self.env.text, "reference": self.reference.text, "sync": self.sync_text}

@@ -14,16 +14,20 @@ import yaml
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
 from hypothesis import given, settings
 
+from benchmarks.faults import WAYS, summarise
 from fastenv.__main__ import main
 from fastenv.testing import replay, strategies
 from fastenv.testing.strategies import episodes
 from fastenv.testing.tracks import Choice
 from fastenv.testing.values import to_action
 from tests.tables import walk
+from tests.testing.faulty import read_faults
 from tests.testing.games.ferry import Ferry
 from training.__main__ import main as train
+from training.run.files import read_json
 
-PAGE = Path(__file__).parents[2] / "docs" / "howto" / "verify_any.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "howto" / "verify_any.md"
 DROP = "tests.testing.games.drop"
 
 
@@ -143,6 +147,26 @@ def test_none_found_exits_with_0_and_as_json(capsys):
 def test_what_cannot_run_exits_with_2(arguments, words, capsys):
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
+
+
+def test_the_figures_of_the_page_stand_in_the_record():
+    record = read_json(ROOT / "benchmarks" / "env-faults.json")
+    rows = record["faults"]
+    assert {way: record[way] for way in WAYS} == summarise(rows)
+    assert [(row["file"], row["what"], row["early"]) for row in rows] == [
+        (fault["file"], fault["what"], fault.get("early", False)) for fault in read_faults()
+    ]
+    said = re.search(
+        r"In (\S+) seconds of the processor, `compare` finds (\d+) of (\d+) faults.*? "
+        r"`check` finds (\d+) .*? has (\S+) steps? in the median. Of (\d+) scripts, (\d+) fail",
+        PAGE.read_text("utf-8"),
+    )
+    found, alone = record["beside"], record["alone"]
+    shown = [record["seconds"], found["found"], found["of"], alone["found"]]
+    shown.append(max(found["median_steps"], alone["median_steps"]))
+    shown.append(found["found"] + alone["found"])
+    shown.append(found["scripts_that_fail_again"] + alone["scripts_that_fail_again"])
+    assert [float(each) for each in said.groups()] == shown
 
 
 def test_importing_loads_neither_hypothesis_nor_pettingzoo():
