@@ -2,6 +2,8 @@
 
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 JOBS ?= 2
+# The build of torch on Linux: cpu, one for CUDA such as cu130, or pypi.
+TORCH ?= cpu
 PYTEST_ARGS ?=
 RECORDS_ARGS ?=
 
@@ -60,19 +62,11 @@ lint: $(VENV)
 
 build: $(EXTENSION)
 
-# What says nothing for minutes is heard of once a second. $(call quietly,WHAT IT DOES,COMMAND)
-define quietly
-	@printf '%s ' '$(1)'; (while sleep 1; do printf .; done) & ticker=$$!; \
-	    trap "kill $$ticker" EXIT; $(2) && echo
-endef
-
 # The package is installed without its extensions: they are built in place below, where a change is noticed.
 $(VENV): requirements-dev.txt pyproject.toml setup.py
-	$(call quietly,making .venv,(test -x "$(PY)" || "$(PYTHON)" -m venv .venv))
-	$(call quietly,installing what requirements-dev.txt lists (minutes),$(PY) -m pip install --quiet \
-	    --requirement requirements-dev.txt)
-	$(call quietly,installing fastenv,FASTENV_NO_EXTENSION=1 $(PY) -m pip install --quiet \
-	    --no-build-isolation --editable .)
+	test -x "$(PY)" || "$(PYTHON)" -m venv .venv
+	$(PY) -m tools.install packages requirements-dev.txt --torch $(TORCH)
+	FASTENV_NO_EXTENSION=1 $(PY) -m pip install --quiet --no-build-isolation --editable .
 	touch $@
 
 $(RLLIB_VENV): requirements-rllib.txt
@@ -85,7 +79,7 @@ $(RLLIB_VENV): requirements-rllib.txt
 $(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -name '*.h') \
     $(if $(shell find fastenv -name '*.so'),,again)
 	$(if $(filter $(VENV),$?),rm -rf build/cython build/temp.* build/lib.*)
-	$(call quietly,building extensions,FASTENV_REQUIRE_IF_ABLE=1 $(PY) setup.py -q build_ext --inplace)
+	$(PY) -m tools.install extensions
 	mkdir -p $(@D)
 	touch $@
 

@@ -1,123 +1,126 @@
 """Faults written into four small games: how many ``fastenv.testing`` finds, and how short.
 
 Each fault of ``tests/testing/mutants.toml`` is looked for twice: beside the game as it should be
-(``compare``), and alone (``check``). Run ``python -m benchmarks.faults``.
+(``compare``), and alone (``check``). Each script of a finding is run again in a new process. Run
+``python -m benchmarks.faults``.
 """
 
 from __future__ import annotations
 
 import argparse
-import contextlib
-import io
 import json
+import os
 import statistics
+import subprocess
 import sys
 import tempfile
-import tomllib
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from fastenv.testing import Report, check, compare
+from tests.testing.faulty import CLASSES, faulty_text, read_faults
+from tests.testing.twins import bluff_twin
+from training.run import files, machine
 
-TESTS = Path(__file__).resolve().parent.parent / "tests" / "testing"
-CLASSES = {"ferry": "Ferry", "piles": "Piles", "drop": "DropVector", "bluff": "Bluff"}
-
-
-def read_faults() -> list[dict[str, Any]]:
-    """Return the faults of the list."""
-    text = (TESTS / "mutants.toml").read_text()
-    faults: list[dict[str, Any]] = tomllib.loads(text)["mutant"]
-    return faults
+WAYS = ("beside", "alone")
 
 
-def write_game(fault: dict[str, Any], number: int, folder: Path) -> str:
-    """Write a game with a fault as a module, and return the name of its class."""
-    text = (TESTS / "games" / fault["file"]).read_text()
-    if text.count(fault["old"]) != 1:
-        raise ValueError(f"{fault['what']}: its text must stand once in {fault['file']}")
-    name = f"faulty_{number}"
-    (folder / f"{name}.py").write_text(
-        text.replace(fault["old"], fault["new"]) + fault.get("more", "")
-    )
-    return f"{name}:{CLASSES[Path(fault['file']).stem]}"
+def look_for(fault: Mapping[str, Any], number: int, folder: Path, seconds: float) -> dict[str, Any]:
+    """Look for a fault in both ways, and return a row of the record.
 
-
-def reference_of(fault: dict[str, Any]) -> str:
-    """Return the game as it should be; of the vector, the single one."""
+    Parameters
+    ----------
+    fault : mapping
+        Of the list.
+    number : int
+        Its place there.
+    folder : Path
+        Where the game with the fault is written; on the module search path.
+    seconds : float
+        Of processor time, for each way.
+    """
     stem = Path(fault["file"]).stem
-    return f"tests.testing.games.{stem}:{'Drop' if stem == 'drop' else CLASSES[stem]}"
+    (folder / f"faulty_{number}.py").write_text(faulty_text(fault))
+    faulty = f"faulty_{number}:{CLASSES[stem]}"
+    # The reference of the vector is the single game.
+    reference = f"tests.testing.games.{stem}:{'Drop' if stem == 'drop' else CLASSES[stem]}"
+    twin = bluff_twin if stem == "bluff" else None
+    row = {"number": number, "file": fault["file"], "what": fault["what"]}
+    row["early"] = fault.get("early", False)
+    row["beside"] = judge(compare(faulty, reference, seconds=seconds), folder, number)
+    row["alone"] = judge(check(faulty, seconds=seconds, twin=twin), folder, number)
+    return row
 
 
-def twin_of(fault: dict[str, Any]) -> Any:
-    """Return what draws hidden information again, in the game that has some."""
-    if fault["file"] != "bluff.py":
-        return None
-    from tests.testing.twins import bluff_twin
-
-    return bluff_twin
-
-
-def judge(report: Report) -> dict[str, Any]:
+def judge(report: Report, folder: Path, number: int) -> dict[str, Any]:
     """Return what was found, the steps of the shortest case, whether its script fails again."""
     if not report.faults:
         return {"found": "", "steps": None, "replays": None}
-    finding = report.faults[0]
-    steps = sum(len(episode.actions) for episode in finding.case)
-    return {"found": finding.rule, "steps": steps, "replays": run_script(finding.script)}
+    finding = min(report.faults, key=lambda each: each.steps)
+    script = folder / f"script_{number}.py"
+    script.write_text(finding.script)
+    path = os.pathsep.join([str(folder), str(machine.ROOT)])
+    done = subprocess.run(
+        [sys.executable, script], env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.DEVNULL
+    )
+    return {"found": finding.rule, "steps": finding.steps, "replays": done.returncode == 1}
 
 
-def run_script(script: str) -> bool:
-    """Return whether the script of a finding still fails."""
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        exec(compile(script, "script", "exec"), {"__name__": "__main__"})
-    return said.getvalue().strip() not in ("no difference", "no law is broken")
+def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return for each way how many of how many were found, the median of steps, the replays."""
+    summary = {}
+    for way in WAYS:
+        found = [row[way] for row in rows if row[way]["found"]]
+        summary[way] = {
+            "found": len(found),
+            "of": len(rows),
+            "median_steps": statistics.median([row["steps"] for row in found] or [0]),
+            "scripts_that_fail_again": sum(row["replays"] for row in found),
+        }
+    return summary
+
+
+def show(row: Mapping[str, Any]) -> str:
+    """Return a row of the record as a line."""
+    words = [f"{row['number']:3} {row['file']:9} {row['what'][:56]:56}"]
+    for way in WAYS:
+        length = f"{row[way]['steps']} steps" if row[way]["found"] else "-"
+        words.append(f"{length:>9}{' NOT AGAIN' * (row[way]['replays'] is False)}")
+    return "  ".join([*words, row["alone"]["found"][:60]])
 
 
 def main() -> None:
-    """Print a table, and write the record."""
+    """Print a line a fault, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10, help="for each fault; default 10")
-    parser.add_argument("--only", help="faults whose file or text has this")
+    parser.add_argument("--only", default="", help="faults whose file or text has this")
+    about = "searches at a time; their seconds are of the processor, so that the results are equal"
+    parser.add_argument("--jobs", type=int, default=1, help=f"{about}; default 1")
     parser.add_argument("--out", type=Path, help="write the record there, as JSON")
     args = parser.parse_args()
+    about = machine.taken_on()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         sys.path.insert(0, folder)
-        for number, fault in enumerate(read_faults()):
-            if args.only and args.only not in fault["file"] + fault["what"]:
-                continue
-            faulty = write_game(fault, number, Path(folder))
-            beside = judge(compare(faulty, reference_of(fault), seconds=args.seconds))
-            alone = judge(check(faulty, seconds=args.seconds, twin=twin_of(fault)))
-            rows.append(
-                {
-                    "number": number,
-                    "file": fault["file"],
-                    "what": fault["what"],
-                    "early": fault.get("early", False),
-                    "beside": beside,
-                    "alone": alone,
-                }
-            )
-            words = [f"{number:3} {fault['file']:9} {fault['what'][:52]:52}"]
-            for each in (beside, alone):
-                length = f"{each['steps']} steps" if each["found"] else "-"
-                again = "" if each["replays"] in (None, True) else " NOT AGAIN"
-                words.append(f"{length:>9}{again}")
-            words.append(alone["found"][:60])
-            print("  ".join(words), flush=True)
-    for way in ("beside", "alone"):
-        found = [row for row in rows if row[way]["found"]]
-        steps = [row[way]["steps"] for row in found]
-        replayed = sum(bool(row[way]["replays"]) for row in found)
-        median = statistics.median(steps) if steps else "-"
-        print(
-            f"{way}: {len(found)} of {len(rows)} found, median {median} steps, "
-            f"{replayed} scripts fail again"
-        )
+        faults = [
+            (number, fault)
+            for number, fault in enumerate(read_faults())
+            if args.only in fault["file"] + fault["what"]
+        ]
+
+        def look(each: tuple[int, dict[str, Any]]) -> dict[str, Any]:
+            return look_for(each[1], each[0], Path(folder), args.seconds)
+
+        with ThreadPoolExecutor(args.jobs) as pool:
+            for row in pool.map(look, faults):
+                rows.append(row)
+                print(show(row), flush=True)
+    summary = summarise(rows)
+    print(json.dumps(summary, indent=1))
     if args.out:
-        args.out.write_text(json.dumps({"seconds": args.seconds, "faults": rows}, indent=1) + "\n")
+        files.write_json(args.out, {**about, "seconds": args.seconds, **summary, "faults": rows})
 
 
 if __name__ == "__main__":

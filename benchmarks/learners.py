@@ -134,7 +134,7 @@ def trainer_row(
         "options": dict(config.env_options),
         "backend": engine.backend,
         "num_envs": config.num_envs,
-        "num_threads": config.env_threads,
+        "num_threads": config.engine_threads,
         "torch_threads": threads,
         "rollout_steps": config.ppo.n_steps,
         "minibatch": config.ppo.batch_size,

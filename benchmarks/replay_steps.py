@@ -308,7 +308,7 @@ def _make_row(game: str, name: str, config: Any, trainer: Trainer) -> Row:
         "dqn": config.dqn.to_dict(),
         "backend": trainer.engines[0].backend,
         "num_envs": trainer.num_envs,
-        "num_threads": config.env_threads,
+        "num_threads": config.engine_threads,
         "torch_threads": 1,
         "minibatch": config.dqn.batch_size,
         "precision": trainer.chosen_precision,

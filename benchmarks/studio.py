@@ -121,6 +121,9 @@ def frames(runs: str) -> dict[str, dict[str, float]]:
         page.goto(url)
         for name, (env, key) in FRAMES.items():
             page.click("#tab-table")
+            first = f"(each) => each.envs.some((kind) => kind.env === '{env}')"
+            family = page.evaluate(f"studio.form.games.find({first}).envs[0].env")
+            page.click(f'[data-key="family-{family}"]')
             page.click(f'[data-key="game-{env}"]')
             page.wait_for_timeout(2000)
             page.click("#begin")

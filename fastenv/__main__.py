@@ -146,6 +146,10 @@ def verify_command(args: argparse.Namespace) -> int:
         f"replay: python -m fastenv verify --env {args.env} --seconds {args.seconds:g} "
         f"--seed {tally.difference.seed} --num-envs {args.num_envs}{extra}"
     )
+    if args.script:
+        args.script.write_text(tally.script)
+    else:
+        print("--script FILE writes a program of few steps that shows it again")
     return 1
 
 
@@ -259,6 +263,8 @@ def _add_verify(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help=about)
     parser.add_argument("--players", type=int, help="number of players; default: varied")
     parser.add_argument("--num-envs", type=int, default=3, help="number of environments; default 3")
+    about = "write a program that shows the first difference again, in few steps"
+    parser.add_argument("--script", type=Path, help=about)
 
 
 def _add_bench(parser: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import copy
 import importlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar
@@ -124,6 +124,35 @@ class Reference(ABC):
         """Return a scripted player's action; it draws from ``rng``.
 
         It may look at the game, or at what its agent sees.
+        """
+        raise NotImplementedError
+
+    # -- chance (for a spec that is ``enumerable``) ----------------------------------------------
+
+    def every_start(self) -> Iterator[tuple[float, Any]]:
+        """List the games in which an episode can start.
+
+        Yields
+        ------
+        (float, object)
+            Probability, and a game that belongs to the caller. The probabilities add up to 1.
+        """
+        raise NotImplementedError
+
+    def every_step(self, game: Any, action: Any) -> Iterator[tuple[float, Any]]:
+        """List the games to which a decision can lead.
+
+        Parameters
+        ----------
+        game : object
+            Stays as it is.
+        action : int or list of int
+            As :meth:`step` takes it.
+
+        Yields
+        ------
+        (float, object)
+            As of :meth:`every_start`: one outcome where nothing is drawn.
         """
         raise NotImplementedError
 
@@ -242,6 +271,9 @@ class Game(Reference):
         For people who play it: what it is about, and how to begin.
     presets : mapping of str to mapping
         Options by the name of what they are for; the option ``preset`` takes a name.
+    resumable : bool
+        Whether a row can be loaded and continues its episode. False of an environment that cannot
+        be set to a saved state: rows of it are for reading alone.
 
     Examples
     --------
@@ -262,6 +294,7 @@ class Game(Reference):
     bots_read_obs: bool = True  # whether scripted players read what is shown, or the game alone
     presets: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
     shared: Array = np.zeros(1, NO_KNOBS)
+    resumable: bool = True
     keeps_shared: bool = False  # whether ``shared`` is another than the game is made with
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -328,6 +361,25 @@ class Game(Reference):
         """Return the ``TABLE`` of ``core_module``, or a :class:`Compiled`."""
         assert self.spec.core_module is not None
         return importlib.import_module(self.spec.core_module).TABLE
+
+    def make_lanes(self, batch: Any, num_threads: int) -> Any:
+        """Return what steps the lanes of an engine in plain Python.
+
+        Default is one object of :meth:`create` a lane, stepped in turn, on one thread. A game that
+        steps its lanes elsewhere, such as in processes, overrides it.
+
+        Parameters
+        ----------
+        batch : fastenv.memory.Batch
+        num_threads : int
+
+        Returns
+        -------
+        fastenv.paths.PythonLanes
+        """
+        from fastenv.paths import PythonLanes
+
+        return PythonLanes(self, batch)
 
     # -- players ---------------------------------------------------------------------------------
 

@@ -6,12 +6,18 @@ ids, spawned ones too; a game's package is imported when one of its ids is made,
 
 from __future__ import annotations
 
+import importlib
+import sys
+from functools import partial
+from pathlib import Path
 from types import ModuleType
 
 import gymnasium
 from gymnasium.envs import registration
 
-from fastenv.registry import ENVS, list_envs, register_game
+from fastenv.registry import ENVS, NAMESPACE, Entry, register_finder, register_game
+
+EXAMPLES = "fastenv_examples"  # what ``docs/examples/`` of a checkout is called as a package
 
 
 def _skullking() -> ModuleType:
@@ -44,6 +50,10 @@ def _gameboy_link() -> ModuleType:
     return linked
 
 
+def _example(name: str) -> ModuleType:
+    return importlib.import_module(f"{EXAMPLES}.{name}")
+
+
 register_game(
     _skullking,
     {
@@ -73,6 +83,17 @@ register_game(
     },
 )
 register_game(_gameboy_link, {"GameBoyLink-v0": {}})
+SMALL = {  # games of `docs/examples/`: made by name, and named by no list
+    **{f"{kind}Poker-v0": ("small_poker", {"kind": kind.lower()}) for kind in ("Kuhn", "Leduc")},
+    "LiarsDice-v0": ("liars_dice", {}),
+}
+_folder = Path(__file__).resolve().parents[1] / "docs" / "examples"
+_small: dict[str, Entry] = {}
+if (_folder / "small_poker.py").exists():  # not in an installed package
+    sys.modules[EXAMPLES] = ModuleType(EXAMPLES)
+    sys.modules[EXAMPLES].__path__ = [str(_folder)]
+    _small = {i: Entry(partial(_example, name), fixed) for i, (name, fixed) in SMALL.items()}
+    register_finder(_small.get)
 # `python -m fastenv new-game` enters a game above this line.
 
 
@@ -86,7 +107,8 @@ def register_envs() -> None:
     outer = registration.current_namespace
     registration.current_namespace = None  # a plugin loader may have set its own
     try:
-        for name, env_id in zip(ENVS, list_envs(), strict=True):
+        for name in (*ENVS, *_small):
+            env_id = f"{NAMESPACE}/{name}"
             if env_id not in gymnasium.registry:
                 gymnasium.register(
                     env_id,

@@ -53,7 +53,7 @@ class PythonLanes:
         self.states: Array = batch.states
         self.knobs: Array = batch.knobs
         self._rows = _rows(batch.states)
-        self.games: list[Any] = [game.create() for _ in batch.knobs]
+        self.games: list[Any] = self.make_games(len(batch.knobs))
         n, spec = len(batch.states), game.spec
         # Flags of lanes, looked at and set one by one: bytes are three times as quick as an array.
         self.done: bytearray = bytearray(n)
@@ -61,6 +61,10 @@ class PythonLanes:
         self.seen: bytearray = bytearray(b"\1" * n)  # what the kernels read of the row is not
         self.underived: bytearray = bytearray(b"\1" * n)  # the derived record is behind the row
         self._mask = np.zeros((*spec.agents(), spec.num_actions), np.uint8)
+
+    def make_games(self, count: int) -> list[Any]:
+        """Make what stands for the lanes."""
+        return [self.game.create() for _ in range(count)]
 
     def reset(self, select: Select, seeds: Array | None) -> None:
         """Start an episode in each selected lane."""
@@ -578,7 +582,7 @@ def make_path(
         If compiled functions and dtypes of the game do not agree; names the field.
     """
     if not backend.use_cython:
-        lanes = PythonLanes(game, batch)
+        lanes: PythonLanes = game.make_lanes(batch, num_threads)
         if backend.use_numba:
             return Composed(lanes, KernelEncoder(game, lanes, batch, out), out)
         return Composed(lanes, PythonEncoder(game, lanes, out), out)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from fastenv.checks import check_generators
 from fastenv.errors import ConfigError, StateError, show, with_nearest
 from fastenv.game import Game, GameSpec
+from fastenv.rng import Rng, every_draw
 from fastenv.rowformat import RowFormat
 
 Array = npt.NDArray[Any]
@@ -29,6 +30,9 @@ class PlainGame(Game):
     ``legal_actions()``; with several agents it is ``legal_actions(agent)``, which returns ``[0]``
     for an agent that does not act now. What remains to be written is ``create``, ``encode_obs`` and
     ``reward``, ``info`` where there are columns, and ``bot_action`` where there are bots.
+
+    A game whose spec is ``enumerable`` lists its chance by itself: ``reset`` and ``step`` must draw
+    all that matters by ``rng.bounded``.
 
     With ``__slots__``, ``use_cython`` alone fills one object with row after row, which is faster
     than to make one a step. Slots beyond those of the fields must then hold what never changes.
@@ -65,6 +69,29 @@ class PlainGame(Game):
     def step(self, game: Any, action: Any) -> None:
         """Take one decision, an int, or a list of one for each agent."""
         game.step(action)
+
+    def every_start(self) -> Iterator[tuple[float, Any]]:
+        """List the games in which an episode can start, by every draw of ``reset``."""
+
+        def start(rng: Rng) -> Any:
+            game = self.create()
+            game.rng = rng
+            self.reset(game, self.default_knobs(1)[0], None)
+            return game
+
+        return every_draw(start)
+
+    def every_step(self, game: Any, action: Any) -> Iterator[tuple[float, Any]]:
+        """List the games to which a decision can lead, by every draw of ``step``."""
+        row = self.pack(game)
+
+        def step(rng: Rng) -> Any:
+            after = self.unpack(row)
+            after.rng = rng
+            self.step(after, action)
+            return after
+
+        return every_draw(step)
 
     def pack(self, game: Any) -> bytes:
         """Return the row of a game."""

@@ -33,6 +33,10 @@ class Entry(NamedTuple):
 
 
 ENVS: dict[str, Entry] = {}  # by id, without the namespace
+# Asked in turn for a name that is not among them; see `register_finder`.
+Find = Callable[[str], Entry | None]
+_FINDERS: list[Find] = []
+_FOUND: dict[str, Entry] = {}
 
 
 def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]]) -> None:
@@ -49,8 +53,19 @@ def register_game(load: Callable[[], Any], ids: Mapping[str, Mapping[str, Any]])
         ENVS[env_id] = Entry(load, fixed)
 
 
+def register_finder(find: Find) -> None:
+    """Register a function that makes games of names that are no ids here.
+
+    Parameters
+    ----------
+    find : callable
+        Takes a name, and returns its entry or None. It is asked once for a name that it knows.
+    """
+    _FINDERS.append(find)
+
+
 def list_envs() -> list[str]:
-    """Return the ids of all environments, with their namespace.
+    """Return the ids of all environments, with their namespace; examples are left out.
 
     Examples
     --------
@@ -70,15 +85,28 @@ def short_id(env_id: str) -> str:
         For an unknown id; the message lists the known ones.
     """
     name = env_id.removeprefix(f"{NAMESPACE}/") if isinstance(env_id, str) else None
-    if name not in ENVS:
+    if name not in ENVS and not _is_found(name):
         message = f"id {show(env_id)}: must be one of {', '.join(list_envs())}"
         raise ConfigError(with_nearest(message, name, ENVS))
     return name
 
 
+def _is_found(name: str | None) -> bool:
+    """Return whether a finder knows a name, and keep its entry."""
+    if name is None:
+        return False
+    if name not in _FOUND:
+        entry = next((made for find in _FINDERS if (made := find(name)) is not None), None)
+        if entry is None:
+            return False
+        _FOUND[name] = entry
+    return True
+
+
 def entry_of(env_id: str) -> Entry:
     """Return the registry entry of an id, with or without the namespace."""
-    return ENVS[short_id(env_id)]
+    name = short_id(env_id)
+    return ENVS[name] if name in ENVS else _FOUND[name]
 
 
 def make_game(env_id: str, /, **options: Any) -> Game:

@@ -9,6 +9,10 @@ D. Lemire, "Fast random integer generation in an interval" (2019).
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 _MASK64 = (1 << 64) - 1
 GOLDEN_GAMMA = 0x9E3779B97F4A7C15
 
@@ -71,3 +75,74 @@ class Rng:
     def uniform(self) -> float:
         """Return a double in ``[0, 1)`` with 53 random bits."""
         return (self.next() >> 11) * 2.0**-53
+
+
+_FIRST = tuple(Rng().state)
+
+
+class ScriptedRng(Rng):
+    """A generator whose bounded integers are given, then 0, and which keeps what it was asked for.
+
+    Parameters
+    ----------
+    script : sequence of int
+        The first bounded integers.
+
+    Attributes
+    ----------
+    drawn : list of (int, int)
+        Each bounded integer and how many it could have been.
+    """
+
+    __slots__ = ("drawn", "script")
+
+    def __init__(self, script: Sequence[int] = ()) -> None:
+        self.state = [*_FIRST]
+        self.script = script
+        self.drawn: list[tuple[int, int]] = []
+
+    def bounded(self, n: int) -> int:
+        """Return the next integer of the script."""
+        number = self.script[len(self.drawn)] if len(self.drawn) < len(self.script) else 0
+        self.drawn.append((number, n))
+        return number
+
+    def uniform(self) -> float:
+        """Refuse: there are 2**53 of them."""
+        raise ValueError("uniform() has more outcomes than can be listed")
+
+
+def every_draw(play: Callable[[Rng], T]) -> Iterator[tuple[float, T]]:
+    """List what can come of a function that draws bounded integers.
+
+    Parameters
+    ----------
+    play : callable
+        Draws from the generator that it is given, by :meth:`Rng.bounded`; what it takes from
+        :meth:`Rng.next`, such as the state of another generator, is the same every time.
+
+    Yields
+    ------
+    (float, object)
+        Probability of an outcome, and the outcome. They come in the order of the integers.
+
+    Examples
+    --------
+    >>> from fastenv.rng import every_draw
+    >>> list(every_draw(lambda rng: rng.bounded(2) + rng.bounded(2)))
+    [(0.25, 0), (0.25, 1), (0.25, 1), (0.25, 2)]
+    """
+    script: list[int] = []
+    while True:
+        rng = ScriptedRng(script)
+        outcome = play(rng)
+        probability = 1.0
+        for _, n in rng.drawn:
+            probability /= n
+        yield probability, outcome
+        while rng.drawn and rng.drawn[-1][0] + 1 == rng.drawn[-1][1]:
+            rng.drawn.pop()
+        if not rng.drawn:
+            return
+        script = [number for number, _ in rng.drawn]
+        script[-1] += 1

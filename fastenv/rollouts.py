@@ -97,6 +97,11 @@ def knows_resample(game: Game) -> bool:
 
 def check_resample(game: Game) -> None:
     """Raise :class:`ConfigError` unless a game can draw its hidden part anew."""
+    if not game.resumable:
+        raise ConfigError(
+            f"{game.env_id}: search and worlds are not possible: this environment cannot be set to "
+            "a saved state"
+        )
     if not knows_resample(game):
         raise ConfigError(
             f"{game.env_id or type(game).__name__} has no resample: add the method `resample` to "

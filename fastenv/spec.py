@@ -111,6 +111,12 @@ class GameSpec:
         picture of its text.
     hidden : bool
         Whether a player cannot see all of a row, beside the generators.
+    mixed : bool
+        Whether good play must be drawn: who can be foreseen is exploited, as in poker. Trained
+        agents of such a game draw their actions, and self-play learns to mix.
+    enumerable : bool
+        Whether chance can be listed: :meth:`fastenv.game.Reference.every_start` and ``every_step``
+        give all outcomes with their probabilities. ``training exploit --exact`` needs it.
     stops : tuple of str
         Conditions at which a rollout may end before its episode does. One that ends in ``=`` takes
         a number: ``tricks=`` is named ``tricks=2``.
@@ -155,6 +161,8 @@ class GameSpec:
     core_module: str | None = None
     render_modes: tuple[str, ...] = ()
     hidden: bool = False
+    mixed: bool = False
+    enumerable: bool = False
     stops: tuple[str, ...] = ()
     draws_text: bool = False
 
@@ -211,6 +219,9 @@ class GameSpec:
         _check_columns(self)
         if self.reward_dtype not in (np.float32, np.float64):
             raise ConfigError(f"reward_dtype={self.reward_dtype}: must be float32 or float64")
+        for name in ("hidden", "mixed", "enumerable"):
+            if not isinstance(getattr(self, name), bool):
+                raise ConfigError(f"{name}={show(getattr(self, name))}: must be True or False")
         names = self.stops if isinstance(self.stops, tuple) else (None,)
         if not all(isinstance(name, str) and name.rstrip("=") for name in names):
             raise ConfigError(f"stops={show(self.stops)}: must be a tuple of names")

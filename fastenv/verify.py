@@ -3,14 +3,16 @@
 Used by ``python -m fastenv verify`` and by the differential tests: the same seeds, the same
 actions, and after every step the complete rows, observations, masks, rewards, flags, tau, all info
 columns, final values and who sits where are compared as bytes. Who must act is held to the order
-that the game says. Worlds and rollouts from the rows are compared too.
+that the game says. Worlds and rollouts from the rows are compared too. A difference comes with few
+events that lead to it, and with a script that shows it again.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,22 +20,27 @@ import numpy.typing as npt
 
 from fastenv.backend import Backend, missing
 from fastenv.engine import BatchEngine
-from fastenv.errors import StateError
+from fastenv.errors import FastEnvError, StateError
 from fastenv.game import Game
 from fastenv.numba_cache import compile_clock
 from fastenv.registry import entry_of, make_game
 from fastenv.rollouts import Rollouts, knows_resample
 from fastenv.seats import EXTERNAL, ROTATE, Opponent
+from fastenv.testing.report import write_script
+from fastenv.testing.shrink import shorten
 from fastenv.vector import sample_legal
 
 Array = npt.NDArray[Any]
 Outputs = Iterable[tuple[str, Array]]
+# What is done to all engines, as plain values: a name, and what that needs.
+Event = tuple[Any, ...]
 BACKENDS = {
     "reference": Backend(False, False),
     "numba": Backend(True, False),
     "cython": Backend(False, True),
     "fast": Backend(True, True),
 }
+SHORTENING = 4.0  # seconds of processor time, at most, to make a difference short
 
 
 @dataclass(frozen=True)
@@ -225,6 +232,7 @@ class Case:
         self.standard: BatchEngine = self.engines[self.standard_name]
         self.history: list[list[Any]] = [[] for _ in range(num_envs)]
         self.step: int = 0
+        self.events: list[Event] = []
         self._apply_to_all(
             lambda engine: engine.reset_many(seeds=seed), f"reset with {seed} + lane"
         )
@@ -253,6 +261,16 @@ class Case:
         searches : float
             Probability of worlds and rollouts from the rows, behind the step.
         """
+        found = None
+        for event in self._draw(illegal, events):
+            found = found or self.apply(event)
+        self.step += 1
+        if found is None and self._search_rng.random() < searches:
+            found = self.apply(("search", int(self._search_rng.integers(2**63))))
+        return found
+
+    def _draw(self, illegal: float, events: float) -> list[Event]:
+        """Draw what is done next, as plain values."""
         rng, standard = self.rng, self.standard
         n, kind = standard.num_envs, "step"
         if standard.ended.any():
@@ -261,51 +279,62 @@ class Case:
             kind = ("reset", "reload", "no autoreset", "some")[rng.integers(4)]
         if kind == "reset":
             lanes = standard.ended | (rng.random(n) < 0.5)
-            self._change_players()
-            self._apply_to_all(lambda engine: engine.reset_many(mask=lanes), "reset", lanes)
-        elif kind == "reload":
-            self._reload()
-        else:
+            return [*self._draw_players(), ("reset", lanes.tolist())]
+        if kind == "reload":
+            return [("reload", bool(standard.get_seating()) and bool(rng.random() < 0.7))]
+        actions = sample_legal(standard.mask, rng)
+        any_action = rng.integers(0, standard.num_actions, actions.shape)
+        actions = np.where(rng.random(actions.shape) < illegal, any_action, actions)
+        if standard.spec.illegal_actions == "raise":
             actions = sample_legal(standard.mask, rng)
-            any_action = rng.integers(0, standard.num_actions, actions.shape)
-            actions = np.where(rng.random(actions.shape) < illegal, any_action, actions)
-            if standard.spec.illegal_actions == "raise":
-                actions = sample_legal(standard.mask, rng)
-            select = rng.random(n) < 0.5 if kind == "some" else np.ones(n, np.bool_)
-            auto = kind != "no autoreset"
+        select = rng.random(n) < 0.5 if kind == "some" else np.ones(n, np.bool_)
+        return [("step", actions.tolist(), select.tolist(), kind != "no autoreset")]
+
+    def _draw_players(self) -> list[Event]:
+        """Let others play from the next reset on, now and then."""
+        if self.standard.opponent is None or self.rng.random() >= 0.3:
+            return []
+        players = draw_players(self.standard.game, self.rng)
+        return [("opponent", players, (self.rng.random(len(self.history)) < 0.5).tolist())]
+
+    def apply(self, event: Event) -> Difference | None:
+        """Do something to all engines, and return the first difference after it.
+
+        Parameters
+        ----------
+        event : tuple
+            ``("step", actions, lanes, autoreset)``, ``("reset", lanes)``, ``("opponent", players,
+            lanes)``, ``("reload", with who sits where)`` or ``("search", seed)``: worlds and
+            rollouts, which change nothing.
+        """
+        kind, *given = event
+        self.events.append(event)
+        if kind == "search":
+            return self.check_search(np.random.default_rng(given[0]))
+        if kind == "step":
+            actions, select, auto = np.asarray(given[0]), np.asarray(given[1]), given[2]
             self._apply_to_all(
                 lambda engine: engine.step_many(actions, select=select, autoreset=auto),
-                actions.tolist(),
+                given[0],
                 select,
             )
-        self.step += 1
-        found = self.check()
-        if found is None and self._search_rng.random() < searches:
-            found = self.check_search()
-        return found
-
-    def _change_players(self) -> None:
-        """Let others play from the next reset on, now and then."""
-        standard = self.standard
-        if standard.opponent is not None and self.rng.random() < 0.3:
-            players, lanes = (
-                draw_players(standard.game, self.rng),
-                self.rng.random(len(self.history)) < 0.5,
-            )
+        elif kind == "reset":
+            lanes = np.asarray(given[0])
+            self._apply_to_all(lambda engine: engine.reset_many(mask=lanes), "reset", lanes)
+        elif kind == "opponent":
+            players, lanes = given[0], np.asarray(given[1])
             self._apply_to_all(
                 lambda engine: engine.configure("opponent", players, lanes),
                 f"opponent={players}",
                 lanes,
             )
-
-    def _reload(self) -> None:
-        """Load the rows again, and behind them mostly who sits where and has answered."""
-        rows, seating = self.standard.get_states(), self.standard.get_seating()
-        kept = bool(seating) and self.rng.random() < 0.7
-        word = "reload, players too" if kept else "reload"
-        self._apply_to_all(lambda engine: engine.set_states(rows), word)
-        if kept:
-            self._apply_to_all(lambda engine: engine.set_seating(seating), word)
+        else:
+            rows, seating = self.standard.get_states(), self.standard.get_seating()
+            word = "reload, players too" if given[0] else "reload"
+            self._apply_to_all(lambda engine: engine.set_states(rows), word)
+            if given[0]:
+                self._apply_to_all(lambda engine: engine.set_seating(seating), word)
+        return self.check()
 
     def check(self) -> Difference | None:
         """Return the first difference between the first backend and the others.
@@ -348,21 +377,29 @@ class Case:
 
     # -- search ----------------------------------------------------------------------------------
 
-    def check_search(self) -> Difference | None:
-        """Draw worlds and play rollouts from the rows of running lanes, and compare."""
-        standard = self.standard
+    def check_search(self, rng: np.random.Generator | None = None) -> Difference | None:
+        """Draw worlds and play rollouts from the rows of running lanes, and compare.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator, optional
+            Draws for whom, and how it is played; by default one of the case.
+        """
+        standard, rng = self.standard, rng or self._search_rng
         lanes = np.flatnonzero(~standard.ended)
         if lanes.size == 0:
             return None
         rows, found = standard.get_states(lanes), None
         if knows_resample(standard.game):
-            found = self._check_worlds(rows, lanes.tolist())
+            found = self._check_worlds(rows, lanes.tolist(), rng)
         if found is None and quick_bots(standard.game):
-            found = self._check_rollouts(rows, lanes.tolist())
+            found = self._check_rollouts(rows, lanes.tolist(), rng)
         return found
 
-    def _check_worlds(self, rows: Array, lanes: list[int]) -> Difference | None:
-        rng, game = self._search_rng, self.standard.game
+    def _check_worlds(
+        self, rows: Array, lanes: list[int], rng: np.random.Generator
+    ) -> Difference | None:
+        game = self.standard.game
         agents = rng.integers(game.num_seats, size=len(rows))
         seed, given = int(rng.integers(2**63)), rows.tobytes()
         word = f"resample for agents {agents.tolist()} with {seed} + 2 * row, 2 worlds each"
@@ -413,8 +450,10 @@ class Case:
                 return self._difference(pair, ("world", place, values), lanes, word)
         return None
 
-    def _check_rollouts(self, rows: Array, lanes: list[int]) -> Difference | None:
-        rng, game, standard = self._search_rng, self.standard.game, self.standard
+    def _check_rollouts(
+        self, rows: Array, lanes: list[int], rng: np.random.Generator
+    ) -> Difference | None:
+        game, standard = self.standard.game, self.standard
         spec, k = game.spec, len(rows)
         actions = sample_legal(_masks_of_seats(standard, rows), rng)
         actions = np.where(rng.random(actions.shape) < 0.5, -1, actions)
@@ -519,12 +558,15 @@ class Tally:
     cut : int
         Cases that the time ended before their last step.
     difference : Difference or None
+    script : str
+        A program that shows the difference again.
     """
 
     cases: int = 0
     steps: int = 0
     cut: int = 0
     difference: Difference | None = None
+    script: str = ""
 
 
 def _run(case: Case, steps: int, seconds: float, tally: Tally) -> float:
@@ -578,18 +620,92 @@ def verify(
     **given
         Options that are not to be drawn.
     """
+    tally, left = Tally(), seconds
+    how: dict[str, Any] = {"num_envs": num_envs, "backends": [*backends], "threads": [*threads]}
+    while tally.difference is None and (tally.cases == 0 or left > 0):
+        number = seed + tally.cases
+        case = _make_case(env_id, number, given, **how)
+        left -= _run(case, steps, min(left, seconds / 3), tally)
+        if tally.difference is not None:
+            make = partial(_make_case, env_id, number, given, **how)
+            events, tally.difference = _shorten(case.events, tally.difference, make)
+            arguments = {"env_id": env_id, "seed": number, "options": given, **how}
+            texts = {name: repr(value) for name, value in arguments.items()}
+            title = f"{env_id}: {' and '.join(tally.difference.backends)} differ."
+            tally.script = write_script(title, "fastenv.verify:replay", texts, events)
+        tally.cases += 1
+        report(tally)
+    return tally
+
+
+def _make_case(
+    env_id: str,
+    seed: int,
+    given: Mapping[str, Any],
+    num_envs: int,
+    backends: Sequence[str],
+    threads: Sequence[int],
+) -> Case:
+    """Make the case of a seed, whose options are drawn."""
     engines = {
         f"{name} with {k} threads" if k > 1 else name: (name, k)
         for name in backends
         for k in (threads if name == "fast" else (1,))
     }
-    tally, left = Tally(), seconds
-    while tally.difference is None and (tally.cases == 0 or left > 0):
-        number = seed + tally.cases
-        options = draw_options(env_id, number, **given)
-        game = make_game(env_id, **options)
-        case = Case(game, number, num_envs, engines, options, draw_opponent(game, number))
-        left -= _run(case, steps, min(left, seconds / 3), tally)
-        tally.cases += 1
-        report(tally)
-    return tally
+    options = draw_options(env_id, seed, **given)
+    game = make_game(env_id, **options)
+    return Case(game, seed, num_envs, engines, options, draw_opponent(game, seed))
+
+
+def _shorten(
+    events: list[Event], difference: Difference, make: Callable[[], Case]
+) -> tuple[list[Event], Difference]:
+    """Return fewer events that lead to a difference in the same field, and that difference."""
+    best = difference
+
+    def kept(tried: list[Event]) -> list[Event] | None:
+        nonlocal best
+        case = make()
+        try:
+            found = case.check() or next(filter(None, map(case.apply, tried)), None)
+        except FastEnvError:  # a lane that has ended, an action that is not legal now
+            return None
+        field = difference.field.partition("[")[0]
+        if found is None or found.field.partition("[")[0] != field:
+            return None
+        best = found
+        return case.events
+
+    return shorten(events, kept, lambda event: [], SHORTENING), best
+
+
+def replay(
+    env_id: str,
+    *,
+    seed: int,
+    case: Sequence[Event],
+    options: Mapping[str, Any] | None = None,
+    num_envs: int = 3,
+    backends: Sequence[str] = tuple(BACKENDS),
+    threads: Sequence[int] = (1, 2),
+) -> bool:
+    """Play the events of a difference again, and print it: what its script calls.
+
+    Parameters
+    ----------
+    env_id, seed, num_envs, backends, threads
+        As in :func:`fastenv.verify.verify`; the seed is that of the case.
+    case : sequence of tuple
+        The events, as :meth:`fastenv.verify.Case.apply` takes them.
+    options : mapping, optional
+        Options that were not drawn.
+
+    Returns
+    -------
+    bool
+        Whether the backends still differ.
+    """
+    made = _make_case(env_id, seed, options or {}, num_envs, backends, threads)
+    found = made.check() or next(filter(None, map(made.apply, case)), None)
+    print(found or "no difference")
+    return found is not None

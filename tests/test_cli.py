@@ -100,15 +100,20 @@ class Forgetful(skullking.SkullKingGame):
 
 
 @needs_core
-def test_verify_prints_seed_and_actions_of_the_first_difference(capsys, monkeypatch):
+def test_verify_prints_seed_and_actions_of_the_first_difference(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr(skullking, "SkullKingGame", Forgetful)
     args = ["verify", "--env", "SkullKingWorker-v0", "--seconds", "600", "--seed", "12"]
-    assert main(args) == 1
+    script = tmp_path / "shows.py"
+    assert main([*args, "--script", str(script)]) == 1
     shown = capsys.readouterr().out
     for part in ("reference and", "state.seen_strength", "seed of the case: 12", "options: {"):
         assert part in shown
     assert "replay: python -m fastenv verify --env SkullKingWorker-v0" in shown
     assert "['reset with 12 + lane', " in shown
+    assert script.read_text().count("'step'") == 1
+    with pytest.raises(SystemExit, match="1"):
+        exec(script.read_text(), {"__name__": "__main__"})
+    assert "state.seen_strength" in capsys.readouterr().out
 
 
 def test_bench_prints_a_rate(capsys):

@@ -17,11 +17,11 @@ FOLDER = ROOT / "docs" / "howto"
 # Page -> how many examples it has.
 ADAPTERS = {
     **{"gymnasium": 2, "sb3": 2, "pettingzoo": 2, "torch": 2, "cleanrl": 2},
-    **{"migration": 5, "performance": 2},
+    **{"migration": 5, "performance": 2, "own_environment": 1},
 }
 GAMES = {"drmario_reader": 1, "train_gameboy": 1}
 # Tested where agents, metrics and RAM maps are, and below.
-ELSEWHERE = {"agents": 3, "evaluate": 1, "torchrl": 4, "own_game_ram": 7, "verify_any": 2}
+ELSEWHERE = {"agents": 3, "evaluate": 1, "torchrl": 4, "own_game_ram": 7, "verify_any": 4}
 
 
 def examples_of(page):

@@ -52,6 +52,9 @@ def sources(tmp_path_factory):
         shutil.copytree(ROOT / "build" / "cython", copy / "build" / "cython")
     for name in (*MAKES_THE_ENVIRONMENT, "README.md", "LICENSE", "Makefile"):
         shutil.copy2(ROOT / name, copy)
+    (copy / "tools").mkdir()
+    for name in ("__init__.py", "install.py"):
+        shutil.copy2(ROOT / "tools" / name, copy / "tools")
     return copy
 
 

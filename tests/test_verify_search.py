@@ -42,7 +42,7 @@ def test_the_steps_of_a_case_do_not_depend_on_its_searches():
 
 def test_a_game_without_resample_or_bots_has_none(monkeypatch):
     case = Case(NimGame(), 0, 2, ALONE)
-    monkeypatch.setattr(case, "_check_rollouts", lambda rows, lanes: "rollouts")
+    monkeypatch.setattr(case, "_check_rollouts", lambda rows, lanes, rng: "rollouts")
     assert case.check_search() == "rollouts"
     case.standard.game.bot_names = ()
     assert case.check_search() is None

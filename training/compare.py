@@ -23,7 +23,7 @@ ABOUT = """\
 Train every variant with every seed, evaluate all on the same games and compare each with the first
 variant, paired by seed. The interval over seeds says how much other trainings could differ. Every
 training is a run folder, RUNS/NAME-VARIANT-SEED. The same command, also with more seeds or
-variants, continues an interrupted comparison.
+variants, continues an interrupted comparison. `python -m fastenv compare` compares environments.
 """
 
 

@@ -133,6 +133,8 @@ FUNCTIONS = {
     "seating": "training.selfplay.opponents:prepare_seats",
     "opponents": "training.selfplay.opponents:check",
     "train": "training.callbacks.start:train",
+    "foreign": "training.foreign.games:find",
+    "foreign record": "training.foreign.games:RECORD",
     "search": "training.search.agent:load",
     "searching": "training.search.agent:searching",
     "benchmark skullking whole_games": "training.apps.skullking.pair_benchmark:play_games",

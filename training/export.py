@@ -36,6 +36,8 @@ def _write_hub(args: argparse.Namespace) -> None:
     require(not args.onnx, "--onnx", args.onnx, "left out with --hub")
     require(args.folder is None, "FOLDER", str(args.folder), "given once, behind --hub")
     require(args.member is None, "--member", args.member, "left out without --onnx")
+    allowed = "left out with --hub: export it to a folder first, and that one for the hub"
+    require(not args.average, "--average", args.average, allowed)
     network = network_in(Path(args.run))
     if network is not None:
         require(not args.half, "--half", args.half, "left out: the file is copied as it is")
@@ -70,6 +72,8 @@ def parser() -> argparse.ArgumentParser:
     )
     values = "keep the value network, which the studio shows and no policy needs"
     parse.add_argument("--values", action="store_true", help=values)
+    about = "give away the averaged policy of self-play (selfplay.average), not the last one"
+    parse.add_argument("--average", action="store_true", help=about)
     parse.add_argument("--checkpoint", help="name of the checkpoint; default: the newest")
     parse.add_argument("--member", type=int, help="with --onnx: member of an ensemble, from 1")
     add_runs(parse)
@@ -88,7 +92,7 @@ def _export(args: argparse.Namespace) -> None:
         return
     run = RunFolder.find(args.run, args.runs)
     if args.onnx:
-        for name in ("half", "values"):
+        for name in ("half", "values", "average"):
             value = getattr(args, name)
             require(not value, f"--{name}", value, "left out with --onnx")
         _write_onnx(run, args)
@@ -97,7 +101,8 @@ def _export(args: argparse.Namespace) -> None:
     require(args.member is None, "--member", args.member, "left out without --onnx")
     from training.players.export import export
 
-    written = export(run, args.folder, args.checkpoint, half=args.half, values=args.values)
+    which = {"half": args.half, "values": args.values, "average": args.average}
+    written = export(run, args.folder, args.checkpoint, **which)
     size = sum(file.stat().st_size for file in args.folder.rglob("*") if file.is_file())
     print(f"{written}: {size / 1e6:.2f} MB; python -m training evaluate {args.folder}")
 

@@ -39,6 +39,7 @@ BESIDE: dict[str, dict[str, Any]] = {
     "use_cython": {"type": "boolean", "description": "a part of ``backend``"},
 }
 DEFAULT = "native"  # the trainer of a file that names none
+FILMED, FILM_FPS = 300, 2.0  # decisions of a film at most, and those a second
 
 
 def print_config(args: argparse.Namespace) -> int:
@@ -130,16 +131,41 @@ def what_is_left(run: RunFolder | None) -> str:
     return f": the checkpoints in {run.path} are complete; {going_on(run)}"
 
 
+def film(run: RunFolder) -> str:
+    """Write a film of an episode of the trained agent; say where, or why there is none."""
+    from dataclasses import replace
+
+    from training.terminal import sources, text
+    from training.terminal.session import Session
+
+    path = run.path / "film.gif"
+    try:
+        source = sources.make_trained(str(run.path), run.path.parent, {})
+        source = replace(source, limit=FILMED)
+        with print_dots("filming"):
+            text.film(Session(source), path, FILM_FPS)
+    except (FastEnvError, ImportError) as error:
+        return f"no film: {error}"
+    return f"a game of it: {path}"
+
+
+def what_is_next(run: RunFolder) -> str:
+    """Describe in one line what can be done with a run that is trained."""
+    from training.run.games import get_game
+
+    where, config = shlex.quote(str(run.path)), run.config
+    meets = bool(get_game(config.env).opponent_sets)
+    see = f"play --against {where}" if meets else f"watch {where}"
+    on = f"--total-steps {2 * config.total_steps} ({going_on(run)})"
+    return f"next: python -m training {see}; python -m training studio; or train on, {on}"
+
+
 def follow_first_rank(args: argparse.Namespace) -> int:
     """Train as one of torchrun's other ranks; the first rank prints everything."""
     try:
         _, config = options(args, say=lambda text: None)
-        from training.ppo.options import NativeRun
-        from training.ppo.run import follow_first_rank as follow
-
-        if not isinstance(
-            config, NativeRun
-        ):  # no other trainer has ranks; the first rank reports it
+        follow = getattr(trainers.get_module(config.trainer), "follow_first_rank", None)
+        if follow is None:  # it has no ranks; the first one reports it
             return 2
         follow(config)
     except (FastEnvError, ImportError, OSError):
@@ -182,6 +208,8 @@ def main(argv: list[str] | None = None) -> int:
             from training.evaluation.conclusion import conclude
 
             conclude(run, outcome, console)
+            for line in (*([film(run)] * run.config.evaluation.film), what_is_next(run)):
+                console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
             console.print(
                 f"{run.name}: {outcome.steps:,} decisions in {outcome.wall_s:.0f} s of training, "

@@ -99,7 +99,7 @@ def _watch(args: argparse.Namespace) -> None:
         text.watch(Console(highlight=False), session, args.think, args.delay)
         return
     with print_dots("filming"):
-        count = text.film(Session(source, seed=args.seed), args)
+        count = text.film(Session(source, seed=args.seed), args.out, args.fps)
     print(f"{args.out}: {count} decisions, {args.out.stat().st_size / 1e6:.1f} MB")
 
 

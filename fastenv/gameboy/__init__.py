@@ -70,7 +70,12 @@ class GameBoyGame(ConfiguredGame):
         pixels = (0.0, float(highest_pixel(config)))
         shown: dict[str, Any] = {"obs_dtype": np.dtype(np.uint8), "obs_bounds": pixels}
         shown["obs_shape"] = pixels_shape(config)
-        if common.ram_map is not None:
+        if common.observed is not None:
+            record = common.observed.record(config)
+            bounds = {name: (0.0, 1.0) for name in record.names or ()}
+            shown = {"obs_dtype": record, "obs_bounds": bounds | {"pixels": pixels}}
+            shown["obs_bounds"] = {name: shown["obs_bounds"][name] for name in bounds}
+        elif common.ram_map is not None:
             shown = {"obs_dtype": obs_record(config, common.ram_map.num_events)}
             shown["obs_bounds"] = {"pixels": pixels, "senses": (0.0, 1.0), "events": (0.0, 1.0)}
         self.spec: GameSpec = GameSpec(

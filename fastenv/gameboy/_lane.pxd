@@ -64,7 +64,12 @@ cdef inline void pack_frame(const Rules* r, const uint8_t* picture, uint8_t* pla
 
 cdef inline void press_for(Lane* lane, int action, int frame) noexcept nogil:
     # Press what is pressed from a frame of a step on; with repeated actions, in that frame alone.
+    # An action below 0 is what is pressed while a step lasts on.
     cdef const Rules* r = lane.r
+    if action < 0:
+        if frame == 0 or frame == r.release_after:
+            press(lane.s, r.wait_keys if frame == 0 else 0)
+        return
     if r.repeat_action_probability > 0:
         if rng_uniform(lane.e.rng) >= r.repeat_action_probability:
             lane.e.last_action = action
@@ -125,32 +130,52 @@ cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     m.skips, m.phase, m.other = True, 0, NULL
 
 
+cdef inline void run_part(
+    Machine* m, Lane* lane, int action, uint8_t* picture, uint8_t* before
+) noexcept nogil:
+    # Run the frames of a step, or of what it lasts on; draw the last one, or the last two.
+    cdef const Rules* r = lane.r
+    cdef uint8_t* target
+    cdef int stop, frame = 0
+    while frame < r.frames_per_step:
+        press_for(lane, action, frame)
+        stop, target = next_stop(r, frame), NULL
+        if r.hides_pixels:
+            target = NULL
+        elif stop == r.frames_per_step:
+            target = picture
+        elif r.max_pool and stop == r.frames_per_step - 1:
+            target = before
+        m.num_samples = (stop - frame) * SAMPLES
+        run_frames(m, stop - frame, target)
+        m.samples += 4 * m.num_samples
+        frame = stop
+
+
+cdef inline bint is_over(const Lane* lane) noexcept nogil:
+    # Whether a step lasts no longer.
+    return evaluate_term(lane.row, lane.shared, lane.r, lane.r.waits, NULL, NULL, 0) != 0
+
+
 cdef inline void run_step(Lane* lane, int action) noexcept nogil:
     # Run the frames of a step and push the last one, or the darker of the last two.
     cdef Machine m
     cdef uint8_t[23040] picture  # WIDTH * HEIGHT
     cdef uint8_t[23040] before
-    cdef uint8_t* target
     cdef const Rules* r = lane.r
-    cdef int stop, frame = 0
     set_machine(&m, lane)
     start_step(&m.watch)
     memset(lane.row + r.samples_at, 0, r.samples_bytes)
-    while frame < r.frames_per_step:
-        press_for(lane, action, frame)
-        stop, target = next_stop(r, frame), NULL
-        if stop == r.frames_per_step:
-            target = picture
-        elif r.max_pool and stop == r.frames_per_step - 1:
-            target = before
-        m.num_samples = (stop - frame) * SAMPLES
-        run_frames(&m, stop - frame, target)
-        m.samples += 4 * m.num_samples
-        frame = stop
+    run_part(&m, lane, action, picture, before)
+    lane.e.waited = 0
+    while r.waits >= 0 and lane.e.waited < r.wait_steps and not is_over(lane):
+        lane.e.waited += 1
+        run_part(&m, lane, -1, picture, before)
     start_drawing(&m.watch)
-    if r.max_pool:
+    if r.max_pool and not r.hides_pixels:
         pool(r, before, picture)
-    push_frame(lane, picture)
+    if not r.hides_pixels:
+        push_frame(lane, picture)
     end_drawing(&m.watch)
     end_step(&m.watch)
 
@@ -324,47 +349,68 @@ cdef inline void fill_memory(Lane* lane) noexcept nogil:
             lane.cart[k] &= 0x0F
 
 
+cdef inline void load_start(Lane* lane, int number) noexcept nogil:
+    # Load the machine of a start state, and its frame.
+    cdef const Rules* r = lane.r
+    cdef uint8_t* row = lane.row
+    cdef const uint8_t* start = lane.shared + r.starts_at + <int64_t>number * r.start_bytes
+    cdef int k
+    memcpy(lane.s, start, sizeof(State))
+    memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
+    if r.fills_ram:
+        fill_memory(lane)
+    start += sizeof(State) + r.cart_bytes
+    memcpy(row + r.line_at, start, r.line_bytes)
+    memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
+    start += r.start_bytes - r.plane - sizeof(State) - r.cart_bytes  # the frame
+    for k in range(r.stack_k):
+        memcpy(lane.stack + r.plane * k, start, r.plane)
+
+
 cdef inline void reset_lane(
     uint8_t* row, const uint8_t* shared, const Knobs* knobs, const uint64_t* seed
 ) noexcept nogil:
     cdef Lane lane = lane_at(row, shared)
     cdef Episode* e = lane.e
     cdef const Rules* r = lane.r
-    cdef const uint8_t* start
     cdef uint64_t[4] rng
     cdef uint16_t visit_id = e.visit_id
-    cdef int k, number = knobs.start_state
+    cdef int number = knobs.start_state
+    cdef bint plays_on = r.plays_on and seed == NULL and e.done == TRUNCATED and not lane.s.locked
     memcpy(rng, e.rng, sizeof(rng))
     if seed != NULL:
         rng_seed(rng, seed[0])
         memset(lane.visits, 0, r.visits_bytes)
         visit_id = 0
-    if number < 0:
+    if plays_on:
+        number = e.start
+    elif number < 0:
         number = rng_bounded(rng, r.num_starts) if r.num_starts > 1 else 0
     memset(e, 0, sizeof(Episode))
     memcpy(e.rng, rng, sizeof(rng))
     e.visit_id, e.start = visit_id, number
-    start = shared + r.starts_at + <int64_t>number * r.start_bytes
-    memcpy(lane.s, start, sizeof(State))
-    memcpy(lane.cart, start + sizeof(State), r.cart_bytes)
-    if r.fills_ram:
-        fill_memory(&lane)
+    memset(row + r.samples_at, 0, r.samples_bytes)
+    memset(row + r.recent_at, 0, 2 * r.num_recent)
+    if not plays_on:
+        load_start(&lane, number)
     memset(row + r.counted_at, 0, r.counted_bytes)
     if r.num_writes:
         write_fields(row, shared, r, ON_RESET)
-    start += sizeof(State) + r.cart_bytes
-    memcpy(row + r.line_at, start, r.line_bytes)
-    memcpy(row + r.sound_at, start + r.line_bytes, r.sound_bytes)
-    memset(row + r.samples_at, 0, r.samples_bytes)
-    start += r.start_bytes - r.plane - sizeof(State) - r.cart_bytes  # the frame
-    for k in range(r.stack_k):
-        memcpy(lane.stack + r.plane * k, start, r.plane)
     if r.kind == KIND_GOAL:
         e.distance = e.ev_distance = goal_distance(&lane)
     elif r.kind == KIND_OVERWORLD:
         forget_visits(&lane)
         visit(&lane)
     begin_memory(&lane)
+
+
+cdef inline void note_action(Lane* lane, int action) noexcept nogil:
+    # Remember an action, if some are.
+    cdef uint16_t* recent = <uint16_t*>(lane.row + lane.r.recent_at)
+    cdef int count = lane.r.num_recent
+    if count:
+        memmove(recent, recent + 1, 2 * (count - 1))
+        recent[count - 1] = action + 1
 
 
 cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noexcept nogil:
@@ -378,6 +424,7 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     if r.num_writes:
         write_fields(row, shared, r, ON_STEP)
     look(&lane, &before)
+    note_action(&lane, action)
     if looks(r):
         read_loads(row, shared, r, loads)
     if r.sticky > 0 and rng_uniform(e.rng) < r.sticky:

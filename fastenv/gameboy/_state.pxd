@@ -233,6 +233,15 @@ cdef extern from "_state.h":
         int32_t when
         int32_t on
 
+    ctypedef struct Observed:
+        double low
+        double span
+        int32_t field
+        int32_t first
+        int32_t count
+        int32_t at
+        int32_t flag
+
     ctypedef struct Rules:
         double sticky
         double repeat_action_probability
@@ -291,6 +300,19 @@ cdef extern from "_state.h":
         int32_t num_events
         int32_t events_at
         int32_t max_pool
+        int32_t waits
+        int32_t wait_steps
+        int32_t wait_keys
+        int32_t waited_info_at
+        int32_t plays_on
+        int32_t observes
+        int32_t hides_pixels
+        int32_t num_observed
+        int32_t num_recent
+        int32_t recent_at
+        int32_t actions_at
+        int32_t visited_at
+        int32_t visited[2]
         int32_t fills_ram
         int32_t size[3]
         int32_t places[10]
@@ -306,6 +328,7 @@ cdef extern from "_state.h":
         int64_t writes_at
         int64_t watched_at
         int64_t program_at
+        int64_t observed_at
         uint8_t kind
         uint8_t packed
         uint8_t keys[256]
@@ -344,10 +367,11 @@ cdef extern from "_state.h":
         int32_t ev_items
         int32_t ev_dialogue
         int32_t ev_events
+        int32_t waited
         uint16_t visit_id
         uint8_t last_action
         int8_t done
-        uint8_t unused_episode[44]
+        uint8_t unused_episode[40]
 
     ctypedef struct LinkHead:
         uint64_t rng[4]

@@ -52,8 +52,8 @@ class Cartridge:
     ram_size : int
         Bytes of RAM, a power of two or 0.
     title : str
-    sha256 : str
-        Of the ROM as it was given.
+    sha1, sha256 : str
+        Of the ROM as it was given; disassemblies name ROMs by the first.
     checksum : int
         The header's, which decides two flags at power-up.
     has_clock : bool
@@ -65,6 +65,7 @@ class Cartridge:
     mbc: Mbc
     ram_size: int
     title: str
+    sha1: str
     sha256: str
     checksum: int
     has_clock: bool = False
@@ -131,6 +132,7 @@ def read_cartridge(rom: bytes, name: str = "ROM") -> Cartridge:
         mbc=mbc,
         ram_size=ram_size,
         title=rom[_TITLE].split(b"\0")[0].decode("ascii", "replace"),
+        sha1=hashlib.sha1(rom, usedforsecurity=False).hexdigest(),
         sha256=hashlib.sha256(rom).hexdigest(),
         checksum=rom[_CHECKSUM],
         has_clock=rom[_TYPE] in _WITH_CLOCK,

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastenv.errors import ConfigError, FileError, show
 from fastenv.gameboy import frames
+from fastenv.gameboy.buttons import NOTHING, keys_of
 from fastenv.gameboy.cartridge import Cartridge, load_cartridge, read_cartridge
 from fastenv.gameboy.config import (
     BONUSES,
@@ -25,11 +26,19 @@ from fastenv.gameboy.config import (
     GameBoyConfig,
 )
 from fastenv.gameboy.goal_template import GoalTemplate, goal_of
-from fastenv.gameboy.layout import AUDIO, INFO, TERMS, audio_shape, with_audio
+from fastenv.gameboy.layout import AUDIO, INFO, TERMS, WAITED, audio_shape, with_audio, with_waits
+from fastenv.gameboy.observed import ACTIONS, VISITED, Observed, read_observed
 from fastenv.gameboy.position import unpack
 from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, HOOK, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
-from fastenv.gameboy.ram_program import ENDS, LOST, Program, load_program
+from fastenv.gameboy.ram_program import (
+    ENDS,
+    LOST,
+    Program,
+    check_rom,
+    load_program,
+    with_wait,
+)
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.starts import Starts, load_starts
@@ -93,6 +102,12 @@ class Common:
         """What actions press, as bits of :class:`fastenv.gameboy.tables.Key`."""
         return self.config.keys
 
+    @property
+    def wait_keys(self) -> int:
+        """What is pressed while a step lasts on, as bits."""
+        name = self.config.wait_press
+        return keys_of(() if name == NOTHING else (name,))
+
     @cached_property
     def goal_planes(self) -> bytes:
         """The frames of the goal, packed; nothing without a goal."""
@@ -114,13 +129,24 @@ class Common:
         return 2 * self.slots or (maps * rows * columns + 7) // 8
 
     @cached_property
+    def observed(self) -> Observed | None:
+        """What ``observe`` names."""
+        return read_observed(self.config, self.program)
+
+    @property
+    def shows_pixels(self) -> bool:
+        """Whether observations have frames; without, none are drawn."""
+        return self.observed is None or self.observed.pixels
+
+    @cached_property
     def dtype(self) -> np.dtype[Any]:
         """The dtype of a row."""
         stack = self.config.stack_k, self.config.format.plane
         program = self.program or Program(())
         sizes = stack, self.visits_bytes, 8 * program.num_values
-        more = self.by_pixel, self.samples_bytes, program.memory_bytes, program.counted_bytes
-        return lane_dtype(self.cartridge.ram_size, *sizes, *more)
+        recent = 0 if self.observed is None else self.observed.actions
+        more = self.by_pixel, self.samples_bytes, program.memory_bytes, recent
+        return lane_dtype(self.cartridge.ram_size, *sizes, *more, program.counted_bytes)
 
     @property
     def samples_bytes(self) -> int:
@@ -133,7 +159,7 @@ class Common:
         """Columns of a state."""
         kind = self.config.kind
         own = INFO[kind] if self.program is None else self.program.info_dtype(kind)
-        return with_audio(own, self.config)
+        return with_audio(with_waits(own, self.config), self.config)
 
     @property
     def terms_dtype(self) -> np.dtype[Any]:
@@ -167,6 +193,9 @@ class Common:
             row["distance_unit"] = frames.BLACK * 4 * len(self.goal_planes)
         if self.ram_map is not None:
             self._write_world(row, self.ram_map)
+        row["plays_on"], row["waits"] = config.play_on, -1
+        if self.observed is not None:
+            self._write_observed(row, self.observed)
         row["terminates"] = row["truncates"] = row["lost_info_at"] = -1
         if self.program is not None:
             self._write_program(row, self.program)
@@ -186,6 +215,16 @@ class Common:
         row["visits_bytes"], row["slots"] = self.visits_bytes, self.slots
         row["num_starts"], row["goal_bytes"] = len(self.starts.rows), len(self.goal_planes)
         row["start_bytes"] = self.starts.rows.itemsize + self.config.format.plane
+
+    def _write_observed(self, row: np.ndarray, observed: Observed) -> None:
+        columns: Any = observed.record(self.config).fields
+        fields: Any = self.dtype.fields
+        row["observes"], row["hides_pixels"] = 1, not observed.pixels
+        row["num_observed"], row["num_recent"] = len(observed.parts), observed.actions
+        if observed.actions:
+            row["recent_at"], row["actions_at"] = fields["recent"][1], columns[ACTIONS][1]
+        if VISITED in columns:
+            row["visited"], row["visited_at"] = observed.visited, columns[VISITED][1]
 
     def _write_world(self, row: np.ndarray, ram_map: RamMap) -> None:
         row["size"], row["places"] = ram_map.size, ram_map.offsets()
@@ -215,6 +254,9 @@ class Common:
         row["num_numbers"] = len(program.numbers)
         row["num_cells"], row["num_sets"] = len(program.cells), len(program.sets)
         row["terminates"], row["truncates"] = map(program.end, ENDS)
+        if program.waits is not None:
+            row["waits"], row["wait_steps"] = program.wait_term, self.config.wait_steps
+            row["wait_keys"], row["waited_info_at"] = self.wait_keys, columns[WAITED][1]
 
     def offset_of(self, field: RamField) -> int:
         """Return where in its source the first byte of a field is."""
@@ -236,11 +278,14 @@ class Common:
         """Return what all lanes of an engine read, shape (1,)."""
         records = self.starts.records(self.config.format)
         parts = self.rules, self.goal_planes, records
-        tables, behind = {}, b""
+        tables: dict[str, Any] = {}
+        behind = b""
         if self.program is not None:
             at = int(self.rules["memory_at"][0])
             tables = self.program.tables(self.config.kind, self.offset_of, at)
             behind = self.program.constants + self.program.trapped(self.cartridge.rom)
+        if self.observed is not None and self.observed.parts:
+            tables["observed"] = self.observed.table(self.config)
         return shared_record(self.cartridge, *parts, *self.machine_options, tables, behind)
 
     @property
@@ -327,18 +372,18 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
     found = load_program(path, config.kind)
     shown = f"ram_map={show(str(path))}"
     if found is None:
-        if config.kind == "overworld":
+        if config.kind == "overworld" and config.wait_until is None:
             return None
         raise ConfigError(f"{shown}: it has neither fields, rewards nor ends.")
-    if found.rom_sha256 not in (None, cartridge.sha256):
-        raise ConfigError(
-            f"{shown}: rom_sha256 is {found.rom_sha256}: of another ROM than this one, "
-            f"{cartridge.sha256}."
-        )
-    if config.audio and AUDIO in (field.name for field in found.shown):
-        raise ConfigError(
-            f"{shown}: fields.{AUDIO} has the name of the column of audio=True: it needs another."
-        )
+    check_rom(found, cartridge, shown)
+    if config.wait_until is not None:
+        found = with_wait(found, config.wait_until)
+    columns = {AUDIO: (config.audio, "audio=True"), WAITED: (config.wait_until, "wait_until")}
+    for name, (given, option) in columns.items():
+        if given and name in (each.name for each in (*found.shown, *found.numbers)):
+            raise ConfigError(
+                f"{shown}: fields.{name} has the name of the column of {option}: it needs another."
+            )
     for field in found.fields:
         memory, begin, size = "cartridge's RAM", CARTRIDGE, cartridge.ram_size
         if field.source == Source.ROM:

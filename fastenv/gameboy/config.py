@@ -12,6 +12,7 @@ import numpy as np
 from fastenv.gameboy.buttons import (
     BUTTONS,
     MULTI_BINARY,
+    NOTHING,
     ButtonBits,
     Chord,
     all_chords,
@@ -42,7 +43,8 @@ CODECS = {
 }
 OURS = "lantern_walk"
 DUEL = "duel"
-ROMS = (OURS, DUEL)  # of ours, that have names
+PARCEL = "parcel"
+ROMS = (OURS, DUEL, PARCEL)  # of ours, that have names
 CELLS = "cells"
 POWER_UP = "power_up"
 ZERO, SEEDED = "zero", "seeded"
@@ -57,6 +59,7 @@ MAX_STEPS = {"goal": 512, "overworld": 2048}  # unless others are asked for
 MAX_COUNT = 2**31 - 1
 MAX_REWARD = 1_000_000  # of a term either way: rewards are float32, and returns their sums
 MAX_FRAMES, MAX_STACK, MAX_SLOTS = 3600, 64, 2**24
+MAX_WAIT = 4096  # times that a step lasts as long again
 MAX_AUDIO_FRAMES = 600  # of a step with samples: their bytes are in the row
 # Bonuses of an overworld (docs/gameboy.md, 20), and options of a goal (docs/gameboy.md, 19).
 BONUSES = ("cell_bonus", "item_bonus", "dialogue_bonus", "event_bonus", "finish_bonus")
@@ -80,7 +83,7 @@ class GameBoyConfig(GameConfig):
     kind : {"pixels", "goal", "overworld"}
         What it is about; fixed by the id.
     rom : str or Path
-        A ROM file, or ``"lantern_walk"`` or ``"duel"``.
+        A ROM file, or one of ours: ``"lantern_walk"``, ``"duel"`` or ``"parcel"``.
     states : str or Path, optional
         Where episodes start: ``"power_up"``, a save state (PyBoy's too), a bank of states, a
         ``.sav`` file of what the battery kept, or the name of a bank of ours (docs/gameboy.md, 18):
@@ -144,10 +147,25 @@ class GameBoyConfig(GameConfig):
         File of a RAM map (docs/gameboy.md, 20 and 20.1): places of an overworld, and fields,
         rewards and ends of any game but goals. Of ours there are ``"lantern_walk"``, in overworlds
         the default with Lantern Walk, ``"lantern_walk_flags"`` with all flags of the game,
-        ``"lantern_walk_quest"``, which pays for the quest, and ``"libbet"`` for a free game.
+        ``"lantern_walk_quest"``, which pays for the quest, ``"libbet"`` for a free game,
+        ``"pokemon_red"`` and ``"pokemon_yellow"`` for ROMs of your own, and ``"parcel"`` for a game
+        of ours that keeps things in the same places.
     writes : sequence of str, or "all"
         Which of the RAM map's writes are on (docs/gameboy.md, 20.4): fields that are set at a
         reset, before a step or at a hook. By default none is.
+    observe : sequence of str, optional
+        What an observation shows in place of that of the kind (docs/gameboy.md, 17.1):
+        ``"pixels"``; fields of the RAM map, by names; ``"actions[4]"``, the last four; and in an
+        overworld ``"visited[9x10]"``, which cells around the player were visited.
+    play_on : bool
+        Whether an episode that was truncated goes on with the next one, where it stands
+        (docs/gameboy.md, 18).
+    wait_until : str, optional
+        Expression over the RAM map: while it is 0 a step lasts on, as long again each time, at most
+        ``wait_steps`` times, with ``wait_press`` pressed (docs/gameboy.md, 16.2).
+    wait_press : str
+        A button, or "noop".
+    wait_steps : int
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.
@@ -186,6 +204,11 @@ class GameBoyConfig(GameConfig):
     k_consecutive: int | None = None
     ram_map: str | Path | None = None
     writes: tuple[str, ...] | str = ()
+    observe: tuple[str, ...] | None = None
+    play_on: bool = False
+    wait_until: str | None = None
+    wait_press: str = "a"
+    wait_steps: int = 64
     visits: str | int = 65_536
     renewing_events: tuple[int, ...] = ()
     cell_bonus: float = 0.01
@@ -220,6 +243,9 @@ class GameBoyConfig(GameConfig):
         self._check_audio()
         if self.max_steps is not None:
             check_integer("max_steps", self.max_steps, 1, MAX_COUNT, ", or None")
+        check_boolean("play_on", self.play_on)
+        self._check_wait()
+        self._check_observed()
         self._check_goal()
         self._check_world()
         self._check_kind()
@@ -260,6 +286,29 @@ class GameBoyConfig(GameConfig):
         if self.frames_per_step > MAX_AUDIO_FRAMES:
             allowed = f"an integer from 1 to {MAX_AUDIO_FRAMES} with audio=True"
             raise refusal("frames_per_step", self.frames_per_step, allowed)
+
+    def _check_wait(self) -> None:
+        check_choice("wait_press", self.wait_press, (NOTHING, *BUTTONS))
+        check_integer("wait_steps", self.wait_steps, 1, MAX_WAIT)
+        if self.wait_until is None:
+            return
+        if not isinstance(self.wait_until, str):
+            raise refusal("wait_until", self.wait_until, "an expression over the RAM map")
+        if self.ram_map is None:
+            raise refusal("wait_until", self.wait_until, "left out: there is no ram_map")
+        if self.audio:
+            raise refusal("wait_until", self.wait_until, "left out with audio=True")
+
+    def _check_observed(self) -> None:
+        given = self.observe
+        if given is None:
+            return
+        names = isinstance(given, (tuple, list)) and all(isinstance(each, str) for each in given)
+        if not names or not given or len({*given}) < len(given):
+            raise refusal("observe", given, "names of what is shown, at least one, each once")
+        if self.kind == "goal":
+            raise refusal("observe", given, "left out: a goal is a picture")
+        object.__setattr__(self, "observe", tuple(given))
 
     def _check_goal(self) -> None:
         check_path("goal", self.goal)

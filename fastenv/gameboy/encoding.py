@@ -14,16 +14,63 @@ import numpy.typing as npt
 from fastenv.gameboy.environment import TERMINATED, Environment
 from fastenv.gameboy.frames import gray, unpack
 from fastenv.gameboy.layout import audio_shape, pixels_shape
+from fastenv.gameboy.observed import ACTIONS, FLAGS, NUMBERS, PIXELS, VISITED, Observed, Part
 
 Array = npt.NDArray[Any]
 
 
 def encode_obs(env: Environment, out: Array) -> None:
-    """Write an observation: frames, and in an overworld senses and events."""
+    """Write an observation: frames, and in an overworld senses and events; or what it names."""
+    if env.common.observed is not None:
+        write_observed(env, env.common.observed, out)
+        return
     if env.common.ram_map is None:
         out[...] = pixels(env)
         return
     out["pixels"], out["senses"], out["events"] = pixels(env), senses(env), env.events()
+
+
+def write_observed(env: Environment, observed: Observed, out: Array) -> None:
+    """Write what ``observe`` names."""
+    if observed.pixels:
+        out[PIXELS] = pixels(env)
+    for name, flag in ((NUMBERS, False), (FLAGS, True)):
+        found = [x for part in observed.parts if part.flag == flag for x in shown(env, part)]
+        if found:
+            out[name] = found
+    if observed.actions:
+        one_hot = np.zeros((observed.actions, len(env.config.chords)), np.uint8)
+        for k, action in enumerate(env.recent):
+            if action:
+                one_hot[k, action - 1] = 1
+        out[ACTIONS] = one_hot.reshape(-1)
+    if any(observed.visited):
+        out[VISITED] = visited(env, *observed.visited)
+
+
+def shown(env: Environment, part: Part) -> list[float]:
+    """Return numbers from 0 to 1 by their range, or bits as they are."""
+    program = env.common.program
+    assert program is not None
+    if part.field < 0:
+        numbers = env.values[part.first : part.first + part.count]
+    else:
+        field = program.fields[part.field]
+        numbers = [field.number(env.read, part.first + k) for k in range(part.count)]
+    if part.flag:
+        return numbers
+    return [min(1.0, max(0.0, (float(number) - part.low) / part.span)) for number in numbers]
+
+
+def visited(env: Environment, rows: int, columns: int) -> list[list[int]]:
+    """Return which cells around that of now were visited in this episode."""
+    place = [env.place(name) for name in ("map", "x", "y", "stage")]
+    number, x, y, stage = place
+    left, top = x - (columns - 1) // 2, y - (rows - 1) // 2
+    return [
+        [int(env.was_visited([number, left + k, top + i, stage])) for k in range(columns)]
+        for i in range(rows)
+    ]
 
 
 def pixels(env: Environment) -> Array:
@@ -97,6 +144,7 @@ def info(env: Environment) -> tuple[Any, ...]:
     columns: tuple[Any, ...] = ()
     if program is not None:
         columns = program.columns(env.read, env.values, env.remembered)
+    columns += () if env.config.wait_until is None else (env.waited,)
     columns += audio(env)
     if env.config.kind == "goal":
         return *shared, env.ep_length, env.distance / env.distance_unit, env.near, *columns

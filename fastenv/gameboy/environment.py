@@ -58,6 +58,10 @@ class Environment:
         What expressions remember.
     hooks : list of int
         What each hook has counted in this episode, and how often fields were set.
+    waited : int
+        How often the last step was as long again.
+    recent : list of int
+        The last actions that were asked for, the newest last: their numbers and 1; 0: none yet.
     samples : list of int
         Left and right of each sample of the last step, frame by frame; 0 after a reset.
     """
@@ -76,7 +80,9 @@ class Environment:
     ev_items: int
     ev_dialogue: int
     ev_events: int
+    waited: int
     values: list[int]
+    recent: list[int]
     samples: list[int]
 
     def __init__(self, common: Common) -> None:
@@ -95,6 +101,8 @@ class Environment:
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
         self.values = [0] * program.num_values if program is not None else []
         self.remembered: Memory = Memory() if program is None else program.memory()
+        self.waited = 0
+        self.recent = [0] * (0 if common.observed is None else common.observed.actions)
         self.samples = [0] * (common.samples_bytes // 2)
 
     # -- episodes (docs/gameboy.md, 18) --
@@ -115,21 +123,16 @@ class Environment:
             self.rng = Rng(seed)
             self.visits[:] = bytes(len(self.visits))
             self.visit_id = 0
-        drawn = start_state < 0 and len(starts) > 1
-        self.start = self.rng.bounded(len(starts)) if drawn else max(start_state, 0)
-        rows = self.common.starts.rows
-        start = starts[self.start].tobytes()
-        row, frame = start[: rows.itemsize], start[rows.itemsize :]
-        self.machine = self.common.machine(np.frombuffer(row, rows.dtype))
+        cut = self.done == TRUNCATED and not self.machine.cpu.locked
+        if not (self.config.play_on and seed is None and cut):
+            self.load(start_state, starts)
         self.hooks = [0] * len(self.hooks)
-        if self.config.ram_fill == SEEDED:
-            self.machine.fill_memory(self.rng.next())
         self.write_fields(RESET)
         self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
         self.last_action = 0
-        self.stack = [frame] * self.config.stack_k
+        self.recent = [0] * len(self.recent)
         self.distance = self.ev_distance = self.goal_distance()
-        self.near = self.cells = 0
+        self.near = self.cells = self.waited = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
         self.samples = [0] * len(self.samples)
         self.begin_memory()
@@ -137,10 +140,24 @@ class Environment:
             self.forget_visits()
             self.visit()
 
+    def load(self, start_state: int, starts: np.ndarray) -> None:
+        """Load a start state, its number or -1 to draw one, and its frame."""
+        drawn = start_state < 0 and len(starts) > 1
+        self.start = self.rng.bounded(len(starts)) if drawn else max(start_state, 0)
+        rows = self.common.starts.rows
+        start = starts[self.start].tobytes()
+        row, frame = start[: rows.itemsize], start[rows.itemsize :]
+        self.machine = self.common.machine(np.frombuffer(row, rows.dtype))
+        if self.config.ram_fill == SEEDED:
+            self.machine.fill_memory(self.rng.next())
+        self.stack = [frame] * self.config.stack_k
+
     def step(self, action: int) -> None:
         """Press a button, run the frames of a step, and see what came of it."""
         self.write_fields(STEP)
         before, memory = self.seen(), self.memory()
+        if self.recent:
+            self.recent = [*self.recent[1:], action + 1]
         self.samples = []
         if self.config.sticky > 0 and self.rng.uniform() < self.config.sticky:
             action = self.last_action
@@ -149,7 +166,12 @@ class Environment:
         else:
             self.last_action = action
             pictures = self.run(self.common.keys[action])
-        self.stack = [*self.stack[1:], self.config.format.pack(self.pooled(pictures))]
+        self.waited = 0
+        while self.is_waiting():
+            self.waited += 1
+            pictures = self.run(self.common.wait_keys)
+        if self.common.shows_pixels:
+            self.stack = [*self.stack[1:], self.config.format.pack(self.pooled(pictures))]
         reached = False
         if self.config.kind == "goal":
             reached = self.look_at_goal()
@@ -160,6 +182,13 @@ class Environment:
             self.done = TERMINATED
         elif ends == TRUNCATED or self.machine.cpu.locked or self.is_late:
             self.done = TRUNCATED
+
+    def is_waiting(self) -> bool:
+        """Tell whether the step lasts on."""
+        program = self.common.program
+        if program is None or self.waited >= self.config.wait_steps:
+            return False
+        return not program.is_over(self.read)
 
     @property
     def is_late(self) -> bool:
@@ -190,6 +219,7 @@ class Environment:
     def run_frame(self, frame: int) -> list[bytes]:
         """Run a frame of a step; return its picture if it is one of those that are seen."""
         seen = frame >= self.config.frames_per_step - (2 if self.config.max_pool else 1)
+        seen &= self.common.shows_pixels
         self.machine.run_frame(draw=seen)
         self.samples += self.machine.samples
         return [bytes(self.machine.ppu.picture)] if seen else []
@@ -414,12 +444,31 @@ class Environment:
         self.visits[byte] |= 1 << bit
         return new
 
-    def visit_slot(self, cell: list[int]) -> bool:
-        """Note a cell in the hash table; return whether it was new."""
+    def was_visited(self, cell: list[int]) -> bool:
+        """Tell whether a cell, with its stage, was visited in this episode."""
+        number, x, y, _ = cell
+        if x < 0 or y < 0:
+            return False
+        if self.common.slots:
+            at = self.slot(cell)
+            return int.from_bytes(self.visits[at : at + 2], "little") == self.visit_id
+        assert self.common.ram_map is not None
+        maps, rows, columns = self.common.ram_map.size
+        if number >= maps or x >= columns or y >= rows:
+            return False
+        byte, bit = divmod((number * rows + y) * columns + x, 8)
+        return bool(self.visits[byte] >> bit & 1)
+
+    def slot(self, cell: list[int]) -> int:
+        """Return where in the hash table a cell is."""
         index = 0
         for number, factor in zip(cell, HASH_FACTORS, strict=True):
             index ^= number * factor
-        at = 2 * (index % self.common.slots)
+        return 2 * (index % self.common.slots)
+
+    def visit_slot(self, cell: list[int]) -> bool:
+        """Note a cell in the hash table; return whether it was new."""
+        at = self.slot(cell)
         marked = int.from_bytes(self.visits[at : at + 2], "little")
         self.visits[at : at + 2] = self.visit_id.to_bytes(2, "little")
         return marked != self.visit_id

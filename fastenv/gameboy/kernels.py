@@ -23,6 +23,7 @@ from fastenv.gameboy.state import (
     KNOBS_DTYPE,
     LINK_HEAD_DTYPE,
     LINK_SHARED_DTYPE,
+    OBSERVED_DTYPE,
     SET_DTYPE,
     SHARED_DTYPE,
     TERM_DTYPE,
@@ -45,6 +46,7 @@ SCAN_END, DRAW_END, NEXT_LY = 80, 249, 452
 STATE = state_dtype(0).itemsize
 STRUCT = STATE + EPISODE_DTYPE.itemsize
 FIELD, TERM, SET = FIELD_DTYPE.itemsize, TERM_DTYPE.itemsize, SET_DTYPE.itemsize
+OBSERVED = OBSERVED_DTYPE.itemsize
 SENSES = len(layout.SENSES)
 GOAL_TERMS, WORLD_TERMS = 3, 5
 
@@ -60,6 +62,8 @@ _read_doubles = reader(np.dtype([("at", "f8", (128,))]))
 _read_shared = reader(SHARED_DTYPE)
 _read_field = reader(FIELD_DTYPE)
 _read_term = reader(TERM_DTYPE)
+_read_observed = reader(OBSERVED_DTYPE)
+_read_float = reader(np.dtype([("at", "f4", (1,))]))
 _read_set = reader(SET_DTYPE)
 _read_link = reader(LINK_SHARED_DTYPE)
 _read_link_info = reader(
@@ -137,10 +141,17 @@ def _world(row, shared, rules, out, at):
 @njit(**_HELPER)
 def _map_term(row, shared, rules, k):
     """Return a reward of a RAM map: the number that the step noted, by its weight."""
+    number = _noted(row, rules, k)
+    return _read_term(shared, np.int64(rules.terms_at) + TERM * k).weight * np.float64(number)
+
+
+@njit(**_HELPER)
+def _noted(row, rules, k):
+    """Return what the step noted for a RAM map: its rewards before weights, then its numbers."""
     begin, number = np.int64(rules.values_at) + 8 * k, np.int64(0)
     for i in range(8):
         number |= np.int64(_read_bytes(row, begin + i).at[0]) << (8 * i)
-    return _read_term(shared, np.int64(rules.terms_at) + TERM * k).weight * np.float64(number)
+    return number
 
 
 @njit(**_HELPER)
@@ -328,14 +339,76 @@ def _info_fields(row, shared, rules, out):
 
 
 @njit(**_HELPER)
-def _info_audio(row, rules, out):
-    """Write the samples of the step, if there are any."""
+def _info_rest(row, rules, out):
+    """Write how long the step lasted, and its samples, where there are such columns."""
+    if rules.waited_info_at > 0:
+        waited = np.int64(_read_episode(row, STATE).waited)
+        column = _read_bytes(out, np.int64(rules.waited_info_at))
+        for i in range(4):
+            column.at[i] = (waited >> (8 * i)) & 0xFF
     size = np.int64(rules.samples_bytes)
     if size > 0:
         samples = _read_bytes(row, np.int64(rules.samples_at))
         column = _read_bytes(out, np.int64(rules.samples_info_at))
         for k in range(size):
             column.at[k] = samples.at[k]
+
+
+# -- what ``observe`` names ------------------------------------------------------------------------
+
+
+@njit(**_HELPER)
+def _observed(row, shared, rules, out):
+    """Write what an observation names, but the frames."""
+    for k in range(np.int64(rules.num_observed)):
+        part = _read_observed(shared, np.int64(rules.observed_at) + OBSERVED * k)
+        noted = part.field < 0  # a number of the map, and no field
+        of = np.int64(0) if noted else np.int64(part.field)
+        field = _read_field(shared, np.int64(rules.fields_at) + FIELD * of)
+        first, at = np.int64(part.first), np.int64(part.at)
+        for i in range(np.int64(part.count)):
+            if noted:
+                number = _noted(row, rules, first + i)
+            else:
+                number = _element(row, shared, field, first + i)
+            if part.flag:
+                _read_bytes(out, at + i).at[0] = number
+            else:
+                share = (np.float64(number) - part.low) / part.span
+                _read_float(out, at + 4 * i).at[0] = np.float32(min(1.0, max(0.0, share)))
+    count, actions = np.int64(rules.num_recent), np.int64(rules.num_actions)
+    one_hot = _read_bytes(out, np.int64(rules.actions_at))
+    for k in range(count):
+        last = _read_bytes(row, np.int64(rules.recent_at) + 2 * k)
+        action = np.int64(last.at[0]) | np.int64(last.at[1]) << 8
+        for i in range(actions):
+            one_hot.at[k * actions + i] = action == i + 1
+    rows, columns = np.int64(rules.visited[0]), np.int64(rules.visited[1])
+    if rows > 0:
+        mask = _read_bytes(out, np.int64(rules.visited_at))
+        left = _place(row, rules, X) - (columns - 1) // 2
+        top = _place(row, rules, Y) - (rows - 1) // 2
+        for i in range(rows):
+            for k in range(columns):
+                mask.at[i * columns + k] = _was_visited(row, rules, left + k, top + i)
+
+
+@njit(**_HELPER)
+def _was_visited(row, rules, x, y):
+    """Return 1 if a cell of the map of now was visited in this episode, else 0."""
+    if x < 0 or y < 0:
+        return 0
+    number, visits = _place(row, rules, MAP), np.int64(rules.visits_at)
+    if rules.slots:
+        cell = number * 73856093 ^ x * 19349663 ^ y * 83492791
+        cell ^= _place(row, rules, STAGE) * 536870909
+        slot = _read_bytes(row, visits + 2 * (cell % np.int64(rules.slots)))
+        mark = np.int64(slot.at[0]) | np.int64(slot.at[1]) << 8
+        return 1 if mark == np.int64(_read_episode(row, STATE).visit_id) else 0
+    if number >= rules.size[0] or y >= rules.size[1] or x >= rules.size[2]:
+        return 0
+    cell = (number * np.int64(rules.size[1]) + y) * np.int64(rules.size[2]) + x
+    return np.int64(_read_bytes(row, visits + (cell >> 3)).at[0]) >> (cell & 7) & 1
 
 
 # -- the compiled functions ------------------------------------------------------------------------
@@ -348,8 +421,12 @@ def _observe_cfunc():
     @cached_cfunc(types.void(_bytes, _bytes, _bytes, _bytes, _bytes), **_OPTIONS)
     def observe(row, derived, shared, obs_out, mask_out):
         rules = _read_shared(shared, 0).rules
-        at = _pixels(row, rules, obs_out)
-        if rules.kind == OVERWORLD:
+        at = np.int64(0)
+        if not rules.hides_pixels:
+            at = _pixels(row, rules, obs_out)
+        if rules.observes:
+            _observed(row, shared, rules, obs_out)
+        elif rules.kind == OVERWORLD:
             _world(row, shared, rules, obs_out, at)
         mask = _read_bytes(mask_out, 0)
         for action in range(np.int64(rules.num_actions)):
@@ -399,20 +476,20 @@ def _info_cfunc(kind):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_info(info_out, 0))
         _info_map(row, shared, rules, info_out)
-        _info_audio(row, rules, info_out)
+        _info_rest(row, rules, info_out)
 
     def info_goal(row, derived, shared, info_out):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_goal(info_out, 0))
         _info_goal(row, rules, _read_goal(info_out, 0))
-        _info_audio(row, rules, info_out)
+        _info_rest(row, rules, info_out)
 
     def info_overworld(row, derived, shared, info_out):
         rules = _read_shared(shared, 0).rules
         _info(row, _read_world(info_out, 0))
         _info_overworld(row, rules, _read_world(info_out, 0))
         _info_map(row, shared, rules, info_out)
-        _info_audio(row, rules, info_out)
+        _info_rest(row, rules, info_out)
 
     return compiled({"goal": info_goal, "overworld": info_overworld}.get(kind, info_pixels))
 

@@ -12,7 +12,8 @@ from fastenv.gameboy.environment import Environment
 
 # Fields of a row that are attributes under the same name.
 _SAME = ("ep_return", "ep_length", "start", "distance", "ev_distance", "near", "cells", "ev_cells",
-         "ev_items", "ev_dialogue", "ev_events", "visit_id", "last_action", "done")  # fmt: skip
+         "ev_items", "ev_dialogue", "ev_events", "waited", "visit_id", "last_action",
+         "done")  # fmt: skip
 
 
 def pack(env: Environment) -> bytes:
@@ -26,6 +27,8 @@ def pack(env: Environment) -> bytes:
     lane["rng"] = env.rng.state
     lane["stack"] = np.frombuffer(b"".join(env.stack), np.uint8).reshape(len(env.stack), -1)
     lane["visits"] = np.frombuffer(env.visits, np.uint8)
+    if env.recent:
+        lane["recent"] = np.array(env.recent, "<u2").view(np.uint8)
     if env.values:
         lane["values"] = np.array(env.values, "<i8").view(np.uint8)
     if "memory" in (lane.dtype.names or ()):
@@ -48,6 +51,8 @@ def unpack(row: Any, common: Common) -> Environment:
     env.rng.state = record["rng"].tolist()
     env.stack = [plane.tobytes() for plane in record["stack"]]
     env.visits[:] = record["visits"].tobytes()
+    if env.recent:
+        env.recent = record["recent"].copy().view("<u2").tolist()
     if env.values:
         env.values = record["values"].copy().view("<i8").tolist()
     if "memory" in (lane.dtype.names or ()):

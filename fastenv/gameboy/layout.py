@@ -38,6 +38,7 @@ TERMS = {kind: np.dtype([(name, "f8") for name in names]) for kind, names in _TE
 
 
 AUDIO = "audio"  # column with the samples of the sound
+WAITED = "waited"  # column of how often the step was as long again
 
 
 def audio_shape(config: GameBoyConfig) -> tuple[int, int, int]:
@@ -51,6 +52,14 @@ def with_audio(info: np.dtype[Any], config: GameBoyConfig) -> np.dtype[Any]:
         return info
     own: list[Any] = [(name, info[name]) for name in info.names or ()]
     return np.dtype([*own, (AUDIO, "<i2", audio_shape(config))], align=True)
+
+
+def with_waits(info: np.dtype[Any], config: GameBoyConfig) -> np.dtype[Any]:
+    """Return the columns of a state with that of how long the step lasted, if it waits."""
+    if config.wait_until is None:
+        return info
+    own: list[Any] = [(name, info[name]) for name in info.names or ()]
+    return np.dtype([*own, (WAITED, "<i4")], align=True)
 
 
 def pixels_shape(config: GameBoyConfig) -> tuple[int, int, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,11 @@ PLACES = {
     "stage": (Place.STAGE,),
     "done": (Place.DONE,),
 }
-_KNOWN = ("address", "type", "bank", "bit", "count", "stride", "mask", "info")
+_KNOWN = (
+    *("address", "type", "bank", "bit", "count", "stride", "mask", "info"),
+    *("names", "range", "label"),
+)
+MAX_LABEL = 200  # characters
 _ADDRESSES = (
     "an address of ROM, $0000 to $7FFF, of VRAM, $8000 to $9FFF, of the cartridge's RAM, $A000 to "
     "$BFFF, of WRAM, $C000 to $DFFF, of OAM, $FE00 to $FE9F, or of page $FF, such as '$C0A0', or a "
@@ -100,6 +104,8 @@ class RamField:
         Which bits of a number count; -1 for all.
     info : bool
         Whether it is a column of the info.
+    limits : (int, int), optional
+        Its lowest and highest number, where the file says them.
     """
 
     name: str
@@ -112,6 +118,7 @@ class RamField:
     bit: int = 0
     mask: int = -1
     info: bool = True
+    limits: tuple[int, int] | None = None
 
     @property
     def end(self) -> int:
@@ -138,6 +145,11 @@ class RamField:
                 return np.dtype(name)
         return np.dtype("i8")
 
+    @property
+    def scale(self) -> tuple[int, int]:
+        """The numbers that an observation shows as 0 and as 1."""
+        return self._bounds() if self.limits is None else self.limits
+
     def _bounds(self) -> tuple[int, int]:
         bits = 8 * self.size
         low, high = {
@@ -150,6 +162,15 @@ class RamField:
         if self.mask < 0:
             return low, high
         return 0, self.mask if low < 0 else min(self.mask, high)
+
+    def element(self, name: str, number: int) -> RamField:
+        """Return an element of a table as a field of its own, a column of the info."""
+        more: dict[str, Any] = {"place": self.place + number * self.stride}
+        if self.form == Form.BIT:
+            byte, bit = divmod(self.bit + number * self.stride, 8)
+            more = {"place": self.place + byte, "bit": bit}
+        stride = 1 if self.form == Form.BIT else self.size
+        return replace(self, name=name, count=0, stride=stride, info=True, **more)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -211,15 +232,31 @@ def read_fields(given: Any, where: str, taken: Mapping[str, str]) -> dict[str, R
     """
     if not isinstance(given, dict):
         raise ConfigError(f"{where}: fields={show(given)} must be an object of names and fields.")
-    found = {}
+    found: dict[str, RamField] = {}
     for name, entry in given.items():
         check_name(name, f"{where}: fields", {})
-        found[name] = read_field(name, entry, f"{where}: fields.{name}")
-        if found[name].info and name in taken:
+        found[name] = field = read_field(name, entry, f"{where}: fields.{name}")
+        for own, number in _names(entry, field, f"{where}: fields.{name}").items():
+            known = dict.fromkeys([*given, *found], "it is a field")
+            check_name(own, f"{where}: fields", known)
+            found[own] = field.element(own, number)
+    for name, field in found.items():
+        if field.info and name in taken:
             raise ConfigError(
                 f'{where}: fields.{name}: {taken[name]}: choose another name, or "info": false.'
             )
     return found
+
+
+def _names(entry: dict[str, Any], field: RamField, where: str) -> dict[str, int]:
+    """Return the elements of a table that have names of their own."""
+    given = entry.get("names", {})
+    if not isinstance(given, dict) or (given and not field.count):
+        raise ConfigError(
+            f"{where}.names={show(given)} must be an object of names and numbers of elements, of a "
+            "field with a count."
+        )
+    return {name: read_integer(given, name, f"{where}.names", 0, field.count - 1) for name in given}
 
 
 def check_name(name: str, where: str, taken: Mapping[str, str]) -> None:
@@ -254,7 +291,13 @@ def read_field(name: str, entry: Any, where: str) -> RamField:
         raise ConfigError(f"{where}.info={show(info)} must be true or false.")
     bit = read_integer(entry, "bit", where, 0, 7, 0)
     place = _place(entry, where)
-    field = RamField(name, place, form, size, big, count, stride, bit, mask, info)
+    label = entry.get("label", "")
+    if not isinstance(label, str) or len(label) > MAX_LABEL:
+        raise ConfigError(
+            f"{where}.label={show(label)} must be text of at most {MAX_LABEL} characters."
+        )
+    limits = read_range(entry, where)
+    field = RamField(name, place, form, size, big, count, stride, bit, mask, info, limits)
     _check_end(field, where)
     return field
 
@@ -308,6 +351,20 @@ def _place(entry: dict[str, Any], where: str) -> int:
                 )
             return IN_ROM + address if address < ROM_BANK else address
     raise ConfigError(f"{where}.address={show(entry['address'])} must be {_ADDRESSES}.")
+
+
+def read_range(entry: Mapping[str, Any], where: str) -> tuple[int, int] | None:
+    """Return the lowest and the highest number that an entry says, None if it says none."""
+    given = entry.get("range")
+    if given is None and "range" not in entry:
+        return None
+    if isinstance(given, list) and len(given) == 2:
+        low, high = given
+        if all(type(end) is int and abs(end) < 2**53 for end in given) and low < high:
+            return low, high
+    raise ConfigError(
+        f"{where}.range={show(given)} must be two integers below 2**53, the lower one first."
+    )
 
 
 def _check_end(field: RamField, where: str) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from fastenv.errors import ConfigError, FileError, show, with_nearest
 from fastenv.files import read_json, show_path
+from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.expressions import (
     EACH,
     LARGEST,
@@ -43,6 +44,7 @@ from fastenv.gameboy.ram_fields import (
     check_name,
     read_fields,
     read_integer,
+    read_range,
 )
 from fastenv.gameboy.ram_hooks import (
     ENDED,
@@ -82,6 +84,9 @@ MAPS = {
     "lantern_walk_quest": ("data", "maps", "lantern_walk_quest.json"),
     "libbet": ("data", "maps", "libbet.json"),
     "duel": ("data", "maps", "duel.json"),
+    "parcel": ("data", "maps", "parcel.json"),
+    "pokemon_red": ("data", "maps", "pokemon_red.json"),
+    "pokemon_yellow": ("data", "maps", "pokemon_yellow.json"),
 }
 ENDS = ("terminated", "truncated")
 MAX_REWARDS = 64
@@ -90,7 +95,10 @@ MAX_CONSTANTS = 1 << 18
 LOST = "lost_keys"  # column of the info: of sets that were full
 _LARGEST = 1 << 20  # bytes of a file
 _PARTS = ("fields", "constants", "hooks", "sets", "numbers", "rewards", "ends", "writes")
-_KNOWN = ("about", "rom_sha256", "symbols", *_PARTS, "memory", "events", "size")
+EXTENDS = "extends"
+_DEPTH = 8  # maps that extend one another
+_KNOWN = ("about", "rom_sha256", "roms", EXTENDS, "symbols", *_PARTS, "memory", "events", "size")
+_MERGED = (*_PARTS, "memory")  # parts whose entries are added to those of a map that is extended
 _REMEMBERED, _PRODUCTS = -6, -7  # in place of the number of an element; see LOAD_DTYPE
 _EVENTS = ("address", "bits", "rewarded")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}")
@@ -106,11 +114,14 @@ class Number:
     value : tuple of Step
     info : bool
         Whether it is a column of the info.
+    limits : (int, int), optional
+        What an observation shows as 0 and as 1.
     """
 
     name: str
     value: Expression
     info: bool = True
+    limits: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -125,8 +136,8 @@ class Program:
         Name, weight and expression of each term.
     ends : dict of str to Expression
         By "terminated" and "truncated"; what is not 0 ends the episode.
-    rom_sha256 : str or None
-        Of the ROM that it is for.
+    roms : dict of str to str
+        ROMs that it is for, by SHA-1 or SHA-256: what each is called. Empty: any.
     constants : bytes
         Eight each, the low one first.
     sets : tuple of KeySet
@@ -135,17 +146,20 @@ class Program:
         Their numbers are among the fields.
     writes : tuple of Write
         Those that the file has; or, of a program that is used, those that are on.
+    waits : Expression, optional
+        What is 0 while a step lasts on.
     """
 
     fields: tuple[RamField, ...]
     rewards: tuple[tuple[str, float, Expression], ...] = ()
     ends: dict[str, Expression] | None = None
-    rom_sha256: str | None = None
+    roms: Mapping[str, str] = field(default_factory=dict)
     constants: bytes = b""
     sets: tuple[KeySet, ...] = ()
     numbers: tuple[Number, ...] = ()
     hooks: tuple[Hook, ...] = ()
     writes: tuple[Write, ...] = ()
+    waits: Expression | None = None
 
     @cached_property
     def expressions(self) -> tuple[Expression, ...]:
@@ -154,6 +168,16 @@ class Program:
         paid = (each[2] for each in self.rewards)
         last = (ends[name] for name in ENDS if name in ends)
         return (*paid, *(number.value for number in self.numbers), *last)
+
+    @property
+    def wait_term(self) -> int:
+        """Which term is 0 while a step lasts on."""
+        return len(self.expressions)
+
+    def is_over(self, read: ReadByte) -> bool:
+        """Tell whether a step lasts no longer."""
+        now = _Elements(self, read)
+        return self.waits is None or evaluate(self.waits, now, now) != 0
 
     def end(self, name: str) -> int:
         """Return which expression says that an episode ends so, -1 if none does."""
@@ -194,7 +218,8 @@ class Program:
     @cached_property
     def loads_at_once(self) -> tuple[Load, ...]:
         """What else is read, when it is needed."""
-        written = _loads_of(each for write in self.writes for each in write.parts)
+        own = (each for write in self.writes for each in write.parts)
+        written = _loads_of((*own, *(() if self.waits is None else (self.waits,))))
         each = _loads_of(load.each for load in (*self.loads, *written))
         found = dict.fromkeys((*written, *each))
         return tuple(load for load in found if load not in self.loads)
@@ -347,6 +372,8 @@ class Program:
         }
         for k, (weight, each) in enumerate(zip(weights, self.expressions, strict=True)):
             written.add(each, weight, shown.get(k, -1))
+        if self.waits is not None:
+            written.add(self.waits)
         sets, at = [], memory_at + 8 * len(self.cells)
         for of in self.sets:
             key = [written.add(each) for each in of.key]
@@ -480,19 +507,52 @@ def read_map(path: str | Path) -> tuple[Any, str]:
     ConfigError
         If it cannot be read, or has a key that is not known.
     """
-    source: Any = shipped(*MAPS[str(path)]) if path in MAPS else Path(path)
     where = f"ram_map={show_path(Path(path))!r}"
+    return _extended(path, where, None, _DEPTH), where
+
+
+def _extended(path: str | Path, where: str, folder: Path | None, depth: int) -> Any:
+    """Return the value of a file, with what it says added to that of the map that it extends."""
+    ours = str(path) in MAPS
+    source: Any = shipped(*MAPS[str(path)]) if ours else Path(folder or "", path)
     try:
         value = read_json(source, _LARGEST)
     except FileError as error:
         raise ConfigError(f"ram_map: {error}") from error
-    if path not in MAPS and isinstance(value, dict):  # the data file of Lantern Walk says more
+    if not isinstance(value, dict):
+        return value
+    if path not in MAPS or EXTENDS in value:  # the data file of Lantern Walk says more
         check_keys(value, where, _KNOWN)
         for part, known in (("memory", PLACES), ("events", _EVENTS)):
             if isinstance(value.get(part), dict):
                 check_keys(value[part], f"{where}: {part}", known)
-        value = with_addresses(value, Path(path).parent, where)
-    return value, where
+        if not ours:
+            value = with_addresses(value, source.parent, where)
+    base = value.pop(EXTENDS, None)
+    if base is None:
+        return value
+    if not isinstance(base, str) or not depth:
+        raise ConfigError(
+            f"{where}: {EXTENDS}={show(base)} must be a map of ours or a file, at most {_DEPTH} of "
+            "which extend one another."
+        )
+    found = _extended(base, f"{where}: {EXTENDS}", None if ours else source.parent, depth - 1)
+    if not isinstance(found, dict):
+        raise ConfigError(f"{where}: {EXTENDS}={show(base)} must have an object.")
+    return _merged(found, value)
+
+
+def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with the entries of another added; null leaves one out."""
+    found = dict(base)
+    for key, value in more.items():
+        before = found.pop(key, None)
+        if key in _MERGED and isinstance(before, dict) and isinstance(value, dict):
+            entries = {name: entry for name, entry in before.items() if name not in value}
+            value = {**entries, **{k: v for k, v in value.items() if v is not None}}
+        if value is not None:
+            found[key] = value
+    return found
 
 
 def load_program(path: str | Path, kind: str) -> Program | None:
@@ -545,7 +605,7 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     }
     writes = read_writes(data.get("writes", {}), where, fields, hooks)
     program = Program(
-        tuple(fields.values()), rewards, _with_hooks(parsed, hooks), _hash(data, where), packed,
+        tuple(fields.values()), rewards, _with_hooks(parsed, hooks), _roms(data, where), packed,
         sets, numbers, hooks, writes,
     )  # fmt: skip
     if program.num_loads > MAX_LOADS:
@@ -648,14 +708,15 @@ def _numbers(
     found: dict[str, Number] = {}
     for name, entry in given.items():
         check_name(name, f"{where}: numbers", taken)
-        text, info = entry, True
+        text, info, limits = entry, True, None
         if isinstance(entry, dict):
-            if not {"value"} <= {*entry} <= {"value", "info"}:
+            if not {"value"} <= {*entry} <= {"value", "info", "range"}:
                 raise ConfigError(
                     f"{where}: numbers.{name}={show(entry)} must be an expression, or an object "
-                    "with value and info."
+                    "with value, info and range."
                 )
             text, info = entry["value"], entry.get("info", True)
+            limits = read_range(entry, f"{where}: numbers.{name}")
         if not isinstance(info, bool):
             raise ConfigError(f"{where}: numbers.{name}.info={show(info)} must be true or false.")
         scope = Scope(
@@ -663,8 +724,23 @@ def _numbers(
             {each.name: each.value for each in found.values()},
         )
         value = parse(text, f"{where}: numbers.{name}", counts, scope)
-        found[name] = Number(name, value, info)
+        found[name] = Number(name, value, info, limits)
     return tuple(found.values())
+
+
+def with_wait(program: Program, text: str) -> Program:
+    """Return a map whose steps last until an expression is not 0.
+
+    Raises
+    ------
+    ConfigError
+        With the column of what is wrong in it.
+    """
+    counts = {field.name: field.count for field in program.fields}
+    parsed = parse(text, "wait_until", counts, Scope(at_once=True))
+    if any(step.op == Op.RANDOM for step in parsed):
+        raise ConfigError(f"wait_until={show(text)} is not possible: nothing is drawn there.")
+    return replace(program, waits=parsed)
 
 
 def _taken(kind: str) -> dict[str, str]:
@@ -709,8 +785,54 @@ def read_weight(given: Any, where: str) -> float:
     )
 
 
-def _hash(data: dict[str, Any], where: str) -> str | None:
-    found = data.get("rom_sha256")
-    if found is not None and not (isinstance(found, str) and re.fullmatch(r"[0-9a-f]{64}", found)):
-        raise ConfigError(f"{where}: rom_sha256={show(found)} must be 64 hexadecimal digits.")
+def _roms(data: dict[str, Any], where: str) -> dict[str, str]:
+    """Return the ROMs that a file is for: by digest, what each is called."""
+    digest = data.get("rom_sha256")
+    found = {} if digest is None else {digest: "the ROM"}
+    if digest is not None and not _is_digest(digest, 64):
+        raise ConfigError(f"{where}: rom_sha256={show(digest)} must be 64 hexadecimal digits.")
+    several = data.get("roms", {})
+    if not isinstance(several, dict) or ("roms" in data and not several):
+        raise ConfigError(f"{where}: roms={show(several)} must be an object of names and digests.")
+    for name, digest in several.items():
+        if not (_is_digest(digest, 40) or _is_digest(digest, 64)):
+            raise ConfigError(
+                f"{where}: roms.{name}={show(digest)} must be a SHA-1 or a SHA-256: 40 or 64 "
+                "hexadecimal digits."
+            )
+        found[digest] = name
     return found
+
+
+def _is_digest(value: Any, size: int) -> bool:
+    return isinstance(value, str) and re.fullmatch(rf"[0-9a-f]{{{size}}}", value) is not None
+
+
+def check_rom(program: Program, cartridge: Cartridge, shown: str) -> None:
+    """Refuse a RAM map that is for other ROMs than this one.
+
+    Parameters
+    ----------
+    program : Program
+    cartridge : Cartridge
+    shown : str
+        What a message calls the map.
+
+    Raises
+    ------
+    ConfigError
+        Naming the ROMs that it is for, and this one.
+    """
+    roms = program.roms
+    if not roms or {cartridge.sha1, cartridge.sha256} & {*roms}:
+        return
+    only = next(iter(roms))
+    if len(roms) == 1 and len(only) == 64:
+        raise ConfigError(
+            f"{shown}: rom_sha256 is {only}: of another ROM than this one, {cartridge.sha256}."
+        )
+    names = " and ".join(f"{name} ({digest})" for digest, name in roms.items())
+    raise ConfigError(
+        f"{shown}: it is for {names}: this ROM has SHA-1 {cartridge.sha1} and SHA-256 "
+        f"{cartridge.sha256}; to use the map anyway, take a copy of the file without roms."
+    )

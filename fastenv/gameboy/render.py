@@ -28,16 +28,17 @@ def display(row: np.void, common: Common) -> Picture:
     """Return the display of a row, shape (144, 160), in shades from 0 (white) to 3.
 
     A row holds only the pixels that its frames have. If these are all, ``pixels="160x144"`` without
-    ``max_pool``, the newest frame is the display. Otherwise it is the picture that the machine
-    draws next: a copy of it runs on for one frame, 1/60 s, with the keys as they are. The two
-    differ where something moved in that frame.
+    ``max_pool``, and observations show them, the newest frame is the display. Otherwise it is the
+    picture that the machine draws next: a copy of it runs on for one frame, 1/60 s, with the keys
+    as they are. The two differ where something moved in that frame.
 
     Raises
     ------
     StateError
         If no machine can be in that row.
     """
-    if common.config.format == WHOLE and not common.config.max_pool:
+    whole = common.config.format == WHOLE and not common.config.max_pool
+    if whole and common.shows_pixels:
         shades = np.array(unpack(row["stack"][-1].tobytes()), np.uint8)
         return shades.reshape(HEIGHT, WIDTH)
     return next_picture(machine_of(row, common.cartridge.ram_size), common)

@@ -180,6 +180,7 @@ _EPISODE: list[Any] = [
     ("ev_items", "i4"),
     ("ev_dialogue", "i4"),
     ("ev_events", "i4"),
+    ("waited", "i4"),  # how often the last step was as long again
     ("visit_id", "u2"),  # of this episode in a hash table
     ("last_action", "u1"),
     ("done", "i1"),  # 0 running, 1 terminated, 2 truncated
@@ -187,7 +188,10 @@ _EPISODE: list[Any] = [
 _EPISODE_BYTES = 128
 _EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE),))]
 EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
-TAIL_OF_LANE = ("cart", "stack", "visits", "values", "memory", "hooks", "line", "sound", "samples")
+TAIL_OF_LANE = (
+    *("cart", "stack", "visits", "recent", "values", "memory", "hooks"),
+    *("line", "sound", "samples"),
+)
 
 
 def tail_of(dtype: np.dtype[Any]) -> tuple[str, ...]:
@@ -204,6 +208,7 @@ def lane_dtype(
     by_pixel: bool = False,
     samples: int = 0,
     memory: int = 0,
+    recent: int = 0,
     hooks: int = 0,
 ) -> np.dtype[Any]:
     """Return the dtype of a row of an environment.
@@ -224,6 +229,8 @@ def lane_dtype(
         Bytes of the samples of the sound of a step; with none there is no such field.
     memory : int
         Bytes of what expressions remember; with none there is no such field.
+    recent : int
+        Actions that are remembered, in two bytes each; with none there is no such field.
     hooks : int
         Bytes of what hooks have counted; with none there is no such field.
     """
@@ -232,6 +239,8 @@ def lane_dtype(
         ("stack", "u1", stack),
         ("visits", "u1", (visits,)),
     ]
+    if recent:
+        tail.append(("recent", "u1", (2 * recent,)))
     if values:
         tail.append(("values", "u1", (values,)))
     if memory:
@@ -427,6 +436,20 @@ HOOK_DTYPE = np.dtype([("place", "i4"), ("address", "i4"), ("latch", "i4")], ali
 WRITE_DTYPE = np.dtype(
     [("field", "i4"), ("element", "i4"), ("to", "i4"), ("when", "i4"), ("on", "i4")], align=True
 )
+# Numbers that stand behind one another in an observation: those of a field, or (-1) what a step
+# notes for a RAM map. What is shown as 0, and how much more as 1.
+OBSERVED_DTYPE = np.dtype(
+    [
+        ("low", "f8"),
+        ("span", "f8"),
+        ("field", "i4"),
+        ("first", "i4"),
+        ("count", "i4"),
+        ("at", "i4"),  # in the observation
+        ("flag", "i4"),  # bits, a byte each
+    ],
+    align=True,
+)
 # Rules of an environment; all 0 where a machine runs without one. Places are offsets in the row.
 RULES_DTYPE = np.dtype(
     [
@@ -487,6 +510,19 @@ RULES_DTYPE = np.dtype(
         ("num_events", "i4"),
         ("events_at", "i4"),
         ("max_pool", "i4"),  # 1: frames are the darker of two pictures
+        ("waits", "i4"),  # which expression is 0 while a step lasts on; -1: none
+        ("wait_steps", "i4"),  # how often at most
+        ("wait_keys", "i4"),
+        ("waited_info_at", "i4"),  # in the columns of a state; 0: not there
+        ("plays_on", "i4"),  # 1: what was truncated goes on with the next episode
+        ("observes", "i4"),  # 1: an observation has what follows, and not that of the kind
+        ("hides_pixels", "i4"),
+        ("num_observed", "i4"),
+        ("num_recent", "i4"),  # of the last actions
+        ("recent_at", "i4"),  # in the row
+        ("actions_at", "i4"),  # in the observation
+        ("visited_at", "i4"),
+        ("visited", "i4", (2,)),  # rows and columns around the player
         ("fills_ram", "i4"),  # 1: a reset fills memory with bytes of the lane's stream
         ("size", "i4", (3,)),  # of the world: maps, rows, columns
         ("places", "i4", (len(Place),)),  # -1: nowhere
@@ -502,6 +538,7 @@ RULES_DTYPE = np.dtype(
         ("writes_at", "i8"),
         ("watched_at", "i8"),  # addresses that hooks watch, a bit each
         ("program_at", "i8"),  # the ROM with a trap at each hook; 0: there is none
+        ("observed_at", "i8"),
         ("kind", "u1"),  # a Kind
         ("packed", "u1"),  # observations show four pixels a byte
         ("keys", "u1", (MAX_ACTIONS,)),  # by action; 0 where a button is not allowed
@@ -631,6 +668,7 @@ STRUCTS = {
     "KeySet": SET_DTYPE,
     "Hook": HOOK_DTYPE,
     "Write": WRITE_DTYPE,
+    "Observed": OBSERVED_DTYPE,
     "Rules": RULES_DTYPE,
     "Shared": SHARED_DTYPE,
     "Episode": EPISODE_DTYPE,

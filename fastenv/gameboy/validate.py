@@ -52,6 +52,13 @@ def _episode(rows: Array, common: Common) -> Iterator[Check]:
     yield outside(rows, "start", 0, len(common.starts.rows) - 1)
     yield outside(rows, "last_action", 0, len(common.config.chords) - 1)
     yield outside(rows, "visit_id", 1 if common.slots else 0, 2**16 - 1 if common.slots else 0)
+    waits = common.config.wait_until is not None
+    yield outside(rows, "waited", 0, common.config.wait_steps if waits else 0)
+    if "recent" in (rows.dtype.names or ()):
+        most = len(common.config.chords)
+        recent = np.ascontiguousarray(rows["recent"]).view("<u2")
+        wrong = (recent > most).reshape(len(rows), -1).any(axis=1)
+        yield "recent", wrong, f"must be from 0 to {most}"
     yield from _goal(rows, common)
     yield from _world(rows, common)
     if common.program is not None and common.program.sets:

@@ -13,15 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from fastenv.errors import ConfigError, show
-from fastenv.testing.factories import Factory, check_factory, find
-from fastenv.testing.jobs import Check, Compare
+from fastenv.testing.factories import Factory, check_pickled, find, source_of
+from fastenv.testing.jobs import Check, Compare, Job
 from fastenv.testing.laws import Laws
+from fastenv.testing.play import Terms
 from fastenv.testing.process import run_apart
 from fastenv.testing.recipes import RECIPES, Sync, as_sync
-from fastenv.testing.report import Episode, Finding, Report
-from fastenv.testing.runner import Terms, record
-from fastenv.testing.search import Search
-from fastenv.testing.twins import check_twins
+from fastenv.testing.report import Case, Finding, Report
 
 __all__ = [
     "RECIPES",
@@ -82,14 +80,17 @@ def compare(
     ConfigError
         An argument is not possible, or an environment cannot be made.
     """
-    check_factory("fast", fast)
-    check_factory("reference", reference)
+    sources = source_of("fast", fast), source_of("reference", reference)
+    check_pickled("fast", fast)
+    check_pickled("reference", reference)
     _check_search(seconds, seed, timeout)
-    if not (isinstance(rtol, (int, float)) and 0 <= rtol < 1):
-        raise ConfigError(f"rtol={show(rtol)}: must be a number from 0 to below 1")
+    given = dict(options or {})
+    if sources[0].is_id != sources[1].is_id:
+        sources = tuple(each if each.is_id else each.with_options(given) for each in sources)
+    else:
+        sources = tuple(each.with_options(given) for each in sources)
     text = repr(sync) if isinstance(sync, str) else ""
-    terms = Terms(_as_names(ignore), float(rtol), loose=True)
-    job = Compare(fast, reference, as_sync(sync), text, terms, dict(options or {}))
+    job = Compare(*sources, as_sync(sync), text, _terms(ignore, rtol))
     return run_apart(job, seconds, seed, timeout)
 
 
@@ -129,11 +130,11 @@ def check(
     ConfigError
         An argument is not possible, or the environment cannot be made.
     """
-    check_factory("env", env)
+    source = source_of("env", env).with_options(options or {})
+    check_pickled("env", env)
+    check_pickled("twin", twin)
     _check_search(seconds, seed, timeout)
-    if twin is not None:
-        check_factory("twin", twin)
-    job = Check(env, bool(copies), twin, options=dict(options or {}))
+    job = Check(source, bool(copies), twin)
     return run_apart(job, seconds, seed, timeout)
 
 
@@ -149,7 +150,7 @@ def assert_correct(env: Factory, **how: Any) -> None:
 
 def replay(
     *,
-    case: Sequence[tuple[int | None, list[dict[str, Any]]]],
+    case: Case,
     fast: Factory | None = None,
     reference: Factory | None = None,
     env: Factory | None = None,
@@ -158,72 +159,52 @@ def replay(
     sync: Any = None,
     ignore: Sequence[str] = (),
     rtol: float = 0.0,
-    options: Mapping[str, Any] | None = None,
 ) -> bool:
     """Play the case of a finding again in this process, and print both values.
 
     Parameters
     ----------
-    case : sequence of (seed, actions)
-        Episodes, as a script of a finding has them.
+    case : list of int, None or dict
+        Resets with their seeds and actions of steps, as a script of a finding has them.
     fast, reference, sync, ignore, rtol
         As in :func:`fastenv.testing.compare`; or
     env, stress, twin
         As in :func:`fastenv.testing.check`, and what is done to the second track.
-    options : mapping, optional
-        Keyword arguments of the factories.
 
     Returns
     -------
     bool
         Whether it still fails.
     """
-    episodes = [Episode(seed, [dict(step) for step in actions]) for seed, actions in case]
-    given = dict(options or {})
+    job: Job
     if env is not None:
-        one = Check(env, twin=find(twin) if isinstance(twin, str) else twin, options=given)
-        if not stress:
-            return _break_again(one, episodes)
-        hit, names = one.play(episodes, stress), ("alone", stress)
+        job = Check(source_of("env", env), True, find(twin) if isinstance(twin, str) else twin)
     elif fast is None or reference is None:
         raise ConfigError("replay: must have env, or fast and reference")
     else:
-        terms = Terms(_as_names(ignore), rtol, loose=True)
-        pair = Compare(fast, reference, as_sync(sync), "", terms, given)
-        hit, names = pair.play(episodes), pair.names
-    if hit is None:
-        print("no difference")
-        return False
-    print(f"they differ in {hit.where}")
-    for name, value in zip(names, hit.values, strict=True):
-        print(f"  {name}: {value}")
-    return True
-
-
-def _break_again(job: Check, episodes: list[Episode]) -> bool:
-    """Play a case alone, and print the laws that it breaks and what it raises."""
+        sources = source_of("fast", fast), source_of("reference", reference)
+        job = Compare(*sources, as_sync(sync), "", _terms(ignore, rtol))
     laws = Laws()
-    shown = record(job.make(laws), episodes)
-    findings = [each for each in laws.findings.values() if each.kind == "law broken"]
-    if any(episode.seed is None for episode in episodes):
-        findings += job.check_unseeded()
-    if job.twin is not None:
-        leak = check_twins(job.make, job.twin, Search(10.0, episodes[0].seed or 0, episodes=1))
-        findings += [] if leak is None else [leak]
-    for finding in findings:
+    hit = job.play(list(case), stress, laws=laws)
+    broken = [] if stress else [each for each in laws.findings.values() if each.kind != "note"]
+    for finding in broken:
         print(finding)
-    if not isinstance(shown, list) and shown.field == "raises":
-        print(f"raised: {shown.values[0]}")
-        return True
-    if not findings:
-        print("no law is broken")
-    return bool(findings)
+    if hit is not None:
+        rule = hit.rule or (job.stress(stress).rule if stress else "they differ")
+        print(f"{rule}: {hit.field} {hit.who}".rstrip())
+        for name, value in zip(job.names_of(stress), hit.values, strict=True):
+            print(f"  {name}: {value}")
+    if hit is None and not broken:
+        print("nothing fails")
+    return hit is not None or bool(broken)
 
 
-def _as_names(ignore: object) -> tuple[str, ...]:
+def _terms(ignore: object, rtol: object) -> Terms:
     if isinstance(ignore, str) or not isinstance(ignore, Sequence):
         raise ConfigError(f"ignore={show(ignore)}: must be a sequence of names of fields")
-    return tuple(str(name) for name in ignore)
+    if not (isinstance(rtol, (int, float)) and 0 <= rtol < 1):
+        raise ConfigError(f"rtol={show(rtol)}: must be a number from 0 to below 1")
+    return Terms(tuple(str(name) for name in ignore), float(rtol), loose=True)
 
 
 def _check_search(seconds: object, seed: object, timeout: object) -> None:

@@ -7,6 +7,7 @@ import importlib
 import pickle
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gymnasium
@@ -14,72 +15,114 @@ import gymnasium
 from fastenv.errors import ConfigError, show, show_reason
 
 Factory = str | tuple[str, Mapping[str, Any]] | Callable[..., Any]
-_ID = re.compile(r"-v\d+$")
 
 
-def is_id(name: str) -> bool:
-    """Return whether a name is a Gymnasium id: it ends in its version."""
-    return _ID.search(name) is not None
+@dataclass(frozen=True)
+class Source:
+    """What makes an environment, in this process or another.
+
+    Parameters
+    ----------
+    target : str or callable
+        A Gymnasium id, ``module:name``, or what is called.
+    options : dict
+        Keyword arguments.
+    """
+
+    target: str | Callable[..., Any]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_id(self) -> bool:
+        """Whether it is a Gymnasium id: it ends in its version."""
+        return isinstance(self.target, str) and re.search(r"-v\d+$", self.target) is not None
+
+    @property
+    def path(self) -> str:
+        """The id, or ``module:name``."""
+        if isinstance(self.target, str):
+            return self.target
+        name = getattr(self.target, "__qualname__", repr(self.target))
+        return f"{getattr(self.target, '__module__', '')}:{name}"
+
+    @property
+    def name(self) -> str:
+        """As a person would name it."""
+        given = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
+        return f"{self.path}({given})" if given else self.path
+
+    @property
+    def text(self) -> str:
+        """As Python text for a script."""
+        return repr((self.path, self.options)) if self.options else repr(self.path)
+
+    def with_options(self, options: Mapping[str, Any]) -> Source:
+        """Return it with more keyword arguments."""
+        return replace(self, options=self.options | dict(options))
+
+    def make(self, **more: Any) -> Any:
+        """Make an environment.
+
+        Raises
+        ------
+        ConfigError
+            Nothing has that name.
+        """
+        given = self.options | more
+        if self.is_id:
+            try:
+                return gymnasium.make(_full_id(self.path), disable_env_checker=True, **given)
+            except (gymnasium.error.Error, ImportError) as error:
+                raise ConfigError(f"{self.path}: {show_reason(error)}") from error
+        found = find(self.target) if isinstance(self.target, str) else self.target
+        if not callable(found):
+            raise ConfigError(f"{self.path}: must be something to call, got {type(found).__name__}")
+        return found(**given)
 
 
-def check_factory(field: str, factory: object) -> None:
-    """Refuse what cannot make an environment in another process.
+def source_of(field: str, factory: object) -> Source:
+    """Return what makes an environment.
 
     Raises
     ------
     ConfigError
-        An instance, or what cannot be pickled; names the argument.
+        It cannot, such as an instance; names the argument.
     """
+    if isinstance(factory, tuple) and len(factory) == 2:  # as scripts write it
+        return source_of(field, factory[0]).with_options(factory[1])
+    if isinstance(factory, functools.partial) and not factory.args:
+        return source_of(field, factory.func).with_options(factory.keywords)
     if isinstance(factory, str):
-        if not is_id(factory) and ":" not in factory:
+        source = Source(factory)
+        if not source.is_id and ":" not in factory:
             raise ConfigError(
                 f"{field}={show(factory)}: must be a Gymnasium id such as CartPole-v1, or "
                 "module:name of something that makes an environment"
             )
-        return
+        return source
     instance = hasattr(factory, "step") and not isinstance(factory, type)
-    if instance or not (callable(factory) or isinstance(factory, tuple)):
+    if instance or not callable(factory):
         raise ConfigError(
             f"{field}: must be an id or a function that makes an environment, got "
             f"{type(factory).__name__}: an instance cannot be made again"
         )
+    return Source(factory)
+
+
+def check_pickled(field: str, function: object) -> None:
+    """Refuse what cannot be given to another process.
+
+    Raises
+    ------
+    ConfigError
+    """
     try:
-        pickle.dumps(factory)
+        pickle.dumps(function)
     except Exception as error:
         raise ConfigError(
             f"{field}: must be a function that can be pickled, defined in a module: "
             f"{show_reason(error)}"
         ) from None
-
-
-def make_env(factory: Factory, options: Mapping[str, Any] | None = None) -> Any:
-    """Make an environment.
-
-    Parameters
-    ----------
-    factory : str or callable
-    options : mapping, optional
-        Keyword arguments.
-
-    Raises
-    ------
-    ConfigError
-        Nothing has that name.
-    """
-    given = dict(options or {})
-    if isinstance(factory, tuple):  # as scripts write a name with its arguments
-        return make_env(factory[0], {**factory[1], **given})
-    if not isinstance(factory, str):
-        return factory(**given)
-    if is_id(factory):
-        try:
-            return gymnasium.make(_full_id(factory), disable_env_checker=True, **given)
-        except (gymnasium.error.Error, ImportError) as error:
-            raise ConfigError(f"{factory}: {show_reason(error)}") from error
-    found = find(factory)
-    if not callable(found):
-        raise ConfigError(f"{factory}: must be something to call, got {type(found).__name__}")
-    return found(**given)
 
 
 def find(name: str) -> Any:
@@ -108,29 +151,3 @@ def _full_id(name: str) -> str:
         if f"fastenv/{name}" in gymnasium.registry or name in fastenv.list_envs():
             return f"fastenv/{name}"
     return name
-
-
-def name_of(factory: Factory) -> str:
-    """Return a factory as a person would name it."""
-    if isinstance(factory, str):
-        return factory
-    if isinstance(factory, tuple):
-        return _with_options(*factory)
-    if isinstance(factory, functools.partial):
-        return _with_options(name_of(factory.func), factory.keywords)
-    module = getattr(factory, "__module__", "")
-    return f"{module}:{getattr(factory, '__qualname__', repr(factory))}"
-
-
-def _with_options(name: str, options: Mapping[str, Any]) -> str:
-    return f"{name}({', '.join(f'{key}={value!r}' for key, value in options.items())})"
-
-
-def text_of(factory: Factory) -> str:
-    """Return a factory as Python text for a script."""
-    if isinstance(factory, tuple):
-        return repr(factory)
-    if isinstance(factory, functools.partial) and not factory.args:
-        pairs = ", ".join(f"{key!r}: {value!r}" for key, value in factory.keywords.items())
-        return f"({name_of(factory.func)!r}, {{{pairs}}})"
-    return repr(name_of(factory))

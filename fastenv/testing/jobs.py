@@ -1,70 +1,289 @@
-"""The two searches for faults: two environments side by side, and one against itself."""
+"""The search for faults: of two environments side by side, and of one against itself."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from fastenv.errors import ConfigError
-from fastenv.testing.factories import Factory, is_id, make_env, name_of, text_of
-from fastenv.testing.laws import RESET, Laws
+from fastenv.testing.factories import Source
+from fastenv.testing.laws import Laws
+from fastenv.testing.play import Hit, Invalid, Play, Terms, follow
 from fastenv.testing.recipes import Sync
-from fastenv.testing.report import Case, Episode, Finding, Report, write_script
-from fastenv.testing.runner import (
-    Hit,
-    Invalid,
-    Pair,
-    Terms,
-    make_second,
-    record,
-    replay_stressed,
-    shorten,
-)
-from fastenv.testing.search import Player, Search
+from fastenv.testing.report import Case, Finding, Report, place_of, write_script
+from fastenv.testing.search import Search
+from fastenv.testing.shrink import shorten, simpler
 from fastenv.testing.stress import (
     STRESSES,
-    Copied,
-    Later,
+    UNSEEDED,
     Missing,
-    Original,
     Stress,
     move_generators,
     stresses_for,
 )
 from fastenv.testing.tracks import (
     EngineTrack,
-    LanesTrack,
+    Frame,
     SingleTrack,
     Track,
     TurnsTrack,
     VectorTrack,
     make_track,
+    side_by_side,
 )
-from fastenv.testing.twins import check_twins
+from fastenv.testing.twins import stress_of
 
 SHORTENING = 4.0  # seconds of processor time, at most, for one finding
-HISTORY = 8  # episodes on one pair of environments, before it is made anew
+LOST = 20  # cases that may end by a broken law, or by a difference that does not come again
 
 
 @dataclass(frozen=True)
-class Compare:
+class Job(ABC):
+    """What is examined: how a case is played on it, and what must hold in every case.
+
+    Parameters
+    ----------
+    env : Source
+        What is in doubt.
+    """
+
+    env: Source
+    copies: ClassVar[bool] = True
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What is examined, by name."""
+        return (self.env.name,)
+
+    def make(self, laws: Laws, **more: Any) -> Track:
+        """Return the track in doubt, with more keyword arguments of the environment."""
+        return make_track(self.env.make(**more), laws)
+
+    @abstractmethod
+    def start(self, laws: Laws) -> Play:
+        """Return new environments to play on."""
+
+    @abstractmethod
+    def questions(self, track: Track) -> dict[str, Stress]:
+        """Return what must hold, by names of stresses; the first, "", is the case itself."""
+
+    @abstractmethod
+    def arguments(self) -> dict[str, str]:
+        """Return the arguments of a script, as Python text."""
+
+    def stress(self, name: str) -> Stress:
+        """Return a stress by its name."""
+        return STRESSES[name]
+
+    def play(
+        self,
+        case: Case,
+        stress: str = "",
+        trace: list[Frame] | None = None,
+        laws: Laws | None = None,
+    ) -> Hit | None:
+        """Play a case on new environments, and return where it fails.
+
+        Parameters
+        ----------
+        case : list
+        stress : str
+            What a second track bears; "": the case itself.
+        trace : list of dict, optional
+            What an undisturbed track showed, if that is known.
+        laws : Laws, optional
+            Takes which rules are broken.
+
+        Raises
+        ------
+        Invalid
+            The case chooses what is not legal.
+        """
+        if trace is None:
+            with closing(self.start(laws or Laws(quiet=True))) as play:
+                hit = play.run(case)
+            if hit is not None or not stress:
+                return None if stress else hit  # under stress, that is something else
+            trace = play.trace
+        move_generators(2)
+        lead = self.stress(stress).lead
+        with closing(lead(lambda **more: self.make(Laws(quiet=True), **more))) as leading:
+            return follow(case, trace, leading)
+
+    def run(self, search: Search) -> Report:
+        """Search until the time is over, or until nothing is left that could be found."""
+        report, laws, lost = Report(self.names), Laws(), 0
+        with closing(self.start(Laws(quiet=True))) as play:
+            questions = self.questions(play.first)
+            search.lanes = getattr(play.first, "num_lanes", 1)
+            copied = SingleTrack, TurnsTrack
+            search.look_ahead = self.copies and isinstance(play.second or play.first, copied)
+        while questions and lost < LOST:
+            case, trace, hit = self._play_next(search, laws)
+            report.count(case)
+            report.findings += self._laws_of(case, laws, report)
+            name = ""
+            if hit is None:
+                name, hit = self._ask(questions, case, trace, report, search)
+            if hit is not None and name in questions and hit.field != "broken law":
+                finding = self._find(case, hit, questions[name])
+                if finding is not None:
+                    report.findings.append(finding)
+                    _drop(name, questions)
+                    hit = None
+            lost += hit is not None
+            if search.is_over():
+                break
+        if lost == LOST and not report.faults:
+            rule = "a difference comes again when the same case is played on new environments"
+            names = (self.names * 2)[:2]
+            said = "differs", "not always"
+            report.findings.append(Finding("law broken", rule, "the same twice", "", names, said))
+        report.findings += [each for each in laws.findings.values() if each.kind == "note"]
+        report.cells, report.seconds = len(search.cells), search.spent
+        return report
+
+    def _play_next(self, search: Search, laws: Laws) -> tuple[Case, list[Frame], Hit | None]:
+        """Play the next case; where copies looked ahead, play it again without them."""
+        case: Case = []
+        player = search.next_player()
+        try:
+            with closing(self.start(laws)) as play:
+                hit = play.run(case, player)
+            if player.looked_ahead:
+                with closing(self.start(Laws(quiet=True))) as play:
+                    hit = play.run(case)
+        except Invalid:  # both refuse it, or copies are not independent: a stress says so
+            return [], [], None
+        return case, play.trace, hit
+
+    def _ask(
+        self,
+        questions: dict[str, Stress],
+        case: Case,
+        trace: list[Frame],
+        report: Report,
+        search: Search,
+    ) -> tuple[str, Hit | None]:
+        """Return the first stress that a case does not bear, and where."""
+        for name, stress in tuple(questions.items()):
+            if not name:
+                continue
+            try:
+                hit = self.play(case, name, trace)
+            except Missing as error:
+                found = Finding("capability missing", f"{name}: {error}", stress.source)
+                report.findings.append(found)
+                del questions[name]
+                continue
+            if hit is not None or search.is_late():
+                return name, hit
+            if name == UNSEEDED:  # asked once
+                del questions[name]
+        return "", None
+
+    def _find(self, case: Case, hit: Hit, question: Stress) -> Finding | None:
+        """Return a finding with a short case; None where it does not come again."""
+        try:
+            again = self.play(list(case), question.name)
+        except Invalid:
+            again = None
+        if again is None and question.name != "again":
+            return None
+        case = case[: hit.index + 1]
+        if again is not None and again.index == hit.index:  # or something outlives the environment
+            case, hit = _shorten(case, again, lambda tried: self.play(tried, question.name))
+        place = place_of(case, hit.index)
+        who = f" of {hit.who}" if hit.who else ""
+        finding = Finding(
+            "difference" if question.name or len(self.names) > 1 else "law broken",
+            hit.rule or question.rule,
+            question.source,
+            f"{hit.field}{who}, {place}" if hit.field else f"{hit.who or 'the agent'}, {place}",
+            self.names_of(question.name),
+            hit.values,
+            case,
+            question.name,
+        )
+        return self._with_script(finding, f"{' and '.join(self.names)}: {finding.rule}.")
+
+    def names_of(self, stress: str) -> tuple[str, str]:
+        """Return what the two values of a hit are called."""
+        if stress:
+            return "alone", stress
+        return self.names if len(self.names) == 2 else ("raised", "allowed")  # type: ignore[return-value]
+
+    def _with_script(self, finding: Finding, title: str) -> Finding:
+        given = self.arguments()
+        if finding.stress:
+            given["stress"] = repr(finding.stress)
+        script = write_script(title, "fastenv.testing:replay", given, finding.case)
+        return replace(finding, script=script)
+
+    def _laws_of(self, case: Case, laws: Laws, report: Report) -> list[Finding]:
+        """Return the laws that were broken for the first time, each with a short case."""
+        known = {finding.rule for finding in report.findings}
+        found = []
+        for rule, finding in laws.findings.items():
+            if rule in known or finding.kind == "note":
+                continue
+
+            def breaks(tried: Case, rule: str = rule) -> Hit | None:
+                laws = Laws()
+                self.play(tried, laws=laws)
+                return Hit(len(tried) - 1, "", "", ("", "")) if rule in laws.findings else None
+
+            short, hit = _shorten(case, Hit(len(case) - 1, "", "", ("", "")), breaks)
+            finding = replace(finding, case=short, where=place_of(short, hit.index))
+            found.append(self._with_script(finding, f"{self.names[0]}: {rule}."))
+        return found
+
+
+def _drop(name: str, questions: dict[str, Stress]) -> None:
+    """Leave out what was answered, and what would only be the same fault again."""
+    del questions[name]
+    if name == "again":  # what is not the same twice differs under any stress
+        questions.clear()
+    if name == "copied":
+        questions.pop("beside its copy", None)
+
+
+def _shorten(case: Case, hit: Hit, fails: Callable[[Case], Hit | None]) -> tuple[Case, Hit]:
+    """Return a shorter case that fails in the same field, and where."""
+    best = hit
+
+    def kept(tried: Case) -> Case | None:
+        nonlocal best
+        try:
+            found = fails(tried)
+        except Invalid:
+            return None
+        if found is None or not hit.is_like(found):
+            return None
+        best = found
+        return tried[: found.index + 1]
+
+    case = shorten(case[: hit.index + 1], kept, simpler, SHORTENING)
+    return case, best
+
+
+@dataclass(frozen=True)
+class Compare(Job):
     """Two environments that must be equal; see :func:`fastenv.testing.compare`."""
 
-    fast: Factory
-    reference: Factory
+    reference: Source
     sync: Sync | None = None
     sync_text: str = ""
     terms: Terms = field(default_factory=lambda: Terms(loose=True))
-    options: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def names(self) -> tuple[str, str]:
-        """Both by name."""
-        return name_of(self.fast), name_of(self.reference)
+    def names(self) -> tuple[str, ...]:  # noqa: D102
+        return self.env.name, self.reference.name
 
-    def make(self, laws: Laws) -> Pair:
+    def start(self, laws: Laws) -> Play:
         """Make both.
 
         Raises
@@ -72,373 +291,70 @@ class Compare:
         ConfigError
             They are of kinds that cannot be compared.
         """
-        fast, reference = self._options()
-        first = make_track(make_env(self.fast, fast), laws)
-        quiet = Laws(quiet=True)
-
-        def make() -> Any:
-            return make_env(self.reference, reference)
-
-        second = make_second(first, make, quiet)
-        lanes = (VectorTrack, EngineTrack, LanesTrack)
-        if type(first) is not type(second) and not (
-            isinstance(first, lanes) and isinstance(second, lanes)
-        ):
+        first, quiet = self.make(laws), Laws(quiet=True)
+        second = make_track(self.reference.make(), quiet)
+        many = VectorTrack, EngineTrack
+        if isinstance(first, many) and isinstance(second, SingleTrack):
+            second.close()
+            second = side_by_side(self.reference.make, first, quiet)
+        a, b = self.names
+        lanes = isinstance(first, many) and isinstance(second, many)
+        if type(first) is not type(second) and not lanes:
             raise ConfigError(
-                f"{self.names[0]} is {first.kind} and {self.names[1]} {second.kind}: they cannot "
-                "be compared; a vector can be compared with a single environment"
+                f"{a} is {first.kind} and {b} {second.kind}: they cannot be compared; a vector "
+                "can be compared with a single environment"
             )
-        if hasattr(first, "mode") and first.mode != second.mode:  # type: ignore[attr-defined]
+        if lanes and first.mode != second.mode:  # type: ignore[attr-defined]
             raise ConfigError(
-                f"{self.names[0]} resets its lanes by {first.mode.value} and {self.names[1]} by "
+                f"{a} resets its lanes by {first.mode.value} and {b} by "  # type: ignore[attr-defined]
                 f"{second.mode.value}: compare each with the single environment"  # type: ignore[attr-defined]
             )
-        return Pair(first, second, self.terms, self.sync)
-
-    def _options(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Return the arguments of both: of an id and a function, the function takes them."""
-        ids = [isinstance(each, str) and is_id(each) for each in (self.fast, self.reference)]
-        both = ids[0] == ids[1]
-        return (
-            self.options if both or not ids[0] else {},
-            self.options if both or not ids[1] else {},
-        )
-
-    def play(self, case: Case) -> Hit | None:
-        """Play a case on new environments."""
-        pair = self.make(Laws(quiet=True))
-        move_generators(1)
-        try:
-            return pair.run(case)
-        finally:
-            pair.close()
-
-    def arguments(self) -> dict[str, str]:
-        """Return the arguments of a script, as Python text."""
-        texts = {"fast": text_of(self.fast), "reference": text_of(self.reference)}
-        if self.sync_text:
-            texts["sync"] = self.sync_text
-        if self.terms.ignore:
-            texts["ignore"] = repr(tuple(self.terms.ignore))
-        if self.terms.rtol:
-            texts["rtol"] = repr(self.terms.rtol)
-        if self.options:
-            texts["options"] = repr(self.options)
-        return texts
-
-    def run(self, search: Search) -> Report:
-        """Look for the first difference, and make it short."""
-        report = Report(self.names)
-        laws = Laws()
-        pair = self.make(laws)
-        move_generators(1)
-        history: Case = []
-        search.look_ahead = isinstance(pair.second, (SingleTrack, TurnsTrack))
-        search.lanes = getattr(pair.first, "num_lanes", 1)
-        unsure = 0
-        while True:
-            episode, player, most = search.next_player()
-            history.append(episode)
-            search.send("case", history)
-            hit = self._play_next(pair, history, player, most)
-            report.episodes += 1
-            report.steps += len(episode.actions)
-            search.learn(episode, player)
-            if hit is not None:
-                case = [each.copy() for each in history]
-                again = self._again(case)
-                if again is not None:
-                    report.findings.append(self._finding(case, again))
-                    break
-                unsure += 1
-                search.look_ahead = False
-            if search.is_over() or unsure > 3:
-                break
-            if hit is not None or len(history) >= HISTORY:
-                pair.close()
-                pair, history = self.make(laws), []
-                move_generators(1)
-        pair.close()
-        if unsure and not report.findings:
-            rule = "a difference comes again when the same case is played on new environments"
-            report.findings.append(
-                Finding(
-                    "law broken", rule, RESET, names=self.names, values=("differs", "not always")
-                )
+        if self.sync is not None and not second.singles():
+            raise ConfigError(
+                f"sync: sets the state of single environments, and {b} is {second.kind}"
             )
-        known = laws.findings.values()
-        report.findings += [each for each in known if each.kind != "note" or not report.faults]
-        report.cells, report.seconds = len(search.cells), search.spent
-        return report
+        move_generators(1)
+        return Play(first, second, self.terms, self.sync)
 
-    def _play_next(self, pair: Pair, history: Case, player: Player, most: int) -> Hit | None:
-        """Play the last episode of a history on a pair that has played the others."""
-        try:
-            hit = pair.run(history[-1:], player, most)
-        except Invalid:
-            del history[-1].actions[-1:]
-            return None
-        return None if hit is None else replace(hit, episode=len(history) - 1)
+    def questions(self, track: Track) -> dict[str, Stress]:  # noqa: D102
+        rule = f"{self.names[0]} does what {self.names[1]} does"
+        source = "the reference"
+        if self.sync is None:
+            source += "; both draw the same from a seed, or need a sync"
+        return {"": Stress("", rule, source, STRESSES["again"].lead)}
 
-    def _again(self, case: Case) -> Hit | None:
-        """Play the whole history again; mostly its last episode is enough."""
-        for tried in (case[-1:], case):
-            copied = [each.copy() for each in tried]
-            try:
-                hit = self.play(copied)
-            except Invalid:
-                continue
-            if hit is not None:
-                case[:] = copied
-                return hit
-        return None
-
-    def _finding(self, case: Case, hit: Hit) -> Finding:
-        case, hit = shorten(case, hit, self.play, SHORTENING)
-        title = f"{self.names[0]} and {self.names[1]} differ in {hit.where}."
-        return Finding(
-            "difference",
-            f"{self.names[0]} does what {self.names[1]} does",
-            "the reference",
-            hit.where,
-            self.names,
-            hit.values,
-            case,
-            script=write_script(title, self.arguments(), case, ""),
-        )
+    def arguments(self) -> dict[str, str]:  # noqa: D102
+        texts = {"fast": self.env.text, "reference": self.reference.text, "sync": self.sync_text}
+        texts["ignore"] = repr(tuple(self.terms.ignore)) if self.terms.ignore else ""
+        texts["rtol"] = repr(self.terms.rtol) if self.terms.rtol else ""
+        return {name: text for name, text in texts.items() if text}
 
 
 @dataclass(frozen=True)
-class Check:
+class Check(Job):
     """One environment that must be equal to itself; see :func:`fastenv.testing.check`."""
 
-    env: Factory
-    copies: bool = True
+    copies: bool = True  # type: ignore[misc]
     twin: Callable[..., Any] | None = None
-    options: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def names(self) -> tuple[str]:
-        """Its name."""
-        return (name_of(self.env),)
-
-    def make(self, laws: Laws, **more: Any) -> Track:
-        """Make a track of it."""
-        return make_track(make_env(self.env, self.options | more), laws)
-
-    def _make_quiet(self, **more: Any) -> Track:
-        return self.make(Laws(quiet=True), **more)
-
-    def play(self, case: Case, stress: str) -> Hit | None:
-        """Record a case on a new environment, and return where it parts under stress."""
-        kind = STRESSES.get(stress, Stress)
-        before, case = (case[:-1], case[-1:]) if kind is Later else ([], case)
-        track = self._make_quiet()
+    def start(self, laws: Laws) -> Play:  # noqa: D102
         move_generators(1)
-        trace = record(track, case)
-        track.close()
-        if isinstance(trace, Hit):
-            return trace if stress == "" else None
-        if stress == "":
-            return None
-        return self._stressed(kind, before, case, trace)
+        return Play(self.make(laws))
 
-    def _stressed(self, kind: type[Stress], before: Case, case: Case, trace: Any) -> Hit | None:
-        """Lead a stressed track through a case, after the episodes before it."""
-        move_generators(2)
-        stress = kind(self._make_quiet)
-        hit = replay_stressed(case, trace, stress, before)
-        return None if hit is None else replace(hit, episode=hit.episode + len(before))
+    def stress(self, name: str) -> Stress:  # noqa: D102
+        twins = stress_of(self.twin)
+        return twins if name == twins.name else super().stress(name)
 
-    def find_broken(self, case: Case, rule: str) -> Hit | None:
-        """Return the place where a case breaks a law, on a new environment."""
-        laws = Laws()
-        track = self.make(laws)
-        try:
-            record(track, case)
-        finally:
-            track.close()
-        if rule not in laws.findings:
-            return None
-        return Hit(len(case) - 1, len(case[-1].actions), "", rule, ("", ""))
-
-    def arguments(self) -> dict[str, str]:
-        """Return the arguments of a script, as Python text."""
-        texts = {"env": text_of(self.env)}
-        if self.twin is not None:
-            texts["twin"] = text_of(self.twin)
-        if self.options:
-            texts["options"] = repr(self.options)
-        return texts
-
-    def run(self, search: Search) -> Report:
-        """Hold an environment to the laws, and to itself under stress."""
-        report, laws = Report(self.names), Laws()
-        track = self.make(laws)
-        stresses = stresses_for(track, self.copies)
-        search.lanes = getattr(track, "num_lanes", 1)
-        if not isinstance(track, (SingleTrack, TurnsTrack)) or not self.copies:
-            search.look_ahead = False
-        track.close()
-        report.findings += self.check_unseeded()
+    def questions(self, track: Track) -> dict[str, Stress]:  # noqa: D102
+        rule = "resets and legal actions are accepted"
+        source = "Gymnasium, Env.step: actions of action_space; masks: legal actions"
+        questions = {"": Stress("", rule, source, STRESSES["again"].lead)}
+        questions |= {name: STRESSES[name] for name in stresses_for(track, self.copies)}
         if self.twin is not None and not hasattr(track, "num_lanes"):
-            report.findings += self._check_twins(search)
-        known: set[str] = set()
-        while True:
-            episode, player, most = search.next_player()
-            case = [episode]
-            search.send("case", case)
-            track = self.make(laws)
-            move_generators(1)
-            trace = self._record(track, case, player, most)
-            track.close()
-            report.episodes += 1
-            report.steps += len(episode.actions)
-            search.learn(episode, player)
-            report.findings += self._laws_of(case, laws, known)
-            if isinstance(trace, Hit):
-                if trace.field == "raises" and "raises" not in known:
-                    known.add("raises")
-                    report.findings.append(self._raised(case, trace))
-            else:
-                self._stress(case, trace, stresses, report, search)
-            if search.is_over():
-                break
-        report.findings += [each for each in laws.findings.values() if each.kind == "note"]
-        report.cells, report.seconds = len(search.cells), search.spent
-        return report
+            twins = stress_of(self.twin)
+            questions[twins.name] = twins
+        return questions
 
-    def _record(self, track: Track, case: Case, player: Player, most: int) -> Any:
-        """Play a case; where copies looked ahead, play it again without them."""
-        trace = record(track, case, player, most)
-        if player.looked_ahead and not isinstance(trace, Hit):
-            fresh = self._make_quiet()
-            move_generators(1)
-            try:
-                trace = record(fresh, case)
-            except Invalid:  # copies are not independent: the stress of copies says so
-                case[0].actions.clear()
-                trace = record(fresh, case)
-            fresh.close()
-        return trace
-
-    def _stress(
-        self,
-        case: Case,
-        trace: Any,
-        stresses: list[type[Stress]],
-        report: Report,
-        search: Search,
-    ) -> None:
-        """Hold a recorded case against stressed tracks; drop a stress that found something."""
-        for stress in tuple(stresses):
-            before = search.draw_episodes() if stress is Later else []
-            try:
-                hit = self._stressed(stress, before, case, trace)
-            except Missing as error:
-                stresses.remove(stress)
-                report.findings.append(
-                    Finding("capability missing", f"{stress.name}: {error}", stress.source)
-                )
-                continue
-            if hit is None:
-                if search.is_over():
-                    return
-                continue
-            if issubclass(stress, Copied):
-                search.look_ahead = False
-            report.findings.append(self._finding([*before, *case], hit, stress))
-            stresses.remove(stress)
-            if stress is Copied and Original in stresses:  # the same fault from its other side
-                stresses.remove(Original)
-            if stress is Stress:  # what is not the same twice differs under any stress
-                stresses.clear()
-            return
-
-    def _finding(self, case: Case, hit: Hit, stress: type[Stress]) -> Finding:
-        def fails(tried: Case) -> Hit | None:
-            return self.play(tried, stress.name)
-
-        case, hit = shorten(case, hit, fails, SHORTENING)
-        name = self.names[0]
-        title = f"{name}, {stress.name}, differs in {hit.where}."
-        return Finding(
-            "difference",
-            stress.rule,
-            stress.source,
-            hit.where,
-            ("alone", stress.name),
-            hit.values,
-            case,
-            stress.name,
-            write_script(title, self.arguments(), case, stress.name),
-        )
-
-    def _raised(self, case: Case, hit: Hit) -> Finding:
-        case, hit = shorten(case, hit, partial(self.play, stress=""), SHORTENING)
-        call = "reset" if hit.step == 0 else "a legal action"
-        title = f"{self.names[0]} raises: {hit.values[0]}"
-        title = title.replace('"', "'").replace("\\", "/").replace("\n", " ")
-        return Finding(
-            "law broken",
-            f"{call} is accepted",
-            "Gymnasium, Env.step: actions of action_space; masks: legal actions",
-            hit.where,
-            ("raised", ""),
-            (hit.values[0], ""),
-            case,
-            script=write_script(title, self.arguments(), case, ""),
-        )
-
-    def _laws_of(self, case: Case, laws: Laws, known: set[str]) -> list[Finding]:
-        """Return the laws that were broken in a case for the first time, each with a short case."""
-        found = []
-        for rule, finding in laws.findings.items():
-            if rule in known or finding.kind == "note":
-                continue
-            known.add(rule)
-            hit = Hit(0, len(case[0].actions), "", rule, ("", ""))
-            short, _ = shorten(case, hit, partial(self.find_broken, rule=rule), 2)
-            script = write_script(f"{self.names[0]}: {rule}.", self.arguments(), short, "")
-            found.append(replace(finding, case=short, script=script))
-        return found
-
-    def check_unseeded(self) -> list[Finding]:
-        """Hold a reset without a seed to go on with the generator."""
-        firsts, seconds = [], []
-        for seed in range(8):
-            track = self._make_quiet()
-            try:
-                firsts.append(cell_of_start(track, seed))
-                seconds.append(cell_of_start(track, None))
-            except Exception:
-                return []
-            finally:
-                track.close()
-        random_start = len(set(firsts)) > 2
-        if not random_start or (len(set(seconds)) > 1 and seconds != firsts):
-            return []
-        rule = "a reset without a seed goes on with the generator"
-        values = "every time the same start", "another start each time"
-        case = [Episode(0), Episode(None)]
-        script = write_script(f"{self.names[0]}: {rule}.", self.arguments(), case, "")
-        return [
-            Finding(
-                "law broken", rule, RESET, "", ("returned", "allowed"), values, case, "", script
-            )
-        ]
-
-    def _check_twins(self, search: Search) -> list[Finding]:
-        """Hold worlds that look the same to an agent to show it the same, and to be possible."""
-        assert self.twin is not None
-        finding = check_twins(self.make, self.twin, search)
-        if finding is None:
-            return []
-        title = f"{self.names[0]}: {finding.rule}."
-        return [replace(finding, script=write_script(title, self.arguments(), finding.case, ""))]
-
-
-def cell_of_start(track: Track, seed: int | None) -> int:
-    """Return what is shown at the beginning of an episode, as a number."""
-    frame = track.reset(seed)
-    return hash(repr(sorted(((k, repr(v)) for k, v in frame.items() if k[1] != "mask"), key=str)))
+    def arguments(self) -> dict[str, str]:  # noqa: D102
+        texts = {"env": self.env.text}
+        return texts if self.twin is None else texts | {"twin": Source(self.twin).text}

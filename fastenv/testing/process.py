@@ -8,25 +8,27 @@ import signal
 import tempfile
 import time
 from multiprocessing.connection import Connection
+from pathlib import Path
 from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
-from fastenv.testing.jobs import Check, Compare
-from fastenv.testing.report import Case, Finding, Report, write_script
+from fastenv.testing.jobs import Job
+from fastenv.testing.play import say_error
+from fastenv.testing.report import Case, Finding, Report, place_of, write_script
 from fastenv.testing.search import Search
 from fastenv.testing.tracks import Pulse
 
 
-def run_apart(job: Compare | Check, seconds: float, seed: int, timeout: float) -> Report:
+def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
     """Run a search in a process of its own.
 
     Parameters
     ----------
-    job : Compare or Check
+    job : Job
     seconds, seed
         Of the search.
     timeout : float
-        Seconds without a sign of life, after which the environment is said to hang.
+        Seconds without an answer, idle or in a loop, after which the environment is said to hang.
 
     Raises
     ------
@@ -40,30 +42,48 @@ def run_apart(job: Compare | Check, seconds: float, seed: int, timeout: float) -
     theirs.close()
     case: Case = []
     begun = last = time.monotonic()
+    used = 0.0  # seconds of the processor until the last answer
     try:
         while True:
-            if ours.poll(0.2):
-                last = time.monotonic()
-                try:
-                    kind, value = ours.recv()
-                except EOFError:
-                    child.join(5)
-                    return _died(job, case, child.exitcode, time.monotonic() - begun)
-                if kind == "done":
-                    return value  # type: ignore[no-any-return]
-                if kind == "refused":
-                    raise ConfigError(value)
-                if kind == "case":
-                    case = value
-            elif time.monotonic() - last > timeout:
-                return _hangs(job, case, timeout)
+            if not ours.poll(0.5):
+                since, busy = time.monotonic() - last, _processor_time(child.pid) - used
+                # A process that others keep from the processor is neither idle nor in a loop.
+                if since > timeout and not 0.01 * since < busy < timeout:
+                    rule = f"an environment answers within {timeout:g} seconds (timeout=)"
+                    return _give_up(job, case, rule, "no answer", time.monotonic() - begun)
+                continue
+            kind, value = ours.recv()
+            last, used = time.monotonic(), _processor_time(child.pid)
+            if kind == "done":
+                return value  # type: ignore[no-any-return]
+            if kind == "refused":
+                raise ConfigError(value)
+            if kind == "case":
+                case = []
+            elif kind == "call":
+                case.append(value)
+    except EOFError:
+        child.join(5)
+        status = child.exitcode or 0
+        how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
+        rule, said = "an environment does not end the process", f"the process ended by {how}"
+        return _give_up(job, case, rule, said, time.monotonic() - begun)
     finally:
         child.kill()
         child.join()
         ours.close()
 
 
-def _work(connection: Connection, job: Compare | Check, seconds: float, seed: int) -> None:
+def _processor_time(pid: int | None) -> float:
+    """Return the processor time of a process in seconds; 0 where Linux does not say it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _work(connection: Connection, job: Job, seconds: float, seed: int) -> None:
     """Search, and tell how it goes: the work of the process."""
     # Without a screen, pygame asks for both.
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
@@ -71,46 +91,32 @@ def _work(connection: Connection, job: Compare | Check, seconds: float, seed: in
     said = [0.0]
 
     def send(kind: str, value: Any) -> None:
-        now = time.monotonic()
-        if kind == "alive" and now - said[0] < 1:
-            return
-        said[0] = now
-        if kind == "case":
-            value = [each.copy() for each in value]
+        said[0] = time.monotonic()
         connection.send((kind, value))
 
-    Pulse.beat = staticmethod(lambda: send("alive", None))
+    def beat() -> None:
+        if time.monotonic() > said[0] + 1:
+            send("alive", None)
+
+    Pulse.beat = staticmethod(beat)
     try:
-        report = job.run(Search(seconds, seed, send))
+        send("done", job.run(Search(seconds, seed, send)))
     except FastEnvError as error:
-        connection.send(("refused", str(error)))
+        send("refused", str(error))
     except Exception as error:
-        connection.send(("refused", f"{' and '.join(job.names)}: {type(error).__name__}: {error}"))
-    else:
-        connection.send(("done", report))
+        send("refused", f"{' and '.join(job.names)}: {say_error(error)}")
     connection.close()
 
 
-def _died(job: Compare | Check, case: Case, status: int | None, seconds: float) -> Report:
-    """Return the report of an environment that ended its process."""
-    how = f"status {status}"
-    if status is not None and status < 0:
-        how = f"signal {signal.Signals(-status).name}"
-    rule = "an environment does not end the process"
-    return _gave_up(job, case, rule, f"the process ended by {how}", seconds)
-
-
-def _hangs(job: Compare | Check, case: Case, timeout: float) -> Report:
-    """Return the report of an environment that does not answer."""
-    rule = f"an environment answers within {timeout:g} seconds (timeout=)"
-    return _gave_up(job, case, rule, "no answer", timeout)
-
-
-def _gave_up(job: Compare | Check, case: Case, rule: str, what: str, seconds: float) -> Report:
-    seeds = ", ".join(str(each.seed) for each in case)
-    where = f"in the episode after those of seeds {seeds}" if seeds else "while it was made"
-    script = write_script(f"{' and '.join(job.names)}: {what}.", job.arguments(), case, "")
+def _give_up(job: Job, case: Case, rule: str, what: str, seconds: float) -> Report:
+    """Return the report of an environment that ended its process, or does not answer."""
+    title = f"{' and '.join(job.names)}: {what}."
+    script = write_script(title, "fastenv.testing:replay", job.arguments(), case)
+    where = f"in or after {place_of(case, len(case) - 1)}"
+    names, values = ("did", ""), (what, "")
     finding = Finding(
-        "law broken", rule, "whoever steps it", where, ("did", ""), (what, ""), case, "", script
+        "law broken", rule, "whoever steps it", where, names, values, case, script=script
     )
-    return Report(job.names, [finding], len(case), 0, 0, seconds)
+    report = Report(job.names, [finding], seconds=seconds)
+    report.count(case)
+    return report

@@ -9,20 +9,24 @@ from typing import Any, Literal
 Kind = Literal["law broken", "difference", "capability missing", "note"]
 FAULTS = ("law broken", "difference")
 
-
-@dataclass
-class Episode:
-    """A seed and the actions of everybody who chose, step by step, as plain numbers."""
-
-    seed: int | None
-    actions: list[dict[str, Any]] = field(default_factory=list)
-
-    def copy(self) -> Episode:
-        """Return an episode with a list of actions of its own."""
-        return Episode(self.seed, list(self.actions))
+# A case is the calls that it makes, one after the other: a number is a reset with that seed (None:
+# without one), a dict is a step with the plain actions of everybody whose turn it is.
+Call = int | dict[str, Any] | None
+Case = list[Call]
 
 
-Case = list[Episode]
+def is_step(call: Call) -> bool:
+    """Return whether a call is a step, and not a reset."""
+    return isinstance(call, dict)
+
+
+def place_of(case: Case, index: int) -> str:
+    """Return a place in a case in words."""
+    begun = [k for k, call in enumerate(case[: index + 1]) if not is_step(call)]
+    if not begun:
+        return "the beginning"
+    step = index - begun[-1]
+    return f"{f'step {step}' if step else 'reset'} of episode {len(begun) - 1}"
 
 
 @dataclass(frozen=True)
@@ -39,11 +43,11 @@ class Finding:
     source : str
         Who says so.
     where : str
-        Episode, step, who and which field.
+        Who, which field, step and episode.
     names, values : tuple of str
         What was compared, and what each gave.
-    case : list of Episode
-        The shortest that was found.
+    case : list of int, None or dict
+        The shortest that was found: resets with their seeds, and the actions of the steps.
     stress : str
         What was done to the second track, "" in a comparison of two environments.
     script : str
@@ -60,21 +64,28 @@ class Finding:
     stress: str = ""
     script: str = ""
 
+    @property
+    def steps(self) -> int:
+        """Number of steps of the case."""
+        return sum(map(is_step, self.case))
+
     def __str__(self) -> str:
         """Return it in a few lines."""
         lines = [f"{self.kind}: {self.rule}", f"  source: {self.source}"]
         if self.where:
             lines.append(f"  where: {self.where}")
         width = max(map(len, self.names))
-        lines += [
-            f"  {name.ljust(width)}: {value}"
-            for name, value in zip(self.names, self.values, strict=True)
-            if name
-        ]
-        for number, episode in enumerate(self.case):
-            actions = [step.get("", step) if len(step) == 1 else step for step in episode.actions]
-            lines.append(f"  episode {number}: reset(seed={episode.seed}), actions {actions}")
+        pairs = zip(self.names, self.values, strict=True)
+        lines += [f"  {name.ljust(width)}: {value}" for name, value in pairs if name]
+        if self.case:
+            lines.append(f"  case: {', '.join(map(_say, self.case))}")
         return "\n".join(lines)
+
+
+def _say(call: Call) -> str:
+    if not isinstance(call, dict):
+        return f"reset(seed={call})"
+    return str(call.get("", call) if len(call) == 1 else call)
 
 
 @dataclass
@@ -104,6 +115,12 @@ class Report:
         """Laws broken and differences, without missing capabilities and notes."""
         return [finding for finding in self.findings if finding.kind in FAULTS]
 
+    def count(self, case: Case) -> None:
+        """Count the episodes and steps of a case that was played."""
+        steps = sum(map(is_step, case))
+        self.episodes += len(case) - steps
+        self.steps += steps
+
     def raise_for_faults(self) -> None:
         """Raise an ``AssertionError`` with the report if there is a fault."""
         if self.faults:
@@ -115,39 +132,35 @@ class Report:
 
     def __str__(self) -> str:
         """Return the report as text."""
-        tried = (
-            f"{self.episodes:,} episodes, {self.steps:,} steps, {self.cells:,} cells of the "
-            f"observation, {self.seconds:.1f} s"
+        found = f"{len(self.faults)} found" if self.faults else "none found"
+        head = (
+            f"{' and '.join(self.names)}: {found} in {self.episodes:,} episodes, "
+            f"{self.steps:,} steps, {self.cells:,} cells of the observation, {self.seconds:.1f} s"
         )
-        about = " and ".join(self.names)
-        if not self.faults:
-            head = f"{about}: none found in {tried}; a sample and no proof"
-        else:
-            head = f"{about}: {len(self.faults)} found in {tried}"
+        head += "" if self.faults else "; a sample and no proof"
         return "\n\n".join([head, *map(str, self.findings)])
 
 
-def write_script(title: str, job: dict[str, Any], case: Case, stress: str) -> str:
+def write_script(title: str, function: str, arguments: dict[str, str], case: list[Any]) -> str:
     """Return a program that plays a case again and prints both values.
 
     Parameters
     ----------
     title : str
         A line that says what it shows.
-    job : dict
-        Arguments of :func:`fastenv.testing.replay`, as Python text each.
-    case : list of Episode
-    stress : str
-        Name of what is done to the second track.
+    function : str
+        What plays it, as ``module:name``.
+    arguments : dict of str
+        Of that function, as Python text each.
+    case : list
+        Its argument ``case``.
     """
-    arguments = [f"        {name}={text},\n" for name, text in job.items()]
-    if stress:
-        arguments.append(f"        stress={stress!r},\n")
-    episodes = pformat([(each.seed, each.actions) for each in case], width=88, compact=True)
-    indented = episodes.replace("\n", "\n        ")
+    module, _, name = function.partition(":")
+    calls = pformat(case, width=88, compact=True).replace("\n", "\n        ")
+    given = "".join(f"        {key}={text},\n" for key, text in arguments.items())
+    said = " ".join(title.split()).replace("\\", "/").replace('"', "'")
     return (
-        f'"""{title}"""\n\n'
-        "from fastenv.testing import replay\n\n"
-        'if __name__ == "__main__":\n'
-        "    replay(\n" + "".join(arguments) + f"        case={indented},\n    )\n"
+        f'"""{said}"""\n\nfrom {module} import {name}\n\nif __name__ == "__main__":\n'
+        f"    failed = {name}(\n{given}        case={calls},\n    )\n"
+        "    raise SystemExit(int(failed))\n"
     )

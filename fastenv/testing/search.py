@@ -1,4 +1,4 @@
-"""Who chooses the actions of a case: several ways to play, and the regions that were seen."""
+"""Who chooses the calls of a case: several ways to play, and the regions that were seen."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from fastenv.testing.report import Case, Episode
+from fastenv.testing.report import Call, Case
 from fastenv.testing.tracks import Actions, Choice, Frame, Track
 from fastenv.testing.values import leaves
 
 STYLES = ("random", "hold", "cycle", "random", "hold", "look ahead")
+EPISODES = (2, 1, 1, 3)  # of a case, in turn
 MOST_NUMBERS = 24  # of an observation, that make its cell
 MOST_TRIED = 16  # actions that a look ahead tries
 
@@ -24,9 +25,8 @@ def sample(choice: Choice, rng: np.random.Generator) -> Any:
     """Draw a legal action as plain numbers; of a bounded range its ends are drawn often."""
     space = choice.space
     if isinstance(space, spaces.Discrete):
-        if choice.mask is not None:
-            return int(rng.choice(np.flatnonzero(choice.mask))) + int(space.start)
-        return int(rng.integers(space.n)) + int(space.start)
+        legal = np.ones(space.n) if choice.mask is None else choice.mask
+        return int(rng.choice(np.flatnonzero(legal))) + int(space.start)
     if isinstance(space, spaces.MultiDiscrete):
         return (rng.integers(space.nvec) + space.start).tolist()
     if isinstance(space, spaces.MultiBinary):
@@ -54,25 +54,17 @@ def cells_of(frame: Frame) -> set[int]:
     """
     groups: dict[str, list[Any]] = {}
     for (who, name), value in frame.items():
-        if name.startswith("info.") or name == "last":
-            continue
-        parts = groups.setdefault(who if who.startswith("lane ") else "", [])
-        for _, leaf in leaves(name, value):
-            parts.append(_rounded(leaf))
+        if not name.startswith("info.") and name != "last":
+            parts = groups.setdefault(who if who.startswith("lane ") else "", [])
+            parts += [_rounded(leaf) for _, leaf in leaves(name, value)]
     return {hash(tuple(parts)) for parts in groups.values() if parts}
 
 
 def _rounded(leaf: Any) -> Any:
-    """Return a number or an array as what stands for its region."""
-    if isinstance(leaf, (bool, np.bool_, str)):
-        return leaf
-    if isinstance(leaf, (int, float, np.integer, np.floating)):
-        number = float(leaf)
-        size = math.floor(4 * math.log2(1 + abs(number))) if math.isfinite(number) else 0
-        return size if number >= 0 else -size
+    """Return what stands for the region of a number or an array."""
     array = np.asarray(leaf)
     if array.dtype.kind not in "biuf" or array.size == 0:
-        return array.shape
+        return leaf if isinstance(leaf, str) else array.shape
     if (array.dtype.kind in "bi" and array.itemsize == 1) or array.size > 8 * MOST_NUMBERS:
         return array.tobytes()  # small integers, and pictures as a whole
     numbers = array.reshape(-1)[:MOST_NUMBERS].astype(np.float64)
@@ -82,71 +74,93 @@ def _rounded(leaf: Any) -> Any:
 
 
 class Player:
-    """Chooses the actions of one episode.
+    """Chooses the calls of one case: resets with new seeds, and actions.
+
+    An episode has a style. ``"random"``; ``"hold"``: the same action for some steps; ``"cycle"``: a
+    few actions in turn; ``"look ahead"``: the one whose copy shows a region that was not seen. It
+    may begin with the actions of an episode that led somewhere new.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-    style : str
-        ``"random"``; ``"hold"``: the same action for some steps; ``"cycle"``: a few actions in
-        turn; ``"look ahead"``: the one whose copy shows a region that was not seen.
-    cells : set of int
-        Regions seen so far; :meth:`see` adds to them.
-    prefix : list of dict, optional
-        Actions to begin with, which led somewhere new before.
+    search : Search
+    episodes : int
+        How many the case has.
     """
 
-    def __init__(
-        self,
-        rng: np.random.Generator,
-        style: str,
-        cells: set[int],
-        prefix: list[Actions] | None = None,
-    ) -> None:
-        self._rng, self._style, self._cells = rng, style, cells
-        self._prefix = list(prefix or [])
-        self._held: dict[str, list[Any]] = {}
+    def __init__(self, search: Search, episodes: int) -> None:
+        self._search, self._left = search, episodes
+        self._most = self._new = 0
+        self._calls: Case = []  # of this episode
+        self.over: bool = False
         self.looked_ahead: bool = False
-        self.new: int = 0  # regions that this episode was the first to see
-        self._steps = 0
 
-    def see(self, frame: Frame) -> bool:
-        """Take a frame; return whether its region is new."""
-        fresh = cells_of(frame) - self._cells
-        self._cells |= fresh
-        self.new += len(fresh)
-        return bool(fresh)
+    def see(self, frame: Frame) -> None:
+        """Take a frame, and learn whether its region is new."""
+        fresh = cells_of(frame) - self._search.cells
+        self._search.cells |= fresh
+        self._new += len(fresh)
 
-    def choose(self, track: Track) -> Actions:
+    def next(self, track: Track) -> Call:
+        """Return the next call; ``over`` says that there is none."""
+        if not self._calls or track.over or len(self._calls) > self._most:
+            if self._new and len(self._calls) > 1:
+                self._search.keep(self._calls)
+            self.over = self._left == 0
+            if self.over:
+                return None
+            self._left -= 1
+            self._calls = [self._begin()]
+        else:
+            self._calls.append(self._choose(track))
+        self._search.send("call", self._calls[-1])
+        return self._calls[-1]
+
+    def _begin(self) -> int:
+        """Return the seed of the next episode."""
+        search, number = self._search, self._search.number
+        search.number += 1
+        self._rng = rng = np.random.default_rng([search.seed, number])
+        self._style = STYLES[number % len(STYLES)]
+        if self._style == "look ahead" and not search.look_ahead:
+            self._style = "random"
+        self._held: dict[str, list[Any]] = {}
+        self._prefix: Case = []
+        self._new = 0
+        seed: Any = search.seed + number
+        if search.led_on and rng.random() < 0.4:  # go on from where something new was seen
+            former = search.led_on[int(rng.integers(len(search.led_on)))]
+            seed, self._prefix = former[0], former[1 : 1 + int(rng.integers(len(former)))]
+        # Mostly short, now and then long.
+        steps = 600 if number % 7 == 3 else math.ceil(4 * 2 ** rng.uniform(0, 5.5))
+        most = 120 if search.lanes > 1 else 100 if self._style == "look ahead" else 600
+        self._most = min(len(self._prefix) + steps, max(most, len(self._prefix)))
+        return int(seed)
+
+    def _choose(self, track: Track) -> Actions:
         """Return actions of all whose turn it is."""
-        self._steps += 1
-        if self._steps <= len(self._prefix):
-            actions = self._prefix[self._steps - 1]
-            if actions.keys() == track.turn.keys() and all(
-                choice.allows(actions[who]) for who, choice in track.turn.items()
-            ):
-                return actions
+        step = len(self._calls) - 1
+        if step < len(self._prefix):
+            actions: Any = self._prefix[step]
+            turn = track.turn
+            if actions.keys() == turn.keys() and all(turn[k].allows(actions[k]) for k in turn):
+                return actions  # type: ignore[no-any-return]
             self._prefix = []
-        if self._style == "look ahead":
-            ahead = self._look_ahead(track)
-            if ahead is not None:
-                return ahead
-        return {who: self._choose_for(who, choice) for who, choice in track.turn.items()}
+        ahead = self._look_ahead(track) if self._style == "look ahead" else None
+        if ahead is not None:
+            return ahead
+        return {who: self._choose_for(who, choice, step) for who, choice in track.turn.items()}
 
-    def _choose_for(self, who: str, choice: Choice) -> Any:
+    def _choose_for(self, who: str, choice: Choice, step: int) -> Any:
+        held = self._held.setdefault(who, [])
         if self._style == "hold":
-            held = self._held.get(who)
-            if held and self._rng.random() < 0.85 and choice.allows(held[0]):
-                return held[0]
-            self._held[who] = [sample(choice, self._rng)]
-            return self._held[who][0]
+            if not (held and self._rng.random() < 0.85 and choice.allows(held[0])):
+                held[:] = [sample(choice, self._rng)]
+            return held[0]
         if self._style == "cycle":
-            cycle = self._held.setdefault(who, [])
-            length = 1 + len(who) % 2 + self._steps % 3
-            if len(cycle) < 1 + length:
-                cycle.append(sample(choice, self._rng))
-            action = cycle[self._steps % len(cycle)]
-            return action if choice.allows(action) else sample(choice, self._rng)
+            if len(held) < 2 + len(who) % 2 + step % 3:
+                held.append(sample(choice, self._rng))
+            if choice.allows(held[step % len(held)]):
+                return held[step % len(held)]
         return sample(choice, self._rng)
 
     def _look_ahead(self, track: Track) -> Actions | None:
@@ -159,30 +173,28 @@ class Player:
         self.looked_ahead = True
         for place in self._rng.permutation(legal)[:MOST_TRIED]:
             actions = {who: int(place) + int(choice.space.start)}
-            if cells_of(track.copied("copy").step(actions)) - self._cells:
-                return actions
+            try:
+                if cells_of(track.copied("copy").step(actions)) - self._search.cells:
+                    return actions
+            except Exception:  # what cannot be copied, or does not go on, is found elsewhere
+                self._search.look_ahead = False
+                break
         return None
-
-
-def step_limit(rng: np.random.Generator, long: bool, lanes: int) -> int:
-    """Return after how many steps an episode is left: mostly short, now and then long."""
-    steps = 600 if long else math.ceil(4 * 2 ** rng.uniform(0, 5.5))
-    return min(steps, 120) if lanes > 1 else steps
 
 
 @dataclass
 class Search:
-    """What both searches share: time, seeds, styles of play, where the play led somewhere new.
+    """What is shared by all cases: time, seeds, where the play led somewhere new.
 
     Parameters
     ----------
     seconds : float
-        Processor time; ten times as much by the clock ends it too.
+        Processor time; thirty times as much by the clock ends it too.
     seed : int
         Everything drawn follows from it.
     send : callable
-        Told now and then that the search lives; with a case, what is about to be played.
-    episodes : int, optional
+        Told each call before it is made: ``("call", call)``; ``("case", None)`` begins a case.
+    cases : int, optional
         How many to play at most.
     lanes : int
         Of a vector, whose episodes need not be as long.
@@ -191,53 +203,37 @@ class Search:
     seconds: float
     seed: int = 0
     send: Callable[[str, Any], None] = lambda kind, value: None
-    episodes: int | None = None
+    cases: int | None = None
     lanes: int = 1
-    cells: set[int] = field(default_factory=set)
-    led_on: list[Episode] = field(default_factory=list)  # episodes that saw something new
-    number: int = 0
     look_ahead: bool = True
+    number: int = 0  # of episodes
+    cells: set[int] = field(default_factory=set)
+    led_on: list[Case] = field(default_factory=list)  # episodes that saw something new
 
     def __post_init__(self) -> None:
         """Start the clocks."""
-        self._cpu, self._clock = time.process_time(), time.monotonic()
+        self._cpu, self._clock, self._begun = time.process_time(), time.monotonic(), 0
 
     @property
     def spent(self) -> float:
         """Processor seconds since the beginning."""
         return time.process_time() - self._cpu
 
+    def is_late(self) -> bool:
+        """Return whether the time is over."""
+        return self.spent > self.seconds or time.monotonic() - self._clock > 30 * self.seconds
+
     def is_over(self) -> bool:
-        """Return whether the time is over, or all episodes are played."""
-        if self.episodes is not None and self.number >= self.episodes:
-            return True
-        return self.spent > self.seconds or time.monotonic() - self._clock > 10 * self.seconds
+        """Return whether the time is over, or all cases are played."""
+        return self._begun == self.cases or self.is_late()
 
-    def next_player(self) -> tuple[Episode, Player, int]:
-        """Return the next episode, still without actions, its player and its longest length."""
-        rng = np.random.default_rng([self.seed, self.number])
-        style = STYLES[self.number % len(STYLES)]
-        if style == "look ahead" and not self.look_ahead:
-            style = "random"
-        episode, prefix = Episode(self.seed + self.number), None
-        if self.led_on and rng.random() < 0.4:  # go on from where something new was seen
-            former = self.led_on[int(rng.integers(len(self.led_on)))]
-            episode = Episode(former.seed)
-            prefix = former.actions[: int(rng.integers(len(former.actions) + 1))]
-        most = len(prefix or ()) + step_limit(rng, self.number % 7 == 3, self.lanes)
-        if style == "look ahead":
-            most = min(most, 100)
-        self.number += 1
-        return episode, Player(rng, style, self.cells, prefix), most
+    def next_player(self) -> Player:
+        """Return who chooses the next case."""
+        self.send("case", None)
+        self._begun += 1
+        return Player(self, EPISODES[(self._begun - 1) % len(EPISODES)])
 
-    def draw_episodes(self) -> Case:
-        """Draw up to three of the episodes that led somewhere new."""
-        rng = np.random.default_rng([self.seed, self.number, 3])
-        drawn = rng.permutation(len(self.led_on))[:3]
-        return [self.led_on[int(k)].copy() for k in drawn]
-
-    def learn(self, episode: Episode, player: Player) -> None:
+    def keep(self, calls: Case) -> None:
         """Keep an episode that led somewhere new."""
-        if player.new and episode.actions:
-            self.led_on.append(episode.copy())
-            del self.led_on[:-200]
+        self.led_on.append(list(calls))
+        del self.led_on[:-200]

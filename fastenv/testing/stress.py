@@ -1,230 +1,242 @@
-"""What an environment must bear: the same seed and actions, while something else happens.
+"""What an environment must bear: the same seeds and actions, while something else happens.
 
-Each is a way to lead a second track through a case. Whatever it does, the track must show what the
-first one showed, which nothing disturbed.
+Each stress is a generator: it yields the track that takes the next call of a case, and disturbs
+between two calls. Whatever it does, the track must show what the first one showed, which nothing
+disturbed.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
 import numpy as np
 
-from fastenv.testing.laws import OWNED
+from fastenv.testing.laws import OWNED, RESET
 from fastenv.testing.search import sample
-from fastenv.testing.tracks import SingleTrack, Track, TurnsTrack
+from fastenv.testing.tracks import MASKS, SingleTrack, Track, TurnsTrack
 
 Make = Callable[..., Track]  # takes keyword arguments of the environment; its laws are quiet
+Tracks = Generator[Track, None, None]
+Lead = Callable[[Make], Tracks]
 
 
 class Missing(Exception):
     """The environment cannot do what a stress needs, such as copies."""
 
 
-class Stress:
-    """Nothing at all: the environment made again.
+class Fault(Exception):
+    """A rule of its own that a stress found broken."""
 
-    Attributes
+    def __init__(self, rule: str, values: tuple[str, str], who: str = "") -> None:
+        super().__init__(rule)
+        self.rule, self.values, self.who = rule, values, who
+
+
+@dataclass(frozen=True)
+class Stress:
+    """A way to disturb.
+
+    Parameters
     ----------
     name : str
         As scripts write it.
     rule, source : str
         What must hold, and who says so.
+    lead : callable
+        Takes what makes a track, and yields the track of the next call.
     """
 
-    name = "again"
-    rule = "the same seed and actions give the same episode"
-    source = "Gymnasium, Env.reset: a seed initialises the generator"
-
-    def __init__(self, make: Make) -> None:
-        self._make = make
-        self._rng = np.random.default_rng(5)
-        self._step = 0
-
-    def begin(self) -> Track:
-        """Return the track that is led through the case."""
-        return self._make()
-
-    def after(self, track: Track) -> Track:
-        """Disturb after a reset or a step; return the track that goes on."""
-        self._step += 1
-        return track
-
-    def end(self, track: Track) -> None:
-        """Disturb at the end, and close what was made."""
-        track.close()
-
-    def _play(self, track: Track, seed: int | None, steps: int) -> None:
-        """Lead a track through some random steps of an episode."""
-        if seed is not None or track.over:
-            track.reset(seed)
-        for _ in range(steps):
-            if track.over:
-                return
-            chosen = {who: sample(choice, self._rng) for who, choice in track.turn.items()}
-            track.step(chosen)
-
-    def _rarely(self) -> bool:
-        """Return whether this step is one of those that are worth a copy."""
-        return self._step <= 6 or self._step % 7 == 0
+    name: str
+    rule: str
+    source: str
+    lead: Lead
 
 
-class Later(Stress):
-    """Other episodes came before: those of the case but the last."""
-
-    name = "after other episodes"
-    rule = "what happened in other episodes does not change an episode"
-    source = "Gymnasium, Env.reset: a new episode"
+STRESSES: dict[str, Stress] = {}
 
 
-class Beside(Stress):
-    """Another instance plays between the steps."""
+def _stress(name: str, rule: str, source: str) -> Callable[[Lead], Lead]:
+    def keep(lead: Lead) -> Lead:
+        STRESSES[name] = Stress(name, rule, source, lead)
+        return lead
 
-    name = "beside another instance"
-    rule = "instances do not share anything that changes"
-    source = "Gymnasium, Env: each instance has its own state and generator"
+    return keep
 
-    def begin(self) -> Track:  # noqa: D102
-        track, self._other = self._make(), self._make()
-        self._other.reset(93)
-        return track
 
-    def after(self, track: Track) -> Track:  # noqa: D102
-        if self._other.over or self._rng.random() < 0.1:
-            self._other.reset(int(self._rng.integers(1000)))
-        self._play(self._other, None, 1)
-        return track
-
-    def end(self, track: Track) -> None:  # noqa: D102
-        self._other.close()
+@_stress("again", "the same seed and actions give the same episode", f"{RESET}: the seed")
+def _lead_again(make: Make) -> Tracks:
+    track = make()
+    try:
+        while True:
+            yield track
+    finally:
         track.close()
 
 
-class Copied(Stress):
-    """A deep copy goes on while the original plays something else."""
-
-    name = "copied"
-    rule = "a copy goes on as the original would, and neither changes the other"
-    source = "Python, copy.deepcopy"
-    how = "copy"
-
-    def after(self, track: Track) -> Track:  # noqa: D102
-        super().after(track)
-        if track.over or not self._rarely():
-            return track
-        twin = self._copy(track)
-        self._play(track, None, 3)
-        return twin
-
-    def _copy(self, track: Track) -> Track:
-        try:
-            return track.copied(self.how)
-        except Exception as error:
-            raise Missing(f"{type(error).__name__}: {error}") from error
+@_stress(
+    "made anew for each episode",
+    "what happened in other episodes does not change an episode",
+    f"{RESET}: a new episode",
+)
+def _lead_anew(make: Make) -> Tracks:
+    while True:
+        track = make()
+        yield track
+        while not track.over:
+            yield track
+        track.close()
 
 
-class Pickled(Copied):
-    """What was pickled and read goes on while the original plays something else."""
-
-    name = "pickled"
-    rule = "what was pickled and read goes on as the original would"
-    source = "Python, pickle"
-    how = "pickle"
-
-
-class Original(Copied):
-    """The original goes on while a deep copy of it plays something else."""
-
-    name = "beside its copy"
-
-    def after(self, track: Track) -> Track:  # noqa: D102
-        Stress.after(self, track)
-        if not track.over and self._rarely():
-            self._play(self._copy(track), None, 3)
-        return track
-
-
-class Overwritten(Stress):
-    """Everything that a call returned is overwritten."""
-
-    name = "with what it returned overwritten"
-    rule = "what an environment returned belongs to the caller"
-    source = OWNED
-
-    def after(self, track: Track) -> Track:  # noqa: D102
-        track.overwrite_returned()
-        return track
-
-
-class Generators(Stress):
-    """Python's and NumPy's global generators are moved."""
-
-    name = "with the global generators moved"
-    rule = "an environment draws from its own generator alone"
-    source = "Gymnasium, Env.np_random"
-
-    def after(self, track: Track) -> Track:  # noqa: D102
-        super().after(track)
-        move_generators(self._step)
-        return track
-
-
-class Observed(Stress):
-    """Everybody's observation is asked for again."""
-
-    name = "with everybody observed again"
-    rule = "looking changes nothing"
-    source = "PettingZoo, AEC API: observe, last"
-
-    def after(self, track: Track) -> Track:  # noqa: D102
-        track.observe_again()
-        return track
-
-
-class Rendered(Stress):
-    """It is drawn after every step."""
-
-    name = "rendered"
-    rule = "drawing changes nothing"
-    source = "Gymnasium, Env.render"
-
-    def begin(self) -> Track:  # noqa: D102
-        try:
-            track = self._make(render_mode="rgb_array")
-            track.reset(94)
-            picture = track.env.render()
-        except Exception as error:
-            raise Missing(f"{type(error).__name__}: {error}") from error
-        if picture is None:
-            raise Missing("render() returns None")
-        return track
-
-    def after(self, track: Track) -> Track:  # noqa: D102
-        super().after(track)
-        if self._rarely():
-            track.env.render()
-        return track
-
-
-class Closed(Stress):
-    """Another instance is closed, twice."""
-
-    name = "beside a closed instance"
-    rule = "closing an instance, once or twice, changes no other"
-    source = "Gymnasium, Env.close"
-
-    def begin(self) -> Track:  # noqa: D102
-        other = self._make()
-        self._play(other, 95, 3)
-        track = self._make()
+@_stress(
+    "beside another instance",
+    "instances do not share anything that changes",
+    "Gymnasium, Env: each instance has its own state and generator",
+)
+def _lead_beside(make: Make) -> Tracks:
+    track, other, rng = make(), make(), np.random.default_rng(5)
+    other.reset(93)
+    try:
+        while True:
+            yield track
+            if other.over or rng.random() < 0.1:
+                other.reset(int(rng.integers(1000)))
+            _play_aside(other, rng, 1)
+    finally:
         other.close()
-        other.close()
-        return track
+        track.close()
 
-    def end(self, track: Track) -> None:  # noqa: D102
+
+def _lead_disturbed(make: Make, disturb: Callable[[Track, int], object]) -> Tracks:
+    for number, track in enumerate(_lead_again(make)):
+        yield track
+        disturb(track, number)
+
+
+_stress("with what it returned overwritten", "what it returned belongs to the caller", OWNED)(
+    lambda make: _lead_disturbed(make, lambda track, _: track.overwrite_returned())
+)
+_stress(
+    "with the global generators moved",
+    "an environment draws from its own generator alone",
+    "Gymnasium, Env.np_random",
+)(lambda make: _lead_disturbed(make, lambda _, number: move_generators(number)))
+_stress("with everybody observed again", "looking changes nothing", "masks; PettingZoo: observe")(
+    lambda make: _lead_disturbed(make, lambda track, _: track.observe_again())
+)
+
+
+@_stress(
+    "beside a closed instance", "closing one, even twice, changes no other", "Gymnasium, Env.close"
+)
+def _lead_closed(make: Make) -> Tracks:
+    other = make()
+    other.reset(95)
+    _play_aside(other, np.random.default_rng(5), 3)
+    track = make()
+    other.close()
+    other.close()
+    try:
+        while True:
+            yield track
+    finally:
         track.close()
         track.close()
+
+
+def _lead_copied(make: Make, how: str = "copy", original: bool = False) -> Tracks:
+    """Let a copy go on while the original plays something else, or the other way round."""
+    rng, track = np.random.default_rng(5), make()
+    for number in count():
+        yield track
+        if is_rare(number) and not track.over:
+            try:
+                twin = track.copied(how)
+            except Exception as error:
+                raise Missing(f"{type(error).__name__}: {error}") from error
+            _play_aside(twin if original else track, rng, 3)
+            track = track if original else twin
+
+
+UNSEEDED = "reset without a seed"
+COPIED = "a copy goes on as the original would, and neither changes the other"
+_stress("copied", COPIED, "Python, copy.deepcopy")(_lead_copied)
+_stress("pickled", "what was pickled and read goes on as the original would", "Python, pickle")(
+    lambda make: _lead_copied(make, "pickle")
+)
+_stress("beside its copy", COPIED, "Python, copy.deepcopy")(
+    lambda make: _lead_copied(make, original=True)
+)
+
+
+@_stress("rendered", "drawing changes nothing", "Gymnasium, Env.render")
+def _lead_rendered(make: Make) -> Tracks:
+    try:
+        track = make(render_mode="rgb_array")
+        track.reset(94)
+        picture = track.env.render()
+    except Exception as error:
+        raise Missing(f"{type(error).__name__}: {error}") from error
+    if picture is None:
+        raise Missing("render() returns None")
+    try:
+        for number in count():
+            yield track
+            if is_rare(number):
+                track.env.render()
+    finally:
+        track.close()
+
+
+@_stress(
+    UNSEEDED,
+    "a reset without a seed goes on with the generator",
+    f"{RESET}: without a seed the generator is not reset",
+)
+def _lead_unseeded(make: Make) -> Tracks:
+    """Compare the starts after a reset without a seed, before any call of the case."""
+    starts: list[list[Any]] = []
+    for seed in range(8):
+        track = make()
+        try:
+            starts.append([_look_of(track.reset(given)) for given in (seed, None)])
+        except Exception:  # others say so
+            break
+        finally:
+            track.close()
+    firsts, seconds = zip(*starts, strict=True) if len(starts) == 8 else ((), ())
+    random_start = len(set(firsts)) > 2
+    if random_start and (len(set(seconds)) == 1 or seconds == firsts):
+        rule = STRESSES[UNSEEDED].rule
+        raise Fault(rule, ("the same start each time", "another start each time"))
+    yield from _lead_again(make)
+
+
+def _look_of(frame: Any) -> str:
+    return str(sorted((str(key), repr(value)) for key, value in frame.items() if key[1] != "mask"))
+
+
+def play_some(track: Track, rng: np.random.Generator, steps: int) -> None:
+    """Lead a track through some random steps of its episode."""
+    for _ in range(steps):
+        if not track.over:
+            track.step({who: sample(choice, rng) for who, choice in track.turn.items()})
+
+
+def _play_aside(track: Track, rng: np.random.Generator, steps: int) -> None:
+    """Play what nobody looks at; what it raises is found where it is looked at."""
+    try:
+        play_some(track, rng, steps)
+    except Exception:
+        track.over = True
+
+
+def is_rare(number: int) -> bool:
+    """Return whether this call is one of those that are worth a copy or a picture."""
+    return number < 6 or number % 7 == 0
 
 
 def move_generators(seed: int) -> None:
@@ -233,23 +245,13 @@ def move_generators(seed: int) -> None:
     np.random.seed(seed)  # noqa: NPY002
 
 
-def stresses_for(track: Track, copies: bool) -> list[type[Stress]]:
+def stresses_for(track: Track, copies: bool) -> list[str]:
     """Return what a track of this kind must bear; that it gives the same again comes first."""
-    kinds: list[type[Stress]] = [Stress, Later, Beside, Overwritten, Generators, Closed]
-    if copies:
-        kinds += [Copied, Original, Pickled]
-    if isinstance(track, TurnsTrack):
-        kinds.append(Observed)
+    left_out = set() if copies else {"copied", "pickled", "beside its copy"}
+    game = getattr(track.env, "unwrapped", track.env)
+    if not isinstance(track, TurnsTrack) and not any(hasattr(game, name) for name in MASKS):
+        left_out.add("with everybody observed again")
     modes = (getattr(track.env, "metadata", None) or {}).get("render_modes") or ()
-    if isinstance(track, (SingleTrack, TurnsTrack)) and "rgb_array" in modes:
-        kinds.append(Rendered)
-    return kinds
-
-
-STRESSES = {
-    each.name: each
-    for each in (
-        *(Stress, Later, Beside, Copied, Pickled, Original, Overwritten, Generators),
-        *(Observed, Rendered, Closed),
-    )
-}
+    if not isinstance(track, (SingleTrack, TurnsTrack)) or "rgb_array" not in modes:
+        left_out.add("rendered")
+    return [name for name in STRESSES if name not in left_out]

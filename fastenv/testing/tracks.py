@@ -1,13 +1,13 @@
 """One way to lead any environment: reset, step, what it shows, who may choose what.
 
 A track says what it shows as a *frame*: fields of everybody who is shown something (an agent, a
-lane of a vector, or "" for the one of a single environment), copied, in the order in which they
-are compared: masks come first.
+lane of a vector, or "" for the one of a single environment), copied.
 """
 
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
@@ -17,15 +17,17 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
-from fastenv.testing.laws import Laws
+from fastenv.testing.laws import FIVE, PARALLEL, STEP, TURNS, VECTOR, Laws
 from fastenv.testing.values import keep, of_lane, overwrite, to_action
 
 Frame = dict[tuple[str, str], Any]
 Actions = dict[str, Any]  # plain actions by who chooses
+MASKS = ("action_masks", "valid_action_mask")  # methods that return them
+PAID = ("reward", "terminated", "truncated")
 
 
 @dataclass
@@ -59,6 +61,15 @@ class Track(ABC):
         The environment.
     laws : Laws
         Takes what it does against the rules of its interface.
+
+    Attributes
+    ----------
+    over : bool
+        Whether the episode is over, or none has begun.
+    turn : dict of Choice
+        From what everybody may choose who must choose now.
+    begun, resting : set of str
+        Whose episode began in the last call; whose is over, so that a reset comes next.
     """
 
     kind: str
@@ -66,10 +77,12 @@ class Track(ABC):
     def __init__(self, env: Any, laws: Laws) -> None:
         self.env = env
         self.laws = laws
-        self.over = True
-        self.returned: list[Any] = []  # what the last call handed out
-        self._kept: Any = []  # a copy of it
+        self.over: bool = True
         self.turn: dict[str, Choice] = {}
+        self.begun: set[str] = set()
+        self.resting: set[str] = set()
+        self._returned: Any = ()  # what the last call handed out, and a copy of it
+        self._kept: Any = ()
 
     @abstractmethod
     def reset(self, seed: int | None) -> Frame:
@@ -79,31 +92,37 @@ class Track(ABC):
     def step(self, actions: Actions) -> Frame:
         """Take the chosen actions."""
 
+    def singles(self) -> dict[str, Any]:
+        """Return the single environments whose state can be set."""
+        return {}
+
     def copied(self, how: str) -> Track:
         """Return a copy of the environment in a track of its own, by ``copy`` or ``pickle``."""
+        is_pickle = how == "pickle"
+        env = pickle.loads(pickle.dumps(self.env)) if is_pickle else copy.deepcopy(self.env)
+        return self.around(env, Laws(quiet=True))
+
+    def around(self, env: Any, laws: Laws) -> Track:
+        """Return a track at the same place of its episode around another environment."""
         twin = copy.copy(self)
-        twin.laws = Laws(quiet=True)
-        if how == "copy":
-            twin.env = copy.deepcopy(self.env)
-        else:
-            twin.env = pickle.loads(pickle.dumps(self.env))
-        twin.turn, twin.returned = dict(self.turn), []
+        twin.env, twin.laws, twin.turn, twin._returned = env, laws, dict(self.turn), ()
+        twin._kept = ()
         return twin
 
-    def _hand_out(self, values: list[Any]) -> None:
+    def _hand_out(self, *values: Any) -> None:
         """Take what a call returned; hold what the call before returned to be as it was."""
         if not self.laws.quiet:
-            self.laws.check_kept(self._kept, self.returned)
+            self.laws.check_kept(self._kept, self._returned)
             self._kept = keep(values)
-        self.returned = values
+        self._returned = values
 
-    def observe_again(self) -> None:  # noqa: B027
+    def observe_again(self) -> None:
         """Ask once more for what can be asked for without a step."""
+        find_mask(self.env, None)
 
     def overwrite_returned(self) -> None:
         """Write into everything that the last call handed out."""
-        for value in self.returned:
-            overwrite(value)
+        overwrite(self._returned)
 
     def close(self) -> None:
         """Close the environment."""
@@ -119,47 +138,12 @@ def find_mask(env: Any, info: Any, observation: Any = None) -> Any:
     for where in (observation, info):
         if isinstance(where, Mapping) and "action_mask" in where:
             return where["action_mask"]
-    for name in ("action_masks", "valid_action_mask"):
+    for name in MASKS:
         method = getattr(getattr(env, "unwrapped", env), name, None)
         if callable(method):
             return method()
-    return None
-
-
-class SingleTrack(Track):
-    """A :class:`gymnasium.Env`."""
-
-    kind = "a Gymnasium environment"
-
-    def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        result = self.env.reset(seed=seed)
-        observation, info = self.laws.check_reset(result)
-        self.over = False
-        self._steps: int = 0
-        self._hand_out([observation, info])
-        return self._frame(observation, info)
-
-    def step(self, actions: Actions) -> Frame:  # noqa: D102
-        self._steps += 1
-        self.laws.check_limit(self._steps, getattr(self.env, "spec", None))
-        result = self.env.step(to_action(self.env.action_space, actions[""]))
-        observation, reward, terminated, truncated, info = self.laws.check_step(result)
-        self.over = bool(terminated or truncated)
-        self._hand_out([observation, reward, info])
-        return self._frame(observation, info, reward, terminated, truncated)
-
-    def follow(self, actions: Actions, ended: bool) -> None:
-        """Step the environment for its clock alone; whether the episode ends is said."""
-        self.step(actions)
-        self.over: bool = ended
-        self.turn = {} if ended else {"": Choice(self.env.action_space)}
-
-    def _frame(self, observation: Any, info: Any, *paid: Any) -> Frame:
-        space = self.env.action_space
-        mask = self.laws.check_mask(find_mask(self.env, info), space, self.over)
-        self.laws.check_observation(observation, self.env.observation_space)
-        self.turn: dict[str, Choice] = {} if self.over else {"": Choice(space, mask)}
-        return make_frame("", mask, observation, paid, info)
+    lanes = [find_mask(each, None) for each in getattr(env, "envs", ())]
+    return None if not lanes or lanes[0] is None else lanes
 
 
 class Pulse:
@@ -171,17 +155,49 @@ class Pulse:
 def make_frame(who: str, mask: Any, observation: Any, paid: Any, info: Any) -> Frame:
     """Return what somebody is shown as fields: mask, observation, rewards and flags, info."""
     Pulse.beat()
-    frame: Frame = {}
-    if mask is not None:
-        frame[who, "mask"] = keep(mask)
+    frame: Frame = {} if mask is None else {(who, "mask"): keep(mask)}
     frame[who, "observation"] = keep(observation)
-    for name, value in zip(("reward", "terminated", "truncated"), paid, strict=False):
-        frame[who, name] = keep(value)
-    if isinstance(info, Mapping):
-        for key, value in info.items():
-            if key != "action_mask":
-                frame[who, f"info.{key}"] = keep(value)
-    return frame
+    frame |= {(who, name): keep(value) for name, value in zip(PAID, paid, strict=False)}
+    named = info.items() if isinstance(info, Mapping) else ()
+    return frame | {(who, f"info.{k}"): keep(value) for k, value in named if k != "action_mask"}
+
+
+class SingleTrack(Track):
+    """A :class:`gymnasium.Env`."""
+
+    kind = "a Gymnasium environment"
+
+    def singles(self) -> dict[str, Any]:  # noqa: D102
+        return {"": self.env}
+
+    def reset(self, seed: int | None) -> Frame:  # noqa: D102
+        observation, info = self.laws.check_reset(self.env.reset(seed=seed))
+        self.over, self.begun, self.resting, self._steps = False, {""}, set(), 0
+        return self._frame(observation, (), info)
+
+    def step(self, actions: Actions) -> Frame:  # noqa: D102
+        result = self.env.step(to_action(self.env.action_space, actions[""]))
+        observation, *paid, info = self.laws.check_step(result)
+        self.laws.check_reward(paid[0])
+        for name, flag in zip(PAID[1:], paid[1:], strict=True):
+            is_flag = isinstance(flag, (bool, np.bool_))
+            self.laws.hold(is_flag, f"{name} is a bool", STEP, flag, "True or False")
+        self._steps: int = self._steps + 1
+        limit = getattr(getattr(self.env, "spec", None), "max_episode_steps", None)
+        rule = "no episode is longer than the limit that the id says"
+        source = "Gymnasium, EnvSpec.max_episode_steps"
+        self.laws.hold(limit is None or self._steps <= limit, rule, source, self._steps, limit)
+        self.over, self.begun = bool(paid[1] or paid[2]), set()
+        self.resting = {""} if self.over else set()
+        return self._frame(observation, paid, info)
+
+    def _frame(self, observation: Any, paid: Any, info: Any) -> Frame:
+        self._hand_out(observation, *paid[:1], info)
+        space = self.env.action_space
+        mask = self.laws.check_mask(find_mask(self.env, info), space, needed=not self.over)
+        self.laws.check_observation(observation, self.env.observation_space)
+        self.turn = {} if self.over else {"": Choice(space, mask)}
+        return make_frame("", mask, observation, paid, info)
 
 
 class VectorTrack(Track):
@@ -195,15 +211,20 @@ class VectorTrack(Track):
     def __init__(self, env: Any, laws: Laws) -> None:
         super().__init__(env, laws)
         self.num_lanes: int = int(env.num_envs)
-        self.mode: AutoresetMode = autoreset_mode(env, laws)
-        self.ended: np.ndarray = np.zeros(self.num_lanes, np.bool_)
+        mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
+        if mode is None:
+            rule = "a vector environment declares its autoreset mode; taken as NEXT_STEP"
+            laws.note(rule, "Gymnasium, VectorEnv.metadata['autoreset_mode']")
+        self.mode: AutoresetMode = AutoresetMode(mode or AutoresetMode.NEXT_STEP)
+        self._ended: np.ndarray = np.zeros(self.num_lanes, np.bool_)
+        self._finals: list[tuple[str, str]] = []  # final observations, and what came after them
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
-        self.over = False
-        self.ended = np.zeros(self.num_lanes, np.bool_)
-        self._hand_out([observations, infos])
-        return self._frame(observations, infos, None, {})
+        self.over, self._ended = False, np.zeros(self.num_lanes, np.bool_)
+        self.begun, self.resting = self._lanes(~self._ended), set()
+        self._hand_out(observations, infos)
+        return self._frame([(observations, infos)] * self.num_lanes, (), {})
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         space = self.env.single_action_space
@@ -211,63 +232,104 @@ class VectorTrack(Track):
         batch: Any = tuple(chosen)
         if not isinstance(space, (spaces.Dict, spaces.Tuple)):
             batch = np.asarray(chosen, self.env.action_space.dtype)
-        result = self.laws.check_step(self.env.step(batch), lanes=self.num_lanes)
-        observations, rewards, terminated, truncated, infos = result
-        self._hand_out([observations, rewards, terminated, truncated, infos])
-        before, self.ended = self.ended, np.asarray(terminated | truncated, np.bool_)
+        observations, *paid, infos = self.laws.check_step(self.env.step(batch))
+        self._hand_out(observations, *paid, infos)
+        self._check_paid(paid)
+        rewards, terminated, truncated = paid = [np.asarray(each) for each in paid]
+        before, self._ended = self._ended, (terminated != 0) | (truncated != 0)
+        rests = self.mode is AutoresetMode.NEXT_STEP
+        self.begun = self._lanes(before if rests else self._ended)
+        self.resting = self._lanes(self._ended) if rests else set()
+        shown, final = [(observations, infos)] * self.num_lanes, dict[int, Any]()
         if self.mode is AutoresetMode.NEXT_STEP:
-            self.laws.check_restart(before, rewards, self.ended)
-        final: dict[int, Any] = {}
-        if self.ended.any():
-            if self.mode is AutoresetMode.SAME_STEP:
-                space = self.env.single_observation_space
-                final = self.laws.check_final(infos, self.ended, space, observations)
-            elif self.mode is AutoresetMode.DISABLED:
-                final = {
-                    int(k): keep(of_lane(observations, int(k))) for k in np.flatnonzero(self.ended)
-                }
-                again = self.env.reset(options={"reset_mask": self.ended.copy()})
-                observations, infos = self.laws.check_reset(again)
-        return self._frame(observations, infos, (rewards, terminated, truncated), final)
+            rule = "the step after an end resets the lane: it pays nothing and ends nothing"
+            right = not (before & ((rewards != 0) | self._ended)).any()
+            self.laws.hold(right, rule, f"{VECTOR}, NEXT_STEP", rewards, "0 where it was reset")
+        elif self._ended.any() and self.mode is AutoresetMode.SAME_STEP:
+            final = self._find_final(infos, observations)
+        elif self._ended.any():
+            lanes = np.flatnonzero(self._ended).tolist()
+            final = {lane: keep(of_lane(observations, lane)) for lane in lanes}
+            again = self.env.reset(options={"reset_mask": self._ended.copy()})
+            begun = self.laws.check_reset(again)
+            shown = [begun if k in final else shown[k] for k in range(self.num_lanes)]
+        return self._frame(shown, paid, final)
 
-    def _frame(self, observations: Any, infos: Any, paid: Any, final: dict[int, Any]) -> Frame:
-        self.laws.check_observation(observations, self.env.observation_space)
-        masks = find_mask(self.env, infos)
+    def singles(self) -> dict[str, Any]:  # noqa: D102
+        return {f"lane {k}": env for k, env in enumerate(getattr(self.env, "envs", ()))}
+
+    @staticmethod
+    def _lanes(which: np.ndarray) -> set[str]:
+        return {f"lane {k}" for k in np.flatnonzero(which)}
+
+    def _check_paid(self, paid: list[Any]) -> None:
+        """Hold rewards and flags to be arrays with an entry for each lane."""
+        for name, values in zip(("rewards", "terminations", "truncations"), paid, strict=True):
+            shape, expected = np.shape(values), (self.num_lanes,)
+            rule = f"{name} of a vector are an array with an entry for each lane"
+            self.laws.hold(shape == expected, rule, VECTOR, shape, expected, fatal=True)
+            if name == "rewards":
+                for value in np.asarray(values).tolist():
+                    self.laws.check_reward(value)
+            else:
+                dtype = np.asarray(values).dtype
+                rule = "terminations and truncations of a vector are arrays of bool"
+                self.laws.hold(dtype == np.bool_, rule, VECTOR, dtype.name, "bool")
+
+    def _find_final(self, infos: Any, observations: Any) -> dict[int, Any]:
+        """Return the final observations of the lanes that ended, by lane.
+
+        They are those of the end: if all of them were the first of the next episode, that is wrong.
+        """
+        source, given = f"{VECTOR}, SAME_STEP", infos.get("final_obs")
+        rule = "where lanes end, the infos have 'final_obs'"
+        self.laws.hold(given is not None, rule, source, sorted(infos), "'final_obs'")
+        if given is None:
+            return {}
+        said = np.asarray(infos.get("_final_obs", self._ended), np.bool_)
+        right = np.array_equal(said, self._ended)
+        self.laws.hold(right, "'_final_obs' says which lanes ended", source, said, self._ended)
+        final = {int(k): of_lane(given, int(k)) for k in np.flatnonzero(self._ended)}
+        for lane, observation in final.items():
+            self.laws.check_observation(observation, self.env.single_observation_space)
+            self._finals.append((repr(observation), repr(of_lane(observations, lane))))
+        same = sum(end == begin for end, begin in self._finals)
+        begins = len({begin for _, begin in self._finals})
+        rule = "'final_obs' is what the episode ended with, not the next one's beginning"
+        right = begins < 3 or same < len(self._finals)
+        self.laws.hold(right, rule, source, f"the beginning, {same} times", "the end")
+        return final
+
+    def _frame(self, shown: list[tuple[Any, Any]], paid: Any, final: dict[int, Any]) -> Frame:
+        """Return the frame of what each lane's observations and infos say of it."""
         space = self.env.single_action_space
         frame: Frame = {}
-        self.turn: dict[str, Choice] = {}
-        for lane in range(self.num_lanes):
-            who = f"lane {lane}"
-            waits = bool(self.ended[lane]) and self.mode is AutoresetMode.NEXT_STEP
-            mask = None
-            if masks is not None and not waits:
-                mask = self.laws.check_mask(masks[lane], space, False)
+        self.turn = {}
+        for lane, (observations, infos) in enumerate(shown):
+            if lane == 0 or shown[lane - 1][0] is not observations:
+                self.laws.check_observation(observations, self.env.observation_space)
+            who, masks = f"lane {lane}", find_mask(self.env, infos)
+            waits = masks is None or who in self.resting
+            mask = None if waits else self.laws.check_mask(masks[lane], space)
             self.turn[who] = Choice(space, mask)
-            each = () if paid is None else [values[lane] for values in paid]
-            frame |= make_frame(
-                who, mask, of_lane(observations, lane), each, lane_info(infos, lane)
-            )
+            each = [values[lane] for values in paid]
+            seen = of_lane(observations, lane)
+            frame |= make_frame(who, mask, seen, each, lane_info(infos, lane))
             if lane in final:
                 frame[who, "final observation"] = keep(final[lane])
         return frame
 
 
-def autoreset_mode(env: Any, laws: Laws) -> AutoresetMode:
-    """Return the mode that a vector environment declares; by default it is the next step."""
-    mode = (getattr(env, "metadata", None) or {}).get("autoreset_mode")
-    if mode is None:
-        laws.note(
-            "a vector environment declares its autoreset mode; taken as NEXT_STEP",
-            "Gymnasium, VectorEnv.metadata['autoreset_mode']",
-        )
-        return AutoresetMode.NEXT_STEP
-    return AutoresetMode(mode) if isinstance(mode, str) else mode
+def side_by_side(make: Callable[[], Any], like: Any, laws: Laws) -> Track:
+    """Return single environments as a vector, of as many lanes and of the mode of another track."""
+    makers = [make] * like.num_lanes
+    return VectorTrack(SyncVectorEnv(makers, autoreset_mode=like.mode), laws)
 
 
 def lane_info(infos: Any, lane: int) -> dict[str, Any]:
     """Return what a vector's infos say of a lane, without what is said of the final step."""
     found: dict[str, Any] = {}
-    for key, value in (infos or {}).items():
+    for key, value in infos.items():
         if key.startswith(("_", "final_")) or key == "action_mask":
             continue
         given = infos.get(f"_{key}")
@@ -276,96 +338,6 @@ def lane_info(infos: Any, lane: int) -> dict[str, Any]:
         if isinstance(value, np.ndarray) and value.ndim and len(value) > lane:
             found[key] = value[lane]
     return found
-
-
-class LanesTrack(Track):
-    """Single environments side by side, reset as a vector environment of some mode does it.
-
-    Parameters
-    ----------
-    make : callable
-        Makes one of them.
-    num_lanes : int
-    mode : AutoresetMode
-    laws : Laws
-    """
-
-    kind = "single environments side by side"
-
-    def __init__(
-        self, make: Callable[[], Any], num_lanes: int, mode: AutoresetMode, laws: Laws
-    ) -> None:
-        self.lanes: list[SingleTrack] = [SingleTrack(make(), laws) for _ in range(num_lanes)]
-        super().__init__(self.lanes[0].env, laws)
-        self.mode = mode
-        self.restarted: list[int] = []  # lanes that began an episode in the last call
-
-    def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        self.over = False
-        self.restarted = list(range(len(self.lanes)))
-        frames = [lane.reset(None if seed is None else seed + k) for k, lane in self._numbered()]
-        return self._join(frames)
-
-    def step(self, actions: Actions) -> Frame:  # noqa: D102
-        frames = []
-        self.restarted = []
-        for k, lane in self._numbered():
-            if lane.over:  # NEXT_STEP: the action is not looked at
-                frame = lane.reset(None) | {("", "reward"): 0.0}
-                frame |= {("", name): False for name in ("terminated", "truncated")}
-                self.restarted.append(k)
-            else:
-                frame = lane.step({"": actions[f"lane {k}"]})
-                if lane.over and self.mode is not AutoresetMode.NEXT_STEP:
-                    final = frame["", "observation"]
-                    paid = {key: value for key, value in frame.items() if key[1] in PAID}
-                    frame = lane.reset(None) | paid | {("", "final observation"): final}
-                    self.restarted.append(k)
-            frames.append(frame)
-        return self._join(frames)
-
-    def follow(self, actions: Actions, frame: Frame) -> None:
-        """Step the lanes for their clocks alone: which of them end is what another frame says."""
-        self.restarted = []
-        for k, lane in self._numbered():
-            who = f"lane {k}"
-            ended = bool(frame[who, "terminated"] or frame[who, "truncated"])
-            if lane.over:
-                lane.reset(None)
-                self.restarted.append(k)
-                continue
-            lane.follow({"": actions[who]}, ended)
-            if ended and self.mode is not AutoresetMode.NEXT_STEP:
-                lane.reset(None)
-                self.restarted.append(k)
-        self._find_turns()
-
-    def _find_turns(self) -> None:
-        choice = Choice(self.env.action_space)
-        self.turn: dict[str, Choice] = {
-            f"lane {k}": lane.turn.get("", choice) for k, lane in self._numbered()
-        }
-
-    def _numbered(self) -> list[tuple[int, SingleTrack]]:
-        return list(enumerate(self.lanes))
-
-    def _join(self, frames: list[Frame]) -> Frame:
-        self._find_turns()
-        joined: Frame = {}
-        for k, lane in self._numbered():
-            who = f"lane {k}"
-            ordered = sorted(frames[k].items(), key=lambda item: item[0][1] != "mask")
-            if lane.over:  # the vector's lane waits for its reset; its mask means nothing
-                ordered = [item for item in ordered if item[0][1] != "mask"]
-            joined |= {(who, field): value for (_, field), value in ordered}
-        return joined
-
-    def close(self) -> None:  # noqa: D102
-        for lane in self.lanes:
-            lane.close()
-
-
-PAID = ("reward", "terminated", "truncated")
 
 
 class EngineTrack(Track):
@@ -379,8 +351,8 @@ class EngineTrack(Track):
         self.num_lanes: int = env.num_envs
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        self.env.reset_many(seeds=seed)
         self.over = False
+        self.env.reset_many(seeds=seed)
         return self._frame(stepped=False)
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
@@ -389,24 +361,19 @@ class EngineTrack(Track):
         return self._frame(stepped=True)
 
     def _frame(self, *, stepped: bool) -> Frame:
-        engine = self.env
-        frame: Frame = {}
-        self.turn: dict[str, Choice] = {}
-        masks = engine.mask.reshape(self.num_lanes, -1, engine.num_actions)
+        engine, frame = self.env, {}
+        self.turn = {}
+        masks = engine.mask.reshape(self.num_lanes, -1, engine.num_actions) != 0
         for lane in range(self.num_lanes):
-            who = f"lane {lane}"
-            for agent, mask in enumerate(masks[lane] != 0):
+            who, space = f"lane {lane}", spaces.Discrete(engine.num_actions)
+            for agent, mask in enumerate(masks[lane]):
                 key = who if masks.shape[1] == 1 else f"{who}, agent {agent}"
-                self.turn[key] = Choice(
-                    spaces.Discrete(engine.num_actions), mask if mask.any() else None
-                )
-            paid: list[Any] = []
-            if stepped:
-                paid = [engine.reward[lane], engine.terminated[lane], engine.truncated[lane]]
-                paid[1:] = [bool(flag) for flag in paid[1:]]
+                self.turn[key] = Choice(space, mask if mask.any() else None)
+            flags = bool(engine.terminated[lane]), bool(engine.truncated[lane])
+            paid = (engine.reward[lane], *flags) if stepped else ()
             info = {name: column[lane] for name, column in engine.info.items()}
             frame |= make_frame(who, engine.mask[lane], engine.obs[lane], paid, info)
-            if stepped and (paid[1] or paid[2]):
+            if stepped and any(flags):
                 frame[who, "final observation"] = keep(engine.final_obs[lane])
         return frame
 
@@ -421,32 +388,33 @@ class ParallelTrack(Track):
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
-        self._hand_out(list(observations.values()))
-        return self._frame(observations, infos)
+        return self._frame(observations, (), infos)
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         acting = list(self.env.agents)
         chosen = {k: to_action(self.env.action_space(k), actions[k]) for k in acting}
-        result = self.laws.check_parallel(self.env.step(chosen), acting)
-        observations, rewards, terminated, truncated, infos = result
-        self._hand_out(list(observations.values()))
-        return self._frame(observations, infos, rewards, terminated, truncated)
+        result = self.laws.check_tuple(self.env.step(chosen), "step", FIVE, PARALLEL)
+        for each in result:
+            rule = "step returns five dicts, one key for each agent that acted"
+            same = set(each) == set(acting)
+            self.laws.hold(same, rule, PARALLEL, sorted(each), acting, fatal=True)
+        for reward in result[1].values():
+            self.laws.check_reward(reward, PARALLEL)
+        observations, *paid, infos = result
+        return self._frame(observations, paid, infos)
 
-    def _frame(self, observations: Any, infos: Any, *paid: Any) -> Frame:
-        frame: Frame = {}
-        self.turn: dict[str, Choice] = {}
+    def _frame(self, observations: Any, paid: Any, infos: Any) -> Frame:
+        self._hand_out(*observations.values())
+        frame: Frame = {("", "agents"): list(self.env.agents)}
+        self.turn, self.over = {}, not self.env.agents
         for agent, observation in observations.items():
             space, info = self.env.action_space(agent), infos.get(agent, {})
-            gone = agent not in self.env.agents
-            found = find_mask(None, info, observation)
-            mask = self.laws.check_mask(found, space, gone, optional=True)
+            mask = self.laws.check_mask(find_mask(None, info, observation), space, needed=False)
             self.laws.check_observation(observation, self.env.observation_space(agent), agent)
-            if not gone:
+            if agent in self.env.agents:
                 self.turn[agent] = Choice(space, mask if mask is not None and mask.any() else None)
             each = [values[agent] for values in paid]
             frame |= make_frame(agent, mask, observation, each, info)
-        frame["", "agents"] = list(self.env.agents)
-        self.over: bool = not self.env.agents
         return frame
 
 
@@ -457,7 +425,7 @@ class TurnsTrack(Track):
 
     def __init__(self, env: Any, laws: Laws) -> None:
         super().__init__(env, laws)
-        self.owed: dict[str, float] = {}
+        self.owed: dict[str, float] = {}  # rewards of each agent since it acted
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         self.env.reset(seed=seed)
@@ -466,59 +434,64 @@ class TurnsTrack(Track):
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         agent = self.env.agent_selection
-        self.env.step(to_action(self.env.action_space(agent), actions[agent]))
-        self.owed[agent] = 0.0
-        self._add_rewards()
-        frame = self._frame()
-        gone: Frame = {}
+        self._act(to_action(self.env.action_space(agent), actions[agent]))
+        frame, gone = self._frame(), {}
         while self.env.agents and self._is_gone(self.env.agent_selection):
-            agent = self.env.agent_selection
-            gone[agent, "last reward"] = keep(self._last()[1])
-            self.env.step(None)
-            self._add_rewards()
+            gone[self.env.agent_selection, "last reward"] = keep(self._last()[1])
+            self._act(None)
         if gone:
-            frame = frame | gone | {("", "agents left"): list(self.env.agents)}
-        self.over = not self.env.agents
-        self.turn = {} if self.over else self._turn()
+            frame |= {**gone, ("", "agents left"): list(self.env.agents)}
+            self.find_turn()
         return frame
 
-    def copied(self, how: str) -> Track:  # noqa: D102
-        twin = super().copied(how)
+    def _act(self, action: Any) -> None:
+        agent = self.env.agent_selection
+        self.env.step(action)
+        if action is not None:
+            self.owed[agent] = 0.0
+        for other, reward in self.env.rewards.items():
+            self.owed[other] = self.owed.get(other, 0.0) + reward
+
+    def around(self, env: Any, laws: Laws) -> Track:  # noqa: D102
+        twin = super().around(env, laws)
         assert isinstance(twin, TurnsTrack)
         twin.owed = dict(self.owed)
         return twin
-
-    def _add_rewards(self) -> None:
-        for agent, reward in self.env.rewards.items():
-            self.owed[agent] = self.owed.get(agent, 0.0) + reward
 
     def _is_gone(self, agent: str) -> bool:
         return bool(self.env.terminations[agent] or self.env.truncations[agent])
 
     def _last(self) -> Any:
-        agent = self.env.agent_selection
-        last = self.env.last()
-        self.laws.check_last(last, self.owed[agent], agent)
+        """Return what ``last()`` says, whose reward is what the agent is owed."""
+        last, agent = self.env.last(), self.env.agent_selection
+        self.laws.check_tuple(last, "last()", FIVE, TURNS)
+        right = math.isclose(last[1], self.owed[agent], rel_tol=1e-6, abs_tol=1e-9)
+        rule = "the reward of last() is the sum of an agent's rewards since it acted"
+        self.laws.hold(right, rule, TURNS, last[1], f"{self.owed[agent]!r} for {agent}")
         return last
 
-    def _turn(self) -> dict[str, Choice]:
-        agent = self.env.agent_selection
-        found = find_mask(None, self.env.infos[agent], self.env.observe(agent))
-        space = self.env.action_space(agent)
-        mask = self.laws.check_mask(found, space, self._is_gone(agent))
-        return {agent: Choice(space, mask)}
+    def find_turn(self) -> None:
+        """Find out whose turn it is, and what may be chosen."""
+        env, self.turn = self.env, {}
+        self.over = not env.agents
+        if not self.over:
+            agent, space = env.agent_selection, env.action_space(env.agent_selection)
+            mask = find_mask(None, env.infos[agent], env.observe(agent))
+            needed = not self._is_gone(agent)
+            self.turn = {agent: Choice(space, self.laws.check_mask(mask, space, needed=needed))}
 
     def _frame(self) -> Frame:
         env = self.env
-        self.over: bool = not env.agents
+        frame: Frame = {("", "agents"): list(env.agents)}
+        if env.agents:
+            self._check_tables()
+            frame["", "turn"] = env.agent_selection
+        self.find_turn()
         if self.over:
-            return {("", "agents"): []}
-        self.laws.check_turns(env)
-        self.turn: dict[str, Choice] = self._turn()
+            return frame
         shown = {agent: env.observe(agent) for agent in env.agents}
         observation, reward, terminated, truncated, _ = self._last()
-        self._hand_out([observation, *shown.values()])
-        frame: Frame = {("", "turn"): env.agent_selection, ("", "agents"): list(env.agents)}
+        self._hand_out(observation, *shown.values())
         for agent, seen in shown.items():
             self.laws.check_observation(seen, env.observation_space(agent), agent)
             mask = find_mask(None, env.infos[agent], seen)
@@ -526,6 +499,18 @@ class TurnsTrack(Track):
             frame |= make_frame(agent, mask, seen, paid, env.infos[agent])
         frame[env.agent_selection, "last"] = keep((observation, reward, terminated, truncated))
         return frame
+
+    def _check_tables(self) -> None:
+        """Hold the environment's own tables to its agents."""
+        env, hold = self.env, self.laws.hold
+        rule = "the agent whose turn it is is one of the agents"
+        known = env.agent_selection in env.agents
+        hold(known, rule, TURNS, env.agent_selection, env.agents, fatal=True)
+        for name in ("rewards", "terminations", "truncations", "infos"):
+            keys, rule = sorted(getattr(env, name)), f"{name} has a key for each agent"
+            hold(keys == sorted(env.agents), rule, TURNS, keys, env.agents, fatal=True)
+        for reward in env.rewards.values():
+            self.laws.check_reward(reward, TURNS)
 
     def observe_again(self) -> None:  # noqa: D102
         for _ in range(2):

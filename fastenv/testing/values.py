@@ -95,6 +95,8 @@ def first_difference(name: str, a: Any, b: Any, rtol: float = 0.0) -> tuple[str,
 
 
 def _leaf_difference(name: str, a: Any, b: Any, rtol: float) -> tuple[str, Any, Any] | None:
+    if is_same(a, b):
+        return None
     try:
         x, y = np.asarray(a), np.asarray(b)
     except (ValueError, TypeError):
@@ -145,17 +147,6 @@ def overwrite(value: Any) -> None:
     elif isinstance(value, (list, tuple)):
         for each in value:
             overwrite(each)
-
-
-def to_plain(action: Any) -> Any:
-    """Return an action as numbers, lists and dicts, which Python text can hold."""
-    if isinstance(action, (np.ndarray, np.generic)):
-        return action.tolist()
-    if isinstance(action, Mapping):
-        return {key: to_plain(each) for key, each in action.items()}
-    if isinstance(action, (tuple, list)):
-        return [to_plain(each) for each in action]
-    return action
 
 
 def to_action(space: spaces.Space[Any], plain: Any) -> Any:

@@ -281,6 +281,10 @@ BAD_FIELDS = [
     ({"type": "<n2", "mask": 65536}, r"from 1 to 65535\."),
     ({"type": "d1", "mask": 256}, r"from 1 to 255\."),
     ({"type": ">u8", "mask": -1}, rf"from 1 to {2**63 - 1}\."),
+    ({"type": "u1", "range": [3, 3]}, r"range=\[3, 3\] must be two integers below 2\*\*53"),
+    ({"type": "u1", "range": [0, True]}, "range="), ({"type": "u1", "range": None}, "range=None"),
+    ({"type": "u1", "range": [0, 2**53]}, "range="), ({"type": "u1", "label": 5}, "label=5 must"),
+    ({"type": "u1", "label": "x" * 201}, "text of at most 200 characters"),
     ({"type": "u1", "size": 3}, "'size' is not known"), ({"type": "u1", "info": 1}, "info=1"),
 ]  # fmt: skip
 
@@ -323,6 +327,23 @@ BAD_MAPS = [
     (GOOD | {"ends": {"won": "1"}}, "terminated and truncated"),
     (GOOD | {"ends": {"terminated": "lives <"}}, r"ends\.terminated: column 8"),
     (GOOD | {"rom_sha256": "12"}, "64 hexadecimal digits"),
+    (GOOD | {"roms": {"mine": "0" * 39}}, r"roms\.mine='0000.* 40 or 64 hexadecimal digits"),
+    (GOOD | {"roms": {}}, "roms={} must be an object of names"),
+    (GOOD | {"roms": ["0" * 40]}, "roms=.* must be an object of names"),
+    (GOOD | {"roms": {"mine": "0" * 40, "other": "1" * 64}}, r"it is for mine \(000.* and other"),
+    (GOOD | {"extends": "nowhere.json"}, "ram_map: .*nowhere.json"),
+    (GOOD | {"extends": 5}, "extends=5 must be a map of ours or a file"),
+    (GOOD | {"extends": "map.json"}, "at most 8 of which extend one another"),
+    ({"extends": "duel", "fields": {"mine": None}}, r"rewards\.points: column 7 .*'mine' is no fi"),
+    ({"fields": {"t": {"address": "$C000", "type": "u1", "names": {"a": 0}}}}, "of a field with a"),
+    ({"fields": {"t": {"address": "$C000", "type": "u1", "count": 3, "names": {"a": 3}}}},
+     r"names\.a=3 must be an integer from 0 to 2"),
+    ({"fields": {"t": {"address": "$C000", "type": "u1", "count": 3, "names": {"1a": 1}}}},
+     "'1a' is no name"),
+    ({"fields": {"t": {"address": "$C000", "type": "u1", "count": 3, "names": {"t": 1}}}},
+     "fields.t: it is a field: choose another name"),
+    ({"fields": {"t": {"address": "$C000", "type": "u1", "count": 3, "names": {"tau": 1}}}},
+     "a name of the views"),
     (GOOD | {"rom_sha256": "0" * 64}, "of another ROM than this one"),
     ({"fields": {"save": {"address": "$A000", "type": "u1"}}}, "the cartridge's RAM, which has 0"),
     ({"fields": {"far": {"address": "$4000", "bank": 2, "type": "u1"}}},
@@ -343,6 +364,41 @@ def test_our_maps_are_read_and_know_their_rom(name):
     if name == "libbet":
         with pytest.raises(ConfigError, match="rom_sha256 is 079d161b"):
             make_game(ram_map=name)
+
+
+def test_a_map_extends_another(tmp_path):
+    base = {
+        "roms": {"another": "0" * 40},
+        "fields": {"lives": {"address": "$C000", "type": "u1"},
+                   "flags": {"address": "$C001", "type": "bit", "bit": 6, "count": 24, "stride": 3,
+                             "names": {"won": 20, "first": 0}}},
+        "rewards": {"flags": "delta(sum(flags))", "lives": "delta(lives)"},
+        "ends": {"terminated": "won"},
+    }  # fmt: skip
+    (tmp_path / "base.json").write_text(json.dumps(base), encoding="utf-8")
+    more = {
+        "extends": "base.json",
+        "roms": None,
+        "fields": {"score": {"address": "$C010", "type": "<u2"}},
+        "rewards": {"lives": None, "score": {"value": "delta(score)", "weight": 2}},
+    }
+    program = load_program(write_map(tmp_path, more), "pixels")
+    assert [name for name, _, _ in program.rewards] == ["flags", "score"]
+    assert [each.name for each in program.fields] == ["lives", "flags", "won", "first", "score"]
+    assert program.roms == {}
+    won, first = program.by_name["won"], program.by_name["first"]
+    assert (won.place, won.bit, won.count, won.info) == (0xC001 + 66 // 8, 66 % 8, 0, True)
+    assert (first.place, first.bit) == (0xC001, 6)
+    memory = {0xC000 + k: (k * 37) % 256 for k in range(64)}
+    table = program.by_name["flags"]
+    assert won.number(memory.get) == table.number(memory.get, 20)
+    assert first.number(memory.get) == table.number(memory.get, 0)
+
+
+def test_a_map_is_for_several_roms(tmp_path):
+    cartridge = make_game().common.cartridge
+    for digest in (cartridge.sha1, cartridge.sha256):
+        make_game(ram_map=write_map(tmp_path, GOOD | {"roms": {"a": "0" * 40, "b": digest}}))
 
 
 def test_a_goal_has_no_map(tmp_path):

@@ -283,7 +283,7 @@ BAD = [
         r"sets\.s5\.capacity=65536 .* 4 are",
     ),
     ({"numbers": {"s": "map", "x": "1"}}, r"numbers\.x: it is a field: choose another name"),
-    ({"numbers": {"n": {"info": True}}}, r"numbers\.n=.* with value and info"),
+    ({"numbers": {"n": {"info": True}}}, r"numbers\.n=.* with value, info and range"),
     ({"numbers": {"n": {"value": "1", "info": 3}}}, r"numbers\.n\.info=3"),
     ({"numbers": {"n": "m", "m": "1"}}, r"numbers\.n: column 1 .* 'm' is no field"),
     ({"numbers": {"reward_a": "1", "and": "1"}}, r"numbers: 'and' is no name"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +76,16 @@ def read_faults() -> list[dict[str, Any]]:
     return faults
 
 
-def make_faulty(fault: dict[str, Any]) -> type:
-    """Return the class of a game that has a fault."""
+def faulty_text(fault: Mapping[str, Any]) -> str:
+    """Return the text of a game that has a fault."""
     text = (HERE / "games" / fault["file"]).read_text()
     assert text.count(fault["old"]) == 1, fault["what"]
+    return str(text.replace(fault["old"], fault["new"]) + fault.get("more", ""))
+
+
+def make_faulty(fault: Mapping[str, Any]) -> type:
+    """Return the class of a game that has a fault."""
     names: dict[str, Any] = {"__name__": "faulty"}
-    faulty = text.replace(fault["old"], fault["new"]) + fault.get("more", "")
-    exec(compile(faulty, fault["file"], "exec"), names)
+    exec(compile(faulty_text(fault), fault["file"], "exec"), names)
     made: type = names[CLASSES[Path(fault["file"]).stem]]
     return made

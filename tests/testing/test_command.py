@@ -9,10 +9,19 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+import yaml
+from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from hypothesis import given, settings
+
 from fastenv.__main__ import main
-from fastenv.testing import replay
+from fastenv.testing import replay, strategies
+from fastenv.testing.strategies import episodes
+from fastenv.testing.tracks import Choice
+from fastenv.testing.values import to_action
 from tests.tables import walk
 from tests.testing.games.ferry import Ferry
+from training.__main__ import main as train
 
 PAGE = Path(__file__).parents[2] / "docs" / "howto" / "verify_any.md"
 DROP = "tests.testing.games.drop"
@@ -40,12 +49,67 @@ def test_the_page_shows_what_its_commands_print(capsys):
             assert line in said, command
 
 
+def test_the_action_of_the_page_is_yaml_and_its_command_runs(tmp_path, monkeypatch, capsys):
+    (action,) = re.findall(r"```yml\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    assert len(action.splitlines()) == 5
+    steps = yaml.safe_load(action)["jobs"]["verify"]["steps"]
+    assert steps[0] == {"uses": "actions/checkout@v4"}
+    command = steps[1]["run"].partition("&& ")[2]
+    (tmp_path / "my_package").mkdir()
+    (tmp_path / "my_package" / "fast.py").write_text(
+        "from gymnasium.envs.toy_text import TaxiEnv as Env\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    python, m, module, *words = command.split()
+    assert (python, m, module) == ("python", "-m", "fastenv")
+    assert main([*words, "--seconds", "0.3"]) == 0
+    assert "my_package.fast:Env: none found" in capsys.readouterr().out
+
+
+def test_the_property_of_the_page_holds_and_a_wrong_one_is_made_short():
+    shown = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
+    (text,) = (each for each in shown if "hypothesis" in each)
+    names = {}
+    exec(text, names)
+    names["test_nothing_is_won_before_the_end"]()
+
+    @settings(database=None, derandomize=True, max_examples=30)
+    @given(episodes(Ferry))
+    def test(episode):
+        assert episode[-1][1]["", "observation"][2] > 22
+
+    with pytest.raises(AssertionError) as caught:
+        test()
+    said = "".join(caught.value.__notes__)
+    assert "episode=[(0," in said  # the simplest seed, and no step too many
+    assert "'info.steps'): 2" in said
+
+
+@walk("choice", [MultiDiscrete([2, 3]), Box(-1, 1, (2,)), Discrete(3, start=2)])
+def test_drawn_actions_are_those_of_the_space(choice):
+    actions = strategies._actions(Choice(choice))
+
+    @settings(database=None, derandomize=True, max_examples=8)
+    @given(actions)
+    def test(plain):
+        assert choice.contains(to_action(choice, plain))
+
+    test()
+
+
+def test_each_compare_names_the_other(capsys):
+    for commands, other in ((main, "python -m training compare"), (train, "fastenv compare")):
+        with pytest.raises(SystemExit):
+            commands(["compare", "--help"])
+        assert other in " ".join(capsys.readouterr().out.split())
+
+
 def test_the_script_of_a_start_that_is_always_the_same_shows_it_again(capsys):
     class Again(Ferry):
         def reset(self, *, seed=None, options=None):
             return super().reset(seed=seed or 0, options=options)
 
-    assert replay(env=Again, case=[(0, []), (None, [])])
+    assert replay(env=Again, stress="reset without a seed", case=[])
     assert "goes on with the generator" in capsys.readouterr().out
 
 
@@ -53,7 +117,7 @@ def test_an_episode_beyond_the_limit_of_its_id_breaks_a_law(capsys):
     class Long(Ferry):
         spec = SimpleNamespace(max_episode_steps=1)
 
-    assert replay(env=Long, case=[(0, [{"": 0}, {"": 0}])])
+    assert replay(env=Long, case=[0, {"": 0}, {"": 0}])
     assert "no episode is longer than the limit" in capsys.readouterr().out
 
 

@@ -10,9 +10,11 @@ import pytest
 
 from fastenv.errors import ConfigError
 from fastenv.testing import assert_correct, assert_same, check, compare
+from fastenv.testing.factories import Source
 from fastenv.testing.jobs import Check, Compare
+from fastenv.testing.laws import Laws
+from fastenv.testing.play import Terms
 from fastenv.testing.recipes import RECIPES, as_sync
-from fastenv.testing.runner import Terms
 from fastenv.testing.search import Search
 from tests.tables import walk
 from tests.testing import faulty
@@ -57,45 +59,50 @@ ALONE = [
 ]
 
 
+def checked(env, cases, **how):
+    return Check(Source(env), **how).run(Search(60, cases=cases))
+
+
+def compared(fast, reference, cases, **how):
+    sources = (each if isinstance(each, Source) else Source(each) for each in (fast, reference))
+    return Compare(*sources, **how).run(Search(60, cases=cases))
+
+
 def fault_of(what):
     return next(fault for fault in FAULTS if fault["what"] == what)
 
 
 @walk("game", [Ferry, Piles, Drop, DropVector, Bluff])
 def test_games_as_they_should_be_have_no_fault(game):
-    report = Check(game).run(Search(60, episodes=3))
+    report = checked(game, 3)
     assert not report.faults, str(report)
-    assert report.episodes == 3
+    assert report.episodes == 4
     assert report.steps > 20
     assert report.cells > 10
 
 
 @walk("mode", ["SameStep", "NextStep", "Disabled"])
 def test_a_vector_equals_its_single_environment_in_every_autoreset_mode(mode):
-    job = Compare(
-        ("tests.testing.games.drop:DropVector", {"mode": mode}), Drop, terms=Terms(loose=True)
-    )
-    report = job.run(Search(60, episodes=6))
+    report = compared(Source(DropVector, {"mode": mode}), Drop, 5)
     assert not report.faults, str(report)
 
 
 @walk("what", BESIDE)
 def test_a_fault_is_found_beside_the_game_as_it_should_be(what):
     fault = fault_of(what)
-    job = Compare(faulty.make_faulty(fault), GAMES[fault["file"]])
-    report = job.run(Search(60, episodes=120))
+    job = Compare(Source(faulty.make_faulty(fault)), Source(GAMES[fault["file"]]))
+    report = job.run(Search(60, cases=90))
     assert report.faults, what
-    case = report.faults[0].case
-    if case:
-        fresh = [type(each)(each.seed, list(each.actions)) for each in case]
-        assert report.faults[0].kind == "law broken" or job.play(fresh) is not None
+    finding = report.faults[0]
+    laws = Laws()
+    assert job.play(list(finding.case), laws=laws) is not None or finding.rule in laws.findings
 
 
 @walk("what", ALONE)
 def test_a_fault_is_found_without_a_reference(what):
     fault = fault_of(what)
     twin = bluff_twin if fault["file"] == "bluff.py" else None
-    report = Check(faulty.make_faulty(fault), twin=twin, copies=True).run(Search(60, episodes=5))
+    report = checked(faulty.make_faulty(fault), 4, twin=twin)
     assert report.faults, what
 
 
@@ -110,9 +117,9 @@ def test_a_finding_is_short_and_its_script_prints_both_values():
     report = compare("tests.testing.faulty:Raising", "tests.testing.games.ferry:Ferry", seconds=0.5)
     (finding,) = report.faults
     assert finding.kind == "difference"
-    assert [len(episode.actions) for episode in finding.case] == [3]
+    assert finding.steps == 3
     said = io.StringIO()
-    with contextlib.redirect_stdout(said):
+    with contextlib.redirect_stdout(said), pytest.raises(SystemExit, match="1"):
         exec(compile(finding.script, "script", "exec"), {"__name__": "__main__"})
     assert "RuntimeError: the engine is gone" in said.getvalue()
     assert "tests.testing.games.ferry:Ferry" in said.getvalue()
@@ -212,8 +219,7 @@ def test_a_recipe_brings_one_into_the_state_of_another_that_draws_otherwise(env_
             return env
 
     terms = Terms(loose=True, rtol=1e-4, ignore=("info",))
-    job = Compare(Shifted, env_id, as_sync(recipe), "", terms)
-    report = job.run(Search(60, episodes=4))
+    report = compared(Shifted, env_id, 3, sync=as_sync(recipe), terms=terms)
     assert not report.faults, str(report)
     assert report.steps > 4
     assert set(IDS.values()) | {"FrozenLake8x8"} == set(RECIPES)
@@ -224,40 +230,8 @@ def test_without_a_recipe_other_draws_are_a_difference():
         def reset(self, *, seed=None, options=None):
             return super().reset(seed=None if seed is None else seed + 1, options=options)
 
-    report = Compare(Shifted, Drop).run(Search(60, episodes=2))
+    report = compared(Shifted, Drop, 2)
     assert report.faults[0].where == "observation[0], reset of episode 0"
-
-
-CORRECT = [
-    *("Acrobot-v1", "CartPole-v1", "MountainCar-v0", "Pendulum-v1", "Blackjack-v1"),
-    *("CliffWalking-v1", "CliffWalkingSlippery-v1", "FrozenLake-v1", "Taxi-v4"),
-]
-
-
-@walk("env_id", CORRECT)
-def test_environments_of_gymnasium_have_no_fault(env_id):
-    report = Check(env_id).run(Search(60, episodes=2))
-    assert not report.faults, str(report)
-
-
-def test_the_state_that_mountain_car_returns_is_its_own():
-    """Gymnasium 1.4: ``MountainCarContinuous`` returns the array that it reads in the next step."""
-    report = Check("MountainCarContinuous-v0").run(Search(60, episodes=2))
-    assert [finding.stress for finding in report.faults] == ["with what it returned overwritten"]
-
-
-def test_a_copy_of_tic_tac_toe_loses_the_board():
-    """PettingZoo 1.27: a copy is a new game, by its ``EzPickle``."""
-    pytest.importorskip("pettingzoo.classic.tictactoe_v3")
-    job = Check("pettingzoo.classic.tictactoe_v3:env")
-    report = job.run(Search(60, episodes=4))
-    assert {finding.stress for finding in report.faults} == {"copied", "pickled"}
-
-
-@walk("env_id", ["SkullKingFlat-v0", "Prospector-v0", "DrMarioPlacement-v0", "LanternWalk-v0"])
-def test_games_of_fastenv_have_no_fault(env_id):
-    report = Check(env_id).run(Search(60, episodes=1))
-    assert not report.faults, str(report)
 
 
 def _engine(backend):
@@ -275,7 +249,7 @@ def _reference():
 
 
 def test_engines_are_compared_lane_by_lane():
-    report = Compare(_fast, _reference).run(Search(60, episodes=2))
+    report = compared(_fast, _reference, 2)
     assert not report.faults, str(report)
     assert report.steps > 4
 
@@ -287,13 +261,13 @@ def test_worlds_that_cannot_be_are_found():
         world.agent_selection = agent
         return world
 
-    report = Check(Bluff, twin=twin).run(Search(60, episodes=1))
+    report = checked(Bluff, 1, twin=twin)
     rules = " ".join(finding.rule for finding in report.faults)
     assert "an agent sees nothing of what is hidden from it" in rules
 
 
 def test_a_report_says_how_much_was_tried():
-    report = Check(Ferry).run(Search(60, episodes=3))
+    report = checked(Ferry, 2)
     said = str(report)
     assert "none found in 3 episodes" in said
     assert "a sample and no proof" in said

@@ -314,4 +314,33 @@ KINDS = {
             "expert": {"search": "worlds=4", "share": 0.5, "window": 2, "ppo": "rest"},
         }
     ),
+    "foreign, with a memory": Kind(
+        TINY
+        | {
+            "env": "tests.training.foreign.environments:Ladder",
+            "env_options": {},
+            "native": {"recurrent": "gru", "recurrent_size": 16, "seq_len": 8},
+        }
+    ),
+    "foreign self-play": Kind(
+        TINY
+        | {
+            "env": "tests.training.foreign.environments:Nim",
+            "env_options": {},
+            "selfplay": {"start": 100, "every": 100, "keep": 2},
+        }
+    ),
+    "foreign dqn": Kind(
+        TINY
+        | {
+            "env": "CartPole-v1",
+            "trainer": "dqn",
+            "env_options": {},
+            "ppo": {},
+            "dqn": {
+                **{"net_arch": [16], "batch_size": 32, "learning_starts": 64, "capacity": 512},
+                **{"iteration_steps": 8, "precision": "fp32"},
+            },
+        }
+    ),
 }

@@ -25,7 +25,7 @@ ROOT = HERE / "training"
 # The composition names all commands. None of them imports it: `training` itself does, before them.
 LAYERS = (
     ("run",),
-    ("logs", "nets"),
+    ("logs", "nets", "foreign"),
     ("players",),
     ("evaluation",),
     ("callbacks", "selfplay"),

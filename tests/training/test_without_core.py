@@ -41,10 +41,9 @@ def test_make_train_does_less_and_says_what_to_install(no_core, capsys):
 
 
 def test_environment_alone_does_less_too(no_core):
-    full = load_file(CONFIGS / "main.yaml")
-    config = merge_layers(parser().parse_args(["--env", full["env"]]), {})
-    assert config.total_steps == full["without_core"]["total_steps"]
-    assert config.ppo.batch_size == full["ppo"]["batch_size"]
+    config = merge_layers(parser().parse_args(["--env", FULL["env"]]), {})
+    assert (config.total_steps, config.trainer) == (LESS["total_steps"], LESS["trainer"])
+    assert config.ppo.batch_size == LESS["ppo"]["batch_size"]
 
 
 @needs_core

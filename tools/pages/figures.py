@@ -210,7 +210,11 @@ def _check_configs() -> Iterator[str]:
 def _check_learning() -> Iterator[str]:
     for report in newest("defaults-*-seeds.json").head["compared"].values():
         found, plain = (RunConfig.from_mapping(report["configs"][n]) for n in ("found", "plain"))
-        alone = merge_layers(parser().parse_args(["--env", found.env]), {}, say=lambda _: None)
+        alone = merge_layers(
+            parser().parse_args(["--env", found.env, "--trainer", found.trainer]),
+            {},
+            say=lambda _: None,
+        )
         names = ("num_envs", "env_options", "schedules", "ppo", "native")
         yield from _name_differences(f"what {found.env} learns by alone", alone, found, names)
         usual = plain.num_envs == NativeRun().num_envs and plain.ppo == PPOConfig()

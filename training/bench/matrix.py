@@ -47,7 +47,7 @@ _USUAL = NativeRun()
 FACTORS: dict[str, tuple[str, Any]] = {
     "backend": ("", "auto"),
     "num_envs": ("ne", _USUAL.num_envs),
-    "env_threads": ("et", _USUAL.env_threads),
+    "env_threads": ("et", _USUAL.engine_threads),
     "rollout_steps": ("rs", _USUAL.ppo.n_steps),
     "minibatches": ("mb", _USUAL.rollout // _USUAL.ppo.batch_size),
     "epochs": ("ue", _USUAL.ppo.n_epochs),

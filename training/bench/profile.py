@@ -131,7 +131,7 @@ def env_plans(args: argparse.Namespace, config: RunConfig) -> dict[str, EnvPlan]
         env=config.env,
         options=config.env_options,
         num_envs=config.num_envs,
-        num_threads=config.env_threads,
+        num_threads=config.engine_threads,
         backend=args.backend,
         workload=args.workload,
         info_columns=columns,

@@ -109,7 +109,7 @@ def describe_run(config: Any, engine: Engine, timed: str, precision: str, **more
         **sizes,
         **trunk,
         "num_envs": config.num_envs,  # in all groups or environments together
-        "num_threads": config.env_threads,
+        "num_threads": config.engine_threads,
         "config": unusual(config, _SKIPPED | own) or None,
     }
     return describe_engine(engine, timed, **about, **more)

@@ -34,7 +34,6 @@ from training.run.engine import Engine
 from training.run.envs import make_trial_lane
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
-from training.run.torch_setup import torch_threads
 from training.sb3 import run as sb3
 
 NEVER = 1 << 62
@@ -178,7 +177,7 @@ def run_once(
 
 def breakdown(config: RunConfig, repeats: int, seconds: float) -> dict[str, Any]:
     """Return the entry of the mode ``breakdown``; see :func:`trainer` for the parameters."""
-    torch.set_num_threads(torch_threads(config))
+    torch.set_num_threads(config.network_threads)
     repeated = Repeats(repeats, seconds)
     iterations = {"native": _run_native}.get(config.trainer, _run_sb3)
     chosen, warmup_s = iterations(config, repeated)
@@ -264,8 +263,8 @@ def _make_entry(
     phases: Sequence[dict[str, float]],
     ticks_per_step: float | None = None,
 ) -> dict[str, Any]:
-    threads = torch_threads(config)
-    single_thread = threads == config.env_threads == 1 and mode != "trainer_eval"
+    threads = config.network_threads
+    single_thread = threads == config.engine_threads == 1 and mode != "trainer_eval"
     shares = [one["env"] / s.wall_s for one, s in zip(phases, samples, strict=True)]
     steps = sum(s.steps for s in samples)
     ppo = config.ppo
@@ -279,7 +278,7 @@ def _make_entry(
         "backend_requested": config.backend,
         "backend_selected": engine.backend,
         "num_envs": config.num_envs,
-        "num_threads": config.env_threads,
+        "num_threads": config.engine_threads,
         "torch_threads": threads,
         "rollout_steps": ppo.n_steps,
         "minibatch": ppo.batch_size,

@@ -240,7 +240,7 @@ class DQNTrainer(Trainer):
     def start(self) -> None:
         """Reset the lanes and choose the precision, once; an iteration does it if it must."""
         if not self._started:
-            self._reset(seeded=True)
+            self._reset(0)
             self._started = True
         if self._precision is None:
             self._precision = Precision(
@@ -251,21 +251,21 @@ class DQNTrainer(Trainer):
                 choose(self._asked, self.device, self._measure_acting_seconds), self.device
             )
 
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, between two iterations; its generator goes on.
+    def reset_lanes(self, shift: int | None = None) -> None:
+        """See :meth:`Trainer.reset_lanes`.
 
         The episodes that were under way are cut off where they are.
         """
         if self._started:
             self.replay.cut()
-            self._reset(seeded=False)
+            self._reset(shift)
             self._state.zero_()
 
-    def _reset(self, *, seeded: bool) -> None:
-        first = training_seed(self.seed)
+    def _reset(self, shift: int | None) -> None:
+        first = training_seed(self.seed) + (shift or 0)
         for lanes in self._lanes:
             obs = lanes.destination(behind=False)
-            seeds = first + lanes.slice.start if seeded else None
+            seeds = None if shift is None else first + lanes.slice.start
             lanes.engine.reset_many(seeds=seeds, obs_out=obs, mask_out=lanes.legal)
             if self.on_step is not None:
                 self.on_step(lanes.engine, None, obs, lanes.legal)

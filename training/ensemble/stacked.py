@@ -18,7 +18,7 @@ from torch.func import functional_call, stack_module_state, vmap
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import Sampler
 from training.nets.encoders import Convolutions
-from training.nets.layers import Tanh
+from training.nets.layers import InputLayer, Tanh
 from training.nets.placements import PlacementHead
 from training.ppo.diagnostics import StepWatch
 from training.ppo.options import NativeConfig, PPOConfig
@@ -126,7 +126,7 @@ class StackedNet:
 
 
 def _prepare_for_vmap(net: ActorCritic) -> ActorCritic:
-    """Switch off what vmap cannot run: reordered layers, chosen scores, our tanh.
+    """Switch off what vmap cannot run: reordered layers, chosen scores and inputs, our tanh.
 
     Ours overwrites its argument, and vmap has none to overwrite.
     """
@@ -135,6 +135,8 @@ def _prepare_for_vmap(net: ActorCritic) -> ActorCritic:
             module.may_choose = False
         if isinstance(module, Convolutions):
             module.may_reorder = False
+        if isinstance(module, InputLayer):
+            module.skips = False
         for name, child in module.named_children():
             if isinstance(child, Tanh):
                 setattr(module, name, nn.Tanh())

@@ -6,6 +6,9 @@ Where a game keeps some of its seeds for reports, it also sets those that a run 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +23,7 @@ from training.nets.distribution import masked_log_probs
 from training.players.draws import mix
 from training.ppo.rollout import Rollout
 from training.run import games
+from training.run.engine import join_rows, take_rows
 
 DECISION = 6  # what a seed is for
 SHARPEN = 1e6  # times the logits, which are small at first, the best action is certain
@@ -40,12 +44,48 @@ class Answers(NamedTuple):
     target: Tensor
 
 
+@dataclass(frozen=True)
+class Question:
+    """Decisions for a teacher, and what is to be learnt from its answers.
+
+    Parameters
+    ----------
+    asked : Asked
+    obs, mask : Tensor, shapes (k, ...) and (k, A)
+    moves : ndarray of int, shape (k,), or None
+        What it has played there, where it led.
+    """
+
+    asked: Asked
+    obs: Tensor
+    mask: Tensor
+    moves: np.ndarray | None
+
+
+class Kept(NamedTuple):
+    """Decisions that are kept until the end of a rollout.
+
+    ``places`` (k,) are their numbers in it; rows, the learner's seats, and its logits are as they
+    are there, ``moves`` what the teacher played if it led.
+    """
+
+    places: np.ndarray
+    rows: np.ndarray
+    seats: np.ndarray
+    logits: np.ndarray
+    moves: np.ndarray | None
+
+
 class ExpertLoss:
     """Cross-entropy with a teacher's answers; see :class:`training.ppo.loss.Auxiliary`.
 
     The states of some decisions are kept while a rollout is collected, and the teacher is asked
     about all of them at its end. Every pass of PPO over the rollout is one over the answers of the
     window too, in an order of their own.
+
+    With ``expert.delay`` the answers are those to the questions of the iteration before, so a
+    thread can look for them meanwhile. They are the same whenever it runs: a state waits for those
+    that are on the way.
 
     Parameters
     ----------
@@ -81,6 +121,7 @@ class ExpertLoss:
         self._steps, self._lanes, self._rollouts = steps, lanes, rollouts
         self._iteration = 0
         self._window: deque[Answers] = deque(maxlen=options.window)
+        self._ahead: Future[Answers] | None = None  # answers for the next iteration
         self._generator = torch.Generator().manual_seed(seed)
         self._rest = np.ones((steps, lanes), np.bool_)
         self._begin_iteration()
@@ -93,9 +134,7 @@ class ExpertLoss:
     def _begin_iteration(self) -> None:
         done = self._iteration / self._rollouts
         self.weight, self._lead = self._options.weight_at(done), self._options.lead_at(done)
-        # Places in the rollout, rows, and the learner's seats.
-        self._kept: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        self._moves: list[np.ndarray] = []  # what the teacher played there, while it leads
+        self._kept: list[Kept] = []
         self._sum, self._count, self._agreed = 0.0, 0, float("nan")
 
     def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
@@ -104,14 +143,14 @@ class ExpertLoss:
             self._episodes.prepare(engine, np.arange(engine.num_envs), (self._iteration + 1, 0))
         if self.weight == 0.0:
             return logits
-        place = t * self._lanes
         rng = np.random.default_rng((self._seed, self._iteration, t))
         lanes = np.flatnonzero(rng.random(engine.num_envs) < self._options.share)
-        if lanes.size:
-            self._kept.append((place + lanes, engine.get_states(lanes), _get_seats(engine, lanes)))
         if self._lead > 0.0:
             led = rng.random(engine.num_envs) < self._lead
-            return self._follow_teacher(engine, logits, lanes, led, t)
+            moves, logits = self._follow_teacher(engine, logits, led, t)
+            self._keep(t, engine, lanes, logits, moves[lanes])
+            return logits
+        self._keep(t, engine, lanes, logits)
         if self._options.ppo == "all":
             return logits
         if self._options.ppo == "none":
@@ -121,20 +160,32 @@ class ExpertLoss:
         best = torch.from_numpy(covered).to(logits.device).unsqueeze(1)
         return torch.where(best, SHARPEN * logits, logits)
 
+    def _keep(
+        self,
+        t: int,
+        engine: Any,
+        lanes: np.ndarray,
+        logits: Tensor,
+        moves: np.ndarray | None = None,
+    ) -> None:
+        """Keep the decisions of some lanes."""
+        if lanes.size:
+            own = logits.float().cpu().numpy()[lanes]
+            rows, seats = engine.get_states(lanes), _get_seats(engine, lanes)
+            self._kept.append(Kept(t * self._lanes + lanes, rows, seats, own, moves))
+
     def _follow_teacher(
-        self, engine: Any, logits: Tensor, kept: np.ndarray, led: np.ndarray, t: int
-    ) -> Tensor:
-        """Return logits with which the teacher plays the lanes that are led; keep its answers."""
+        self, engine: Any, logits: Tensor, led: np.ndarray, t: int
+    ) -> tuple[np.ndarray, Tensor]:
+        """Return the moves of the teacher, and logits with which it plays the lanes it leads."""
         assert isinstance(self._teacher, PlayerTeacher)
         every = np.arange(engine.num_envs)
         seed = (self._seed << 20) + self._iteration * self._steps + t
         seeds = mix(np.full(len(every), seed, np.uint64), every, DECISION)
         moves = self._teacher.moves(engine.get_states(), _get_seats(engine, every), seeds)
-        if kept.size:
-            self._moves.append(moves[kept])
         played = torch.from_numpy(certain(moves, logits.shape[1])).to(logits)
         led_lanes = torch.from_numpy(led).to(logits.device).unsqueeze(1)
-        return SHARPEN * torch.where(led_lanes, played, logits)
+        return moves, SHARPEN * torch.where(led_lanes, played, logits)
 
     def rest(self) -> np.ndarray | None:
         """Select the decisions that PPO learns, None for all: see ``expert.ppo``."""
@@ -151,32 +202,54 @@ class ExpertLoss:
     def begin(self, rollout: Rollout, minibatches: int) -> None:
         """Ask the teacher about the kept decisions in which there is a choice."""
         self._minibatches = minibatches
-        if self._kept:
-            answers = self._ask(rollout)
-            if len(answers.obs):
-                self._window.append(answers)
-        elif self.weight == 0.0:
+        question = self._gather(rollout) if self._kept else None
+        if question is not None:
+            self._teacher.prepare()
+        answers = None
+        if self._options.delay:
+            answers = None if self._ahead is None else self._ahead.result()
+            self._ahead = None if question is None else _begin(self._answer, question)
+        elif question is not None:
+            answers = self._answer(question)
+        if self.weight == 0.0:
             self._window.clear()
+        elif answers is not None and len(answers.obs):
+            self._window.append(answers)
         self._samples = self._join(rollout)
 
-    def _ask(self, rollout: Rollout) -> Answers:
-        places, rows, seats = map(np.concatenate, zip(*self._kept, strict=True))
+    def _gather(self, rollout: Rollout) -> Question:
+        """Gather the kept decisions in which there is a choice that the teacher knows about."""
+        kept = self._kept
+        places = np.concatenate([each.places for each in kept])
         index = torch.from_numpy(places).to(rollout.device)
-        obs, mask = (x.flatten(0, 1).index_select(0, index) for x in (rollout.obs, rollout.mask))
-        legal = mask.cpu().numpy()
-        choice = np.flatnonzero(legal.sum(1) > 1)
-        where = torch.from_numpy(choice).to(rollout.device)
-        obs, mask = obs[where], mask[where]
+        legal = rollout.mask.flatten(0, 1).index_select(0, index).cpu().numpy()
+        rows = join_rows([each.rows for each in kept])
+        choice = np.flatnonzero((legal.sum(1) > 1) & self._teacher.covers(rows))
         seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)
-        seeds = mix(seeds, choice, DECISION)
-        if self._moves:
-            target = certain(np.concatenate(self._moves)[choice], legal.shape[1])
-        else:
-            asked = Asked(rows[choice], seats[choice], obs.cpu().numpy(), legal[choice], seeds)
+        seats = np.concatenate([each.seats for each in kept])[choice]
+        logits = np.concatenate([each.logits for each in kept])[choice]
+        asked = Asked(
+            take_rows(rows, choice), seats, logits, legal[choice], mix(seeds, choice, DECISION)
+        )
+        index = index[torch.from_numpy(choice).to(rollout.device)]
+        obs, mask = (x.flatten(0, 1).index_select(0, index) for x in (rollout.obs, rollout.mask))
+        moves = None
+        if kept[0].moves is not None:
+            moves = np.concatenate([each.moves for each in kept])[choice]
+        return Question(asked, obs, mask, moves)
+
+    def _answer(self, question: Question) -> Answers:
+        asked = question.asked
+        if question.moves is None:
             target = self._teacher.answers(asked)
-        answered = torch.from_numpy(np.flatnonzero(target.any(1))).to(rollout.device)
-        fields = obs, mask, torch.from_numpy(target).to(rollout.device)
-        return Answers(*(x.index_select(0, answered) for x in fields))
+        else:
+            target = certain(question.moves, asked.legal.shape[1])
+        device = question.mask.device
+        answers = question.obs, question.mask, torch.from_numpy(target).to(device)
+        if target.any(1).all():
+            return Answers(*answers)
+        answered = torch.from_numpy(np.flatnonzero(target.any(1))).to(device)
+        return Answers(*(x.index_select(0, answered) for x in answers))
 
     def _join(self, rollout: Rollout) -> Answers | None:
         """Join the answers of the window on the device of a rollout."""
@@ -220,8 +293,10 @@ class ExpertLoss:
         return metrics
 
     def state_dict(self) -> dict[str, Any]:
-        """Return iterations, generator and the answers of the window."""
+        """Return iterations, generator, the answers of the window and those on the way."""
+        ahead = None if self._ahead is None else self._ahead.result()
         return {
+            "ahead": None if ahead is None else ahead._asdict(),
             "iteration": self._iteration,
             "generator": self._generator.get_state(),
             "window": [each._asdict() for each in self._window],
@@ -232,6 +307,10 @@ class ExpertLoss:
         self._iteration = int(saved["iteration"])
         self._begin_iteration()
         self._generator.set_state(saved["generator"])
+        self._ahead = None
+        if saved.get("ahead") is not None:  # earlier ones lack it
+            self._ahead = Future()
+            self._ahead.set_result(Answers(**saved["ahead"]))
         self._window.clear()
         self._window.extend(Answers(**each) for each in saved["window"])
 
@@ -281,6 +360,14 @@ class EpisodeSeeds:
         drawn = np.random.default_rng((self._seed, *when)).choice(self._seeds, len(lanes))
         for lane, value in zip(lanes.tolist(), drawn.tolist(), strict=True):
             engine.configure(self._knob, value, [lane])
+
+
+def _begin(answer: Callable[[Question], Answers], question: Question) -> Future[Answers]:
+    """Begin to answer a question, in a thread that ends with it."""
+    thread = ThreadPoolExecutor(1, "teacher")
+    future = thread.submit(answer, question)
+    thread.shutdown(wait=False)
+    return future
 
 
 def _get_seats(engine: Any, lanes: np.ndarray) -> np.ndarray:

@@ -73,6 +73,14 @@ class ExpertConfig(Options):
         ge=0,
         le=1,
     )
+    delay: Whole = option(
+        0,
+        "iterations by which its answers come late: with 1 it looks for them beside the learning "
+        "and collecting, on cores of its own where there are some; 0 waits for them",
+        "0 or 1",
+        ge=0,
+        le=1,
+    )
     window: Whole = option(1, "newest rollouts whose answers are learnt from", ge=1)
 
     def weight_at(self, done: float) -> float:
@@ -89,6 +97,11 @@ class ExpertRun(PolicyRun):
 
     trainer: Literal["expert"] = option("expert", "our PPO with a teacher")
     expert: ExpertConfig = option(ExpertConfig, "who is asked, about what")
+
+    @property
+    def works_beside(self) -> bool:
+        """Whether the teacher answers beside the training."""
+        return self.expert.delay > 0
 
     @model_validator(mode="after")
     def _check_expert(self) -> Self:

@@ -13,6 +13,7 @@ from training.ppo import run as native
 from training.ppo.trainer import PPOTrainer
 from training.run.engine import Engine
 from training.run.envs import Lanes
+from training.run.ranks import SINGLE_RANK, Ranks
 from training.run.seeds import stream_seed
 
 # A network of this trainer is played as one of our PPO.
@@ -25,26 +26,35 @@ def make_trainer(
 ) -> PPOTrainer:
     """Make our PPO with the loss of a teacher; see :func:`training.ppo.run.make_trainer`."""
     trainer = native.make_trainer(config, lanes, folder)
-    loss = make_loss(config, trainer.net, trainer.engine)
+    loss = make_loss(config, trainer.net, trainer.engine, trainer.ranks)
     loss.prepare(trainer.engine)
     trainer.add_auxiliary(loss)
     return trainer
 
 
-def make_loss(config: ExpertRun, net: ActorCritic, engine: Engine) -> ExpertLoss:
-    """Make the loss of the teacher of a run.
+def make_loss(
+    config: ExpertRun, net: ActorCritic, engine: Engine, ranks: Ranks = SINGLE_RANK
+) -> ExpertLoss:
+    """Make the loss of the teacher of a run, for this rank's share of the lanes.
 
     Raises
     ------
     ConfigError, RunError, CheckpointError
         See :func:`training.expert.teacher.make_teacher`.
     """
-    size = config.ppo.n_steps, config.num_envs, config.planned_steps // config.rollout
-    seed = stream_seed(config.seed, "auxiliary")
+    rollouts = config.planned_steps // config.rollout
+    size = config.ppo.n_steps, engine.num_envs, rollouts
+    seed = ranks.seed(stream_seed(config.seed, "auxiliary"))
     part, episodes = config.expert.seeds, None
     if part:
-        episodes = EpisodeSeeds(config.env, part, stream_seed(config.seed, "episodes"))
+        seed_of_episodes = ranks.seed(stream_seed(config.seed, "episodes"))
+        episodes = EpisodeSeeds(config.env, part, seed_of_episodes)
     return ExpertLoss(make_teacher(config, net, engine), config.expert, *size, seed, episodes)
+
+
+def follow_first_rank(config: ExpertRun) -> None:
+    """Train as one of torchrun's other ranks, until the first rank ends."""
+    native.follow_first_rank(config, make_trainer)
 
 
 def check(config: ExpertRun, engine: Engine) -> None:

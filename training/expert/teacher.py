@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +16,7 @@ from training.players.names import Who, load_who, make_player
 from training.players.policy import EnvSpec, Policy
 from training.players.trained import scripted_opponents
 from training.run.config import RunConfig
+from training.run.engine import take_rows
 from training.run.envs import with_seating
 from training.run.options import require
 from training.search.agent import parse
@@ -33,8 +35,8 @@ class Asked:
         States of running games, in which the learner's decision is due.
     seats : ndarray of int, shape (k,)
         The learner's; 0 where the row itself shows one seat.
-    obs : ndarray, shape (k, ...)
-        What the learner sees; of structured observations the records, or their bytes.
+    logits : ndarray of float32, shape (k, A)
+        The learner's own.
     legal : ndarray of bool, shape (k, A)
     seeds : ndarray of uint64, shape (k,)
         Of what the teacher draws.
@@ -42,17 +44,21 @@ class Asked:
 
     rows: np.ndarray
     seats: np.ndarray
-    obs: np.ndarray
+    logits: np.ndarray
     legal: np.ndarray
     seeds: np.ndarray
 
     def take(self, some: np.ndarray) -> Asked:
         """Select some of the decisions, by a mask or numbers."""
-        return Asked(*(getattr(self, field.name)[some] for field in fields(self)))
+        rows = take_rows(self.rows, some)
+        return Asked(rows, *(getattr(self, field.name)[some] for field in fields(self)[1:]))
 
 
 class Teacher(Protocol):
     """Labels decisions with the probabilities of its actions."""
+
+    def prepare(self) -> None:
+        """Take what it needs of the learner, which may change while it answers."""
 
     def covers(self, rows: np.ndarray) -> np.ndarray:
         """Tell which decisions are of a kind that it has answers for, bool (k,)."""
@@ -99,6 +105,9 @@ class PlayerTeacher:
         table.reset_many(seeds=0)
         return table
 
+    def prepare(self) -> None:
+        """See :class:`Teacher`."""
+
     def covers(self, rows: np.ndarray) -> np.ndarray:
         """See :class:`Teacher`."""
         return np.ones(len(rows), np.bool_)
@@ -139,13 +148,15 @@ class SearchTeacher:
     Parameters
     ----------
     net : ActorCritic
-        As it is whenever it is asked.
+        As it is whenever :meth:`prepare` is called.
     config : RunConfig
     engine : BatchEngine
         Of the game; its lanes are not touched.
     search : str
         Options, as behind a name: ``worlds=32,rollouts=policy``.
     temperature, prior : float
+    threads : int
+        Of worlds and rollouts; answers do not depend on it.
 
     Raises
     ------
@@ -161,21 +172,27 @@ class SearchTeacher:
         search: str,
         temperature: float,
         prior: float,
+        threads: int = 1,
     ) -> None:
         self._temperature, self._prior = temperature, prior
+        self._learner, self._net = net, deepcopy(net).requires_grad_(False)
         options = scripted_opponents(config.env, config.env_options, engine.game)
         shown = (engine.spec.obs_dtype, engine.spec.obs_shape, engine.spec.num_actions)
         spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
-        self._logits = make_logits(net)
-        policy = Policy(config, Path("the network"), 0, self._logits, spec)
+        policy = Policy(config, Path("the network"), 0, make_logits(self._net), spec)
         _, chosen = parse(f"search:the network{',' if search else ''}{search}")
-        self._table = BatchEngine(engine.game, 1)
+        self._table = BatchEngine(engine.game, threads, num_threads=threads)
         self._searcher = Searcher(self._table, policy, chosen)
 
     @property
     def covers_all(self) -> bool:
         """Whether it has answers for every kind of decision."""
         return self._searcher.options.decisions == "all"
+
+    def prepare(self) -> None:
+        """See :class:`Teacher`."""
+        if self._searcher.asks_policy:
+            self._net.load_state_dict(self._learner.state_dict())
 
     def covers(self, rows: np.ndarray) -> np.ndarray:
         """See :class:`Teacher`."""
@@ -192,7 +209,7 @@ class SearchTeacher:
         if self._table.spec.num_agents == 1:
             seats = searcher.seats_of(self._table, some.rows, some.seats)
         means = searcher.search(some.rows, seats, some.legal, some.seeds).estimates.means()
-        own = self._prior * self._logits(some.obs).astype(np.float64)
+        own = self._prior * some.logits.astype(np.float64)
         seen = np.isfinite(means)
         better = np.where(seen, means - means.max(1, keepdims=True), 0.0)
         scores = np.where(seen, own + better / self._temperature, -np.inf)
@@ -226,7 +243,7 @@ def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
     """
     options = config.expert
     if options.teacher is None:
-        kind = options.temperature, options.prior
+        kind = options.temperature, options.prior, config.engine_threads
         teacher = SearchTeacher(net, config, engine, options.search, *kind)
         allowed = "'all' where every decision is searched: PPO would have nothing to learn"
         require(options.ppo == "all" or not teacher.covers_all, "expert.ppo", options.ppo, allowed)

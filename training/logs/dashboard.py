@@ -23,13 +23,14 @@ from fastenv.ticker import print_dots
 from training.logs.picture import Picture, format_value
 from training.logs.status import Status, section
 
-LINE_EVERY_S = 30.0
+LINE_EVERY_S = 5.0  # at first; later a hundredth of the time that has passed, if that is longer
+LINE_SHARE = 0.01
 DRAW_EVERY_S = 1.0
 DRAW_SHARE = 0.005  # of the time, at most, for drawing
 
 
 class Dashboard:
-    """Shows a run: live on a terminal, otherwise a line every ``LINE_EVERY_S`` seconds.
+    """Shows a run: live on a terminal, otherwise a line every ``LINE_EVERY_S`` seconds or so.
 
     No method raises because of the terminal.
 
@@ -54,7 +55,7 @@ class Dashboard:
         self._live: Live | None = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
-        self._last_line = time.monotonic()
+        self._last_line = self._last_record = self._began = time.monotonic()
         self.draw_s = 0.0  # CPU seconds spent on drawing
         self._ticks = ExitStack()
         self._ticks_between = console is None
@@ -142,8 +143,12 @@ class Dashboard:
             wait = max(DRAW_EVERY_S, took / DRAW_SHARE)
 
     def _line_if_due(self) -> None:
-        if self._live is None and time.monotonic() - self._last_line >= LINE_EVERY_S:
-            self._last_line = time.monotonic()
+        """Print a line if now is nearer to when one is due than the next iteration would be."""
+        now = time.monotonic()
+        ahead, self._last_record = (now - self._last_record) / 2, now
+        wait = max(LINE_EVERY_S, LINE_SHARE * (now - self._began))
+        if self._live is None and now + ahead - self._last_line >= wait:
+            self._last_line = now
             self._try(lambda: self.say(self.status.line()))
 
     def _try(self, do: Any, *arguments: Any) -> bool:

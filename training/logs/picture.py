@@ -103,18 +103,18 @@ class Picture:
     def _draw_curves(self, width: int, rows: int, ascii_only: bool) -> list[Text]:
         lines: list[Text] = []
         columns = max(4, width - LABEL - 30)
-        for where, heading, digits in CURVES:
+        for where, heading, form in CURVES:
             curve = self.status.curves[where]
             if not curve.values:
                 continue
             values, span, seen = curve.smooth(columns)
-            low, high = (f"{value:z.{digits}f}" for value in seen)
+            low, high = (f"{value:{form}}" for value in seen)
             drawn = sparkline(values, rows, ascii_only, span)
             if rows > 1:
                 lines.append(Text())  # air between tall curves
             lines += [_begin_line("").append(line, "yellow") for line in drawn[:-1]]
             last = _begin_line(heading).append(drawn[-1], "yellow")
-            last.append(f"  {curve.last():z.{digits}f}", "bold")
+            last.append(f"  {curve.last():{form}}", "bold")
             if last.cell_len + 3 + len(f"{low} to {high}") <= width:
                 last.append(f"   {low} to {high}", "dim")
             lines.append(last)

@@ -40,7 +40,7 @@ _FIELDS: dict[str, dict[str, type]] = {
     },
     "evaluation.json": {
         **dict.fromkeys(("env", "created", "config_sha256", "git_rev", "policy"), str),
-        **dict.fromkeys(("compared", "matches", "goals", "episodes", "versions"), dict),
+        **dict.fromkeys(("compared", "matches", "goals", "episodes", "card", "versions"), dict),
         "intervals": str,
         "dirty": bool,
     },
@@ -295,6 +295,8 @@ def groups_of(record: Mapping[str, Any]) -> Results:
     goals = mapping(mapping(record, "goals"), "rates")
     if goals:
         groups["goals reached"] = _select_players(goals)
+    for what, players in mapping(record, "card").items():
+        groups[what] = _select_players(players)
     played = mapping(mapping(record, "episodes"), "policies")
     if played:
         intervals = {name: mapping(each, "intervals") for name, each in played.items()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from training.logs.run_data import (
 from training.logs.seed_groups import GroupComparison, GroupScores
 from training.logs.seeds_data import SeedsData, levels_of
 from training.logs.status import duration
-from training.run import games
+from training.run import games, trainers
 from training.run.rounding import rounded
 
 Cell = str | dict[str, Any]  # text; or text, run (of whose curves it has the colour), limits, below
@@ -178,6 +179,26 @@ def main_panels(results: Results) -> dict[str, dict[str, dict[str, Interval]]]:
             rows = {name: p[main] for name, p in players.items() if is_interval(p.get(main))}
             blocks.setdefault(main, {})[group] = rows
     return blocks
+
+
+# What a list of runs says of each, the first of these that was measured.
+_IN_LISTS = ("win_rate", "clear", "reached", "net_profit", "overall", "points", "return")
+
+
+def describe_result(run: RunData) -> str:
+    """Describe how well a run plays in a few words; nothing where it was not measured."""
+    columns = _name_columns([run])
+    for group, players in compared([run]).items():
+        measures = players.get(run.name, {})
+        name = next((each for each in _IN_LISTS if measures.get(each)), None)
+        if name is not None and name in columns:
+            heading, decimals, factor = columns[name]
+            shown = _format_interval(measures[name], decimals, factor)
+            label = heading.removesuffix(" %")
+            unit = " %" if heading.endswith(" %") else ""
+            interval = f" {shown['limits']}" if "limits" in shown else ""
+            return f"{label} {shown['text']}{unit}{interval}, {group}"
+    return ""
 
 
 def _make_panels(results: Results, names: Sequence[str]) -> Iterable[Part]:
@@ -438,18 +459,31 @@ def _make_speed(runs: Sequence[RunData]) -> Section:
 
 
 def _make_options(runs: Sequence[RunData]) -> Section:
-    known = [run for run in runs if run.config]
+    known = [replace(run, config=_select_own(run.config)) for run in runs if run.config]
     keys = sorted({key for run in known for key in run.config} - {"name"})
-    differing = [key for key in keys if len({repr(run.config.get(key)) for run in known}) > 1]
-    columns: list[Cell] = ["option", *(_name_run(run, runs) for run in known)]
+    shared = [key for key in keys if all(key in run.config for run in known)]
+    differing = [key for key in shared if len({repr(run.config[key]) for run in known}) > 1]
+    named = [_name_run(run, runs) for run in runs if run.config]
+    columns: list[Cell] = ["option", *named]
     every, some = (
         _make_table(columns, [_make_option_row(key, known) for key in of], ())
         for of in (keys, differing)
     )
-    notes = ["All options are equal."] if len(known) > 1 and not differing else []
+    equal = "All options" if shared == keys else "The options that they share"
+    notes = [f"{equal} are equal."] if len(known) > 1 and not differing else []
     shown = {**some, "title": "What differs"} if differing else None
     folded = {**every, "title": f"All {len(keys)} options", "folded": True} if known else None
     return _make_section("Options", notes, [shown, folded])
+
+
+def _select_own(config: Mapping[str, Any]) -> dict[str, Any]:
+    """Select the options of a run that its trainer reads: no sections of others."""
+    trainer = str(config.get("trainer", "native"))
+    if trainer not in trainers.names():
+        return dict(config)
+    own = trainers.get_options(trainer).model_fields
+    heads = {key: key.partition(".")[0] for key in config}
+    return {key: config[key] for key, head in heads.items() if head in own or head == key}
 
 
 def _make_option_row(key: str, runs: Sequence[RunData]) -> list[Any]:

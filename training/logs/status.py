@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 KEPT = 512  # points of a curve
 SMOOTHED, SMOOTHED_LEAST = 0.05, 5  # of the iterations so far, as in the report
 NOISES = 10.0  # standard deviations of the noise that a curve is drawn on at least
-# Group and name of what is drawn as a curve; heading; decimals.
+# Group and name of what is drawn as a curve; heading; format.
 CURVES = (
-    (("episode", "return_mean"), "return", 2),
-    (("rounds", "hit_rate"), "bids made", 3),
+    (("games", "win_rate"), "wins", ".1%"),
+    (("episode", "return_mean"), "return", "z.2f"),
+    (("rounds", "hit_rate"), "bids made", "z.3f"),
 )
 
 
@@ -203,10 +204,10 @@ class Status:
         parts += self.speed()[:1]
         if math.isfinite(self.left_s) and self.done < 1:
             parts.append(f"{duration(self.left_s)} left")
-        for where, heading, digits in CURVES:
+        for where, heading, form in CURVES:
             value = self.curves[where].last()
             if math.isfinite(value):
-                parts.append(f"{heading} {value:z.{digits}f}")
+                parts.append(f"{heading} {value:{form}}")
         return ", ".join(parts)
 
     def speed(self) -> list[str]:

@@ -19,6 +19,7 @@ FILE = "README.md"
 LIBRARY = "fastenv"
 TASK = "reinforcement-learning"
 _EDGE = "---\n"  # before and behind the metadata
+_INTERVAL = re.compile(r", 95 % interval (-?\d[\d.e+-]*) to (-?\d[\d.e+-]*)$")
 
 
 class Result(NamedTuple):
@@ -185,6 +186,38 @@ def read(folder: Path) -> str | None:
         return None
     check(text, str(path))
     return text
+
+
+def read_results(folder: Path) -> list[Result]:
+    """Read the results in the card of a folder; none where there is no card.
+
+    Raises
+    ------
+    ConfigError, FileError
+        See :func:`read`.
+    """
+    text = read(folder)
+    if text is None:
+        return []
+    values = parse_yaml(split(text)[0], FILE)
+    results = []
+    for entry in _list_entries(values.get("model-index", []), FILE):
+        data = entry["dataset"]
+        metrics = {each["type"]: _read_metric(each) for each in entry["metrics"]}
+        record = data["args"].get("record") if isinstance(data.get("args"), dict) else None
+        known = {name: metric for name, metric in metrics.items() if metric}
+        conditions = str(data.get("config", data["name"]))
+        results.append(Result(data["type"], conditions, known, data.get("revision"), record))
+    return results
+
+
+def _read_metric(entry: Mapping[str, Any]) -> list[float]:
+    """Read a value and its interval as :func:`_name_metric` writes it; nothing if it is a text."""
+    value = entry["value"]
+    if isinstance(value, str | bool):
+        return []
+    found = _INTERVAL.search(str(entry.get("name", "")))
+    return [float(value), *(map(float, found.groups()) if found else ())]
 
 
 def table(results: Sequence[Result]) -> str:

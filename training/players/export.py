@@ -18,6 +18,7 @@ from training.players import card
 from training.players.trained import Trained, load, read_again
 from training.run import checkpoint, files, trainers, weights
 from training.run.folder import WEIGHTS, RunError, RunFolder
+from training.run.options import require
 
 
 def export(
@@ -27,6 +28,7 @@ def export(
     *,
     half: bool = False,
     values: bool = False,
+    average: bool = False,
 ) -> Path:
     """Write the network of a run's checkpoint as a run folder of its own.
 
@@ -41,6 +43,8 @@ def export(
         Keep parameters as float16, half as large; they are float32 again where they are played.
     values : bool
         Keep the network of the values too, which decides nothing.
+    average : bool
+        Write the averaged policy of self-play in place of the last one.
 
     Returns
     -------
@@ -51,12 +55,20 @@ def export(
     ------
     RunError, CheckpointError
         If ``folder`` is there already, or the run has no such whole checkpoint.
+    ConfigError
+        If the run keeps no average.
     """
     trained = _load(run, folder, name)
     saved = read_again(trained.path)
+    parameters = saved.model["policy"]
+    if average:
+        kept = (saved.model.get("auxiliary") or {}).get(checkpoint.AVERAGE)
+        allowed = f"left out: {run.name} keeps no averaged policy (selfplay.average)"
+        require(kept is not None, "--average", True, allowed)
+        parameters = kept
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-        policy = _select_parameters(saved.model["policy"], half, values)
+        policy = _select_parameters(parameters, half, values)
         rows = np.zeros((0, saved.rows.shape[1]), np.uint8)
         state = checkpoint.State(
             saved.steps, {"policy": policy}, {"exported_from": run.name}, rows, arrays={}

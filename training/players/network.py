@@ -27,7 +27,7 @@ from training.players.player import Player
 from training.players.policy import Policy
 from training.players.table import find_table
 from training.run import games
-from training.run.seating import env_of_table, without_seating
+from training.run.seating import env_of_table, needs_mixing, without_seating
 
 # Returns the observations of a network in lanes (k,) of an engine, shape (k, ...).
 Sight = Callable[[Any, np.ndarray], np.ndarray]
@@ -157,7 +157,8 @@ def _encode_rows(encode: Callable[[np.ndarray], np.ndarray]) -> Sight:
 
 def draws(policy: Policy, sample: bool = False) -> bool:
     """Tell whether a policy draws its actions: it is asked to, or its game says so."""
-    return sample or games.get_game(policy.env).draws
+    own = games.get_game(policy.env).draws
+    return sample or own or needs_mixing(policy.env, policy.env_spec.options)
 
 
 def find_sight(policy: Policy, engine: Any, *, beside: bool = False) -> Sight:
@@ -222,7 +223,9 @@ def _check_same_game(policy: Policy, observer: BatchEngine, engine: Any) -> None
     same = mine.num_actions == theirs.num_actions
     _check(same, policy, "actions", mine.num_actions, f"{theirs.num_actions}, as here")
     same = mine.state_dtype == theirs.state_dtype
-    if same and seats.fields is None:  # rows that show one seat are of the tier that shows it
+    if (
+        same and seats.fields is None and observer.game.resumable
+    ):  # rows that show one seat are of the tier that shows it
         trial = BatchEngine(engine.game, 1, opponent=EXTERNAL)
         trial.reset_many(seeds=0)
         try:
@@ -244,9 +247,10 @@ def _check(fits: bool, policy: Policy, name: str, value: object, allowed: str) -
 def _shows_same(observer: BatchEngine, engine: Any) -> bool:
     """Tell whether an engine shows, of the seat that must act, what an observer would encode.
 
-    Compiled encoders know nothing but the row and the shared record; others may.
+    Compiled encoders know nothing but the row and the shared record; others may. Where rows cannot
+    be loaded, what is shown is all there is.
     """
     one, other = observer.game, engine.game
     same = one.env_id == other.env_id and one.spec == other.spec
-    compiled = one.spec.kernel_module is not None
+    compiled = one.spec.kernel_module is not None or not one.resumable
     return compiled and same and bool(one.shared.tobytes() == other.shared.tobytes())

@@ -20,7 +20,7 @@ from training.run.envs import make_engine, with_seating
 from training.run.folder import WEIGHTS, RunError, RunFolder
 from training.run.names import AGENT
 from training.run.options import require
-from training.run.seating import has_agents, without_agents
+from training.run.seating import has_agents, needs_mixing, without_agents
 
 DRAWN = "trained, drawn"  # its actions are drawn as in its training
 BEST, DRAWS = "highest legal logit", "a legal action, drawn from the policy"
@@ -67,12 +67,19 @@ class Trained:
     sample: bool = False
 
     @property
+    def mixes(self) -> bool:
+        """Whether it always draws its actions, since its game needs mixed strategies."""
+        return needs_mixing(self.config.env, self.config.env_options)
+
+    @property
     def draws(self) -> bool:
         """Whether evaluations have it play with drawn actions too: it is asked to, or its game."""
         return self.sample or games.get_game(self.config.env).draws
 
     def policy(self) -> str:
         """Describe the choice of its actions, for a record."""
+        if self.mixes:
+            return DRAWS
         return f"{BEST}; {DRAWN}: {DRAWS}" if self.draws else BEST
 
     def engine(self) -> BatchEngine:
@@ -82,11 +89,11 @@ class Trained:
     def players(self) -> dict[str, MakePlayer]:
         """Make the players of the agent by name; the first takes its best actions.
 
-        Where it ``draws`` it plays again with drawn actions, and where its training
-        still holds actions back with these held back here too: so it has learnt to play. One that
-        searches plays again without.
+        In a game that needs mixed strategies they draw their actions. Where it ``draws`` it plays
+        again with drawn actions, and where its training still holds actions back with these
+        held back here too: so it has learnt to play. One that searches plays again without.
         """
-        make = partial(Network, self.logits)
+        make = partial(Network, self.logits, sample=self.mixes)
         players: dict[str, MakePlayer] = {AGENT: make}
         if self.draws:
             players[DRAWN] = partial(make, sample=True)

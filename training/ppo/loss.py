@@ -106,7 +106,7 @@ class Objective:
         return error(moved, ret)
 
     def gradients(
-        self, logits: Tensor, value: Tensor, samples: Samples, total: int, sums: np.ndarray
+        self, logits: Tensor, value: Tensor, samples: Samples, total: float, sums: np.ndarray
     ) -> tuple[Tensor, Tensor]:
         """Compute the gradients of the loss by logits and values, on a CPU.
 
@@ -114,7 +114,7 @@ class Objective:
         ----------
         logits, value : Tensor of float32, shapes (k, A) and (k,), C-contiguous
         samples : Samples
-        total : int
+        total : float
             Samples of the minibatch that these k are a part of: what means are taken over.
         sums : ndarray of float64, shape (len(TERMS),)
             What these samples contribute to the means is added.
@@ -155,7 +155,10 @@ class Auxiliary(Protocol):
         ...
 
     def rest(self) -> np.ndarray | None:
-        """Select the decisions of the rollout that PPO learns, bool (T, N); None for all."""
+        """Select the decisions of the rollout that PPO learns, bool (T, N); None for all.
+
+        Whether it is None stays the same from the first decision of a rollout to its update.
+        """
         ...
 
     def observe(self, t: int, engine: Any) -> None:

@@ -167,6 +167,11 @@ class OnPolicyConfig(RunConfig):
         return self.ppo.n_steps
 
     @property
+    def minibatch(self) -> int | None:
+        """Samples of a minibatch."""
+        return self.ppo.batch_size
+
+    @property
     def net(self) -> HiddenConfig:
         """The section that has the hidden layers."""
         return self.ppo
@@ -250,14 +255,6 @@ class PolicyRun(ActorCriticRun):
             require(cell == "none", "native.recurrent", cell, "'none' with selfplay")
         return self
 
-
-class NativeRun(PolicyRun):
-    """A run of the native trainer (:mod:`training.ppo`)."""
-
-    EQUAL_ITERATIONS: ClassVar[bool] = True
-
-    trainer: Literal["native"] = option("native", "our PPO")
-
     def share_of(self, ranks: int) -> Self:
         """Return the options of one of several ranks, with its share of lanes and minibatches."""
         if ranks == 1:
@@ -272,6 +269,14 @@ class NativeRun(PolicyRun):
         require(samples % ranks == 0, "ppo.batch_size", samples, f"a multiple of {ranks} {among}")
         ppo = self.ppo.replace(batch_size=samples // ranks)
         return self.replace(num_envs=lanes // ranks, ppo=ppo)
+
+
+class NativeRun(PolicyRun):
+    """A run of the native trainer (:mod:`training.ppo`)."""
+
+    EQUAL_ITERATIONS: ClassVar[bool] = True
+
+    trainer: Literal["native"] = option("native", "our PPO")
 
 
 # What trainers of several networks, or over several processes, do not do.

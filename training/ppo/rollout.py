@@ -47,14 +47,15 @@ class Part(NamedTuple):
 
     Decision t of lane i of N is number ``t * N + i``. ``places`` (k,) are those that the network
     sees, ``learnt`` those that it learns from, with their normalised advantages ``adv``. ``total``
-    is the number of samples of the minibatch. ``chunks`` (S,) are the numbers of the states that
-    a network with a memory begins with, where ``places`` are S chunks, time-major.
+    is the number of samples of the minibatch, of several ranks their mean. ``chunks`` (S,) are the
+    numbers of the states that a network with a memory begins with, where ``places`` are S chunks,
+    time-major.
     """
 
     places: Tensor
     learnt: Tensor
     adv: Tensor
-    total: int
+    total: float
     chunks: Tensor | None = None
 
 
@@ -68,7 +69,7 @@ class Piece(NamedTuple):
 
     obs: Tensor
     samples: Samples
-    total: int
+    total: float
     states: Tensor | None = None
     done: Tensor | None = None
     view: Tensor | None = None
@@ -540,12 +541,17 @@ class Minibatches:
         batches: Sequence[Tensor] = order.split(self._per_minibatch)
         if self._some is not None:
             batches = order.tensor_split(self._units // self._per_minibatch)
-            # One alone has no deviation to be normalised by.
-            batches = [units if len(units) > 1 else units[:0] for units in batches]
-        return [self._split(units) if len(units) else [] for units in batches]
+        return [self._split(units) for units in batches]
 
     def _split(self, units: Tensor) -> list[Part]:
-        """Split a minibatch into parts, with its advantages normalised."""
+        """Split a minibatch into parts, with its advantages normalised.
+
+        There is none where all ranks together have less than two decisions: one alone has no
+        deviation to be normalised by.
+        """
+        total = self._ranks.count(len(units)) if self._some is not None else len(units)
+        if total * self._ranks.size < 2:
+            return []
         burnt = self._burn_in if self._recurrent else 0
         chunks = [self._map_to_all_lanes(part) for part in units.split(self._per_piece)]
         places = [self._expand(part) for part in chunks]
@@ -553,9 +559,12 @@ class Minibatches:
         adv = self._rollout.adv.view(-1)
         chosen = [adv.index_select(0, idx) for idx in learnt]
         whole = torch.cat(chosen) if len(chosen) > 1 else chosen[0]
-        normalised = normalise(whole, self._ranks).split(len(learnt[0]))
+        normalised = normalise(whole, self._ranks).split(max(1, len(learnt[0])))
+        if not len(units):
+            return []
         parts = zip(places, learnt, normalised, chunks, strict=True)
-        total = len(whole)
+        if self._some is None:
+            total = len(whole)
         return [
             Part(place, idx, advantage, total, chunk if self._recurrent else None)
             for place, idx, advantage, chunk in parts
@@ -596,8 +605,10 @@ def normalise(adv: Tensor, ranks: Ranks = SINGLE_RANK) -> Tensor:
     """Normalise advantages to mean 0 and deviation 1, over those of all ranks."""
     if ranks.size == 1:
         return (adv - adv.mean()) / (adv.std() + 1e-8)
-    wide, count = adv.double(), adv.numel() * ranks.size
-    total, squares = ranks.sum(torch.stack((wide.sum(), wide.square().sum())))
+    wide = adv.double()
+    total, squares, count = ranks.sum(
+        torch.stack((wide.sum(), wide.square().sum(), wide.new_tensor(adv.numel())))
+    )
     variance = (squares - total.square() / count).clamp(min=0.0) / (count - 1)
     return ((wide - total / count) / (variance.sqrt() + 1e-8)).to(adv.dtype)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,10 +24,12 @@ from training.run import checkpoint, envs, games
 from training.run.engine import Engine, OnStep
 from training.run.envs import Lanes
 from training.run.folder import RunFolder
+from training.run.options import require
 from training.run.ranks import SINGLE_RANK, Ranks
 from training.run.seeds import stream_seed
 from training.run.torch_setup import set_up_torch
 from training.selfplay import league
+from training.selfplay.average import AveragedPolicy
 from training.selfplay.league import League
 
 # Options of the section ``native`` that shape the network.
@@ -78,7 +81,7 @@ def build(
     league: League | None = None,
 ) -> PPOTrainer:
     """Make a trainer for an engine by a config; see :func:`make_trainer`."""
-    return PPOTrainer(
+    trainer = PPOTrainer(
         engine,
         config.ppo,
         config.native,
@@ -92,12 +95,27 @@ def build(
         league=league,
         first_parameters=partial(first_parameters, config, engine),
     )
+    selfplay = config.selfplay
+    if selfplay is not None and selfplay.average:
+        seed = stream_seed(config.seed, "auxiliary")
+        how = selfplay.average, selfplay.magnet, seed
+        trainer.add_auxiliary(AveragedPolicy(trainer.net, *how))
+    return trainer
 
 
-def follow_first_rank(config: ActorCriticRun) -> None:
-    """Train as one of torchrun's other ranks, until the first rank ends."""
+def follow_first_rank(
+    config: ActorCriticRun, make: Callable[[Any], PPOTrainer] = make_trainer
+) -> None:
+    """Train as one of torchrun's other ranks, until the first rank ends.
+
+    Parameters
+    ----------
+    config : ActorCriticRun
+    make : callable
+        Makes the trainer.
+    """
     set_up_torch(config)
-    trainer = make_trainer(config)
+    trainer = make(config)
     try:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)  # the first decides when it is over
@@ -166,6 +184,9 @@ def check(config: ActorCriticRun, engine: Engine) -> None:
         first_parameters(config, engine, ActorCritic(obs_layout(engine), config.ppo, config.native))
     if config.selfplay is not None:
         league.check(config, engine)
+        hindsight, allowed = config.native.hindsight, "'off' with selfplay.average"
+        alone = hindsight == "off" or not config.selfplay.average
+        require(alone, "native.hindsight", hindsight, allowed)
 
 
 def identity(run: RunFolder, engine: Engine) -> dict[str, Any]:

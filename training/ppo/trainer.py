@@ -57,8 +57,10 @@ from training.run.trainer import (
 from training.selfplay.league import League
 
 CHECK_MASKS_EVERY = 1000  # rollouts
+VALUES_AT_ONCE = 8192  # observations whose values are computed together
 # What each rank has of its own in a checkpoint, beside its lanes.
 _OWN = ("sampler", "minibatch", "state")
+_AUXILIARY = "auxiliary"  # likewise, of the loss beside PPO
 
 
 class PPOTrainer(Trainer):
@@ -144,6 +146,7 @@ class PPOTrainer(Trainer):
         native.check_with(ppo)
         self.iteration = 0
         self.by_epoch: dict[str, list[float]] = {}
+        self._values_later = False
         self.on_step, self._auxiliary = on_step, auxiliary
         self._started = False
 
@@ -255,7 +258,7 @@ class PPOTrainer(Trainer):
                 "iterate": self.iterate,
                 "state": self.state,
                 "reset_lanes": self.reset_lanes,
-            }[command]()
+            }[command](**details)
 
     def add_auxiliary(self, auxiliary: Auxiliary) -> None:
         """Add a further loss, one that needs the network; before the first iteration."""
@@ -319,24 +322,25 @@ class PPOTrainer(Trainer):
     def start(self) -> None:
         """Reset the lanes and choose the precision, once; an iteration does it if it must."""
         if not self._started:
-            self._reset(seeded=True)
+            self._reset(0)
             self._started = True
         if self._precision is None:
             name = self.ranks.broadcast(choose(self._asked, self.device, self._measure_seconds))
             self._set_precision(name)
 
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, between two iterations; its generator goes on.
+    def reset_lanes(self, shift: int | None = None) -> None:
+        """See :meth:`Trainer.reset_lanes`.
 
         For data that must not begin in what was set up before: what was under way is lost.
         """
-        self.ranks.send("reset_lanes")
+        self.ranks.send("reset_lanes", shift=shift)
         if self._started:
-            self._reset(seeded=False)
+            self._reset(shift)
             self._state.zero_()
 
-    def _reset(self, *, seeded: bool) -> None:
-        self._lanes.reset(self._lane_seeds() if seeded else None, self.on_step)
+    def _reset(self, shift: int | None) -> None:
+        seeds = None if shift is None else self._lane_seeds() + shift
+        self._lanes.reset(seeds, self.on_step)
 
     # -- collect ---------------------------------------------------------------------------------
 
@@ -344,6 +348,7 @@ class PPOTrainer(Trainer):
         """Take T decisions in every lane."""
         rollout = self.rollout
         self._lanes.begin()
+        self._values_later = self._learns_some and self._knows_values_later
         with self._acting(), self.precision.autocast:
             for t in range(rollout.steps):
                 state = self._decide(t)
@@ -354,6 +359,17 @@ class PPOTrainer(Trainer):
                 "a lane has no legal action: the environment's mask must allow at least one."
             )
 
+    @property
+    def _learns_some(self) -> bool:
+        """Whether PPO learns only some decisions of this rollout."""
+        return self._auxiliary is not None and self._auxiliary.rest() is not None
+
+    @property
+    def _knows_values_later(self) -> bool:
+        """Whether values can be computed after the rollout, for less than beside the logits."""
+        separate = self.net.value_tower is not None and not self.net.is_recurrent
+        return separate and self.native.compile == "off"
+
     def _acting(self) -> AbstractContextManager[Any]:
         """Return the context to act in; tensors of inference mode cannot enter captured graphs."""
         return torch.no_grad() if self.native.compile != "off" else torch.inference_mode()
@@ -363,12 +379,14 @@ class PPOTrainer(Trainer):
         rollout, state = self.rollout, self._state
         if rollout.states.shape[2] and t % self.native.seq_len == 0:
             rollout.states[t // self.native.seq_len] = state
-        mask = rollout.mask[t]
-        logits, value, after = self._forward(rollout.obs[t], state=state, **self._view(t))
+        mask, view = rollout.mask[t], self._view(t)
+        if self._values_later:
+            logits, after = self.net.logits(rollout.obs[t]), state
+        else:
+            logits, rollout.value[t], after = self._forward(rollout.obs[t], state=state, **view)
         if self._auxiliary is not None:
             logits = self._auxiliary.decide(t, self.engine, logits)
         action, logp = self._sampler.draw(logits, mask)
-        rollout.value[t] = value
         rollout.logp[t] = logp
         rollout.action[t] = action
         self._actions.copy_(action, non_blocking=self._pinned)
@@ -390,14 +408,35 @@ class PPOTrainer(Trainer):
     # -- bootstrap -------------------------------------------------------------------------------
 
     def bootstrap(self) -> None:
-        """Compute the values of what follows the rollout and of truncated episodes in it."""
+        """Compute the values of what follows the rollout and of truncated episodes in it.
+
+        Where PPO learns only some decisions, those of these decisions too, and no others.
+        """
         rollout, truncated = self.rollout, self._lanes.truncated
         with torch.inference_mode(), self.precision.autocast:
             view = self._view(rollout.steps)
-            rollout.value[-1] = self.net.value(rollout.obs[-1], state=self._state, **view)
+            if self._values_later:
+                self._write_values()
+            else:
+                rollout.value[-1] = self.net.value(rollout.obs[-1], state=self._state, **view)
             rollout.bootstrap.zero_()
             if truncated.count:  # cells of a memory may refuse a batch of nothing
                 truncated.write(self._values_of(truncated), rollout.bootstrap)
+
+    def _write_values(self) -> None:
+        """Write the values of the decisions that PPO learns; the others have none."""
+        rollout = self.rollout
+        assert self._auxiliary is not None
+        chosen = np.flatnonzero(self._auxiliary.rest())
+        rollout.value.zero_()
+        for places in torch.from_numpy(chosen).to(self.device).split(VALUES_AT_ONCE):
+            obs = rollout.obs.flatten(0, 1).index_select(0, places)
+            view = {}
+            if rollout.view is not None:
+                view["view"] = rollout.view.flatten(0, 1).index_select(0, places)
+            state = self.net.initial_state(len(places))
+            values = self.net.value(obs, state=state, **view).float()
+            rollout.value.view(-1).index_copy_(0, places, values)
 
     def _values_of(self, truncated: TruncatedEpisodes) -> Tensor:
         """Return the values (k,) of the last observations of episodes that were cut off."""
@@ -407,7 +446,8 @@ class PPOTrainer(Trainer):
                 "are not kept."
             )
         states = truncated.states(self.net.state_size, self.device)
-        parts = zip(truncated.obs().split(8192), states.split(8192), strict=True)
+        size = VALUES_AT_ONCE
+        parts = zip(truncated.obs().split(size), states.split(size), strict=True)
         values = [self.net.value(o.to(self.device), state=s).float() for o, s in parts]
         return torch.cat(values)
 
@@ -613,7 +653,7 @@ class PPOTrainer(Trainer):
             "state": self._state,
         }
         if self._auxiliary is not None:
-            copied["auxiliary"] = self._auxiliary.state_dict()
+            copied[_AUXILIARY] = self._auxiliary.state_dict()
         counters = {
             "steps": self.steps,
             "iteration": self.iteration,
@@ -654,7 +694,7 @@ class PPOTrainer(Trainer):
         self.minibatches.generator.set_state(model["minibatch"]["generator"])
         self._state.copy_(model["state"])
         if self._auxiliary is not None:
-            self._auxiliary.load_state_dict(model["auxiliary"])
+            self._auxiliary.load_state_dict(model[_AUXILIARY])
         restore_lanes(self.engines, own.rows, arrays)
         self.rollout.obs[-1].copy_(torch.from_numpy(arrays["obs"]))
         self.rollout.mask[-1].copy_(torch.from_numpy(arrays["mask"]))
@@ -674,12 +714,15 @@ def gather_state(ranks: Ranks, state: State) -> State:
         "state": model["state"].numpy(),
     }
     parts = ranks.gather({"rows": state.rows, **state.arrays, **own})
+    auxiliary = ranks.gather_state(model[_AUXILIARY]) if _AUXILIARY in model else []
     if not parts:
         return state
     names = ("rows", *state.arrays)
     lanes = {name: np.concatenate([part[name] for part in parts]) for name in names}
     each = [{name: torch.from_numpy(part[name]) for name in _OWN} for part in parts]
-    rest = {name: value for name, value in model.items() if name not in _OWN}
+    for mine, theirs in zip(each, auxiliary, strict=False):
+        mine[_AUXILIARY] = theirs
+    rest = {name: value for name, value in model.items() if name not in (*_OWN, _AUXILIARY)}
     return replace(state, model={**rest, "ranks": each}, rows=lanes.pop("rows"), arrays=lanes)
 
 
@@ -704,6 +747,7 @@ def get_rank_state(ranks: Ranks, state: State) -> State:
     model = dict(state.model)
     own = model.pop("ranks")[ranks.rank]
     model |= {name: {"generator": own[name]} for name in ("sampler", "minibatch")}
+    model |= {name: own[name] for name in (_AUXILIARY,) if name in own}
     return replace(
         state,
         model={**model, "state": own["state"]},

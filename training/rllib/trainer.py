@@ -219,7 +219,7 @@ class RLlibTrainer(Trainer):
         copied: dict[str, Any] = checkpoint.copy_to_host(self._net.state_dict())
         return copied
 
-    def reset_lanes(self) -> None:
+    def reset_lanes(self, shift: int | None = None) -> None:
         """Raise NotImplementedError: no callback of this trainer needs it."""
         raise NotImplementedError("lanes of env runners are reset by RLlib alone")
 
@@ -297,7 +297,7 @@ def algorithm_config(config: RLlibRun, steps: int, backend: str) -> PPOConfig:
         **envs.with_seating(config.env, config.env_options),
         "env": config.env,
         "backend": backend,
-        "num_threads": config.env_threads,
+        "num_threads": config.engine_threads,
         "began": steps,
     }
     learners = max(1, rllib.learners)

@@ -41,6 +41,7 @@ OPTIONAL = (TRACKERS, REPLAY)
 BEST = "best"
 # Beginnings of the names of parameters that do not decide what is played; an export has none.
 VALUE = ("value_tower.", "value_head.")
+AVERAGE = "average"  # of the averaged policy of self-play, among what is learnt beside PPO
 
 
 class CheckpointError(FastEnvError, RuntimeError):

@@ -39,6 +39,8 @@ from training.run.sections import (
 
 BACKENDS = ("auto", "reference", "numba", "cython", "fast")
 _FLAGS = ("use_numba", "use_cython")
+ROWS = 256  # samples of a minibatch that a thread of the network is worth having for
+MOST_SEARCHING = 8  # threads of a search, unless more are asked for
 _CHOOSE_BACKEND = ("backend", "env_impl", *_FLAGS)
 
 
@@ -104,10 +106,18 @@ class RunConfig(Options):
         ge=1,
     )
     num_envs: Whole = option(512, "lanes of the engine", ge=1)
-    env_threads: Whole = option(1, "threads inside the engine", ge=1)
+    env_threads: Whole | None = option(
+        None,
+        "threads inside the engine, and of a search beside the training; null is 1 for the engine, "
+        "and for such a search the cores that the network leaves, at most 8",
+        "from 1 to 1024, or null for the default",
+        ge=1,
+        le=1024,
+    )
     torch_threads: Whole | None = option(
         None,
-        "threads of the network; null takes the physical cores less ``env_threads``, at least 1",
+        "threads of the network; null takes the cores less ``env_threads``, but one for 256 "
+        "samples of a minibatch of ``ppo`` at most, and at least 1",
         "from 1 to 1024, or null for the default",
         ge=1,
         le=1024,
@@ -177,6 +187,8 @@ class RunConfig(Options):
             for name in ("shaping", "best_times"):
                 value = getattr(self, name)
                 require(value is None, name, _to_plain(value), "null with selfplay")
+            average, alone = self.selfplay.average, self.trainer == "native"
+            require(alone or not average, "selfplay.average", average, "0 but with native")
         return self
 
     @model_validator(mode="after")
@@ -289,12 +301,50 @@ class RunConfig(Options):
             "ppo_policy_arch": f"mlp-{'x'.join(map(str, net.net_arch))}-{net.activation}",
             "ppo_device": device,
             "ppo_num_envs": self.num_envs,
-            "ppo_num_workers": self.env_threads,
-            "ppo_vector_backend": "serial" if self.env_threads == 1 else "threads",
+            "ppo_num_workers": self.engine_threads,
+            "ppo_vector_backend": "serial" if self.engine_threads == 1 else "threads",
             "ppo_rollout_steps": self.iteration_steps,
         }
 
+    @property
+    def minibatch(self) -> int | None:
+        """Samples of a minibatch, if few of them are not worth many threads; None if they are."""
+        return None
+
+    @property
+    def works_beside(self) -> bool:
+        """Whether something searches beside the collecting and learning."""
+        return False
+
     # -- what follows from the options ---------------------------------------------------------
+
+    @property
+    def engine_threads(self) -> int:
+        """Threads of the engine, and of what searches beside the training."""
+        if self.env_threads is not None:
+            return self.env_threads
+        if not self.works_beside:
+            return 1
+        network = self.torch_threads or self._worth(machine.cores() // 2)
+        return max(1, min(MOST_SEARCHING, machine.cores() - network))
+
+    @property
+    def network_threads(self) -> int:
+        """Threads of the network: the option, or cores that the engine leaves."""
+        if self.torch_threads is not None:
+            return self.torch_threads
+        return self._worth(machine.cores() - self.engine_threads)
+
+    def _worth(self, cores: int) -> int:
+        """Return how many of these cores are worth having for a minibatch, at least 1."""
+        least = cores if self.minibatch is None else self.minibatch // ROWS
+        return max(1, min(cores, least))
+
+    def describe_threads(self) -> str:
+        """Describe in one line on how many threads a run trains."""
+        cores, engine, network = machine.cores(), self.engine_threads, self.network_threads
+        what = "engine and the search beside it" if self.works_beside else "engine"
+        return f"threads: {engine} for the {what}, {network} for the network; cores: {cores}"
 
     @property
     def precision(self) -> str:

@@ -97,6 +97,24 @@ class Engine(Protocol):
         """Set a knob, for each lane from its next reset."""
 
 
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def take_rows(rows: Array, some: Array) -> Array:
+    """Copy some rows, by a mask or numbers: as bytes, for NumPy copies records field by field."""
+    return as_bytes(rows)[some].view(rows.dtype)
+
+
+def join_rows(parts: Sequence[Array]) -> Array:
+    """Concatenate rows, as bytes."""
+    return np.concatenate([as_bytes(part) for part in parts]).view(parts[0].dtype)
+
+
+def as_bytes(rows: Array) -> Array:
+    """View rows as items of as many bytes, which are copied whole; it may be written to."""
+    return rows.view(np.dtype((np.void, rows.dtype.itemsize)))
+
+
 # -- saving ----------------------------------------------------------------------------------------
 
 
@@ -122,7 +140,12 @@ def _name_array(name: str) -> str:
 
 
 def restore_lanes(engines: Sequence[Engine], rows: Array, arrays: Mapping[str, Array]) -> None:
-    """Put back what :func:`rows_of` and, among ``arrays``, :func:`seating_of` returned."""
+    """Put back what :func:`rows_of` and, among ``arrays``, :func:`seating_of` returned.
+
+    Nothing is put back where rows cannot continue an episode: a run begins others there.
+    """
+    if not engines[0].game.resumable:
+        return
     first = 0
     for engine in engines:
         here = slice(first, first := first + engine.num_envs)

@@ -111,7 +111,7 @@ def make_lanes(config: RunConfig, groups: int = 1) -> Lanes:
     ConfigError, BackendUnavailableError
         See :func:`build`.
     """
-    return _make_lanes(config, groups, config.num_envs // groups, config.env_threads)
+    return _make_lanes(config, groups, config.num_envs // groups, config.engine_threads)
 
 
 def make_trial_lane(config: RunConfig) -> Lanes:

@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -299,7 +300,7 @@ def flatten(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def choose_name(root: Path, env: str) -> str:
     """Choose an unused name of a run: the id, the time, and a number if need be."""
-    stem = env.rpartition("/")[2] + datetime.now(UTC).strftime("-%Y%m%d-%H%M%S")
+    stem = re.split("[/:]", env)[-1] + datetime.now(UTC).strftime("-%Y%m%d-%H%M%S")
     free = (name for k in range(10_000) if not (root / (name := f"{stem}-{k}")).exists())
     return stem if not (root / stem).exists() else next(free)
 
@@ -312,5 +313,5 @@ def _config_record(config: RunConfig) -> dict[str, Any]:
         "sha256": config.sha256(),
         "config": config.to_dict(),
         **machine.revision(),
-        "versions": machine.versions(),
+        "versions": machine.versions(config.env),
     }

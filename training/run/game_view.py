@@ -116,11 +116,14 @@ class GameView:
     ----------
     page : Path or None
         A module of JavaScript that draws scenes; ``docs/reference/studio.md`` says what it exports.
+    rules : Path or None
+        The rules for who plays for the first time: paragraphs, lists and tables of HTML.
     frame_rate : float
         Frames a second of real time, where ``tau`` counts them; 0 elsewhere.
     """
 
     page: ClassVar[Path | None] = None
+    rules: ClassVar[Path | None] = None
     frame_rate: ClassVar[float] = 0.0
 
     def person_options(self, env: str) -> Mapping[str, Any]:

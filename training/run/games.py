@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv import registry as ids
 from training.run import registry
 from training.run.engine import Engine
 from training.run.options import require
@@ -69,6 +70,24 @@ class TableRules:
     shared: tuple[str, ...] | None = None
     one_record: bool = True
     parts: Mapping[str, PartOfGame] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Family:
+    """A game of which there are one or more environments, as people are told of it.
+
+    Parameters
+    ----------
+    title : str
+    about : str
+        What it is about, in a sentence.
+    first : str
+        Id of the environment that shows it, and that people begin with.
+    """
+
+    title: str
+    about: str
+    first: str
 
 
 KINDS = ("kept", "mean", "count", "measure", "share", "flag")
@@ -140,10 +159,16 @@ class GameTraining:
     ----------
     title : str
         Name of the game in sentences; empty for the id of the environment.
+    family : Family or None
+        The game of which it is an environment; None for a game of its own.
+    about : str
+        What its episodes are, and what is decided in them: a few words, a colon, a sentence.
     env_options : mapping
         Options of the environment that hold in training and evaluation unless others are given.
     files : mapping of str to str
         By trainer, the file in ``training/configs`` with the default options of a run's learning.
+    trainer : str
+        Who trains where an environment alone is named.
     presets : Path or None
         YAML file of named starting points of a run; see :mod:`training.run.layers`.
     bots : tuple of str
@@ -159,8 +184,9 @@ class GameTraining:
         says (:attr:`fastenv.GameSpec.judged_by`) where several players meet, and ``return``
         elsewhere.
     draws : bool
-        Agents are shown and judged with actions drawn from their distribution, since many states
-        look alike and the best action of each may lead in circles.
+        Agents are shown and judged with actions drawn from their distribution too, since many
+        states look alike and the best action of each may lead in circles. In a game that needs
+        mixed strategies (:attr:`fastenv.GameSpec.mixed`) they always draw.
     table : TableRules
         How its players meet, where there are several.
     capabilities : mapping of str to str
@@ -169,8 +195,11 @@ class GameTraining:
     """
 
     title: str = ""
+    family: Family | None = None
+    about: str = ""
     env_options: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+    trainer: str = "native"
     presets: Path | None = None
     bots: tuple[str, ...] = ()
     opponent_sets: tuple[str, ...] = ()
@@ -218,7 +247,11 @@ def get_game(env: str) -> GameTraining:
         Its id, with or without the namespace; need not be known.
     """
     env = _shorten_id(env)
-    game: GameTraining = registry.GAMES.load(env) if env in registry.GAMES else GameTraining()
+    game = GameTraining()
+    if env in registry.GAMES:
+        game = registry.GAMES.load(env)
+    elif _find_foreign(env) is not None:
+        game = registry.FUNCTIONS.load("foreign record")
     return game
 
 
@@ -250,4 +283,15 @@ def unregister(env: str) -> None:
 
 
 def _shorten_id(env: str) -> str:
-    return env.rpartition("/")[2]
+    return env.removeprefix(f"{ids.NAMESPACE}/")
+
+
+def _find_foreign(name: str) -> ids.Entry | None:
+    """Find the environment of another package that an id or ``module:name`` stands for."""
+    if ":" not in name and "-v" not in name:  # whatever it is, it is none of these
+        return None
+    entry: ids.Entry | None = registry.FUNCTIONS.load("foreign")(name)
+    return entry
+
+
+ids.register_finder(_find_foreign)

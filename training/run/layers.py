@@ -3,9 +3,10 @@
 The lowest are the defaults of :class:`RunConfig`; without preset and file, over them those that
 were found best for the environment.
 
-A command changes the options of a new run in four places, and says each in one line, in this
-order: the best known options where an environment alone is named, a minibatch for fewer lanes, a
-shorter run without the compiled core, a rollout for a short run. Nothing else changes them.
+A command changes the options of a new run in five places, and says each in one line, in this
+order: the best known options where an environment alone is named, those of self-play in a game that
+needs mixed strategies, a minibatch for fewer lanes, a shorter run without the compiled core, a
+rollout for a short run. Nothing else changes them.
 """
 
 from __future__ import annotations
@@ -25,19 +26,21 @@ from training.run.config_files import load_file, merge, parse_assignments
 from training.run.folder import flatten
 from training.run.options import require, whole_number
 from training.run.registry import DEFAULT_ENVS
+from training.run.seating import needs_mixing
 
 _FLAGS = (
     *("env", "trainer", "name", "total_steps", "num_envs", "seed", "device", "torch_threads"),
     *("backend", "use_numba", "use_cython", "wandb"),
 )
-_TUNED_BY = ("env", "trainer")  # there are tuned options for these
+_BACKEND = ("use_numba", "use_cython", "env_impl")  # names of a backend in a file
 
 CONFIGS = machine.ROOT / "training" / "configs"
 # What a file says of learning; machine, checkpoints and evaluation are the user's own.
 _LEARNING = (
     *("total_steps", "num_envs", "env_options", "schedules", "mask_schedule"),
-    *("ppo", "native", "hier", "trackers", "without_core"),
+    *("trainer", "ppo", "native", "expert", "hier", "trackers", "without_core"),
 )
+MIXED = "mixed.yaml"  # of self-play in a game that needs mixed strategies
 # Takes a line for people.
 Say = Callable[[str], None]
 REMEDY = (
@@ -125,8 +128,9 @@ def merge_layers(
     flags = _read_flags(args)
     from_file = load_file(args.config) if args.config else {}
     if not (base or from_file or args.preset):
-        env, trainer = (str(flags.get(name, RunConfig.get_default(name))) for name in _TUNED_BY)
-        from_file = take_best_options(env, trainer, say)
+        env = str(flags.get("env", RunConfig.get_default("env")))
+        from_file = take_best_options(env, flags.get("trainer"), say)
+        from_file = merge(take_mixed_options(merge(from_file, flags), say), from_file)
     slower = from_file.pop("without_core", {})
     mapping = isinstance(slower, dict)
     require(mapping, "without_core", slower, "a mapping of options to values")
@@ -136,9 +140,18 @@ def merge_layers(
         return keep_rollout(config, RunConfig.from_mapping(base))
     options = fit_minibatch(_merge_all({}, from_file, args), flags, say)
     config = RunConfig.from_mapping(options)
-    less = fit_minibatch(_merge_all({}, merge(from_file, slower), args), flags, _ignore)
+    shorter = merge(_without_foreign(from_file, slower.get("trainer")), slower)
+    less = fit_minibatch(_merge_all({}, shorter, args), flags, _ignore)
     config = fit_speed(config, RunConfig.from_mapping(less), say)
     return fit_rollout(config, say)
+
+
+def _without_foreign(values: dict[str, Any], trainer: Any) -> dict[str, Any]:
+    """Leave out the sections that another trainer has not, if one is named."""
+    if trainer not in trainers.names():  # none, or one that is refused later
+        return values
+    known = {*trainers.get_options(trainer).model_fields, *_BACKEND, "without_core"}
+    return {name: value for name, value in values.items() if name in known}
 
 
 def _ignore(_line: str) -> None:
@@ -199,30 +212,58 @@ def load_preset(name: str) -> dict[str, Any]:
     return {**presets[name], "preset": name}
 
 
-def find_best_options(env: str, trainer: str) -> tuple[str | None, dict[str, Any]]:
+def find_best_options(env: str, trainer: str | None) -> tuple[str | None, dict[str, Any]]:
     """Find a file and its options for a run that names environment and trainer alone.
 
     It is the file in ``training/configs`` that the game names; None and nothing if it names none.
+    Without a trainer it is that which the game prefers.
     """
-    name = games.get_game(env).files.get(trainer)
+    game = games.get_game(env)
+    name = game.files.get(str(trainer or game.trainer))
     if name is None:
         return None, {}
     values = load_file(CONFIGS / name)
     if "preset" in values:
         values = merge(load_preset(values["preset"]), values)
     chosen = {option: values[option] for option in _LEARNING if option in values}
+    if trainer:  # the sections of others say nothing to it
+        chosen = _without_foreign({**chosen, "trainer": trainer}, trainer)
     return f"training/configs/{name}", chosen
 
 
 # -- changes that a command makes ------------------------------------------------------------------
 
 
-def take_best_options(env: str, trainer: str, say: Say) -> dict[str, Any]:
+def take_best_options(env: str, trainer: str | None, say: Say) -> dict[str, Any]:
     """Load the tuned options of an environment; empty if there are none."""
     name, values = find_best_options(env, trainer)
     if name is not None:
         say(f"the options are those of {name}, the best that are known for {env}")
     return values
+
+
+def take_mixed_options(values: dict[str, Any], say: Say) -> dict[str, Any]:
+    """Load the options of self-play that mixes; empty unless a game needs it and they suit it.
+
+    Parameters
+    ----------
+    values : dict
+        Of a run that names no preset and no file.
+    say : callable
+    """
+    env, options = str(values.get("env", RunConfig.get_default("env"))), values.get("env_options")
+    plays = isinstance(values.get("selfplay"), dict) and values.get("trainer", "native") == "native"
+    if not plays or not isinstance(options or {}, dict) or not needs_mixing(env, options or {}):
+        return {}
+    found: dict[str, Any] = load_file(CONFIGS / MIXED)
+    found.pop("env")  # of an example
+    shown = ", ".join(
+        f"{name}={_format_value(value)}"
+        for name, value in flatten(found).items()
+        if flatten(values).get(name, value) == value
+    )
+    say(f"{env} needs mixed strategies, so self-play takes training/configs/{MIXED}: {shown}")
+    return found
 
 
 def fit_minibatch(values: dict[str, Any], flags: dict[str, Any], say: Say) -> dict[str, Any]:
@@ -299,7 +340,8 @@ def keep_rollout(config: RunConfig, begun: RunConfig) -> RunConfig:
 def _compare(config: RunConfig, other: RunConfig) -> str:
     """Describe in words the options that differ."""
     ours, theirs = flatten(config.to_dict()), flatten(other.to_dict())
-    pairs = {name: (ours[name], theirs[name]) for name in ours if ours[name] != theirs[name]}
+    both = [name for name in ours if name in theirs]  # trainers have sections of their own
+    pairs = {name: (ours[name], theirs[name]) for name in both if ours[name] != theirs[name]}
     return ", ".join(
         f"{name} {_format_value(a)} instead of {_format_value(b)}" for name, (a, b) in pairs.items()
     )

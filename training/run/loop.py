@@ -216,6 +216,8 @@ class TrainingLoop:
             _announce(self, self._resumed)
             for each in self.callbacks:
                 each.start(self)
+            if self._resumed and self.steps:
+                self._begin_episodes()
             yield
         finally:
             try:
@@ -327,7 +329,7 @@ class TrainingLoop:
         if self._step_times is None or "env" not in phases:
             return {}
         steps = max(1, samples // self._config.num_envs)
-        times = self._step_times.read(phases["env"], steps, self._config.env_threads)
+        times = self._step_times.read(phases["env"], steps, self._config.engine_threads)
         return {"env_step": times}
 
     def end(self) -> Outcome:
@@ -382,6 +384,15 @@ class TrainingLoop:
     def _save(self) -> None:
         self._writer.start(self.steps, self._take_snapshot())
         self._saved_at = self.steps
+        self._begin_episodes()
+
+    def _begin_episodes(self) -> None:
+        """Begin new episodes, of a game whose rows cannot continue the running ones.
+
+        A run does so after each checkpoint, and where it resumes from one, so that both are equal.
+        """
+        if not self.trainer.engines[0].game.resumable:
+            self.trainer.reset_lanes(self.steps)
 
     def _take_snapshot(self) -> Callable[[], object]:
         """Copy the state of the run; return a function that writes the checkpoint."""
@@ -395,7 +406,7 @@ class TrainingLoop:
             **json.loads(json.dumps(decides)),
             "config": config.to_dict(),
             "config_sha256": config.sha256(),
-            "versions": machine.versions(),
+            "versions": machine.versions(config.env),
             **machine.revision(),
         }
         trackers = next((each for each in tensors if each is not None), None)
@@ -426,6 +437,7 @@ def _announce(loop: TrainingLoop, resumed: bool) -> None:
     if device.startswith("cuda"):
         log.say("training on CUDA is untested (docs/howto/many_machines.md)")
     log.say(config.sizes(engine.obs[0].nbytes, engine.num_actions))
+    log.say(config.describe_threads())
     if (longer := config.describe_length()) is not None:
         log.say(longer)
     if resumed:
@@ -438,7 +450,8 @@ def _announce(loop: TrainingLoop, resumed: bool) -> None:
     log.event("resume" if resumed else "start", step=loop.steps, **machine.revision(), **adjusted)
     for text in loop.warnings:
         log.warn(text)
-    if loop.backend.fell_back:
+    compiled = engine.spec.kernel_module is not None or engine.spec.core_module is not None
+    if loop.backend.fell_back and compiled:
         log.say(f"on the backend {loop.backend.name}, which is slow: {loop.backend.probe}")
     so_far = {"status": "running", "steps": loop.steps, "wall_s": loop.wall_s}
     run.write_summary({**so_far, **_describe(loop)})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import platform
 import shlex
@@ -29,6 +30,7 @@ PACKAGES = (
     "pyboy",
 )
 CPUINFO = Path("/proc/cpuinfo")
+CGROUP = Path("/sys/fs/cgroup")  # as a container sees its own
 # Instruction sets that decide how fast loops and products of matrices are; the full list is a
 # screenful.
 FLAGS = (
@@ -96,12 +98,20 @@ def git(*command: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def versions() -> dict[str, str]:
-    """Return the versions of Python, fastenv and the packages that figures depend on."""
+def versions(env: str = "") -> dict[str, str]:
+    """Return the versions of Python, fastenv and the packages that figures depend on.
+
+    Parameters
+    ----------
+    env : str
+        Environment id; the package of ``module:name`` is among them.
+    """
     import fastenv
 
     installed = {"python": platform.python_version(), "fastenv": fastenv.__version__}
-    for name in PACKAGES:
+    module = env.partition(":")[0].partition(".")[0] if ":" in env else ""
+    own = metadata.packages_distributions().get(module, []) if module else []
+    for name in dict.fromkeys([*PACKAGES, *own]):
         try:
             installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
@@ -122,9 +132,29 @@ def host() -> dict[str, Any]:
 
 
 def physical_cores() -> int:
-    """Return the number of cores this process may use."""
+    """Return the number of cores this process may use; a container may have a share of them."""
     usable = len(os.sched_getaffinity(0)) if _is_linux() else os.cpu_count() or 1
-    return max(1, min(usable, psutil.cpu_count(logical=False) or usable))
+    physical = psutil.cpu_count(logical=False) or usable
+    return max(1, math.ceil(min(usable, physical, _read_quota())))
+
+
+def cores() -> int:
+    """Return the cores of this process, where ranks of torchrun share those of a machine."""
+    return max(1, physical_cores() // int(os.environ.get("LOCAL_WORLD_SIZE", 1)))
+
+
+def _read_quota() -> float:
+    """Return how many cores the control group of this process may use; infinity for all."""
+    try:
+        if (CGROUP / "cpu.max").exists():
+            quota, period = (CGROUP / "cpu.max").read_text(encoding="ascii").split()
+        else:
+            both = ("cpu.cfs_quota_us", "cpu.cfs_period_us")
+            quota, period = ((CGROUP / "cpu" / x).read_text(encoding="ascii") for x in both)
+        share = float(quota) / float(period)
+    except (OSError, ValueError, ZeroDivisionError):  # there is none, or it says "max"
+        return math.inf
+    return share if share > 0 else math.inf
 
 
 def gpu() -> str | None:

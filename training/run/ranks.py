@@ -7,6 +7,7 @@ log, and decides; it sends commands to the others (:meth:`Ranks.send`).
 
 from __future__ import annotations
 
+import io
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -138,9 +139,17 @@ class Ranks:
             each.copy_(mean.view_as(each))
 
     def average_gradients(self, parameters: Iterable[torch.nn.Parameter]) -> None:
-        """Replace the gradients of parameters by their means over the ranks."""
-        if self.size > 1:
-            self.average([p.grad for p in parameters if p.grad is not None])
+        """Replace the gradients of parameters by their means over the ranks.
+
+        One that a rank has no gradient of, such as without a decision to learn, counts as 0 there.
+        """
+        if self.size == 1:
+            return
+        every = list(parameters)
+        for each in every:
+            if each.grad is None:
+                each.grad = torch.zeros_like(each)
+        self.average([each.grad for each in every if each.grad is not None])
 
     def sum(self, tensor: Tensor) -> Tensor:
         """Sum a tensor over the ranks."""
@@ -148,6 +157,12 @@ class Ranks:
             with _report_lost_rank():
                 dist.all_reduce(tensor)
         return tensor
+
+    def count(self, number: int) -> float:
+        """Return the mean of a number over the ranks."""
+        if self.size == 1:
+            return number
+        return int(self.sum(torch.tensor(number))) / self.size
 
     def gather(self, arrays: Mapping[str, np.ndarray]) -> list[dict[str, np.ndarray]]:
         """Gather the arrays of all ranks in the first; the others get none.
@@ -169,6 +184,26 @@ class Ranks:
             for part, bytes_of in zip(gathered, room, strict=True):
                 part[name] = bytes_of.numpy().view(own.dtype).reshape(own.shape)
         return gathered
+
+    def gather_state(self, state: Mapping[str, Any]) -> list[Any]:
+        """Gather tensors and plain values of all ranks in the first, of any sizes.
+
+        Parameters
+        ----------
+        state : mapping
+            What ``torch.save`` writes and reads back with ``weights_only``.
+        """
+        file = io.BytesIO()
+        torch.save(state, file)
+        content = np.frombuffer(file.getvalue(), np.uint8)
+        sizes = torch.zeros(self.size, dtype=torch.int64)
+        sizes[self.rank] = len(content)
+        padded = np.zeros(int(self.sum(sizes).max()), np.uint8)
+        padded[: len(content)] = content
+        return [
+            torch.load(io.BytesIO(part["content"][:size].tobytes()), weights_only=True)
+            for part, size in zip(self.gather({"content": padded}), sizes.tolist(), strict=False)
+        ]
 
 
 SINGLE_RANK = Ranks()

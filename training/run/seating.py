@@ -9,7 +9,7 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from fastenv.game import Game
-from fastenv.registry import short_id
+from fastenv.registry import make_game, short_id
 from fastenv.seats import EXTERNAL
 from training.run import games
 from training.run.config import RunConfig
@@ -26,6 +26,11 @@ OPPONENTS = ("opponents", "opponent")  # options for the players of the other se
 def without_seating(options: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the options of the seating from those of an environment."""
     return {name: value for name, value in options.items() if name not in SEATING}
+
+
+def needs_mixing(env: str, options: Mapping[str, Any]) -> bool:
+    """Tell whether good play in an environment must be drawn (:attr:`fastenv.GameSpec.mixed`)."""
+    return make_game(env, **without_seating(options)).spec.mixed
 
 
 def env_of_table(env: str) -> str:

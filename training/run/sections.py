@@ -112,6 +112,9 @@ class EvaluationConfig(Options):
         lt=2**40,
     )
     max_steps: Whole = option(30_000, "decisions after which an episode is given up", ge=1)
+    film: Truth = option(
+        False, "write a film of an episode, ``film.gif``, when the training is done"
+    )
     replays: Whole = option(0, "best episodes of the agent to keep in ``replays/``", ge=0)
 
     @model_validator(mode="after")
@@ -179,6 +182,32 @@ class SelfPlayConfig(Options):
         ge=0,
         lt=1,
     )
+
+    latest: Number = option(
+        0.0,
+        "how often the player of another seat is the learner as it is when the iteration begins, "
+        "and no older snapshot",
+        ge=0,
+        le=1,
+    )
+    average: Whole = option(
+        0,
+        "decisions over which the parameters are averaged, each a little less the older it is: "
+        "the averaged policy is in checkpoints, and ``export --average`` gives it away. 0 for none",
+        ge=0,
+    )
+    magnet: Number = option(
+        0.0,
+        "weight in the loss of the divergence from the averaged policy, the magnet (magnetic "
+        "mirror descent): it damps the cycles of policies that answer each other",
+        ge=0,
+    )
+
+    @model_validator(mode="after")
+    def _check_magnet(self) -> SelfPlayConfig:
+        allowed = "0 without selfplay.average: the averaged policy is the magnet"
+        require(not self.magnet or self.average > 0, "selfplay.magnet", self.magnet, allowed)
+        return self
 
     def due(self, steps: int) -> int:
         """Return the number of snapshots due after a number of decisions."""

@@ -31,6 +31,7 @@ class Window:
         self._frames = frames if self._lasting else None
         self._rewards = [name for name in engine.info if name.startswith("reward_")]
         self._rounds = "ended_round" in engine.info
+        self._games = "game_rank" in engine.final_info
         self.clear()
 
     def clear(self) -> None:
@@ -39,7 +40,7 @@ class Window:
         self._returns: list[np.ndarray] = []
         self._lengths: list[np.ndarray] = []
         self._durations: list[np.ndarray] = []
-        self._num_rounds = self._num_hits = 0
+        self._num_rounds = self._num_hits = self._num_games = self._num_wins = 0
         self._reward_sums = dict.fromkeys(self._rewards, 0.0)
 
     def add(self, engine: Engine) -> None:
@@ -54,6 +55,10 @@ class Window:
         if whole.size:
             self._returns.append(engine.ep_return[whole])
             self._lengths.append(engine.ep_length[whole])
+            if self._games:
+                ranks = engine.final_info["game_rank"][whole]
+                self._num_games += int((ranks > 0).sum())
+                self._num_wins += int((ranks == 1).sum())
             if self._lasting:
                 self._durations.append(engine.ep_frames[whole])
         if self._rounds:
@@ -89,6 +94,12 @@ class Window:
                 "n": self._num_rounds,
                 "hits": self._num_hits,
                 "hit_rate": self._num_hits / self._num_rounds,
+            }
+        if self._num_games:
+            record["games"] = {
+                "n": self._num_games,
+                "wins": self._num_wins,
+                "win_rate": self._num_wins / self._num_games,
             }
         if self._rewards and self._steps:
             record["reward_per_step"] = {

@@ -6,7 +6,6 @@ import os
 
 import torch
 
-from training.run import machine
 from training.run.config import RunConfig
 
 
@@ -21,18 +20,7 @@ def be_deterministic(deterministic: bool) -> None:
     torch.use_deterministic_algorithms(deterministic)
 
 
-def torch_threads(config: RunConfig) -> int:
-    """Return the threads of the network: the option, or the cores that the engine leaves.
-
-    Ranks of torchrun on one machine share its cores.
-    """
-    if config.torch_threads is not None:
-        return config.torch_threads
-    ranks = int(os.environ.get("LOCAL_WORLD_SIZE", 1))
-    return max(1, machine.physical_cores() // ranks - config.env_threads)
-
-
 def set_up_torch(config: RunConfig) -> None:
     """Set the threads and the algorithms of torch for a run."""
-    torch.set_num_threads(torch_threads(config))
+    torch.set_num_threads(config.network_threads)
     be_deterministic(config.deterministic)

@@ -83,8 +83,15 @@ class Trainer:
         """
         raise NotImplementedError
 
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a boundary; the generators of the lanes go on."""
+    def reset_lanes(self, shift: int | None = None) -> None:
+        """Begin a new episode in every lane, at a boundary.
+
+        Parameters
+        ----------
+        shift : int, optional
+            The lanes are seeded as at the beginning of the training, by so much more; default their
+            generators go on.
+        """
         raise NotImplementedError
 
     def state(self) -> State:

@@ -121,10 +121,11 @@ class SB3Trainer(Trainer):
         values.clear()
         return train
 
-    def reset_lanes(self) -> None:
-        """Begin a new episode in every lane, at a boundary."""
+    def reset_lanes(self, shift: int | None = None) -> None:
+        """See :meth:`Trainer.reset_lanes`."""
         self._start()
-        self.model._last_obs = self.vec.restart()
+        seeds = None if shift is None else training_seed(self.model.seed or 0) + shift
+        self.model._last_obs = self.vec.restart(seeds)
         self.model._last_episode_starts = np.ones(self.vec.num_envs, np.bool_)
 
     def state(self) -> State:

@@ -68,9 +68,15 @@ class TrainerVecEnv(VecEnvWrapper):
         self._show(None, obs)
         return obs
 
-    def restart(self) -> Any:
-        """Begin a new episode in every lane, whose generators go on; return the observations."""
-        self.engine.reset_many()
+    def restart(self, seeds: int | None = None) -> Any:
+        """Begin a new episode in every lane; return the observations.
+
+        Parameters
+        ----------
+        seeds : int, optional
+            Of the first lane; default the generators of the lanes go on.
+        """
+        self.engine.reset_many(seeds=seeds)
         obs = shown_obs(self.engine.obs)
         self._show(None, obs)
         return obs

@@ -13,6 +13,7 @@ from fastenv.errors import ConfigError, show
 from training.players.draws import mix, uniform
 from training.players.network import sight_of_rows
 from training.players.policy import Policy
+from training.run.engine import as_bytes, take_rows
 
 MAX_STEPS = 10_000  # of rollouts by a network, which then end as they stand
 POLICY = "policy"  # rollouts by the network that is searched for
@@ -85,7 +86,7 @@ class BotBlueprint:
         ends = np.zeros(len(start.of), start.rows.dtype)
         for k, name in enumerate(names):  # a world is the same bot's for all actions
             own = start.seeds % len(names) == k
-            ends[own] = _roll(self._engine, start, own, name)
+            as_bytes(ends)[own] = as_bytes(_roll(self._engine, start, own, name))
         return ends
 
 
@@ -142,7 +143,7 @@ class SteppedBlueprint:
         players : ndarray of int, shape (m, P), optional
             Who plays: 0 is the network, from 1 on the bots; default everywhere the network.
         """
-        now, actions = start.rows[start.of], start.actions.copy()
+        now, actions = take_rows(start.rows, start.of), start.actions.copy()
         reached, running = np.empty_like(now), np.arange(len(now))
         for taken in range(start.limit or MAX_STEPS):
             who = np.zeros(len(now), np.int64)
@@ -153,12 +154,12 @@ class SteppedBlueprint:
             now = self._step(now, actions, who, seeds, start.until)
             over = now["done"] != 0
             if over.any():
-                reached[running[over]] = now[over]
-                now, running = now[~over], running[~over]
+                as_bytes(reached)[running[over]] = as_bytes(now)[over]
+                now, running = take_rows(now, ~over), running[~over]
             if not running.size:
                 break
             actions = np.full(len(running), -1, np.int32)
-        reached[running] = now
+        as_bytes(reached)[running] = as_bytes(now)
         return reached
 
     def _decide(self, rows: np.ndarray, actions: np.ndarray, who: np.ndarray) -> None:
@@ -166,11 +167,12 @@ class SteppedBlueprint:
         own = (actions < 0) & (who == 0)
         if not own.any():
             return
-        masks = self._engine.action_masks_many(rows[own], trusted=True)
+        rows = take_rows(rows, own)
+        masks = self._engine.action_masks_many(rows, trusted=True)
         chosen = masks.argmax(1).astype(np.int32)
         free = masks.sum(1) > 1  # where there is no choice, nobody needs to be asked
         if free.any():
-            seen = self._see(rows[own][free])
+            seen = self._see(take_rows(rows, free))
             chosen[free] = self._policy.act(seen, masks[free])[0]
         actions[own] = chosen
 
@@ -191,7 +193,9 @@ class SteppedBlueprint:
             own = bots == k
             if own.any():
                 how = (name, until, 1, seeds[own])
-                then[own] = engine.rollout(rows[own], actions[own], *how, trusted=True).rows
+                some = take_rows(rows, own)
+                part = engine.rollout(some, actions[own], *how, trusted=True)
+                as_bytes(then)[own] = as_bytes(part.rows)
         return then
 
 
@@ -251,11 +255,12 @@ class ModelBlueprint:
         stepped = (players == 0).any(1)
         if stepped.any() and self._stepped is not None:
             part = take(start, stepped)
-            ends[stepped] = self._stepped.play_on(part, players[stepped])
+            as_bytes(ends)[stepped] = as_bytes(self._stepped.play_on(part, players[stepped]))
         tables, which = np.unique(players[~stepped], axis=0, return_inverse=True)
         for k, table in enumerate(tables):
             own = np.flatnonzero(~stepped)[which.ravel() == k]
-            ends[own] = _roll(self._engine, start, own, [self._bots[p - 1] for p in table])
+            part = _roll(self._engine, start, own, [self._bots[p - 1] for p in table])
+            as_bytes(ends)[own] = as_bytes(part)
         return ends
 
     def _draw_players(self, start: Start) -> np.ndarray:

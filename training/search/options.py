@@ -71,6 +71,13 @@ class SearchOptions(Options):
     halving: Truth = option(
         True, "drop actions that fall behind, so that the best ones see more worlds"
     )
+    blocks: Whole = option(
+        4,
+        "parts of the worlds, after each of which actions are dropped that are behind beyond "
+        "doubt; with 1 all actions see all worlds",
+        ge=1,
+        le=1024,
+    )
     lead: Number = option(
         0.0,
         "standard errors by which an action must be ahead of the policy's own, or else that is "

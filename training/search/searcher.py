@@ -16,6 +16,7 @@ from training.players.draws import mix
 from training.players.player import Thought
 from training.players.policy import Policy
 from training.run import games
+from training.run.engine import take_rows
 from training.run.options import require
 from training.search.blueprints import (
     POLICY,
@@ -31,7 +32,6 @@ from training.search.options import SearchOptions
 from training.search.rules import SearchRules
 from training.search.values import Closing
 
-BLOCKS = 4  # parts of a budget, after each of which actions are dropped
 AT_ONCE = 1 << 15  # worlds in memory
 FIRST_WORLDS = 8  # with a budget of time: worlds before the clock is looked at
 END, OPEN, MODEL = "end", "open", "model"
@@ -176,6 +176,12 @@ class Searcher:
         ends = until is None or until in self.rules.ends
         require(ends or not stepped, "search.horizon", until, allowed)
 
+    @property
+    def asks_policy(self) -> bool:
+        """Whether the network itself is asked in a search."""
+        stepped = self.options.rollouts in (POLICY, MODEL)
+        return stepped or self.belief is not None
+
     def _make_belief(self, policy: Policy | None) -> Belief | None:
         name = self.options.belief
         if name in ("uniform", OPEN):
@@ -282,7 +288,7 @@ class Searcher:
         """Spend the budget on positions; return False if it was interrupted."""
         options, budget = self.options, self.options.budget_ms
         begun, done = time.perf_counter(), 0
-        block = FIRST_WORLDS if budget else -(-options.worlds // BLOCKS)
+        block = FIRST_WORLDS if budget else -(-options.worlds // options.blocks)
         try:
             while estimates.undecided.any():
                 if budget is None:
@@ -334,7 +340,7 @@ class Searcher:
         """Draw worlds of positions, a block of each behind the other."""
         count = block if self.belief is None else CANDIDATES * block
         number = done * count // block + np.tile(np.arange(count), len(here))
-        rows, seats = position.rows[here], position.seats[here]
+        rows, seats = take_rows(position.rows, here), position.seats[here]
         if self.options.belief == OPEN:
             return rows.repeat(count)
         seeds = mix(position.seeds[here].repeat(count), number, WORLD)
@@ -345,7 +351,7 @@ class Searcher:
         weights = self.belief.log_weights(drawn, seats.repeat(count), count, lanes)
         luck = mix(position.seeds[here], np.full(len(here), done), CHOICE)
         kept = choose_by_weight(weights.reshape(len(here), count), block, luck)
-        return drawn[(np.arange(len(here))[:, None] * count + kept).ravel()]
+        return take_rows(drawn, (np.arange(len(here))[:, None] * count + kept).ravel())
 
     def think(
         self, results: SearchResult, position: int, chosen: int, wanted: np.ndarray

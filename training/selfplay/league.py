@@ -86,6 +86,7 @@ class League:
             self.pool,
             seed=seed,
             best=self.options.play == "best",
+            latest=self.options.latest,
             sight=self._sight,
         )
         on_matches = self._add_matches if rated else None
@@ -118,6 +119,8 @@ class League:
             If the snapshot cannot be written.
         """
         self._before = self._count_results()
+        if self.options.latest:
+            self.pool.show_latest(net.state_dict())
         due = self.options.due(steps)
         if due <= self._due:
             return

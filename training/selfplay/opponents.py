@@ -19,6 +19,7 @@ from fastenv.registry import short_id
 from fastenv.seats import EXTERNAL
 from training.evaluation.loop import ask
 from training.players.names import load_who, make_player
+from training.players.network import draws
 from training.players.player import Player, begin_all
 from training.players.trained import load_policy
 from training.run import games
@@ -160,4 +161,4 @@ def check(config: Any) -> None:
         takes_all = short_id(policy.env) not in parts
         require(takes_all and not policy.state_size, name, path, allowed)
         allowed = "of agents that do not draw their actions, as those of this game do"
-        require(not games.get_game(policy.env).draws, name, path, allowed)
+        require(not draws(policy), name, path, allowed)

@@ -46,6 +46,9 @@ class SnapshotNet(FeedForwardNet, Protocol):
         """Switch the gradients of its parameters on or off."""
 
 
+LATEST = -2  # in place of the id of a snapshot: the learner as it was when the iteration began
+
+
 @dataclass(frozen=True)
 class Member:
     """A snapshot.
@@ -87,12 +90,29 @@ class Pool:
         By id, oldest first.
     active : tuple of int
         Those that can be drawn, oldest first.
+    latest : SnapshotNet or None
+        The learner as it was when the iteration began, where it is an opponent.
     """
 
     def __init__(self, folder: Path, keep: int, make_net: Callable[[], SnapshotNet]) -> None:
         self.folder, self.keep, self._make_net = folder, keep, make_net
         self.members: dict[int, Member] = {}
         self.active: tuple[int, ...] = ()
+        self.latest: SnapshotNet | None = None
+
+    def show_latest(self, parameters: Mapping[str, Tensor]) -> None:
+        """Let the learner play as it is now: ``parameters`` are those of its network."""
+        if self.latest is None:
+            self.latest = self._make_frozen(parameters)
+        else:
+            self.latest.load_state_dict(parameters)
+
+    def net(self, number: int) -> SnapshotNet:
+        """Return the network of a snapshot, or with :data:`LATEST` that of the learner."""
+        if number != LATEST:
+            return self.members[number].net
+        assert self.latest is not None
+        return self.latest
 
     def add(self, number: int, steps: int, parameters: Mapping[str, Tensor]) -> Member:
         """Write a snapshot to its file and let it be drawn, in place of the oldest if need be.
@@ -201,6 +221,8 @@ class PoolPlayer:
         Of the generators that draw opponents and their actions, of all lanes together.
     best : bool
         They play their best actions instead.
+    latest : float
+        How often a seat gets :attr:`Pool.latest` in place of a snapshot.
     sight : callable, optional
         Observations of their networks; default those of the engine.
 
@@ -217,8 +239,10 @@ class PoolPlayer:
         *,
         seed: int,
         best: bool = False,
+        latest: float = 0.0,
         sight: Sight = shown,
     ) -> None:
+        self._latest = latest
         n = engine.num_envs
         self._pool, self._see, self._best = pool, sight, best
         self._draws = np.random.default_rng(seed)
@@ -236,19 +260,22 @@ class PoolPlayer:
         if met.size:
             shape = (len(met), self.snapshots.shape[1])
             active = np.array(self._pool.active)
-            self.snapshots[met] = self._draws.choice(active, size=shape, p=self._pool.weights())
+            drawn = self._draws.choice(active, size=shape, p=self._pool.weights())
+            if self._latest:
+                drawn = np.where(self._draws.random(shape) < self._latest, LATEST, drawn)
+            self.snapshots[met] = drawn
 
     def act(self, engine: Any, lanes: np.ndarray) -> np.ndarray:
         """Return the actions of the snapshots whose decisions are due."""
         engine.refresh()
         deciding = self.snapshots[lanes, engine.get_places(lanes) - 1]
         order = np.argsort(deciding, kind="stable")
-        bounds = np.flatnonzero(np.diff(deciding[order], prepend=-1, append=-1))
+        bounds = np.flatnonzero(np.diff(deciding[order], prepend=-3, append=-3))
         logits, seen = self._logits[: len(lanes)], self._see(engine, lanes)
         with torch.inference_mode(), torch.autocast("cpu", enabled=False):
             for first, last in pairwise(bounds):
                 group = order[first:last]
-                net = self._pool.members[int(deciding[group[0]])].net
+                net = self._pool.net(int(deciding[group[0]]))
                 logits[group] = net.logits(as_tensor(seen[group]))
             legal = torch.from_numpy(engine.mask[lanes] != 0)
             log_probs = masked_log_probs(logits, legal)
@@ -340,7 +367,8 @@ class PoolEngine(SeatedEngine):
         players = np.full((len(lanes), size), -1, np.int32)
         for k in range(1, size):
             seat = (learner + k) % size
-            players[np.arange(len(lanes)), seat] = self.others.snapshots[lanes, k - 1]
+            others = self.others.snapshots[lanes, k - 1]
+            players[np.arange(len(lanes)), seat] = np.where(others == LATEST, -1, others)
         self._on_matches(players, self._engine.get_outcomes(lanes))
 
     # -- saving ----------------------------------------------------------------------------------

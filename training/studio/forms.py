@@ -44,6 +44,7 @@ def describe(env: str, places: Places) -> dict[str, Any]:
         "agents": agents_for(name, places),
         "person": PERSON,
         "page": view.page is not None,
+        "rules": view.rules is not None,
         "options": list(options_of(name, game)),
         "defaults": {k: v for k, v in training.env_options.items() if _is_plain(v)},
         "search": list(_search_options()),
@@ -104,11 +105,36 @@ def options_of(env: str, game: Any) -> Iterator[dict[str, Any]]:
             continue
         yield {
             "name": name,
+            "title": title_option(name),
             "default": default,
             "choices": _parse_choices(kind, default),
             "type": kind,
-            "help": text,
+            "help": _strip_marks(text),
         }
+
+
+# Words in the names of options that are short for others.
+_WORDS = {
+    "num": "number of",
+    "max": "most",
+    "obs": "observation",
+    "ext": "extension",
+    "dtype": "type of numbers",
+    "k": "size",
+    "ram": "RAM",
+    "lcd": "LCD",
+}
+
+
+def title_option(name: str) -> str:
+    """Return the title of an option: ``num_players`` is ``Number of players``."""
+    text = " ".join(_WORDS.get(word, word) for word in name.split("_"))
+    return text[0].upper() + text[1:]
+
+
+def _strip_marks(text: str) -> str:
+    """Return a text of a documentation without the marks of code and references."""
+    return re.sub(r"(?::\w+:)?`{1,2}~?([^`]+)`{1,2}", r"\1", text)
 
 
 def _parse_parameters(doc: str) -> Iterator[tuple[str, tuple[str, str]]]:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 VIEW = "view"
-REPLACED = ("timeline", "thought", "tiles", "curves", "proof", "table", "busy")
+REPLACED = ("timeline", "log", "thought", "tiles", "curves", "proof", "table", "busy")
 MOST = 200  # other messages that wait
 
 

@@ -16,7 +16,7 @@ from training.logs.sections import make_sections
 from training.logs.seeds_data import SeedsData
 from training.run import machine
 from training.studio import messages
-from training.studio.runs import CurveReader
+from training.studio.runs import CurveReader, with_card
 
 PAGE = Path(__file__).parent / "page"
 
@@ -38,7 +38,8 @@ def page(paths: Mapping[str, Path], seeds: Sequence[SeedsData] = (), title: str 
     RunDataError
         A folder is not there, or holds nothing of a run.
     """
-    runs = [read_run(path, name) for name, path in paths.items()]  # whole, not thinned for drawing
+    # Whole, not thinned for drawing.
+    runs = [with_card(read_run(path, name)) for name, path in paths.items()]
     curves = CurveReader(paths).read_all()
     curves["sections"] = make_sections(runs, seeds, compare_groups(runs))
     usual = "Runs: " if runs else "Players: "

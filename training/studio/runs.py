@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from fastenv.errors import FastEnvError
 from training.evaluation.over_seeds import compare_groups
 from training.logs.run_data import (
     PARTS,
@@ -21,10 +22,12 @@ from training.logs.run_data import (
     read_part,
 )
 from training.logs.run_log import flatten
-from training.logs.sections import make_sections
+from training.logs.sections import describe_result, make_sections
 from training.logs.seed_groups import GroupComparison
+from training.players import card
 from training.run.folder import has_agent
 from training.run.jsonl import MAX_LINE, parse_line
+from training.run.names import AGENT
 from training.studio.places import Places
 
 MAX_POINTS = 600  # of a curve
@@ -45,17 +48,36 @@ def _describe_run(name: str, path: Path) -> dict[str, Any]:
     head = read_part(path, "config.json")
     summary = read_part(path, "summary.json")
     config = mapping(head, "config")
+    judged = RunData(name, path, config, evaluation=read_part(path, "evaluation.json"))
     return {
         "name": name,
         "env": (config.get("env") or "").rpartition("/")[2],
         "trainer": config.get("trainer", "native"),
         "created": head.get("created"),
         "total_steps": config.get("total_steps"),
+        "result": describe_result(with_card(judged)),
         "status": summary.get("status"),
         "steps": summary.get("steps"),
         "has_curves": (path / "metrics.jsonl").is_file(),
         "has_agent": has_agent(path),
     }
+
+
+def with_card(run: RunData) -> RunData:
+    """Return a run with the results of its card in the place of an evaluation that it lacks."""
+    if run.evaluation:
+        return run
+    try:
+        results = card.read_results(run.path)
+    except FastEnvError as error:
+        return replace(run, notes=[*run.notes, str(error)])
+    if not results:
+        return run
+    played = {each.config: {AGENT: dict(each.metrics)} for each in results}
+    records = [*dict.fromkeys(each.record for each in results if each.record)]
+    said = f"its evaluation is that of {', '.join([card.FILE, *records])}"
+    notes = [note for note in run.notes if not note.startswith("no ")]
+    return replace(run, evaluation={"card": played}, notes=[*notes, said])
 
 
 class CurveReader:
@@ -110,7 +132,7 @@ class CurveReader:
         if times == self._times:
             return False
         self._times = times
-        self._heads = [read_head(path, name) for name, path in self._paths.items()]
+        self._heads = [with_card(read_head(path, name)) for name, path in self._paths.items()]
         self._groups = compare_groups(self._heads)
         return True
 

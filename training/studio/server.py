@@ -26,7 +26,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 from fastenv.errors import FastEnvError
 from fastenv.registry import ENVS
 from training.run.game_view import find_view
-from training.studio import messages
+from training.studio import catalog, messages
 from training.studio.messages import Refusal, describe_fault
 from training.studio.outbox import Outbox
 from training.studio.places import Places
@@ -155,6 +155,21 @@ class Studio:
             return PlainTextResponse("This game draws no scenes.\n", 404)
         return FileResponse(path, media_type="text/javascript")
 
+    async def rules(self, request: Request) -> Response:
+        """Answer with the rules of a game, as a part of a page."""
+        env = request.path_params["env"]
+        path = find_view(env).rules if env in ENVS else None
+        if path is None:
+            return PlainTextResponse("The rules of this game are not told.\n", 404)
+        return FileResponse(path, media_type="text/html")
+
+    async def picture(self, request: Request) -> Response:
+        """Answer with the picture of a game."""
+        path = catalog.find_picture(request.path_params["env"])
+        if path is None:
+            return PlainTextResponse("There is no picture of this game.\n", 404)
+        return FileResponse(path, media_type="image/png")
+
     async def film(self, request: Request) -> Response:
         """Answer with a film that was made."""
         film = self._films.get(request.path_params["name"])
@@ -213,7 +228,7 @@ class Studio:
         self.sessions += 1
         wake, loop = asyncio.Event(), asyncio.get_running_loop()
         outbox = Outbox(lambda: _call(loop, wake.set))
-        outbox.put(self._make_hello())
+        outbox.put(await asyncio.to_thread(self._make_hello))
         worker = Worker(lambda: self._make_session(outbox), lambda text: _refuse(outbox, text))
         sender = asyncio.create_task(_send(socket, outbox, wake))
         receiver = asyncio.create_task(_receive(socket, outbox, worker, self.places))
@@ -237,7 +252,13 @@ class Studio:
         return Session(self.places, outbox, self.link, self.keep_film)
 
     def _make_hello(self) -> dict[str, Any]:
-        return {"kind": "hello", "version": VERSION, "envs": [*ENVS], "link": self.link("")}
+        return {
+            "kind": "hello",
+            "version": VERSION,
+            "envs": [*ENVS],
+            "games": catalog.list_families(),
+            "link": self.link(""),
+        }
 
     def app(self) -> Starlette:
         """Return the application."""
@@ -245,6 +266,8 @@ class Studio:
             ("/", self.index, True),
             ("/page/{name}", self.file, True),
             ("/game/{env}/page.js", self.game_page, True),
+            ("/game/{env}/rules", self.rules, True),
+            ("/game/{env}/picture", self.picture, True),
             ("/film/{name}", self.film, False),
             ("/moment/{name}", self.moment, False),
             ("/report", self.report, False),

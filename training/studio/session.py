@@ -119,6 +119,11 @@ class Session:
             self._timeline_sent = now
             self._outbox.put(self._timeline.message())
 
+    def _tell_log(self) -> None:
+        """Tell what was said on the way to the moment that is shown."""
+        if self._timeline is not None:
+            self._outbox.put({"kind": "log", "lines": self._timeline.lines()})
+
     def _frame_time(self) -> float | None:
         """Return the seconds of a frame where a game does not wait for a person; else None."""
         shown = self._shown
@@ -160,7 +165,7 @@ class Session:
         decisions = tuple(self._pending)
         self._pending.clear()
         shown.hear(before, decisions, after[0])
-        timeline.add(after, decisions, shown.reward, shown.mark)
+        timeline.add(after, decisions, shown.reward, shown.mark, shown.lines)
         if engine.ended[0]:
             self._running = False
 
@@ -323,6 +328,7 @@ class Session:
         self._pending.clear()
         table.begin()
         shown.go(row[0], timeline.last_reward())
+        self._tell_log()
         self._show()
         self._tell_timeline(time.monotonic())
 
@@ -333,6 +339,7 @@ class Session:
         self._let_think(table)
         shown.go(table.engine.get_states([0])[0], 0.0)
         self._outbox.put(shown.table_message(None))
+        self._tell_log()
         self._show()
 
     def _on_keep(self, message: messages.Keep) -> None:
@@ -375,7 +382,13 @@ class Session:
             return
         timeline = self._timeline
         assert timeline is not None
-        where = {"branch": timeline.branch, "index": timeline.index, "running": self._running}
+        where: dict[str, Any] = {
+            "branch": timeline.branch,
+            "index": timeline.index,
+            "running": self._running,
+        }
+        if shown.frame_time is None:
+            where["marked"] = timeline.last_marked()
         view, pixels = shown.view(where, opened=self._thinker.opened)
         self._outbox.put({"kind": VIEW, **view}, pixels)
         if self._thinker.on and (shown.frame_time is None or not self._running):

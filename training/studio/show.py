@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from training.run import games
 from training.run.game_view import describe_decision, render_state
 from training.run.registry import DEFAULT_ENVS
 from training.run.seating import name_all_seats
+from training.studio import catalog
 from training.studio.table import Table
 from training.studio.timeline import Decisions
 
@@ -41,11 +41,14 @@ class Shown:
         What the last decision has brought: to a person who plays, or to who has taken it.
     mark : str
         What is worth coming back to in it.
+    lines : list of str
+        What is said of it.
     """
 
     def __init__(self, table: Table, row: np.void) -> None:
         self._table, self._view = table, table.view
         self.serial, self.reward, self.mark = 0, 0.0, ""
+        self.lines: list[str] = []
         self._news: list[str] = []
         self._steering: Any = None
         self._steers = False
@@ -64,6 +67,7 @@ class Shown:
         """Stand somewhere else."""
         self.row, self.reward, self.mark = row, reward, ""
         self._news.clear()
+        self.lines = []
         self._steering, self._steers = None, False
         self._outcomes = self._get_outcomes()
 
@@ -76,12 +80,14 @@ class Shown:
         """Take in decisions and the row behind them."""
         table, engine = self._table, self._table.engine
         waits = self.frame_time is None
+        self.lines = []
         if waits:
             for seat, action in decisions:
                 spoken = name_all_seats(engine.game, before, table.names, seat)
-                self._news += describe_decision(
+                self.lines += describe_decision(
                     engine, before, action, after, spoken, seat=spoken.index(table.names[seat])
                 )
+            self._news += self.lines
             del self._news[:-MAX_NEWS]
         if table.meets:
             outcomes = self._get_outcomes()
@@ -183,7 +189,7 @@ class Shown:
         return {
             "kind": "table",
             "env": table.env,
-            "title": games.get_game(table.env).title or table.env,
+            "title": catalog.find_family(table.env).title,
             "goal": engine.game.goal,
             "options": table.options,
             "players": table.asked,
@@ -193,6 +199,7 @@ class Shown:
             "lanes": engine.num_envs,
             "hidden": bool(engine.spec.hidden),
             "page": f"/game/{table.env}/page.js" if page is not None else None,
+            "rules": f"/game/{table.env}/rules" if self._view.rules is not None else None,
             "keys": "" if steering is None else steering.keys,
             "frame_time": self.frame_time,
             "pad": [key._asdict() for key in self._view.pad(engine)],

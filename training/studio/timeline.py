@@ -20,6 +20,7 @@ SPACING = 64  # decisions between larger ones
 MAX_BRANCHES = 64
 BUCKETS = 240  # of rewards that are shown
 MAX_MARKS = 400
+MAX_LINES = 300  # of what was said on the way to a moment
 Decisions = tuple[tuple[int, int], ...]  # seat and action of each that leads to the next row
 
 
@@ -42,6 +43,8 @@ class Branch:
     rewards : array of float
         What they brought.
     marks : dict of int to str
+    lines : dict of int to list of str
+        What was said of the decision that led to a moment.
     """
 
     def __init__(self, parent: int | None, first: int) -> None:
@@ -50,6 +53,7 @@ class Branch:
         self.decisions: list[Decisions] = []
         self.rewards = array("d")
         self.marks: dict[int, str] = {}
+        self.lines: dict[int, list[str]] = {}
 
     @property
     def last(self) -> int:
@@ -86,7 +90,14 @@ class Timeline:
         if mark:
             branch.marks[branch.last] = mark
 
-    def add(self, row: np.ndarray, decisions: Decisions, reward: float, mark: str = "") -> None:
+    def add(
+        self,
+        row: np.ndarray,
+        decisions: Decisions,
+        reward: float,
+        mark: str = "",
+        lines: Sequence[str] = (),
+    ) -> None:
         """Add the row behind decisions at the current moment, and go there.
 
         Behind the newest moment of a branch it grows; elsewhere another branch begins.
@@ -97,6 +108,8 @@ class Timeline:
         decisions : Decisions
         reward : float
         mark : str
+        lines : sequence of str
+            What is said of it.
 
         Raises
         ------
@@ -115,6 +128,8 @@ class Timeline:
             self.branches.append(branch)
             self.branch = len(self.branches) - 1
         self._append(branch, row, decisions, reward, mark)
+        if lines:
+            branch.lines[branch.last] = [*lines]
         self.index, self._count = branch.last, self._count + 1
 
     def go(self, branch: int, index: int) -> None:
@@ -152,6 +167,34 @@ class Timeline:
             take(self._engine, decisions)
         row = self._engine.get_states([0])
         return row
+
+    def lines(self) -> list[str]:
+        """Return what was said on the way to the moment where it stands, the newest last."""
+        said: list[list[str]] = []
+        number: int | None = self.branch
+        index, count = self.index, 0
+        while number is not None and count < MAX_LINES:
+            branch = self.branches[number]
+            for at in range(index, branch.first, -1):
+                if at in branch.lines:
+                    said.append(branch.lines[at])
+                    count += len(said[-1])
+                    if count >= MAX_LINES:
+                        break
+            number, index = branch.parent, branch.first
+        return [line for lines in reversed(said) for line in lines][-MAX_LINES:]
+
+    def last_marked(self) -> str:
+        """Return the last mark on the way to the moment where it stands, and what was said last."""
+        number: int | None = self.branch
+        index = self.index
+        while number is not None:
+            branch = self.branches[number]
+            for at in reversed(branch.marks):
+                if at <= index and branch.lines.get(at):
+                    return f"{branch.marks[at]}: {branch.lines[at][-1]}"
+            number, index = branch.parent, branch.first
+        return ""
 
     def last_reward(self) -> float:
         """Return the reward of the decision that led to the moment where it stands."""

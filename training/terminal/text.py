@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from importlib.util import find_spec
+from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
@@ -101,17 +102,23 @@ def print_frames(frames: Iterable[tuple[str, str]], fps: float) -> None:
         time.sleep(1.0 / fps if live else 0.0)
 
 
-def film(session: Session, args: argparse.Namespace) -> int:
-    """Write an episode as a film; return its decisions."""
+def film(session: Session, path: Path, fps: float) -> int:
+    """Write an episode as a film; return its decisions.
+
+    Raises
+    ------
+    FilmError, ConfigError
+        If that is not possible here, or the game draws no pictures.
+    """
     from training.logs import film as films
 
-    films.check(args.out)
+    films.check(path)
     check_render_mode(session.engine.game, "rgb_array")
     pictures = [session.draw(mode="rgb_array")]
     while not session.over:
         session.step()
         pictures.append(session.draw(mode="rgb_array"))
-    films.write(args.out, [*pictures, pictures[-1]], args.fps)
+    films.write(path, [*pictures, pictures[-1]], fps)
     return len(pictures) - 1
 
 

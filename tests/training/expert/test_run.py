@@ -6,7 +6,6 @@ import re
 import pytest
 import torch
 
-from fastenv.errors import ConfigError
 from tests.bits import equal
 from tests.needs import needs_core
 from tests.slow import every
@@ -56,10 +55,11 @@ def saved(run, steps):
             {"teacher": "rule_hard", "share": 0.5, "window": 2},
             {"teacher": "random", "share": 0.5},
             {"search": "worlds=4", "share": 0.2, "window": 3, "ppo": "rest"},
+            {"search": "worlds=4,blocks=1", "share": 0.5, "ppo": "rest", "delay": 1},
             {"teacher": "search:heuristic,worlds=4", "share": 0.1},
         ],
     ),
-    ids=["bot", "bot that draws", "search", "another that searches"],
+    ids=["bot", "bot that draws", "search", "search beside", "another that searches"],
 )
 def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
     assert train(tmp_path, "whole", **expert) == 0
@@ -210,7 +210,54 @@ def test_first_parameters_are_read_at_the_first_step_alone(tmp_path):
     assert saved(tmp_path / "next", 2048)["policy"]
 
 
-def test_several_processes_are_refused():
-    config = RunConfig.from_mapping(TINY)
-    with pytest.raises(ConfigError, match="with 2 ranks of torchrun"):
-        config.share_of(2)
+def test_answers_that_are_late_are_those_to_the_questions_before():
+    """The learner's policy there and what is seen are of the iteration that asked."""
+    learnt = {}
+    for delay in (0, 1):
+        expert = {"search": "worlds=2", "share": 1.0, "weight": 1e-30, "delay": delay}
+        trainer = make_trainer(RunConfig.from_mapping({**TINY, "expert": expert}))
+        loss = trainer._auxiliary
+        found = []
+        for _ in range(3):
+            trainer.iterate()
+            found.append(list(loss._window))
+        learnt[delay] = found
+        trainer.close()
+    assert not learnt[1][0]
+    for late, prompt in zip(learnt[1][1:], learnt[0], strict=False):
+        assert equal([each._asdict() for each in late], [each._asdict() for each in prompt])
+
+
+@pytest.mark.parametrize("threads", every(1, [2, 8]))
+def test_a_run_is_the_same_on_any_number_of_threads(tmp_path, threads):
+    expert = {"search": "worlds=4,blocks=1", "share": 0.5, "ppo": "rest", "delay": 1}
+    for name, number in (("one", 1), ("more", threads)):
+        flags = ("--set", f"env_threads={number}", "--total-steps", 512)
+        assert train(tmp_path, name, *flags, **expert) == 0
+    one, more = (saved(tmp_path / name, 512) for name in ("one", "more"))
+    assert len(one["auxiliary"]["ahead"]["obs"])
+    assert equal(one, more)
+    assert metrics(tmp_path / "one") == metrics(tmp_path / "more")
+
+
+@walk("ppo", ["rest", "none"])
+def test_values_are_those_of_the_decisions_that_ppo_learns(ppo):
+    expert = {"search": "worlds=2", "share": 0.5, "ppo": ppo}
+    trainer = make_trainer(RunConfig.from_mapping({**TINY, "expert": expert}))
+    trainer.start()
+    trainer.collect()
+    trainer.bootstrap()
+    rollout, rest = trainer.rollout, torch.from_numpy(trainer._auxiliary.rest())
+    with torch.inference_mode():
+        _, values = trainer.net(rollout.obs[:-1].flatten(0, 1))
+    trainer.close()
+    assert bool(rest.any()) == (ppo == "rest")
+    assert not rollout.value[:-1][~rest].any()
+    torch.testing.assert_close(rollout.value[:-1][rest], values.view_as(rest * 1.0)[rest])
+
+
+def test_each_rank_has_a_share_of_the_lanes():
+    config = RunConfig.from_mapping({**TINY, "expert": {"delay": 1}})
+    share = config.share_of(2)
+    assert (share.num_envs, share.ppo.batch_size) == (8, 32)
+    assert share.expert == config.expert

@@ -47,14 +47,19 @@ def seeds_of(rows):
     return np.arange(len(rows)).astype(np.uint64) + np.uint64(5)
 
 
-def asked(rows, obs, legal):
-    return Asked(rows, np.zeros(len(rows), np.int32), obs, legal, seeds_of(rows))
+def asked(rows, logits, legal):
+    return Asked(rows, np.zeros(len(rows), np.int32), logits, legal, seeds_of(rows))
+
+
+def logits_of(net, obs):
+    with torch.inference_mode():
+        return net.logits(as_tensor(obs)).numpy()
 
 
 @walk("bot", ["rule_hard", "heuristic"])
 def test_a_bot_answers_as_it_plays(states, bot):
-    engine, rows, obs, legal = states
-    answers = PlayerTeacher(bot, engine).answers(asked(rows, obs, legal))
+    engine, rows, _, legal = states
+    answers = PlayerTeacher(bot, engine).answers(asked(rows, 0.0 * legal, legal))
     other = make_engine(ENV, len(rows), {"opponents": "heuristic"})
     other.reset_many(seeds=0)
     other.set_states(rows)
@@ -66,14 +71,14 @@ def test_a_bot_answers_as_it_plays(states, bot):
 
 
 def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
-    engine, rows, obs, legal = states
+    engine, rows, _, legal = states
     teacher = PlayerTeacher(load_policy(AGENT), engine)
-    answers = teacher.answers(asked(rows, obs, legal))
+    answers = teacher.answers(asked(rows, 0.0 * legal, legal))
     policy = load_policy(AGENT)
     played, _ = policy.act(policy.env_spec.encode(rows), legal)
     assert (answers.argmax(1) == played).all()
     some = np.array([3, 11, 5])
-    again = teacher.answers(asked(rows, obs, legal).take(some))
+    again = teacher.answers(asked(rows, 0.0 * legal, legal).take(some))
     assert (again == answers[some]).all()
 
 
@@ -84,7 +89,7 @@ def test_search_answers_by_the_means_and_the_network(states, prior):
     with torch.no_grad():  # a policy that wants something
         net.policy_head.weight.mul_(50)
     teacher = SearchTeacher(net, config_of(), engine, "worlds=8", 4.0, prior)
-    answers = teacher.answers(asked(rows, obs, legal))
+    answers = teacher.answers(asked(rows, logits_of(net, obs), legal))
 
     cards = rows["phase"] == Phase.PLAY
     assert cards.any()
@@ -94,8 +99,7 @@ def test_search_answers_by_the_means_and_the_network(states, prior):
     some, where = rows[cards], legal[cards]
     found = searcher.search(some, some["actor"].astype(np.int32), where, seeds_of(rows)[cards])
     means = found.estimates.means()
-    with torch.inference_mode():
-        logits = net.logits(as_tensor(obs[cards])).double().numpy()
+    logits = logits_of(net, obs[cards]).astype(np.float64)
     scores = np.where(np.isfinite(means), prior * logits + np.where(where, means, 0) / 4.0, -np.inf)
     weights = np.exp(scores - scores.max(1, keepdims=True))
     np.testing.assert_allclose(
@@ -113,7 +117,7 @@ def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     legal, seats = engine.mask != 0, engine.get_actors()
     assert (seats == seat).all()
     rows = engine.get_states()
-    given = Asked(rows, seats, engine.obs, legal, seeds_of(rows))
+    given = Asked(rows, seats, 0.0 * legal, legal, seeds_of(rows))
     answers = PlayerTeacher("greedy", engine).answers(given)
     assert (answers.argmax(1) == engine.bot_actions("greedy", rng_streams(2, 8))).all()
     config = ExpertRun.from_mapping({"env": "DrMarioVersus-v0", "trainer": "expert"})
@@ -123,15 +127,29 @@ def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     assert not searched[~legal].any()
 
 
-def test_the_network_is_asked_as_it_is_then(states):
+def test_the_network_is_asked_as_it_is_when_the_teacher_prepares(states):
+    engine, rows, _, legal = states
+    net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
+    teacher = make_teacher(config_of(search="worlds=4,rollouts=policy"), net, engine)
+    given = asked(rows, 0.0 * legal, legal)
+    before = teacher.answers(given)
+    with torch.no_grad():
+        net.policy_head.weight.add_(torch.randn_like(net.policy_head.weight))
+    assert (teacher.answers(given) == before).all()
+    teacher.prepare()
+    assert (teacher.answers(given) != before).any()
+
+
+def test_answers_do_not_depend_on_the_threads(states):
     engine, rows, obs, legal = states
     net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
-    teacher = make_teacher(config_of(search="worlds=4"), net, engine)
-    before = teacher.answers(asked(rows, obs, legal))
-    with torch.no_grad():
-        net.policy_head.weight.mul_(100)
-    after = teacher.answers(asked(rows, obs, legal))
-    assert (before != after).any()
+    given = asked(rows, logits_of(net, obs), legal)
+    answers = [
+        SearchTeacher(net, config_of(), engine, "worlds=8", 5.0, 1.0, threads).answers(given)
+        for threads in (1, 2, 8)
+    ]
+    assert answers[0].any()
+    assert all((each == answers[0]).all() for each in answers[1:])
 
 
 @walk(

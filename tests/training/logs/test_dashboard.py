@@ -241,8 +241,8 @@ def test_elsewhere_there_are_few_lines_and_no_control_codes(monkeypatch):
         board.metrics(iteration(k))
     board.close()
     lines = file.getvalue().splitlines()
-    assert len(lines) == 2
-    assert lines[0].startswith("5,000 of 10,000 decisions (50%), 12,361 decisions/s, 0:35 left")
+    assert len(lines) == 10
+    assert lines[4].startswith("5,000 of 10,000 decisions (50%), 12,361 decisions/s, 0:35 left")
     assert "\x1b" not in file.getvalue()
 
 

@@ -71,6 +71,7 @@ BAD = {
     "value": [(3, "a text")],
     "decisions": [(3, "a text")],
     "halving": [("on", "true or false")],
+    "blocks": [("0", "from 1 to 1024"), ("1025", "from 1 to 1024"), ("some", "an integer")],
     "lead": [("-1", "at least 0"), ("inf", "a finite number")],
     "temperature": [("0", "above 0, or null")],
 }

@@ -131,6 +131,15 @@ def test_all_worlds_are_seen_without_halving(monkeypatch):
     assert (counts[~found.legal] == 0).all()
 
 
+def test_all_worlds_are_seen_in_one_block():
+    found = cards()
+    counts = found.search(blocks=1, worlds=11).estimates.counts
+    several = found.legal.sum(1) > 1
+    assert (counts[several][found.legal[several]] == 11).all()
+    values = [found.search(worlds=64, blocks=n).estimates for n in (1, 4)]
+    assert values[0].counts.sum() > values[1].counts.sum(), "in four, some are dropped"
+
+
 def test_means_are_those_of_rollouts_by_hand():
     """One position, worlds and rollouts asked for one by one."""
     found = cards()
@@ -252,8 +261,9 @@ def test_ctrl_c_leaves_the_best_so_far(calls, monkeypatch):
     whole = found.search(halving=False).estimates
     of.blueprint = Interrupted(of.blueprint, calls)
     got = of.search(found.rows, found.seats, found.legal, found.seeds)
-    assert got.finished == (calls >= module.BLOCKS)
-    done = min(calls, module.BLOCKS) * (WORLDS // module.BLOCKS)
+    blocks = of.options.blocks
+    assert got.finished == (calls >= blocks)
+    done = min(calls, blocks) * (WORLDS // blocks)
     np.testing.assert_array_equal(got.estimates.values, whole.values[:, :, :done])
     several = int(np.flatnonzero(found.legal.sum(1) > 1)[0])
     thought = of.think(got, several, 0, np.full(found.legal.shape[1], np.nan))

@@ -1,6 +1,7 @@
 """The studio in a real browser, as a person uses it; skipped where there is none."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -8,11 +9,13 @@ import time
 
 import pytest
 
+from fastenv.registry import ENVS
+
 pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SEEN = 180_000  # milliseconds that are waited at most: kernels may have to be compiled first
 SKULL = "SkullKingFlat-v0"
-CHOSEN = "document.querySelector('[aria-checked=true] small').textContent"
+CHOSEN = "document.querySelector('.games [aria-checked=true] small').textContent"
 UNFOLD = "document.querySelectorAll('details').forEach((each) => { each.open = true; })"
 
 
@@ -56,13 +59,22 @@ def wait(page, condition):
         page.wait_for_timeout(20)
 
 
-def begin(page, env, seed=5, options=None, seats=()):
-    """Choose a game, its options and players, and begin."""
+def choose(page, env):
+    """Choose a game, and the kind of it."""
     page.click("#tab-table")
+    family = f"studio.form.games.find((game) => game.envs.some((each) => each.env === '{env}'))"
+    page.click(f'[data-key="family-{page.evaluate(family + ".envs[0].env")}"]')
     page.click(f'[data-key="game-{env}"]')
     wait(page, f"{CHOSEN} === '{env}'")
     page.wait_for_selector("#begin", timeout=SEEN)
+
+
+def begin(page, env, seed=5, options=None, seats=()):
+    """Choose a game, its options and players, and begin."""
+    choose(page, env)
     page.fill('[data-key="seed"]', str(seed))
+    if options:
+        page.click(".all-options summary")
     for name, value in (options or {}).items():
         page.fill(f"#option-{name}", str(value))
         page.press(f"#option-{name}", "Tab")
@@ -186,6 +198,7 @@ def test_back_in_time_and_a_branch(page):
 
 def test_a_link_in_a_second_tab_shows_the_same_bits(page, studio):
     walk(page)
+    page.click(".further summary")
     page.click("#keep")
     page.wait_for_selector("#moment-link", timeout=SEEN)
     address = page.get_attribute("#moment-link", "href")
@@ -197,6 +210,7 @@ def test_a_link_in_a_second_tab_shows_the_same_bits(page, studio):
     listen(other, errors)
     wait(other, "window.studio && studio.play.last && document.querySelector('canvas.pixels')")
     wait(other, f"{pixels} === {json.dumps(page.evaluate(pixels))}")
+    other.click(".further summary")
     other.click("#keep")
     other.wait_for_selector("#moment-link", timeout=SEEN)
     assert other.get_attribute("#moment-link", "href") == address
@@ -215,15 +229,10 @@ def test_the_link_of_a_studio_started_again_works_in_the_same_tab(browser, studi
 
 
 def test_a_hundred_walks_at_once(page):
-    page.click('[data-key="game-LanternWalk-v0"]')
-    wait(
-        page, 'document.querySelector("[aria-checked=true] small").textContent === "LanternWalk-v0"'
-    )
-    page.wait_for_selector("#tiles", timeout=SEEN)
+    choose(page, "LanternWalk-v0")
     page.click("#tiles")
     page.wait_for_selector(".tile:nth-child(100)", timeout=SEEN)
-    page.click("#run")
-    wait(page, "studio.play.last[0].decisions >= 300")
+    wait(page, "studio.play.last[0].decisions >= 300")  # they run as soon as they are there
     page.wait_for_selector(".visits svg", timeout=SEEN)
     page.click(".tile:nth-child(7)")
     page.wait_for_selector("canvas.pixels", timeout=SEEN)
@@ -296,10 +305,153 @@ def test_axe_finds_nothing_serious(page, theme):
     assert findings(page) == []
 
 
+# Elements that are wider than what holds them, or stick out of the page to the right.
+CUT = """[...document.querySelectorAll('main *')].filter((each) => {
+  const box = each.getBoundingClientRect();
+  const held = each.scrollWidth > each.clientWidth + 1;
+  const cut = held && getComputedStyle(each).overflowX !== 'visible';
+  const apart = each.closest('pre, .unseen, thead, select, input');
+  return box.width > 0 && !apart && (cut || box.right > innerWidth + 1);
+}).map((each) => each.outerHTML.slice(0, 120))"""
+
+
 @pytest.mark.parametrize("width", [390, 1280])
-def test_nothing_sticks_out_of_the_page(page, width):
+def test_all_of_a_page_is_seen(page, width):
     page.set_viewport_size({"width": width, "height": 800})
     for env in (SKULL, "Prospector-v0", "DrMarioPlacement-v0", "LanternWalk-v0"):
+        choose(page, env)
+        page.evaluate(UNFOLD)
+        assert page.evaluate(CUT) == [], env
         begin(page, env)
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= width, env
+        page.evaluate(UNFOLD)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, env
+        assert page.evaluate(CUT) == [], env
+    page.click("#tab-runs")
+    for name in ("skullking", "skullking-ppo"):
+        page.check(f'[data-key="run-pretrained/{name}"]', timeout=SEEN)
+    page.wait_for_selector("#runs .sections h2", timeout=SEEN)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 390:  # a table is a list of its rows there
+        assert page.evaluate(CUT) == []
+
+
+# -- what a stranger meets -------------------------------------------------------------------------
+
+
+def test_games_are_grouped_with_a_picture_and_their_ids_explained(page):
+    titles = page.locator(".families b").all_inner_texts()
+    assert titles == ["Skull King", "Asteroid Prospector", "Dr. Mario", "Game Boy"]
+    drawn = (
+        "[...document.querySelectorAll('.families img')].filter((each) => each.naturalWidth > 0)"
+    )
+    wait(page, f"{drawn}.length === {len(titles)}")
+    assert all(len(text) > 40 for text in page.locator(".families .about").all_inner_texts())
+    ids = []
+    for family in page.locator(".families button").all():
+        family.click()
+        page.wait_for_selector("#begin", timeout=SEEN)
+        for kind in page.locator(".games button").all():
+            head, about, env = kind.inner_text().split("\n")
+            assert head
+            assert len(about) > 15
+            ids.append(env)
+    assert sorted(ids) == sorted(ENVS)
+
+
+def test_options_are_folded_and_have_titles(page):
+    assert not page.locator(".option").first.is_visible()
+    assert page.inner_text("#changed") == f"{page.locator('.option').count()}, all as usual"
+    page.click(".all-options summary")
+    players = page.locator(".option", has=page.locator("#option-num_players"))
+    said = " ".join(players.inner_text().split())
+    assert said == "Number of players num_players 2 to 8."
+    page.fill("#option-num_players", "3")
+    page.press("#option-num_players", "Tab")
+    wait(page, "document.querySelector('#changed').textContent.startsWith('1 of')")
+    assert page.locator(".who").all_inner_texts() == ["You", "Opponent 1", "Opponent 2"]
+    assert page.locator("#option-num_players").is_visible()
+
+
+def test_seats_are_named(page):
+    assert page.locator(".who").all_inner_texts() == ["You", *(f"Opponent {k}" for k in (1, 2, 3))]
+    page.select_option('[data-key="seat-0"]', "heuristic")
+    assert page.locator(".who").all_inner_texts() == [f"Player {k}" for k in (1, 2, 3, 4)]
+    assert page.inner_text("#begin") == "Watch"
+    choose(page, "DrMarioVersus-v0")
+    assert page.locator(".who").all_inner_texts() == ["You", "Opponent"]
+    begin(page, SKULL)
+    said = page.inner_text("#head")
+    assert "You against skullking 1, skullking 2 and skullking 3" in said
+
+
+def test_who_watches_need_not_start_it(page):
+    begin(page, SKULL, seats=[(0, "heuristic")])
+    wait(page, "studio.play.last[0].index > 2")
+    assert last(page)["running"]
+
+
+@pytest.mark.parametrize("env", [SKULL, "Prospector-v0", "DrMarioFrame-v0", "LanternWalk-v0"])
+def test_rules_are_one_click_away(page, env):
+    begin(page, env)
+    page.click("#head .rules")
+    page.wait_for_selector("#rules li", timeout=SEEN)
+    assert findings(page) == []
+    page.set_viewport_size({"width": 390, "height": 800})
+    assert page.evaluate("document.querySelector('#rules').scrollWidth") <= 390
+    page.click("#rules button")
+    assert page.locator("#rules").count() == 0
+    assert page.locator("#head .rules").is_visible()
+
+
+def test_a_stranger_learns_who_wins_so_far_and_why_points_were_lost(page):
+    begin(page, SKULL, seed=5)
+    page.fill('[data-key="speed"]', "8")
+    page.wait_for_selector(".choices .bid", timeout=SEEN)
+    page.locator(".choices .bid").last.click()  # a bid of 1, which is lost
+    wait(page, "studio.play.last[0].yours && studio.play.last[0].scene.plays.length === 3")
+    assert page.locator(".laid.wins").inner_text().endswith("wins so far")
+    assert page.locator(".player small").all_inner_texts().count("led") == 1
+    page.locator(".card.legal").first.click()
+    wait(page, "studio.play.last[0].yours && studio.play.last[0].scene.phase === 'BID'")
+    why = "You bid 1 and won 0, 1 too few: -10, 10 off for each."
+    assert page.inner_text("#marked") == f"Round 1: {why}"
+    assert page.inner_text("#log").endswith(why)
+
+
+def test_the_log_follows_the_branch(page):
+    begin(page, SKULL)
+    page.fill('[data-key="speed"]', "8")
+    play_round(page)
+    wait(page, "studio.play.last[0].yours")
+    whole = page.inner_text("#log")
+    page.click('[data-key="To the beginning"]')
+    wait(page, "document.querySelector('#log').childElementCount === 0")
+    page.click('[data-key="To the newest"]')
+    wait(page, f"document.querySelector('#log').innerText === {json.dumps(whole)}")
+    page.click('[data-key="To the beginning"]')
+    wait(page, "studio.play.last[0].yours")
+    page.locator(".choices button").last.click()  # another bid: another branch
+    wait(page, "studio.play.last[0].branch === 1 && studio.play.last[0].yours")
+    assert whole.startswith("Bids: You 0")
+    assert page.inner_text("#log").startswith("Bids: You 1")
+    page.click('[data-key="branch-0"]')
+    wait(page, "studio.play.last[0].branch === 0")
+    wait(page, "!document.querySelector('#log').innerText.startsWith('Bids: You 1')")
+
+
+def test_runs_have_dates_and_what_committed_agents_reach(page):
+    page.click("#tab-runs")
+    row = page.locator("tr", has=page.locator('[data-key="run-pretrained/skullking"]'))
+    row.wait_for(timeout=SEEN)
+    cells = row.locator("td").all_inner_texts()
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", cells[1])
+    assert re.match(r"wins [\d.]+ % \[[\d.]+, [\d.]+\], against 3 x rule_medium", cells[4])
+    for name in ("skullking", "skullking-ppo"):
+        page.check(f'[data-key="run-pretrained/{name}"]')
+    page.wait_for_selector("#runs .sections h2", timeout=SEEN)
+    text = page.inner_text("#runs .sections")
+    assert "How well they play" in text
+    assert "Against 3 x rule_hard" in text
+    differing = page.locator("h3:has-text('What differs') + .scroll tbody th").all_inner_texts()
+    assert "ppo.n_epochs" in differing
+    assert not [name for name in differing if name.startswith(("dqn.", "sb3.", "expert."))]

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 
+from training.players import card
 from training.run import machine
 from training.run.jsonl import scan_lines
 from training.studio import runs
@@ -104,3 +105,45 @@ def test_the_module_of_a_report_imports_nothing():
     assert not re.search(
         r"^import|import\(", (PAGE / "report.js").read_text(encoding="utf-8"), re.M
     )
+
+
+def test_a_committed_agent_shows_the_evaluation_of_its_card():
+    folder = machine.ROOT / "pretrained" / "skullking"
+    (results, *_) = card.read_results(folder)
+    message = runs.CurveReader({"champion": folder}).read()
+    (section,) = [each for each in message["sections"] if each["title"] == "How well they play"]
+    (panels,) = [part for part in section["parts"] if part["kind"] == "dots"]
+    assert panels["panels"][0]["title"] == results.config
+    assert panels["panels"][0]["rows"][0]["interval"] == results.metrics["points"]
+    assert "benchmarks/pretrained-skullking.json" in " ".join(message["sections"][0]["notes"])
+    places = Places(machine.ROOT / "runs", folder.parent)
+    listed = {entry["name"]: entry for entry in runs.listed(places)}
+    said = listed["pretrained/skullking"]["result"]
+    assert said.startswith(f"wins {100 * results.metrics['win_rate'][0]:.1f} % [")
+    assert listed["pretrained/prospector"]["result"].startswith("net profit ")
+
+
+def test_a_card_that_nobody_can_read_is_noted(tmp_path):
+    (tmp_path / "config.json").write_text('{"config": {"env": "SkullKingFlat-v0"}}')
+    (tmp_path / "README.md").write_text("---\nlicense: [\n---\n")
+    summary, *_ = runs.CurveReader({"one": tmp_path}).read()["sections"]
+    assert "README.md" in " ".join(summary["notes"])
+    assert runs.listed(Places(tmp_path.parent, tmp_path.parent / "none"))[0]["result"] == ""
+
+
+def test_what_differs_leaves_out_options_of_other_trainers(tmp_path):
+    base = {"env": "SkullKingFlat-v0", "seed": 1, "ppo": {"n_epochs": 2}}
+    for name, more in {
+        "a": {"trainer": "native", "dqn": {"lr": 1.0}},
+        "b": {"trainer": "expert", "expert": {"worlds": 8}, "ppo": {"n_epochs": 4}},
+    }.items():
+        (tmp_path / name).mkdir()
+        config = {**base, **more}
+        (tmp_path / name / "config.json").write_text(json.dumps({"config": config}))
+    sections = runs.CurveReader({name: tmp_path / name for name in "ab"}).read()["sections"]
+    (options,) = [each for each in sections if each["title"] == "Options"]
+    differing, every = options["parts"]
+    assert [row[0] for row in differing["rows"]] == ["ppo.n_epochs", "trainer"]
+    named = [row[0] for row in every["rows"]]
+    assert "expert.worlds" in named
+    assert "dqn.lr" not in named

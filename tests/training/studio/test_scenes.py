@@ -12,7 +12,7 @@ from fastenv.registry import ENVS, Entry
 from tests import nim
 from tests.tables import walk
 from training.run.game_view import find_view
-from training.studio import forms, messages
+from training.studio import catalog, forms, messages
 
 PLAIN = json.JSONDecoder()
 
@@ -110,6 +110,8 @@ def test_forms_have_the_options_and_their_help(places, env):
     if env == "SkullKingFlat-v0":
         assert options["scoring"]["choices"] == ["skull_king", "rascal", "rascal_cannon"]
         assert options["num_players"]["help"] == "2 to 8."
+        assert options["num_players"]["title"] == "Number of players"
+        assert not any("`" in option["help"] for option in options.values())
         assert about["agents"] == ["pretrained/skullking", "pretrained/skullking-ppo"]
 
 
@@ -120,3 +122,21 @@ def test_pages_are_small():
     scenes = Path(forms.__file__).parents[1].rglob("scene.js")
     written = [*page.iterdir(), *scenes]
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in written) <= 3000
+
+
+def test_every_id_is_explained_in_a_family_with_a_picture():
+    families = catalog.list_families()
+    assert sorted(kind["env"] for family in families for kind in family["envs"]) == sorted(ENVS)
+    for family in families:
+        assert family["about"].endswith(".")
+        assert family["picture"]
+        assert all(kind["about"].endswith(".") for kind in family["envs"])
+        assert len({kind["title"] for kind in family["envs"]}) == len(family["envs"])
+        assert find_view(family["envs"][0]["env"]).rules.is_file()
+
+
+def test_a_game_that_only_the_registry_knows_is_its_own_family(other_game):
+    family = catalog.list_families()[-1]
+    assert (family["title"], family["picture"]) == ("Nim", False)
+    assert family["envs"] == [{"env": "Nim-v0", "title": "Nim", "about": ""}]
+    assert catalog.name_env("PigDice-v0") == "Pig Dice"

@@ -39,7 +39,10 @@ def test_it_listens_on_this_machine_alone_and_says_where(studio):
     assert len(studio.token) >= 32
 
 
-PUBLIC = ["/", "/page/app.js", "/game/SkullKingFlat-v0/page.js"]
+PUBLIC = [
+    *("/", "/page/app.js", "/game/SkullKingFlat-v0/page.js"),
+    *("/game/SkullKingFlat-v0/rules", "/game/SkullKingFlat-v0/picture"),
+]
 SECRET = ["/film/x", "/report?runs=x", "/moment/x"]
 UNKNOWN = [{"token": False}, {"token": "wrong"}]
 ELSEWHERE = [
@@ -100,7 +103,14 @@ def test_pages_load_nothing_from_elsewhere(studio):
     "path",
     [
         *("/page/../server.py", "/page/..%2fserver.py", "/page/%2e%2e/server.py", "/page/x.py"),
-        *("/page//etc/passwd", "/game/../page.js", "/game/nothing/page.js", "/film/../../x"),
+        *(
+            "/page//etc/passwd",
+            "/game/../page.js",
+            "/game/nothing/page.js",
+            "/game/nothing/rules",
+            "/game/../picture",
+            "/film/../../x",
+        ),
         *(
             "/moment/../config",
             "/moment/..%2f..%2fREADME",

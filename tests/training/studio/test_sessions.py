@@ -1,6 +1,7 @@
 """Sessions: play, watch, step back, branch, keep and open."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -96,6 +97,52 @@ def test_playing_on_from_the_past_begins_a_branch_beside_the_first(asked):
     assert asked.last("view")["branch"] == 1
     asked.ask("go", branch=1, index=0)  # which lies in the first
     assert asked.last("view")["branch"] == 0
+
+
+def test_the_log_is_that_of_the_way_to_a_moment(asked):
+    begin(asked)
+    views = play_on(asked)
+    newest = views[-1]["index"]
+    whole = asked.ask("go", branch=0, index=newest)["log"]["lines"]
+    assert whole[0].startswith("Bids: You 0")
+    assert sum("is over" in line for line in whole) == 2
+    for index in range(newest + 1):
+        lines = asked.ask("go", branch=0, index=index)["log"]["lines"]
+        assert lines == whole[: len(lines)]
+        marked = [line for line in lines if line.startswith("You bid")]
+        said = asked.last("view")["marked"]
+        assert said == (f"round {len(marked)}: {marked[-1]}" if marked else "")
+    assert asked.ask("go", branch=0, index=0)["log"]["lines"] == []
+    asked.ask("act", action=1)
+    asked.ask("run", on=True, speed=0.0)
+    asked.go_on()
+    branch = asked.last("view")["branch"]
+    assert branch == 1
+    lines = asked.ask("go", branch=1, index=asked.last("view")["index"])["log"]["lines"]
+    assert lines[0].startswith("Bids: You 1")
+    assert asked.ask("take", players=["heuristic"])["log"]["lines"] == lines
+
+
+def test_the_reasons_of_points_add_up(asked):
+    """Whatever a game pays, each line names bid, tricks and parts that are its points."""
+    options = {"scoring": "rascal_cannon", "abilities": "agent", "schedule": [5, 5, 5, 5]}
+    rng = np.random.default_rng(3)
+    for given in ({}, options, {**options, "scoring": "rascal"}):
+        begin(asked, options={"schedule": [4, 6, 8], **given}, seed=int(rng.integers(1000)))
+        play_on(asked, lambda legal: legal[rng.integers(len(legal))][0])
+        lines = asked.ask("go", branch=0, index=asked.last("view")["index"])["log"]["lines"]
+        paid, rounds = {}, 0
+        for line in lines:
+            if found := re.match(r"Round \d+ is over: (.*)\.$", line):
+                paid = dict(re.findall(r"(\w[\w ]*?) ([+-]\d+) \(-?\d+\)", found[1]))
+                rounds += 1
+            elif found := re.match(r"(.+) bid (\d+) and won (\d+)(.*?): (.*)\.$", line):
+                name, bid, won, off, why = found.groups()
+                assert (bid == won) == (not off)
+                parts = re.findall(r"(?:^|and )([+-]\d+)", why)
+                assert sum(map(int, parts)) == int(paid.pop(name)), line
+        assert not paid
+        assert rounds == len(given.get("schedule", [4, 6, 8]))
 
 
 def test_others_can_take_over(asked):

@@ -34,6 +34,7 @@ class DrMarioView(GameView):
     """How Dr. Mario is shown; see :class:`training.run.game_view.GameView`."""
 
     page: ClassVar = Path(__file__).parent / "scene.js"
+    rules: ClassVar = Path(__file__).parent / "rules.html"
     frame_rate: ClassVar = FRAME_RATE
 
     def other_env(self, env: str) -> str | None:

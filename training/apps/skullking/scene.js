@@ -57,7 +57,7 @@ export function create(root, api) {
 
   const laid = (plays, winner, names, now) => plays.map((each, k) => h("div", { class: `laid${k === winner ? " wins" : ""}` },
     h("div", { class: look(each), role: "img", "aria-label": each.name }, face(each, h)),
-    h("span", {}, names[each.seat], k === winner && (now ? " leads" : " won"))));
+    h("span", {}, names[each.seat], k === winner && (now ? " wins so far" : " won"))));
 
   return {
     draw(view) {
@@ -70,10 +70,10 @@ export function create(root, api) {
       seats.replaceChildren(...scene.seats.map((seat) => h("div", { class: `player${view.actor === seat.number ? " due" : ""}${seat.number === scene.agent ? " own" : ""}` },
         h("b", {}, seat.name), h("span", {}, `bid ${seat.bid === null ? "–" : seat.bid} · won ${seat.won}`),
         h("span", {}, `${seat.cards} card${seat.cards === 1 ? "" : "s"} · ${seat.total === null ? "–" : seat.total} points`),
-        seat.leads && h("small", {}, "leads"), seat.notes.map((note) => h("small", {}, note)))));
+        seat.leads && h("small", {}, scene.plays.length > 0 ? "led" : "leads"), seat.notes.map((note) => h("small", {}, note)))));
       const now = scene.plays.length > 0;
       trick.replaceChildren(h("h3", {}, now ? "Trick" : scene.last.length > 0 ? "Last trick" : ""),
-        h("div", { class: "row" }, now ? laid(scene.plays, scene.winning, names, true) : laid(scene.last, scene.last_winner, names, false)));
+        h("div", { class: "row plays" }, now ? laid(scene.plays, scene.winning, names, true) : laid(scene.last, scene.last_winner, names, false)));
       trick.classList.toggle("past", !now);
       prompt.textContent = view.over ? "" : yours ? scene.prompt.replace(/ The action is .*/, "") : view.actor >= 0 ? `It is the turn of ${names[view.actor]}.` : "";
       choices.replaceChildren(...(yours ? scene.choices : []).map(([action, name]) => h("button", {

@@ -10,8 +10,8 @@ import numpy as np
 
 from fastenv.skullking import tables as t
 from fastenv.skullking.render import render_ansi
-from fastenv.skullking.rules import Play, tigress_mode, winning_play
-from fastenv.skullking.tables import TIGRESS, Phase
+from fastenv.skullking.rules import Play, score_bid, tigress_mode, winning_play
+from fastenv.skullking.tables import TIGRESS, Phase, Scoring
 from fastenv.skullking.view import SUIT_NAMES, TableView, card_name, table_view
 from training.apps.skullking.rules import blocks_of
 from training.run.game_view import GameView, ObservationBlock
@@ -33,6 +33,7 @@ class SkullKingView(GameView):
     """How Skull King is shown; see :class:`training.run.game_view.GameView`."""
 
     page: ClassVar = Path(__file__).parent / "scene.js"
+    rules: ClassVar = Path(__file__).parent / "rules.html"
 
     def scene(
         self,
@@ -121,8 +122,10 @@ def describe_decision(
     phase, seat = int(before["phase"]), int(before["actor"])
     if phase == Phase.BID:
         return _describe_bids(after, names) if int(after["phase"]) != Phase.BID else []
+    over = after["round_idx"] != before["round_idx"] or bool(after["done"])
+    scores = _describe_scores(before, after, names, engine.game.rules[0]) if over else []
     if phase not in (Phase.PLAY, Phase.TIGRESS):
-        return [f"{names[seat]}: {engine.game.action_name(action, before)}"]
+        return [f"{names[seat]}: {engine.game.action_name(action, before)}", *scores]
     card = TIGRESS if phase == Phase.TIGRESS else int(before["hand"][seat][action])
     if card == TIGRESS and phase == Phase.PLAY and int(after["phase"]) == Phase.TIGRESS:
         return []
@@ -131,7 +134,6 @@ def describe_decision(
         mode = tigress_mode(int(before["bid"][seat]), int(before["won"][seat]))
     lines = [f"{_conjugate(names[seat], 'play')} {card_name(card, mode)}."]
     plays = [*_read_plays(before), Play(seat, card, mode)]
-    over = after["round_idx"] != before["round_idx"] or bool(after["done"])
     whole = len(plays) == int(engine.game.rules["num_hands"][0])
     if whole and (over or after["tricks"] != before["tricks"]):
         won = winning_play(plays)
@@ -141,7 +143,7 @@ def describe_decision(
             if won is None
             else f"{_conjugate(names_of[won.seat], 'win')} the trick with {card_name(*won[1:])}."
         )
-    return lines + (_describe_scores(before, after, names) if over else [])
+    return lines + scores
 
 
 def _read_plays(row: np.void) -> list[Play]:
@@ -155,12 +157,49 @@ def _describe_bids(after: np.void, names: Sequence[str]) -> list[str]:
     return [f"Bids: {bids}."]
 
 
-def _describe_scores(before: np.void, after: np.void, names: Sequence[str]) -> list[str]:
+def _describe_scores(
+    before: np.void, after: np.void, names: Sequence[str], rules: np.void
+) -> list[str]:
+    """Describe the end of a round: what it paid to each player, and why."""
     changes = (after["total"] - before["total"]).tolist()
     scores = ", ".join(
         f"{name} {changes[seat]:+d} ({after['total'][seat]})" for seat, name in enumerate(names)
     )
-    return [f"Round {before['round_idx'] + 1} is over: {scores}."]
+    head = f"Round {before['round_idx'] + 1} is over: {scores}."
+    # Sums over completed rounds tell bid and tricks of this one, whoever changed a bid at its end.
+    bids = (after["bid_sum"].astype(int) - before["bid_sum"]).tolist()
+    errors = (after["error"].astype(int) - before["error"]).tolist()
+    cards, scoring = int(before["cards"]), Scoring(int(rules["scoring"]))
+    players = zip(names, bids, errors, changes, before["cannon"].tolist(), strict=False)
+    reasons = [
+        _explain_score(name, bid, bid + error, change, cards, scoring, bool(cannon))
+        for name, bid, error, change, cannon in players
+    ]
+    return [head, *sorted(reasons, key=lambda reason: reason.startswith(f"{YOU} "))]  # theirs last
+
+
+def _explain_score(
+    name: str, bid: int, won: int, points: int, cards: int, scoring: Scoring, cannonball: bool
+) -> str:
+    """Explain the points of a player for a round (docs/skullking.md, 5 and 7.1)."""
+    paid = score_bid(bid, won, cards, 0, scoring, cannonball).points
+    off = abs(won - bid)
+    missed = f"{off} too {'many' if won > bid else 'few'}"
+    of_cards = f"for {'the one card' if cards == 1 else f'each of {cards} cards'}"
+    if scoring == Scoring.SKULL_KING:
+        if bid == 0:
+            why = f"{paid:+d}, 10 {of_cards}"
+        else:
+            why = f"{paid:+d}, " + ("20 for each trick" if not off else "10 off for each")
+    elif scoring == Scoring.RASCAL_CANNON and cannonball:
+        why = f"{paid:+d}, 15 {of_cards}" if not off else "nothing, with a cannonball"
+    else:
+        shares = (f"{paid:+d}, 10 {of_cards}", f"{paid:+d}, half of 10 {of_cards}", "nothing")
+        why = shares[min(off, 2)]
+    beside = points - paid
+    more = f", and {beside:+d} for cards captured, Loot and bets" if beside else ""
+    said = "" if not off else f", {missed}"
+    return f"{name} bid {bid} and won {won}{said}: {why}{more}."
 
 
 def _conjugate(name: str, verb: str) -> str:

@@ -87,6 +87,8 @@ def build(engine: Engine, options: Mapping[str, Any], seed: int) -> Trackers | N
     kinds = {name: _get_kind(name, given) for name, given in options.items()}
     archives = [name for name, kind in kinds.items() if kind == "archive"]
     require(len(archives) <= 1, "trackers", archives, "without a second archive")
+    allowed = "without an archive: this environment cannot be set to a saved state"
+    require(not archives or engine.game.resumable, "trackers", archives, allowed)
     built: dict[str, Tracker] = {}
     archive: StateArchive | None = None
     for name in sorted(options, key=lambda name: _ORDER.get(kinds[name], len(_ORDER))):

@@ -5,12 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fastenv.drmario.tables import Reason
-from training.run.games import Column, GameTraining, TableRules
+from training.run.games import Column, Family, GameTraining, TableRules
 
 # Scripted players that choose placements, the first above all; `rollouts` takes milliseconds.
 PLACING = ("lookahead2", "greedy", "first", "random")
 STEERING = PLACING[1:]  # which are asked in every frame
 
+_FAMILY = Family(
+    "Dr. Mario",
+    "Pills fall into a bottle of viruses: four cells of one colour in a line vanish.",
+    first="DrMarioPlacement-v0",
+)
 _SHOWN = {
     "observation": "training.games.drmario.observation:parts_of",
     "potentials": "training.games.drmario.goals:POTENTIALS",
@@ -26,6 +31,8 @@ _SEARCHED = {"search": "training.games.drmario.search:SEARCH"}
 
 FRAME = GameTraining(
     title="Dr. Mario",
+    family=_FAMILY,
+    about="Real time: keys move and turn the pill that falls.",
     bots=STEERING,
     columns={
         "reason": Column("kept"),
@@ -47,6 +54,7 @@ FRAME = GameTraining(
 )
 PLACEMENT = replace(
     FRAME,
+    about="Pill by pill: choose where each comes to lie, with all the time you like.",
     env_options={
         "speed": "medium",
         "obs": "bitplane_bottle_conn_mask",
@@ -67,8 +75,15 @@ PLACEMENT = replace(
 )
 VERSUS_FRAME = GameTraining(
     title=FRAME.title,
+    family=_FAMILY,
+    about="Match in real time: two bottles, and lines send garbage to the other.",
     bots=STEERING,
     columns={"reason": Column("kept")},
     capabilities=_SHOWN,
 )
-VERSUS = replace(VERSUS_FRAME, bots=PLACING, capabilities={**_SHOWN, **_SEARCHED})
+VERSUS = replace(
+    VERSUS_FRAME,
+    about="Match pill by pill: two bottles, and lines send garbage to the other.",
+    bots=PLACING,
+    capabilities={**_SHOWN, **_SEARCHED},
+)

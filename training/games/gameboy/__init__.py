@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from training.run.games import Column, GameTraining, TableRules
+from training.run.games import Column, Family, GameTraining, TableRules
 
 _VIEW = {"view": "training.games.gameboy.scene:GameBoyView"}
 _PLAYER = {"player": "training.games.gameboy.players:find_solver"}
 _REACHED = Column("flag", of=lambda x: x["terminated"].astype(bool))
 
+_FAMILY = Family(
+    "Game Boy",
+    "A console of 1989 with games of our own: Lantern Walk, four candles and an old song, and a "
+    "duel for two.",
+    first="LanternWalk-v0",
+)
+
 PIXELS = GameTraining(
     title="Game Boy",
+    family=_FAMILY,
+    about="Any program: Lantern Walk, or a ROM of yours, as the display shows it.",
     draws=True,
     columns={"reached": _REACHED},
     capabilities={
@@ -24,6 +33,7 @@ PIXELS = GameTraining(
 GOAL = replace(
     PIXELS,
     title="Game Boy's goal",
+    about="A picture to reach: walk until the display shows the goal.",
     files=dict.fromkeys(("native", "expert"), "gameboy.yaml"),
     columns={"dist": Column("measure"), "reached": _REACHED},  # the distance at its end
 )
@@ -31,6 +41,7 @@ GOAL = replace(
 OVERWORLD = replace(
     PIXELS,
     title="Game Boy's overworld",
+    about="Exploring: rewards for new places, things and events.",
     columns={
         "items": Column("measure"),
         "events": Column("measure"),
@@ -48,9 +59,15 @@ OVERWORLD = replace(
     },
 )
 # Its network has a memory: `expert` trains none that has one.
-LANTERN_WALK = replace(OVERWORLD, files={"native": "lantern_walk.yaml"})
+LANTERN_WALK = replace(
+    OVERWORLD,
+    about="The quest: find four candles, learn the old song, light the lanterns.",
+    files={"native": "lantern_walk.yaml"},
+)
 LINK = GameTraining(
     title="two Game Boys",
+    family=_FAMILY,
+    about="Two on a cable: Lantern Duel, first to five points.",
     draws=True,
     table=TableRules(one_record=False),
     capabilities={

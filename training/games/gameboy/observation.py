@@ -6,25 +6,35 @@ from dataclasses import replace
 from typing import Any
 
 from fastenv.gameboy.config import GameBoyConfig
+from fastenv.gameboy.observed import NUMBERS, PIXELS
 from training.nets.layout import ObservationParts
 from training.run.engine import Engine
 
+BINS = 32  # by which a network sees a number of the memory, from 0 to 1
+
 
 def parts_of_frames(engine: Engine) -> ObservationParts:
-    """Say whether frames are packed, four pixels a byte; two consoles on a cable are alike."""
+    """Say whether frames are packed, four pixels a byte, and that numbers of the memory have bins.
+
+    Two consoles on a cable are alike.
+    """
     game: Any = engine.game
     sides = getattr(getattr(game, "common", None), "sides", None)
     config = sides[0].config if sides else getattr(game, "config", None)
-    if not isinstance(config, GameBoyConfig) or not config.format.packed:
-        return ObservationParts()
-    plain = engine.obs_dtype.names is None
-    return ObservationParts(fields={"" if plain else "pixels": {"kind": "packed"}})
+    names = engine.obs_dtype.names
+    fields: dict[str, Any] = {}
+    if names is not None and NUMBERS in names:
+        fields[NUMBERS] = {"bins": BINS}
+    packed = isinstance(config, GameBoyConfig) and config.format.packed
+    if packed and (names is None or PIXELS in names):
+        fields["" if names is None else PIXELS] = {"kind": "packed"}
+    return ObservationParts(fields=fields)
 
 
 def parts_of_overworld(engine: Engine) -> ObservationParts:
     """Say the same, and that senses have a bin for each row and column of a map."""
     parts, game = parts_of_frames(engine), engine.game
-    if not hasattr(game, "common"):
+    if not hasattr(game, "common") or "senses" not in (engine.obs_dtype.names or ()):
         return parts
     world: Any = game.common.ram_map
     return replace(parts, fields={**parts.fields, "senses": {"bins": max(world.size)}})

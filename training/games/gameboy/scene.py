@@ -26,6 +26,7 @@ class GameBoyView(GameView):
     """How the Game Boy is shown; see :class:`training.run.game_view.GameView`."""
 
     page: ClassVar = Path(__file__).parent / "scene.js"
+    rules: ClassVar = Path(__file__).parent / "rules.html"
     counted: ClassVar[Sequence[str]] = ("items", "events", "cells", "map", "x", "y", "dist")
 
     def person_options(self, env: str) -> Mapping[str, Any]:

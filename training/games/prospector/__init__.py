@@ -10,7 +10,7 @@ import numpy as np
 from fastenv.prospector.bots import Bot
 from fastenv.prospector.tables import Action
 from training.run.engine import Engine
-from training.run.games import Column, GameTraining
+from training.run.games import Column, Family, GameTraining
 
 # What play is measured against: cashing out above all.
 REFERENCE_LINES = ("cash_out", "hold", "masked_random", "random")
@@ -29,6 +29,13 @@ def elapsed(engine: Engine) -> np.ndarray:
 
 PROSPECTOR = GameTraining(
     title="Prospector",
+    family=Family(
+        "Asteroid Prospector",
+        "A ship mines asteroids, hauls the ore to its station and sells it, while fuel, heat and "
+        "pirates run against it.",
+        first="Prospector-v0",
+    ),
+    about="One voyage: travel, scan, mine, sell, come home.",
     # They pay for profit; see docs/howto/train_prospector.md.
     files=dict.fromkeys(("native", "expert"), "prospector.yaml"),
     presets=Path(__file__).with_name("presets.yaml"),

@@ -20,6 +20,7 @@ class ProspectorView(GameView):
     """How Prospector is shown; see :class:`training.run.game_view.GameView`."""
 
     page: ClassVar = Path(__file__).parent / "scene.js"
+    rules: ClassVar = Path(__file__).parent / "rules.html"
 
     def scene(
         self,

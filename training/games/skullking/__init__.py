@@ -8,7 +8,7 @@ from pathlib import Path
 from fastenv.skullking.tables import Phase
 from training.apps.skullking.columns import COLUMNS, GOAL_COLUMNS
 from training.apps.skullking.rules import SETS
-from training.run.games import GameTraining, PartOfGame, TableRules
+from training.run.games import Family, GameTraining, PartOfGame, TableRules
 
 ON_POLICY = ("native", "expert", "sb3", "ensemble", "rllib")  # they learn by the same options
 
@@ -34,6 +34,13 @@ TABLE = TableRules(
 
 MANAGER = GameTraining(
     title="Skull King",
+    family=Family(
+        "Skull King",
+        "A card game of tricks and secret bids: say how many tricks you will win, then win exactly "
+        "as many.",
+        first="SkullKingFlat-v0",
+    ),
+    about="Bids alone: you bid for a whole game, and a rule plays the cards.",
     # Our trainers mask, so an illegal action is a fault that must not hide.
     env_options={"invalid_action": "raise"},
     files={"hier": "hierarchical.yaml"},
@@ -54,12 +61,17 @@ MANAGER = GameTraining(
 )
 FLAT = replace(
     MANAGER,
-    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml")},
+    about="Whole game: ten rounds of bids and cards, for 2 to 8 players.",
+    files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "main.yaml"), "expert": "skullking.yaml"},
+    trainer="expert",  # search teaches it its cards
     columns=COLUMNS,  # of whole games, in which all tiers meet
 )
 WORKER = replace(
     MANAGER,
+    about="Cards alone: one round, whose bid is given.",
     files={**MANAGER.files, **dict.fromkeys(ON_POLICY, "worker.yaml")},
     columns=GOAL_COLUMNS,  # of rounds that are played to a goal
 )
-ABILITY = WORKER  # the same task, with more to decide
+ABILITY = replace(  # the same task, with more to decide
+    WORKER, about="Cards and pirates: one round, in which you use the abilities of pirates too."
+)

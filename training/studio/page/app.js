@@ -45,7 +45,7 @@ const say_and = (message) => {
   send(message);
 };
 const play = new Play(at("play"), say_and, say, showTab);
-const form = new TableForm(at("table"), say_and, say);
+const form = new TableForm(at("table"), say_and, say, (on) => { play.watching = on; });
 const runs = new Runs(at("runs"), say_and);
 
 const handlers = {
@@ -66,6 +66,7 @@ const handlers = {
   },
   view: (message, pixels) => play.view(message, pixels),
   timeline: (message) => play.timeline.show(message),
+  log: (message) => play.retell(message),
   thought: (message) => play.thought.show(message),
   proof: (message) => play.proof(message),
   kept: (message) => play.kept(message),
@@ -74,6 +75,7 @@ const handlers = {
   curves: (message) => runs.curves(message),
   refused(message) {
     form.wait(false);
+    play.watching = false;
     say(message.text, true);
   },
   busy: (message) => busy(message),
@@ -98,4 +100,4 @@ addEventListener("hashchange", () => {
   if (kept) send({ kind: "open", hash: kept[1] });
 });
 document.body.dataset.tab = "table";
-window.studio = { stats, send: (message) => send(message), play };
+window.studio = { stats, send: (message) => send(message), play, form };

@@ -6,6 +6,8 @@ import { fileLink, stats } from "./socket.js";
 import { Timeline } from "./timeline.js";
 import { Thought } from "./thought.js";
 import { Tiles } from "./tiles.js";
+import { rulesButton } from "./rules.js";
+import { seatName } from "./table.js";
 
 const KEYS = {
   ArrowUp: "up", ArrowDown: "down", ArrowLeft: "left", ArrowRight: "right",
@@ -19,7 +21,8 @@ export class Play {
     Object.assign(this, { root, send, say, showTab, info: null, module: null, drawer: null, last: null, link: "", game: null });
     this.serial = 0;
     this.speed = 4;
-    this.news = [];
+    this.watching = false; // whether the game that begins runs at once
+    this.heard = [];
     this.build();
     addEventListener("keydown", (event) => this.key(event, true));
     addEventListener("keyup", (event) => this.key(event, false));
@@ -34,15 +37,17 @@ export class Play {
     this.pad = h("div", { id: "pad", role: "group", "aria-label": "Buttons" });
     this.actions = h("div", { id: "actions", role: "group", "aria-label": "Actions" });
     this.log = h("div", { id: "log", role: "log", "aria-label": "What happened", tabindex: "0" });
-    this.bar = h("div", { id: "bar", class: "row" });
+    this.bar = h("div", { id: "bar" });
     const time = h("div", { id: "timeline" });
     const panel = h("aside", { id: "thought", "aria-label": "Thought" });
     this.timeline = new Timeline(time, this.send);
     this.thought = new Thought(panel, this.send, this);
     this.result = h("p", { id: "result", role: "status" });
+    this.marked = h("p", { id: "marked" });
     this.root.append(h("p", { id: "nothing", class: "dim" }, "Choose a game on the first page."),
       h("div", { id: "board", hidden: true }, this.head,
-        h("div", { id: "field" }, h("div", { id: "left" }, this.stage, this.pad, this.result, this.actions, this.bar, time, this.log), panel)));
+        h("div", { id: "field" }, h("div", { id: "left" }, this.marked, this.stage, this.pad, this.result, this.actions),
+          h("div", { id: "tools" }, this.bar, time), h("div", { id: "side" }, this.log, panel))));
   }
 
   async table(message) {
@@ -51,7 +56,7 @@ export class Play {
     this.info = message;
     this.drawer = null;
     this.last = null;
-    this.news = [];
+    this.heard = [];
     this.running = false;
     replace(this.log);
     replace(this.actions);
@@ -74,12 +79,16 @@ export class Play {
     else if (this.module) this.drawer = this.module.create(this.stage, api, message);
     if (this.last) this.view(...this.last);
     this.say("");
+    if (this.watching) this.run(true);
+    this.watching = false;
   }
 
   heading() {
-    const { title, env, names, persons, keys, seed } = this.info;
-    replace(this.head, h("h2", {}, title, h("small", {}, env)),
-      h("p", { class: "dim" }, names.map((name, seat) => `${names.length > 1 ? `${seat} ` : ""}${name}`).join(" · "),
+    const { title, env, names, persons, keys, seed, rules } = this.info;
+    const [first, ...others] = persons.length === 1 ? [names[persons[0]], ...names.filter((_, seat) => seat !== persons[0])] : names;
+    const against = others.length > 1 ? `${others.slice(0, -1).join(", ")} and ${others[others.length - 1]}` : others[0];
+    replace(this.head, h("h2", {}, title, h("small", {}, env)), rules && rulesButton(env),
+      h("p", { class: "dim" }, others.length > 0 ? `${first} against ${against}` : `${first} ${first === "You" ? "play" : "plays"}`,
         seed !== null && ` · seed ${seed}`),
       persons.length > 0 && keys && h("details", {}, h("summary", {}, "Keys"), h("pre", {}, keys.replace(/ *q: leave/, ""))));
   }
@@ -101,20 +110,21 @@ export class Play {
     const at = SPEEDS.indexOf(this.speed);
     this.speedLabel = h("output", {}, speedName(this.speed));
     this.more = h("div", { class: "row more" });
-    replace(this.bar,
-      button("run", "▶ Run", () => this.run(!this.running)),
+    replace(this.bar, h("div", { class: "row" },
+      button("run", "▶ Run", () => this.run(!this.running), "Let the others play on, or stop them"),
       h("label", { class: "speed" }, "Speed ", h("input", {
         type: "range", min: 0, max: SPEEDS.length - 1, value: at, "data-key": "speed", "aria-label": "Speed",
         oninput: (event) => this.pace(SPEEDS[Number(event.target.value)]),
-      }), this.speedLabel),
-      !many && button("keep", "Link", () => this.send({ kind: "keep" }), "Keep this moment and copy a link that opens it"),
-      !many && button("take-over", "Take over", () => this.hands(), "Let others play on from here"),
-      !many && button("film-gif", "GIF", () => this.makeFilm("gif")),
-      !many && button("film-mp4", "MP4", () => this.makeFilm("mp4")),
-      !many && button("prove", "Prove", () => { this.say("Stepping all backends …"); this.send({ kind: "prove", steps: 100 }); },
+      }), this.speedLabel)),
+    !many && h("details", { class: "further" }, h("summary", { "data-key": "further" }, "Share, film, take over, check"), h("div", { class: "row" },
+      button("keep", "Link", () => this.send({ kind: "keep" }), "Keep this moment and copy a link that opens it"),
+      button("take-over", "Take over", () => this.hands(), "Let others play on from here"),
+      button("film-gif", "GIF", () => this.makeFilm("gif"), "Make a film of this game"),
+      button("film-mp4", "MP4", () => this.makeFilm("mp4"), "Make a film of this game"),
+      button("prove", "Prove", () => { this.say("Stepping all backends …"); this.send({ kind: "prove", steps: 100 }); },
         "Step the four backends side by side from this moment and compare bits"),
-      !many && h("label", { class: "file" }, "Load", h("input", { type: "file", accept: ".json,application/json", "data-key": "load", onchange: (event) => this.load(event.target) })),
-      this.more);
+      h("label", { class: "file", title: "Open a moment from a file" }, "Load", h("input", { type: "file", accept: ".json,application/json", "data-key": "load", onchange: (event) => this.load(event.target) })),
+      this.more)));
   }
 
   run(on) {
@@ -187,6 +197,7 @@ export class Play {
     if (run) run.textContent = view.running ? "■ Stop" : "▶ Run";
     if (this.drawer) this.drawer.draw(view, pixels);
     else if (view.text !== undefined && !this.info.page) this.text(view);
+    this.marked.textContent = view.marked || "";
     if (view.lanes) return;
     this.timeline.moved(view.branch, view.index);
     if (this.result.textContent !== (view.result || "")) this.result.textContent = view.result || "";
@@ -198,12 +209,18 @@ export class Play {
     replace(this.stage, ansi(view.text));
   }
 
+  // What was said on the way to a moment that was gone to.
+  retell(message) {
+    this.heard = [];
+    replace(this.log, message.lines.map((line) => h("p", {}, line)));
+    this.log.scrollTop = this.log.scrollHeight;
+  }
+
   tell(view) {
     const shown = view.news;
     if (shown.length === 0) return;
-    const fresh = this.newsFrom === view.branch && shown.length >= this.heard.length && this.heard.every((line, k) => line === shown[k])
-      ? shown.slice(this.heard.length) : shown;
-    this.newsFrom = view.branch;
+    const known = shown.length >= this.heard.length && this.heard.every((line, k) => line === shown[k]);
+    const fresh = known ? shown.slice(this.heard.length) : shown;
     this.heard = view.yours && !view.running ? [] : shown;
     for (const line of fresh) this.log.append(h("p", {}, line));
     while (this.log.childElementCount > 300) this.log.firstElementChild.remove();
@@ -263,9 +280,10 @@ export class Play {
     const about = this.game && this.game.env === this.info.env ? this.game : { agents: [], bots: [] };
     const everyone = ["person", ...about.agents, ...about.bots, ...this.info.players.filter((name) => name.startsWith("search:"))];
     const names = [...new Set([...everyone, ...this.info.players])];
-    const selects = this.info.players.map((player, seat) => h("select", { "aria-label": `Player of seat ${seat}`, "data-key": `hand-${seat}` },
-      names.map((name) => h("option", { value: name, selected: name === player }, name))));
-    replace(this.more, selects, h("button", {
+    const selects = this.info.players.map((player, seat) => h("select", { "data-key": `hand-${seat}` },
+      names.map((name) => h("option", { value: name, selected: name === player }, name === "person" ? "a person" : name))));
+    const labels = selects.map((select, seat) => h("label", {}, seatName(this.info.players, seat), " ", select));
+    replace(this.more, labels, h("button", {
       type: "button", id: "take", "data-key": "take", onclick: () => this.send({ kind: "take", players: selects.map((select) => select.value) }),
     }, "Play on"));
     if (selects[0]) selects[0].focus();

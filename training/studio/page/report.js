@@ -95,19 +95,20 @@ function chart(title, about, lines) {
 
 // -- what is said -----------------------------------------------------------------------------------
 
-function cell(tag, value, right) {
+function cell(tag, value, right, head) {
   const of = typeof value === "string" ? { text: value } : value;
   const said = [of.run !== undefined && of.run !== null && keyLine(of.run), of.text, of.limits && make("span", { class: "dim" }, ` ${of.limits}`)];
   const below = of.below && make("small", { class: "below dim" }, `${of.below.text} ${of.below.limits || ""}`);
   const heads = { th: "row", "th-col": "col" };
-  return make(tag === "th-col" ? "th" : tag, { scope: heads[tag], class: right ? "number" : of.text.length > 60 ? "long" : null }, said, below);
+  return make(tag === "th-col" ? "th" : tag, { scope: heads[tag], "data-head": head, class: right ? "number" : of.text.length > 60 ? "long" : null }, said, below);
 }
 
 function table(part, about) {
   const right = (k) => part.numbers.includes(k);
+  const head = (k) => (typeof part.head[k] === "string" ? part.head[k] : part.head[k].text);
   return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": part.title ? `${about}: ${part.title}` : about }, make("table", {},
     make("thead", {}, make("tr", {}, part.head.map((value, k) => cell("th-col", value, right(k))))),
-    make("tbody", {}, part.rows.map((row) => make("tr", {}, row.map((value, k) => cell(k === 0 ? "th" : "td", value, right(k))))))));
+    make("tbody", {}, part.rows.map((row) => make("tr", {}, row.map((value, k) => (k === 0 ? cell("th", value, right(k)) : cell("td", value, right(k), head(k)))))))));
 }
 
 // A line for each player, a dot with its interval on it; panels of a measure have one scale.

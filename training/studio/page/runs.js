@@ -10,7 +10,7 @@ export class Runs {
     this.table = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "All runs" });
     this.bar = h("div", { class: "row" });
     this.charts = h("div");
-    this.root.append(h("h2", {}, "Runs"), this.table, this.bar, this.charts);
+    this.root.append(h("h2", {}, "Runs"), h("p", { class: "dim" }, "Trainings of yours and agents that come with fastenv. Choose some to see them side by side."), this.table, this.bar, this.charts);
   }
 
   open() {
@@ -18,16 +18,19 @@ export class Runs {
   }
 
   list(message) {
-    const head = ["", "run", "environment", "trainer", "status", "decisions"];
+    const head = ["", "run", "begun", "environment", "trainer", "how well it plays", "status", "decisions"];
+    const cell = (name, value, number = false) => h("td", { class: number ? "number" : null, "data-head": name }, value);
     replace(this.table, message.runs.length === 0 ? h("p", {}, "There are no runs yet.") : h("table", {},
-      h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col" }, name || h("span", { class: "unseen" }, "shown"))))),
+      h("thead", {}, h("tr", {}, head.map((name) => h("th", { scope: "col", class: name === "decisions" ? "number" : null }, name || h("span", { class: "unseen" }, "shown"))))),
       h("tbody", {}, message.runs.map((run) => h("tr", {},
-        h("td", {}, h("input", {
-          type: "checkbox", checked: this.chosen.has(run.name), "aria-label": `Show ${run.name}`, "data-key": `run-${run.name}`,
+        h("td", { class: "pick" }, h("input", {
+          type: "checkbox", id: `run-${run.name}`, checked: this.chosen.has(run.name), "aria-label": `Show ${run.name}`, "data-key": `run-${run.name}`,
           onchange: (event) => this.choose(run.name, event.target.checked),
         })),
-        h("th", { scope: "row" }, run.name), h("td", {}, run.env), h("td", {}, run.trainer), h("td", {}, run.status || "–"),
-        h("td", { class: "number" }, run.steps === null ? number(run.total_steps) : `${number(run.steps)} of ${number(run.total_steps)}`))))));
+        h("th", { scope: "row" }, h("label", { for: `run-${run.name}` }, run.name)),
+        cell("begun", run.created ? run.created.slice(0, 10) : "–"), cell("environment", run.env), cell("trainer", run.trainer),
+        cell("how well it plays", run.result || "–"), cell("status", run.status || "–"),
+        cell("decisions", run.steps === null ? number(run.total_steps) : `${number(run.steps)} of ${number(run.total_steps)}`, true))))));
   }
 
   choose(name, on) {

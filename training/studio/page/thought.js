@@ -22,12 +22,12 @@ export class Thought {
     if (!names.includes(this.who)) this.who = "";
     const choose = () => this.choose();
     this.toggle = h("input", { type: "checkbox", id: "think", checked: this.on, onchange: (event) => { this.on = event.target.checked; choose(); } });
-    const select = h("select", { id: "thinker", "aria-label": "Who thinks", onchange: (event) => { this.who = event.target.value; choose(); } },
-      h("option", { value: "" }, "nobody beside the players"), names.map((name) => h("option", { value: name, selected: name === this.who }, name)));
+    const select = h("select", { id: "thinker", "aria-label": "Whose thoughts", onchange: (event) => { this.who = event.target.value; choose(); } },
+      h("option", { value: "" }, "those who play"), names.map((name) => h("option", { value: name, selected: name === this.who }, name)));
     const open = this.hidden && h("label", { class: "check" }, h("input", {
       type: "checkbox", id: "opened", checked: this.opened, onchange: (event) => { this.opened = event.target.checked; choose(); },
     }), "show what is hidden");
-    replace(this.root, h("div", { class: "row" }, h("h3", {}, h("label", { class: "check" }, this.toggle, "Thought"))),
+    replace(this.root, h("div", { class: "row" }, h("h3", {}, h("label", { class: "check" }, this.toggle, "Show thoughts of"))),
       h("div", { class: "row" }, select, open), this.body);
     this.body.replaceChildren();
   }

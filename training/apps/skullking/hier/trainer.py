@@ -408,10 +408,10 @@ class HierTrainer(Trainer):
         """Return a copy of the parameters of both networks, in host memory."""
         return {name: trainer.policy() for name, trainer in self.trainers.items()}
 
-    def reset_lanes(self) -> None:
+    def reset_lanes(self, shift: int | None = None) -> None:
         """Begin a new episode in every lane of both, at a boundary."""
         for trainer in self.trainers.values():
-            trainer.reset_lanes()
+            trainer.reset_lanes(shift)
 
 
 # -- turns -----------------------------------------------------------------------------------------

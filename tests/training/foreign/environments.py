@@ -1,0 +1,228 @@
+"""Small environments of Gymnasium and PettingZoo, right ones and wrong ones, for the tests."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium import spaces
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from pettingzoo import AECEnv, ParallelEnv
+
+
+class Ladder(gymnasium.Env):  # type: ignore[type-arg]
+    """Climb to the top; action 0 stays, 1 climbs, 2 is legal on even steps alone and climbs two."""
+
+    def __init__(self, length: int = 6, wrong: str = "") -> None:
+        self.length, self.wrong = length, wrong
+        self.observation_space = spaces.Dict(
+            {
+                "place": spaces.Discrete(length + 2),
+                "noise": spaces.Box(-1.0, 1.0, (2,), np.float64),
+                "board": spaces.Box(0, 255, (3, 4), np.uint8),
+                "bits": spaces.MultiBinary(3),
+                "pair": spaces.Tuple((spaces.Discrete(3, start=1), spaces.MultiDiscrete([2, 4]))),
+            }
+        )
+        self.action_space = spaces.Discrete(3)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.place = self.steps = 0
+        return self._show(), self._info()
+
+    def step(self, action: int) -> Any:
+        if self.wrong == "raises":
+            raise KeyError("a missing rung")
+        if self.wrong == "hangs":
+            time.sleep(600)
+        if self.wrong == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.place, self.steps = self.place + int(action), self.steps + 1
+        reward = float("nan") if self.wrong == "reward" else float(action) - 0.5
+        over = self.place >= self.length
+        return self._show(), reward, over, self.steps >= 2 * self.length, self._info()
+
+    def _show(self) -> dict[str, Any]:
+        noise = self.np_random.uniform(-1, 1, 2)
+        if self.wrong == "nan":
+            noise[0] = np.nan
+        return {
+            "place": 99 if self.wrong == "range" else min(self.place, self.length + 1),
+            "noise": noise[:1] if self.wrong == "shape" else noise,
+            "board": np.full((3, 4), self.steps, np.uint8),
+            "bits": np.array([self.place & 1, self.place >> 1 & 1, 1], np.int8),
+            "pair": (1 + self.steps % 3, np.array([self.place % 2, self.steps % 4])),
+        }
+
+    def _info(self) -> dict[str, Any]:
+        mask = np.array([1, 1, self.place % 2 == 0], np.int8)
+        if self.wrong == "mask":
+            mask = mask[:2]
+        if self.wrong == "nothing":
+            mask[:] = 0
+        return {"action_mask": mask}
+
+
+class Grid(gymnasium.Env):  # type: ignore[type-arg]
+    """Two numbers at a time, with masks by a method, one for each value of each number."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(0, 9, (), np.int64)
+        self.action_space = spaces.MultiDiscrete([2, 3], start=[0, 1])
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        super().reset(seed=seed)
+        self.place = int(self.np_random.integers(10))
+        return self.place, {}
+
+    def step(self, action: np.ndarray) -> Any:
+        up, far = action.tolist()
+        self.place = int(np.clip(self.place + (far if up else -far), 0, 9))
+        return self.place, float(self.place == 0), self.place == 0, False, {}
+
+    def action_masks(self) -> np.ndarray:
+        return np.array([True, self.place < 9, True, True, self.place > 4])
+
+
+class Odd(gymnasium.Env):  # type: ignore[type-arg]
+    """An environment of given spaces, to be refused."""
+
+    def __init__(self, space: str = "text", of: str = "observation") -> None:
+        made = {
+            "text": spaces.Text(5),
+            "continuous": spaces.Box(-1.0, 1.0, (2,)),
+            "large": spaces.Discrete(10**6),
+            "many": spaces.MultiDiscrete([50, 50, 50]),
+        }[space]
+        usual = spaces.Discrete(2)
+        self.observation_space = made if of == "observation" else usual
+        self.action_space = made if of == "action" else usual
+
+
+class Race(ParallelEnv):  # type: ignore[misc]
+    """Three run together; who arrives leaves, and the others run on."""
+
+    metadata = {"name": "race_v0"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        self.possible_agents = ["a", "b", "c"]
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Box(0.0, 10.0, (3,), np.float32)
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(2)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.rng = np.random.default_rng(seed) if seed is not None else self.rng
+        self.agents = [*self.possible_agents]
+        self.places = {a: float(self.rng.integers(3)) for a in self.agents}
+        return self._show(self.agents), {a: {} for a in self.agents}
+
+    def step(self, actions: dict[str, int]) -> Any:
+        assert set(actions) == set(self.agents)
+        ran = [*self.agents]
+        for agent, action in actions.items():
+            self.places[agent] = min(10.0, self.places[agent] + 1 + action)
+        arrived = {a: self.places[a] >= 8 for a in ran}
+        self.agents = [a for a in ran if not arrived[a]]
+        rewards = {a: 1.0 * arrived[a] - 0.1 for a in ran}
+        return self._show(ran), rewards, arrived, dict.fromkeys(ran, False), {a: {} for a in ran}
+
+    def _show(self, agents: list[str]) -> dict[str, np.ndarray]:
+        seen = np.array([*self.places.values()], np.float32)
+        return {a: np.roll(seen, -self.possible_agents.index(a)) for a in agents}
+
+
+class Nim(AECEnv):  # type: ignore[misc]
+    """Take one to three of ten in turn; who takes the last wins."""
+
+    metadata = {"name": "nim_v0"}  # noqa: RUF012
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.possible_agents = ["first", "second"]
+        self.rng = np.random.default_rng()
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Dict(
+            {
+                "observation": spaces.Discrete(13),
+                "action_mask": spaces.Box(0, 1, (3,), np.int8),
+            }
+        )
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(3)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> None:
+        if seed is not None:
+            self.rng = np.random.default_rng(seed)
+        self.agents = [*self.possible_agents]
+        self.left = 8 + int(self.rng.integers(5))
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
+        self.terminations = dict.fromkeys(self.agents, False)
+        self.truncations = dict.fromkeys(self.agents, False)
+        self.infos = {agent: {} for agent in self.agents}
+        self.agent_selection = self.agents[0]
+
+    def observe(self, agent: str) -> dict[str, Any]:
+        mask = (np.arange(1, 4) <= self.left).astype(np.int8)
+        return {"observation": self.left, "action_mask": mask}
+
+    def step(self, action: int | None) -> None:
+        agent = self.agent_selection
+        if self.terminations[agent]:
+            self._was_dead_step(action)
+            return
+        assert action is not None
+        other = self.possible_agents[1 - self.possible_agents.index(agent)]
+        self.left -= action + 1
+        assert self.left >= 0
+        self.rewards = dict.fromkeys(self.agents, 0.0)
+        if self.left == 0:
+            self.rewards = {agent: 1.0, other: -1.0}
+            self.terminations = dict.fromkeys(self.agents, True)
+        self._accumulate_rewards()
+        self.agent_selection = other
+
+
+class Unlike(Race):
+    """Agents that see different things."""
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Box(0.0, 10.0, (3 + (agent == "c"),), np.float32)
+
+
+def make_vector(num_envs: int, mode: str = "NextStep", env: str = "CartPole-v1") -> SyncVectorEnv:
+    """Make a vector in one of the three autoreset modes."""
+    makers = [lambda: gymnasium.make(env)] * num_envs
+    return SyncVectorEnv(makers, autoreset_mode=AutoresetMode(mode))
+
+
+def make_ladders(num_envs: int, mode: str = "NextStep") -> SyncVectorEnv:
+    """Make a vector of ladders, whose infos have masks."""
+    return SyncVectorEnv([Ladder] * num_envs, autoreset_mode=AutoresetMode(mode))
+
+
+def make_cart_poles(num_envs: int) -> Any:
+    """Make Gymnasium's own vector of CartPole, which resets lanes on the next step alone."""
+    return gymnasium.make_vec("CartPole-v1", num_envs, vectorization_mode="vector_entry_point")
+
+
+class FailsLate(Ladder):
+    """A ladder that breaks at its 40th step in all."""
+
+    steps_in_all = 0
+
+    def step(self, action: int) -> Any:
+        self.steps_in_all += 1
+        if self.steps_in_all == 40:
+            raise ValueError("out of memory")
+        return super().step(action)

@@ -1,0 +1,288 @@
+"""Foreign environments as lanes of an engine: the same play as by hand, and every refusal."""
+
+from __future__ import annotations
+
+import gc
+import pickle
+
+import gymnasium
+import numpy as np
+import pytest
+from pettingzoo.classic.connect_four import connect_four
+
+import fastenv
+import training  # noqa: F401 (registers how foreign names are found)
+from fastenv.errors import ConfigError, FastEnvError, StateError
+from tests.slow import late
+from tests.tables import walk
+from tests.training.foreign.environments import Ladder, Nim, Race
+from training.foreign.spaces import ForeignError
+from training.run import envs
+
+HERE = "tests.training.foreign.environments"
+SEED = 5
+
+
+def play(name, lanes=4, steps=60, threads=1, **options):
+    """Play random legal actions; return what every step shows, as bytes."""
+    engine = envs.make_engine(name, lanes, options, num_threads=threads)
+    engine.reset_many(seeds=SEED)
+    rng, seen = np.random.default_rng(0), [engine.obs.tobytes() + engine.mask.tobytes()]
+    for _ in range(steps):
+        engine.step_many(fastenv.sample_legal(engine.mask, rng=rng))
+        over = (engine.terminated | engine.truncated) != 0
+        ended = engine.final_obs[over], engine.ep_return[over], engine.ep_length[over]
+        columns = (engine.obs, engine.mask, engine.reward, engine.terminated, engine.truncated)
+        seen.append(b"".join(each.tobytes() for each in (*columns, *ended)))
+    return seen
+
+
+@walk("name", ["CartPole-v1", "Acrobot-v1", "Taxi-v4", "Blackjack-v1", "FrozenLake-v1"])
+def test_lanes_play_as_the_environments_do_by_hand(name):
+    lanes, rng = 3, np.random.default_rng(0)
+    engine = envs.make_engine(name, lanes)
+    alone = [gymnasium.make(name) for _ in range(lanes)]
+    engine.reset_many(seeds=SEED)
+    shown = [env.reset(seed=SEED + i)[0] for i, env in enumerate(alone)]
+    write = engine.game.form.observation.write
+    for step in range(80):
+        wanted = np.zeros_like(engine.obs)
+        for i, obs in enumerate(shown):
+            write(obs, wanted[i])
+        np.testing.assert_array_equal(engine.obs, wanted, f"step {step}, seed {SEED}")
+        actions = rng.integers(engine.num_actions, size=lanes).astype(np.int32)
+        engine.step_many(actions)
+        for i, env in enumerate(alone):
+            shown[i], reward, terminated, truncated, _ = env.step(int(actions[i]))
+            assert engine.reward[i] == np.float32(reward)
+            assert engine.terminated[i] == terminated
+            assert engine.truncated[i] == (truncated and not terminated)
+            if terminated or truncated:
+                write(shown[i], wanted[i])
+                np.testing.assert_array_equal(engine.final_obs[i], wanted[i])
+                shown[i], _ = env.reset()
+
+
+@walk("mode", ["NextStep", "SameStep", "Disabled"])
+def test_vectors_play_as_single_environments_in_every_mode(mode):
+    for single, vector in (("CartPole-v1", "make_vector"), (f"{HERE}:Ladder", "make_ladders")):
+        assert play(f"{HERE}:{vector}", mode=mode) == play(single)
+
+
+@walk("name", [f"{HERE}:Ladder", *late("CartPole-v1", f"{HERE}:Race", f"{HERE}:Nim")])
+def test_processes_play_as_one_does(name):
+    assert play(name, threads=2, steps=30) == play(name, steps=30)
+
+
+def test_lanes_that_wait_in_a_vector_do_not_move_the_others():
+    """As an evaluation plays: lanes whose episode is over wait, and begin again together."""
+    for mode in ("NextStep", "SameStep", "Disabled"):
+        both = [
+            envs.make_engine(name, 3, options)
+            for name, options in (
+                ("CartPole-v1", {}),
+                (f"{HERE}:make_vector", {"mode": mode}),
+            )
+        ]
+        for first in (SEED, SEED + 3):
+            for engine in both:
+                engine.reset_many(seeds=first)
+            while not both[0].ended.all():
+                for engine in both:
+                    lanes = ~engine.ended
+                    actions = np.arange(3, dtype=np.int32) % 2
+                    engine.step_many(actions, select=lanes, autoreset=False)
+                for name in ("obs", "reward", "terminated", "truncated", "ended"):
+                    here, there = (getattr(engine, name) for engine in both)
+                    kept = ~both[0].ended if name == "obs" else slice(None)
+                    np.testing.assert_array_equal(here[kept], there[kept], f"{mode}: {name}")
+
+
+def test_numbers_of_several_actions():
+    engine = envs.make_engine(f"{HERE}:Grid", 1)
+    assert engine.num_actions == 6
+    assert engine.obs_shape == (1,)
+    decode = engine.game.form.actions.decode
+    assert [decode(k).tolist() for k in range(6)] == [[a, b] for a in (0, 1) for b in (1, 2, 3)]
+    engine.reset_many(seeds=3)
+    place = int(engine.obs[0, 0])
+    legal = [(a == 0 or place < 9) and (b != 3 or place > 4) for a in (0, 1) for b in (1, 2, 3)]
+    assert engine.mask[0].tolist() == [int(each) for each in legal]
+
+
+# -- several agents --------------------------------------------------------------------------------
+
+
+def test_a_game_in_turns_plays_as_pettingzoo_does():
+    engine = fastenv.make_engine(f"{HERE}:Nim", 1)
+    env, rng = Nim(), np.random.default_rng(1)
+    engine.reset_many(seeds=2)
+    env.reset(seed=2)
+    for _ in range(40):
+        turn = env.possible_agents.index(env.agent_selection)
+        seen, _, _, _, _ = env.last()
+        assert engine.needs_action()[0].tolist() == [turn == 0, turn == 1]
+        assert engine.obs[0, turn].argmax() == seen["observation"]
+        assert engine.mask[0, turn].tolist() == seen["action_mask"].tolist()
+        action = int(rng.choice(np.flatnonzero(seen["action_mask"])))
+        engine.step_many(np.full((1, 2), action, np.int32))
+        env.step(action)
+        assert engine.reward[0].tolist() == [env.rewards[name] for name in env.possible_agents]
+        if engine.terminated[0]:
+            assert all(env.terminations.values())
+            env.reset()
+
+
+def test_agents_that_leave_a_race_are_asked_no_more():
+    engine = fastenv.make_engine(f"{HERE}:Race", 1)
+    env, rng = Race(), np.random.default_rng(1)
+    engine.reset_many(seeds=2)
+    observations, _ = env.reset(seed=2)
+    for _ in range(60):
+        there = [name in env.agents for name in env.possible_agents]
+        assert engine.needs_action()[0].tolist() == there
+        for k, name in enumerate(env.possible_agents):
+            if there[k]:
+                np.testing.assert_array_equal(engine.obs[0, k], observations[name])
+        actions = rng.integers(2, size=3).astype(np.int32)
+        engine.step_many(actions[None])
+        given = {name: int(actions[k]) for k, name in enumerate(env.possible_agents) if there[k]}
+        observations, rewards, *_ = env.step(given)
+        paid = [rewards.get(name, 0.0) for name in env.possible_agents]
+        np.testing.assert_array_equal(engine.reward[0], np.float32(paid))
+        assert engine.terminated[0] == (not env.agents)
+        if not env.agents:
+            observations, _ = env.reset()
+
+
+def test_pettingzoos_classic_games_are_shown_to_whoever_acts():
+    name = "pettingzoo.classic.connect_four.connect_four:env"
+    engine, env = fastenv.make_engine(name, 1), connect_four.env()
+    engine.reset_many(seeds=0)
+    env.reset(seed=0)
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        turn = env.possible_agents.index(env.agent_selection)
+        seen = env.observe(env.agent_selection)
+        np.testing.assert_array_equal(engine.obs[0, turn], seen["observation"])
+        np.testing.assert_array_equal(engine.mask[0, turn], seen["action_mask"])
+        action = int(rng.choice(np.flatnonzero(seen["action_mask"])))
+        engine.step_many(np.full((1, 2), action, np.int32))
+        env.step(action)
+        if engine.terminated[0]:
+            env.reset()
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@walk(
+    ("name", "options", "message"),
+    [
+        ("no.such.module:env", {}, "no.such.module:env: No module named"),
+        (f"{HERE}:Nothing", {}, "has no attribute 'Nothing'"),
+        (f"{HERE}:Ladder", {"rungs": 3}, "cannot be made: TypeError"),
+        (f"{HERE}:SEED", {}, "has no attribute"),
+        ("Pendulum-v1", {}, "action space Box(-2.0, 2.0, (1,), float32) is continuous"),
+        (f"{HERE}:Odd", {}, "observation space Text is not possible"),
+        (f"{HERE}:Odd", {"space": "large"}, "1,000,000 values, of which at most 4,096"),
+        (f"{HERE}:Odd", {"space": "many", "of": "action"}, "125,000 combinations, at most 4,096"),
+        (f"{HERE}:Odd", {"space": "text", "of": "action"}, "action space Text is not possible"),
+        (f"{HERE}:Unlike", {}, "its agents have different observation spaces"),
+        (f"{HERE}:make_cart_poles", {}, "resets lanes on the next step alone"),
+        (f"{HERE}:Ladder", {"step_timeout": -1}, "step_timeout=-1: must be seconds above 0"),
+        (f"{HERE}:Ladder", {"length": {1}}, "must be plain values"),
+    ],
+)
+def test_what_cannot_be_trained_on_is_refused_in_a_sentence(name, options, message):
+    with pytest.raises(ConfigError) as refused:
+        fastenv.make_game(name, **options)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def _play_a_step(engine):
+    engine.reset_many(seeds=0)
+    engine.step_many(np.ones(2, np.int32))
+
+
+@walk(
+    ("wrong", "message"),
+    [
+        ("raises", "Ladder: step raised KeyError: 'a missing rung'"),
+        ("nan", "the observation 'noise' is [nan, "),
+        ("shape", "the observation 'noise' has shape (1,), its space says (2,)"),
+        ("range", "the observation 'place' is 99, outside Discrete(8)"),
+        ("mask", "the action mask has shape (2,), must have (3,)"),
+        ("nothing", "the action mask allows no action"),
+        ("reward", "the reward is nan: must be a finite number"),
+    ],
+)
+def test_an_environment_that_breaks_its_word_is_named(wrong, message):
+    for threads in (1, 2) if wrong == "raises" else (1,):
+        engine = envs.make_engine(f"{HERE}:Ladder", 2, {"wrong": wrong}, num_threads=threads)
+        with pytest.raises(ForeignError) as told:
+            _play_a_step(engine)
+        assert message in str(told.value)
+        assert f"{HERE}:Ladder" in str(told.value)
+
+
+def test_an_environment_that_hangs_or_dies_is_named():
+    options = {"wrong": "hangs", "step_timeout": 0.5}
+    engine = envs.make_engine(f"{HERE}:Ladder", 1, options)
+    engine.reset_many(seeds=0)
+    with pytest.raises(ForeignError, match=r"no answer for 0\.5 s: the environment hangs"):
+        engine.step_many(np.zeros(1, np.int32))
+    engine = envs.make_engine(f"{HERE}:Ladder", 2, {"wrong": "dies"}, num_threads=2)
+    engine.reset_many(seeds=0)
+    with pytest.raises(ForeignError, match=r"has died \(exit status -9\)"):
+        engine.step_many(np.zeros(2, np.int32))
+
+
+def test_rows_are_refused_and_nothing_moves():
+    engine = envs.make_engine(f"{HERE}:Ladder", 2)
+    engine.reset_many(seeds=0)
+    rows, shown = engine.get_states(), engine.obs.copy()
+    with pytest.raises(StateError, match="cannot be set to a saved state"):
+        engine.set_states(rows)
+    with pytest.raises(StateError, match="cannot be set to a saved state"):
+        engine.encode_obs_many(rows)
+    with pytest.raises(ConfigError, match="search and worlds are not possible"):
+        engine.resample(rows, 0, 0)
+    np.testing.assert_array_equal(engine.obs, shown)
+    engine.step_many(np.ones(2, np.int32))
+
+
+def test_games_are_pickled_by_name_and_options():
+    game = fastenv.make_game(f"{HERE}:Ladder", length=9)
+    other = pickle.loads(pickle.dumps(game))
+    assert (other.name, other.options, other.env_id) == (game.name, game.options, game.env_id)
+    assert other.spec == game.spec
+
+
+def test_only_the_present_state_is_drawn():
+    engine = envs.make_engine(f"{HERE}:Ladder", 2)
+    engine.reset_many(seeds=0)
+    before = engine.get_states()
+    assert "place: 0" in engine.game.render(before[0], "ansi")
+    engine.step_many(np.ones(2, np.int32))
+    assert "the state has passed" in engine.game.render(before[0], "ansi")
+    assert "place: 1" in engine.game.render(engine.get_states()[0], "ansi")
+    row = engine.get_states()[1]
+    game = engine.game
+    del engine
+    gc.collect()
+    assert "the state has passed" in game.render(row, "ansi")
+
+
+def test_gymnasiums_own_pictures_are_shown():
+    env = fastenv.make("CartPole-v1", render_mode="rgb_array")
+    env.reset(seed=0)
+    assert env.render().shape == (400, 600, 3)
+
+
+def test_a_name_that_nobody_knows_keeps_its_sentence():
+    with pytest.raises(FastEnvError, match="must be one of fastenv/"):
+        fastenv.make_game("NoSuchGame-v0")
+    assert not any("CartPole" in name for name in fastenv.list_envs())
+    assert Ladder().observation_space is not None

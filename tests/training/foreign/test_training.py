@@ -1,0 +1,134 @@
+"""Runs in foreign environments: trained, judged, shown, exported, resumed; and their refusals."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+
+import pytest
+
+import training
+from tests.tables import walk
+from training import evaluate, export, watch
+from training.run.folder import RunFolder
+from training.train import main
+
+HERE = "tests.training.foreign.environments"
+TINY = [
+    *("--num-envs", "4", "--total-steps", "256", "--set", "ppo.n_steps=16"),
+    *("--set", "ppo.batch_size=32", "--set", "ppo.n_epochs=1", "--set", "ppo.net_arch=[16]"),
+    *("--set", "deterministic=true", "--set", "evaluation.during=off"),
+    *("--set", "evaluation.episodes=8", "--set", "evaluation.bootstrap=50"),
+]
+
+
+def train(runs, name, env, *flags):
+    return main(["--env", env, "--runs", str(runs), "--name", name, *TINY, *flags])
+
+
+@pytest.fixture(scope="module")
+def ladder(tmp_path_factory):
+    runs = tmp_path_factory.mktemp("runs")
+    assert train(runs, "ladder", f"{HERE}:Ladder", "--set", "env_options.length=5") == 0
+    return runs / "ladder"
+
+
+def test_a_run_is_trained_and_judged(ladder):
+    record = json.loads((ladder / "evaluation.json").read_text())
+    assert {"trained", "random_legal"} <= set(record["episodes"]["policies"])
+    assert json.loads((ladder / "summary.json").read_text())["status"] == "finished"
+
+
+def test_options_come_from_the_file_for_foreign_environments(capsys):
+    main(["--env", "CartPole-v1", "--print-config"])
+    said = capsys.readouterr()
+    assert "training/configs/foreign.yaml" in said.err
+    assert "num_envs: 8\n" in said.out
+
+
+def test_an_agent_is_compared_watched_and_exported(ladder, tmp_path, capsys):
+    short = ["--episodes", "4"]
+    assert evaluate.main([str(ladder), "--against", "random_legal", *short]) == 0
+    assert watch.main([str(ladder), "--text"]) == 0
+    said = capsys.readouterr().out
+    assert "place: 0" in said
+    assert "the state has passed" not in said
+    assert export.main([str(ladder), str(tmp_path / "given")]) == 0
+    policy = training.load_policy(tmp_path / "given")
+    env = policy.make()
+    obs, info = env.reset(seed=0)
+    action, _ = policy.act(obs, info["action_mask"])
+    assert info["action_mask"][action]
+    assert RunFolder.open(ladder).config.env == policy.env == f"{HERE}:Ladder"
+
+
+def test_agents_of_a_game_in_turns_meet_at_a_table(tmp_path, capsys):
+    selfplay = ["--set", "selfplay.start=64", "--set", "selfplay.every=64"]
+    name = f"{HERE}:Nim"
+    assert train(tmp_path, "nim", name, "--no-evaluation", *selfplay) == 0
+    run = str(tmp_path / "nim")
+    assert evaluate.main([run, "--against", "random", "--games", "8"]) == 0
+    assert "random" in capsys.readouterr().out
+
+
+@walk("trainer", ["dqn", "ensemble"])
+def test_other_trainers_take_them_too(tmp_path, trainer):
+    flags = ["--trainer", trainer, "--num-envs", "4", "--no-evaluation"]
+    options = {
+        "dqn": "dqn.net_arch=[8] dqn.batch_size=8 dqn.learning_starts=16 dqn.capacity=256 "
+        "dqn.iteration_steps=8 total_steps=64",
+        "ensemble": "ensemble.seeds=[1,2] ppo.n_steps=16 ppo.batch_size=32 total_steps=256",
+    }[trainer]
+    flags += [word for option in options.split() for word in ("--set", option)]
+    given = ["--env", "CartPole-v1", "--runs", str(tmp_path), "--name", trainer]
+    assert main([*given, *flags]) == 0
+
+
+@walk(
+    ("flags", "message"),
+    [
+        (["--env", "Pendulum-v1"], "is continuous"),
+        (["--env", "no.such:env"], "no.such:env: No module named"),
+        (["--env", f"{HERE}:Unlike"], "different observation spaces"),
+        (["--env", "NoSuch-v0"], "must be one of"),
+        (
+            ["--env", f"{HERE}:Ladder", "--set", 'trackers={"archive": {"cell": {"obs": 0}}}'],
+            "cannot be set to a saved state",
+        ),
+        (["--env", f"{HERE}:Ladder", "--trainer", "expert"], "search and worlds are not possible"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_before_anything_is_written(
+    tmp_path, capsys, flags, message
+):
+    assert main([*flags, "--runs", str(tmp_path), "--name", "x"]) == 2
+    assert message in capsys.readouterr().err
+    assert not any(tmp_path.iterdir())
+
+
+def test_search_is_refused_by_name(ladder, capsys):
+    assert evaluate.main([f"search:{ladder},worlds=4"]) == 2
+    assert "cannot be set to a saved state" in capsys.readouterr().err
+
+
+def test_an_environment_that_fails_leaves_the_last_checkpoint(tmp_path, capsys):
+    late = [f"{HERE}:FailsLate", "--set", "checkpoints.every=64"]
+    assert train(tmp_path, "late", *late) == 2
+    assert f"error: {HERE}:FailsLate: step raised ValueError: out of memory" in (
+        capsys.readouterr().err
+    )
+    run = RunFolder.open(tmp_path / "late")
+    assert [path.name for path in sorted(run.checkpoints.glob("ckpt_*"))] == [
+        "ckpt_000000000064",
+        "ckpt_000000000128",
+    ]
+
+
+def test_a_run_without_a_name_and_the_versions_of_its_packages(tmp_path):
+    nim = ["--env", "pettingzoo.classic.connect_four.connect_four:env"]
+    assert main([*nim, "--runs", str(tmp_path), *TINY, "--no-evaluation"]) == 0
+    (folder,) = tmp_path.iterdir()
+    assert folder.name.startswith("env-")
+    versions = json.loads((folder / "config.json").read_text())["versions"]
+    assert versions["pettingzoo"] == metadata.version("pettingzoo")
+    assert versions["gymnasium"] == metadata.version("gymnasium")

@@ -1,0 +1,106 @@
+"""What the first command shows: lines on the way, and what to do when it is done."""
+
+import json
+
+import numpy as np
+import pytest
+
+from fastenv.engine import BatchEngine
+from tests.needs import needs_core
+from tests.training.conftest import TINY
+from training.logs import dashboard
+from training.logs.dashboard import Dashboard
+from training.run.config_files import load_file
+from training.run.envs import make_engine
+from training.run.layers import CONFIGS, merge_layers, parser
+from training.run.stats import Window
+
+
+@needs_core
+def test_games_won_are_counted():
+    engine = make_engine("SkullKingFlat-v0", 64, {"opponents": "random", "agent_seat": "rotate"})
+    assert isinstance(engine, BatchEngine)
+    engine.reset_many(seeds=3)
+    window, won, games = Window(engine), 0, 0
+    streams = np.arange(256, dtype=np.uint64).reshape(64, 4) + np.uint64(1)
+    for _ in range(100):
+        engine.step_many(engine.bot_actions("rule_hard", streams))
+        window.add(engine)
+        done = np.flatnonzero(engine.terminated | engine.truncated)
+        games += len(done)
+        won += int((engine.final_info["game_rank"][done] == 1).sum())
+    found = window.record()["games"]
+    assert found == {"n": games, "wins": won, "win_rate": won / games}
+    assert found["win_rate"] > 0.5, "of three that play at random"
+
+
+@pytest.mark.parametrize(("iteration", "lines"), [(0.5, 4), (2.0, 5), (4.0, 5), (9.0, 2)])
+def test_a_line_comes_about_every_five_seconds(monkeypatch, iteration, lines):
+    clock = [100.0]
+    monkeypatch.setattr(dashboard.time, "monotonic", lambda: clock[0])
+    said = []
+    shown = Dashboard("run", 1000)
+    monkeypatch.setattr(shown, "say", said.append)
+    for k in range(int(20 / iteration)):
+        clock[0] += iteration
+        shown.metrics({"step": k + 1, "games": {"win_rate": 0.25}, "sps": 100.0})
+    shown.close()
+    assert len(said) in (lines - 1, lines)
+    assert "wins 25.0%" in said[-1]
+
+
+def test_lines_become_fewer_as_a_run_goes_on(monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr(dashboard.time, "monotonic", lambda: clock[0])
+    said = []
+    shown = Dashboard("run", 10**6)
+    monkeypatch.setattr(shown, "say", said.append)
+    for k in range(24 * 360):  # a day
+        clock[0] += 10.0
+        shown.metrics({"step": k + 1})
+    shown.close()
+    assert 100 < len(said) < 1000
+
+
+@needs_core
+def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
+    path = tmp_path / "first.json"
+    evaluation = {"games": 4, "opponents": ["random"], "film": True, "bootstrap": 50}
+    values = {**TINY, "env": "SkullKingFlat-v0", "evaluation": {"during": "off", **evaluation}}
+    path.write_text(json.dumps(values))
+    assert train(tmp_path, "first", config=path, evaluation=True) == 0
+    said = capsys.readouterr().out
+    run = tmp_path / "first"
+    assert (run / "film.gif").read_bytes()[:4] == b"GIF8"
+    assert f"a game of it: {run / 'film.gif'}" in said
+    (line,) = [each for each in said.splitlines() if each.startswith("next: ")]
+    assert f"python -m training play --against {run}" in line
+    assert "python -m training studio" in line
+    twice = 2 * values["total_steps"]
+    assert f"--total-steps {twice} (resume with --name first --resume" in line
+
+
+@needs_core
+def test_an_environment_alone_trains_as_make_train_does(capsys):
+    config = merge_layers(parser().parse_args(["--env", "SkullKingFlat-v0"]), {})
+    recipe = load_file(CONFIGS / "skullking.yaml")
+    assert config.trainer == "expert"
+    assert config.expert.search == recipe["expert"]["search"]
+    assert config.total_steps == recipe["total_steps"]
+    assert "training/configs/skullking.yaml" in capsys.readouterr().err
+    other = merge_layers(
+        parser().parse_args(["--env", "SkullKingFlat-v0", "--trainer", "native"]), {}
+    )
+    assert other.total_steps == load_file(CONFIGS / "main.yaml")["total_steps"]
+
+
+def test_without_the_core_ppo_learns_alone(no_core, capsys):
+    words = ["--config", str(CONFIGS / "skullking.yaml")]
+    config = merge_layers(parser().parse_args(words), {})
+    assert (config.trainer, config.ppo.gamma) == ("native", 0.99)
+    words = ["--config", str(CONFIGS / "main.yaml")]
+    baseline = merge_layers(parser().parse_args(words), {}, lambda _line: None)
+    for name in ("ppo", "native", "total_steps", "num_envs", "env_options"):
+        assert getattr(config, name) == getattr(baseline, name), name
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "trainer 'native' instead of 'expert'" in line

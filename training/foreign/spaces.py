@@ -1,0 +1,311 @@
+"""Spaces of Gymnasium as arrays of numbers, and actions as numbers from 0 on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from fastenv.errors import ConfigError, FastEnvError, show
+
+Array = npt.NDArray[Any]
+Space = spaces.Space[Any]
+MOST_VALUES = 4096  # of a Discrete observation, which is shown as a one-hot
+MOST_ACTIONS = 4096  # of a MultiDiscrete space, whose combinations are numbered
+
+
+class ForeignError(FastEnvError, RuntimeError):
+    """An environment breaks its own space, raises or hangs; the message names it and says how."""
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One array of an observation.
+
+    Parameters
+    ----------
+    name : str
+        Keys and places that lead to it, joined by dots; empty for a plain observation.
+    path : tuple of (str or int)
+        The same.
+    space : Space
+    dtype : dtype
+        Of its numbers as they are shown.
+    shape : tuple of int
+    low, high : float
+        Bounds of its numbers.
+    """
+
+    name: str
+    path: tuple[str | int, ...]
+    space: Space
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    low: float
+    high: float
+
+    def write(self, who: str, value: Any, out: Array) -> None:
+        """Write a value of the space.
+
+        Raises
+        ------
+        ForeignError
+            It is not of the space: another shape, a number that is out of range or not finite.
+        """
+        space = self.space
+        if isinstance(space, spaces.Box):
+            if np.shape(value) != space.shape:
+                self._refuse(who, f"has shape {np.shape(value)}, its space says {space.shape}")
+            out[...] = value if space.shape else np.reshape(value, 1)
+            if self.dtype.kind == "f" and not np.isfinite(out).all():
+                self._refuse(who, f"is {show(np.asarray(value).ravel().tolist())}: not finite")
+        elif isinstance(space, spaces.MultiBinary):
+            if np.shape(value) != space.shape:
+                self._refuse(who, f"has shape {np.shape(value)}, its space says {space.shape}")
+            out[...] = value
+        else:
+            self._write_one_hot(who, value, out)
+
+    def _write_one_hot(self, who: str, value: Any, out: Array) -> None:
+        first, sizes = _sizes(self.space)
+        numbers = np.asarray(value).reshape(-1)
+        if len(numbers) != len(sizes):
+            self._refuse(who, f"has {len(numbers)} numbers, its space says {len(sizes)}")
+        out[...] = 0
+        for number, start, size, offset in zip(
+            numbers.tolist(), first, sizes, _offsets(sizes), strict=True
+        ):
+            place = int(number) - start
+            if not 0 <= place < size:
+                self._refuse(who, f"is {show(value)}, outside {self.space}")
+            out[offset + place] = 1
+
+    def _refuse(self, who: str, what: str) -> None:
+        part = f" {self.name!r}" if self.name else ""
+        raise ForeignError(f"{who}: the observation{part} {what}")
+
+
+def _sizes(space: Space) -> tuple[list[int], list[int]]:
+    """Return first value and number of values of each number of a space of whole numbers."""
+    if isinstance(space, spaces.Discrete):
+        return [int(space.start)], [int(space.n)]
+    assert isinstance(space, spaces.MultiDiscrete)
+    return space.start.reshape(-1).tolist(), space.nvec.reshape(-1).tolist()
+
+
+def _offsets(sizes: list[int]) -> list[int]:
+    return [0, *np.cumsum(sizes)[:-1].tolist()]
+
+
+def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
+    if isinstance(space, spaces.Dict):
+        for key, each in space.spaces.items():
+            yield from _leaves(who, each, (*path, key))
+        return
+    if isinstance(space, spaces.Tuple):
+        for k, each in enumerate(space.spaces):
+            yield from _leaves(who, each, (*path, k))
+        return
+    name = ".".join(map(str, path))
+    if isinstance(space, spaces.Box):
+        yield _box_leaf(name, path, space)
+    elif isinstance(space, spaces.MultiBinary):
+        shape = space.shape or (1,)
+        yield Leaf(name, path, space, np.dtype(np.uint8), shape, 0.0, 1.0)
+    elif isinstance(space, spaces.Discrete | spaces.MultiDiscrete):
+        width = sum(_sizes(space)[1])
+        if width > MOST_VALUES:
+            raise ConfigError(
+                f"{who}: observation {name or 'space'} {space} has {width:,} values, of which at "
+                f"most {MOST_VALUES:,} can be shown as a one-hot; wrap it so that it shows numbers"
+            )
+        yield Leaf(name, path, space, np.dtype(np.float32), (width,), 0.0, 1.0)
+    else:
+        raise ConfigError(
+            f"{who}: observation {name or 'space'} {type(space).__name__} is not possible; Box, "
+            "Discrete, MultiDiscrete, MultiBinary, and Dict and Tuple of them are: wrap it so "
+            "that it shows one of these"
+        )
+
+
+def _box_leaf(name: str, path: tuple[str | int, ...], space: spaces.Box) -> Leaf:
+    low, high = float(space.low.min()), float(space.high.max())
+    kind = space.dtype.kind if space.dtype is not None else "f"
+    dtype: np.dtype[Any] = np.dtype(np.float32)
+    if kind == "b":
+        dtype, low, high = np.dtype(np.uint8), 0.0, 1.0
+    elif kind in "iu":
+        limits = np.iinfo(np.int32)
+        whole = np.dtype(space.dtype)
+        if whole.itemsize < 4:
+            dtype = whole
+        elif limits.min <= low and high <= limits.max:
+            dtype = np.dtype(np.int32)
+    return Leaf(name, path, space, dtype, space.shape or (1,), low, high)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The observations of a space as arrays.
+
+    Parameters
+    ----------
+    who : str
+        Name of the environment, for messages.
+    space : Space
+
+    Raises
+    ------
+    ConfigError
+        A space that cannot be shown; names the part.
+    """
+
+    who: str
+    space: Space
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Its arrays, in order."""
+        return tuple(_leaves(self.who, self.space))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is one array."""
+        return not isinstance(self.space, spaces.Dict | spaces.Tuple)
+
+    @cached_property
+    def dtype(self) -> np.dtype[Any]:
+        """Of the plain array, or of the record."""
+        if self.is_plain:
+            return self.leaves[0].dtype
+        return np.dtype([(each.name, each.dtype, each.shape) for each in self.leaves], align=True)
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Of the plain array; empty for a record."""
+        return self.leaves[0].shape if self.is_plain else ()
+
+    @cached_property
+    def bounds(self) -> Any:
+        """Lowest and highest number, of each field of a record."""
+        pairs = {each.name: (each.low, each.high) for each in self.leaves}
+        return pairs[self.leaves[0].name] if self.is_plain else pairs
+
+    def write(self, value: Any, out: Any) -> None:
+        """Write an observation.
+
+        Raises
+        ------
+        ForeignError
+            It is not of the space.
+        """
+        if self.is_plain:
+            self.leaves[0].write(self.who, value, out)
+            return
+        for leaf in self.leaves:
+            part = value
+            try:
+                for key in leaf.path:
+                    part = part[key]
+            except (KeyError, IndexError, TypeError) as error:
+                raise ForeignError(
+                    f"{self.who}: the observation has no part {leaf.name!r}, as its space says"
+                ) from error
+            leaf.write(self.who, part, out[leaf.name])
+
+
+@dataclass(frozen=True)
+class Actions:
+    """The actions of a space, numbered from 0 on.
+
+    Parameters
+    ----------
+    who : str
+        Name of the environment, for messages.
+    space : Space
+        Discrete, or MultiDiscrete or MultiBinary, whose combinations are numbered.
+
+    Raises
+    ------
+    ConfigError
+        Another space, or too many combinations.
+    """
+
+    who: str
+    space: Space
+
+    def __post_init__(self) -> None:
+        """Refuse other spaces."""
+        several = spaces.MultiDiscrete | spaces.MultiBinary
+        if isinstance(self.space, spaces.Box):
+            raise ConfigError(
+                f"{self.who}: action space {self.space} is continuous; Discrete and MultiDiscrete "
+                "ones can be trained here, others by Stable-Baselines3"
+            )
+        if not isinstance(self.space, spaces.Discrete | several):
+            raise ConfigError(
+                f"{self.who}: action space {type(self.space).__name__} is not possible; Discrete "
+                "and MultiDiscrete are"
+            )
+        if self.count > MOST_ACTIONS:
+            raise ConfigError(
+                f"{self.who}: action space {self.space} has {self.count:,} combinations, at most "
+                f"{MOST_ACTIONS:,} are possible"
+            )
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Values of each number of an action."""
+        if isinstance(self.space, spaces.MultiBinary):
+            return [2] * int(np.prod(self.space.shape))
+        return _sizes(self.space)[1]
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return prod(self.sizes)
+
+    def decode(self, number: int) -> Any:
+        """Return the action of a number, as the environment takes it."""
+        space = self.space
+        if isinstance(space, spaces.Discrete):
+            return number + int(space.start)
+        parts = np.array(np.unravel_index(number, self.sizes), np.int64)
+        assert space.shape is not None
+        if isinstance(space, spaces.MultiDiscrete):
+            return (parts.reshape(space.shape) + space.start).astype(space.dtype)
+        return parts.reshape(space.shape).astype(np.int8)
+
+    def read_mask(self, mask: Any) -> npt.NDArray[np.uint8]:
+        """Return a mask of the numbered actions, uint8 (count,).
+
+        Parameters
+        ----------
+        mask : array_like
+            An entry for each action; of a MultiDiscrete space it may have one for each value of
+            each number, joined, as sb3-contrib's are.
+
+        Raises
+        ------
+        ForeignError
+            A mask of another shape, or one without a legal action.
+        """
+        legal = np.asarray(mask).reshape(-1) != 0
+        if len(self.sizes) > 1 and len(legal) == sum(self.sizes):
+            parts = np.split(legal, np.cumsum(self.sizes)[:-1])
+            legal = parts[0]
+            for part in parts[1:]:
+                legal = (legal[:, None] & part).reshape(-1)
+        if len(legal) != self.count:
+            raise ForeignError(
+                f"{self.who}: the action mask has shape {np.shape(mask)}, must have ({self.count},)"
+            )
+        if not legal.any():
+            raise ForeignError(f"{self.who}: the action mask allows no action")
+        return legal.astype(np.uint8)

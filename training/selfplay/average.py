@@ -1,0 +1,110 @@
+"""The averaged policy of self-play: where it would go if it did not run in circles.
+
+Policies that answer each other circle around an equilibrium; their mean comes nearer to it. As the
+magnet of the learner it also damps the circles: the learner is pulled to a policy that moves slowly
+(S. Sokota and others, "A unified approach to reinforcement learning, quantal response equilibria,
+and two-player zero-sum games", 2023; there, as in J. Perolat and others, "Mastering the game of
+Stratego with model-free multiagent reinforcement learning", 2022, the magnet follows the policy).
+"""
+
+from __future__ import annotations
+
+import math
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from training.nets.actor_critic import ActorCritic
+from training.nets.distribution import masked_log_probs
+from training.run import checkpoint
+
+
+class AveragedPolicy:
+    """An exponential mean of parameters; see :class:`training.ppo.loss.Auxiliary`.
+
+    Parameters
+    ----------
+    net : ActorCritic
+        The learner.
+    decisions : int
+        After as many, a policy has a weight of 1/e of the newest.
+    magnet : float
+        Weight of the mean divergence KL(learner, average) over a rollout; 0 for none.
+    seed : int
+        Of the orders in which decisions come.
+
+    Attributes
+    ----------
+    net : ActorCritic
+        The average.
+    """
+
+    def __init__(self, net: ActorCritic, decisions: int, magnet: float, seed: int) -> None:
+        self._learner, self._decisions, self._magnet = net, decisions, magnet
+        self.net = deepcopy(net).requires_grad_(False)
+        self._begun = False
+        self._generator = torch.Generator().manual_seed(seed)
+        self._sum, self._count = 0.0, 0
+
+    def decide(self, t: int, engine: Any, logits: Tensor) -> Tensor:
+        """Leave the decision to the learner."""
+        return logits
+
+    def rest(self) -> np.ndarray | None:
+        """Let PPO learn all decisions."""
+        return None
+
+    def observe(self, t: int, engine: Any) -> None:
+        """Do nothing."""
+
+    @torch.no_grad()
+    def begin(self, rollout: Any, minibatches: int) -> None:
+        """Move the average towards the policy that has collected a rollout."""
+        moved = 1.0
+        if self._begun:
+            moved = -math.expm1(-rollout.steps * rollout.lanes / self._decisions)
+        self._begun = True
+        for mean, new in zip(self.net.parameters(), self._learner.parameters(), strict=True):
+            mean.lerp_(new, moved)
+        self._sum, self._count, self._minibatches = 0.0, 0, minibatches
+        if self._magnet:
+            self._obs, self._mask = (x[:-1].flatten(0, 1) for x in (rollout.obs, rollout.mask))
+            logits = torch.cat([self.net(part)[0] for part in self._obs.split(8192)])
+            self._target = masked_log_probs(logits, self._mask)
+
+    def loss(self, net: ActorCritic, minibatch: int) -> Tensor | None:
+        """Compute the weighted divergence of a part of the rollout; None without a magnet."""
+        if not self._magnet:
+            return None
+        part = minibatch % self._minibatches
+        if part == 0:
+            order = torch.randperm(len(self._obs), generator=self._generator)
+            self._parts = order.to(self._obs.device).tensor_split(self._minibatches)
+        index = self._parts[part]
+        log_probs = masked_log_probs(net(self._obs[index])[0], self._mask[index])
+        apart = (log_probs - self._target[index]).masked_fill(~self._mask[index], 0.0)
+        divergence = (log_probs.exp() * apart).sum(-1).mean()
+        self._sum += float(divergence.detach())
+        self._count += 1
+        return self._magnet * divergence
+
+    def metrics(self) -> dict[str, float]:
+        """Return the mean divergence of the update."""
+        return {"magnet_kl": self._sum / self._count} if self._count else {}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the parameters, whether they are any, and the generator."""
+        return {
+            checkpoint.AVERAGE: self.net.state_dict(),
+            "begun": self._begun,
+            "generator": self._generator.get_state(),
+        }
+
+    def load_state_dict(self, saved: dict[str, Any]) -> None:
+        """Put back what :meth:`state_dict` returned."""
+        self.net.load_state_dict(saved[checkpoint.AVERAGE])
+        self._begun = bool(saved["begun"])
+        self._generator.set_state(saved["generator"].cpu())
