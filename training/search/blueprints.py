@@ -254,8 +254,8 @@ class ModelBlueprint:
         ends = np.zeros(len(start.of), start.rows.dtype)
         stepped = (players == 0).any(1)
         if stepped.any() and self._stepped is not None:
-            part = take(start, stepped)
-            as_bytes(ends)[stepped] = as_bytes(self._stepped.play_on(part, players[stepped]))
+            some = take(start, stepped)
+            as_bytes(ends)[stepped] = as_bytes(self._stepped.play_on(some, players[stepped]))
         tables, which = np.unique(players[~stepped], axis=0, return_inverse=True)
         for k, table in enumerate(tables):
             own = np.flatnonzero(~stepped)[which.ravel() == k]
