@@ -22,6 +22,7 @@ from fastenv.gameboy.buttons import MAX_CHORDS  # noqa: E402
 from fastenv.gameboy.cartridge import _MOST_ROM, RAM_SIZES  # noqa: E402
 from fastenv.gameboy.config import MAX_AUDIO_FRAMES, MAX_FRAMES, MAX_STACK  # noqa: E402
 from fastenv.gameboy.expressions import MAX_LENGTH, grammar  # noqa: E402
+from fastenv.gameboy.ram_hooks import MAX_HOOKS, MAX_WRITES  # noqa: E402
 from fastenv.gameboy.ram_map import MAX_EVENT_BYTES  # noqa: E402
 from fastenv.gameboy.ram_memory import MAX_CAPACITY, MAX_MEMORY  # noqa: E402
 from fastenv.gameboy.ram_program import MAX_REWARDS  # noqa: E402
@@ -110,6 +111,7 @@ def counts() -> str:
         ("actions, Game Boy", f"{MAX_CHORDS}: every set of the eight buttons"),
         ("reward terms of a RAM map", f"{MAX_REWARDS}"),
         ("numbers of a RAM map", f"{MAX_REWARDS}"),
+        ("hooks and writes of a RAM map", f"{MAX_HOOKS} and {MAX_WRITES}"),
         (
             "keys of a set of a RAM map",
             f"{MAX_CAPACITY:,}; all sets of a lane {MAX_MEMORY >> 20} MiB",

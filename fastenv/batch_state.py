@@ -97,6 +97,7 @@ class BatchState:
 
         each = (n, spec.num_agents) if opponent is not None else (n, 0)
         self._seat_reward = aligned(each, spec.reward_dtype)
+        self._warned_of = [name for name in spec.warned_of if name in self.info]
         # what belongs to the last step, as bytes, one row a lane
         steps = [self.reward, self._seat_reward, self.terminated, self.truncated]
         steps += [self.terms] if self.term_columns else []

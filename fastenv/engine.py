@@ -10,6 +10,7 @@ the lanes that are named, and copied only where a copy was asked for.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -259,6 +260,8 @@ class BatchEngine(BatchState):
                 self.ended |= done
                 self._some_ended = True
                 legal[done] = 1
+        if self._warned_of:
+            self._warn()
 
     def step_lane(self, action: int) -> bool:
         """Step an engine of one lane, without automatic reset, with an action already checked.
@@ -268,11 +271,22 @@ class BatchEngine(BatchState):
         """
         self._action[0] = action
         self._step_lane()
+        if self._warned_of:
+            self._warn()
         if not (self._terminated[0] or self._truncated[0]):
             return False
         self.ended[0] = self._some_ended = True
         self.mask[0] = 1
         return True
+
+    def _warn(self) -> None:
+        """Warn of columns that are not 0, of each once."""
+        for name in [*self._warned_of]:
+            lanes = np.flatnonzero(self.info[name])
+            if lanes.size:
+                self._warned_of.remove(name)
+                row = self.get_states(lanes[:1])[0]
+                warnings.warn(self.game.warning(name, row), RuntimeWarning, stacklevel=3)
 
     # -- views of given rows ---------------------------------------------------------------------
 

@@ -446,6 +446,10 @@ class Game(Reference):
     def describe(self, row: np.void) -> str:
         """Name the decision that is due, for error messages."""
 
+    def warning(self, column: str, row: np.void) -> str:
+        """Say what a column of ``spec.warned_of`` that is not 0 means, in the state ``row``."""
+        return f"{column} of the info is not 0"
+
     def action_name(self, action: int, row: np.void | None = None) -> str:
         """Name an action for people, in the state ``row`` if there is one; default is its number.
 

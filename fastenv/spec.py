@@ -87,6 +87,9 @@ class GameSpec:
     info_dtype : dtype
         Fields of their own type and shape: columns of a state. With several agents, one whose
         first axis has length K has an entry an agent.
+    warned_of : tuple of str
+        Columns of the info, of numbers, that an engine warns of once where they are not 0; the
+        game's ``warning`` says what.
     info_labels : mapping of str to tuple of str
         What dicts show for the numbers of a column.
     default_info : tuple of str, optional
@@ -148,6 +151,7 @@ class GameSpec:
     info_dtype: np.dtype[Any] = NOTHING
     info_labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     default_info: tuple[str, ...] | None = None
+    warned_of: tuple[str, ...] = ()
     knobs_dtype: np.dtype[Any] = NO_KNOBS
     derived_dtype: np.dtype[Any] | None = None
     bot_dtype: np.dtype[Any] = KIND
@@ -255,7 +259,11 @@ def _check_state(spec: GameSpec) -> None:
 
 def _check_columns(spec: GameSpec) -> None:
     names = (*spec.info_columns, *spec.term_columns)
-    for part, used in (("default_info", spec.default_info), ("info_labels", spec.info_labels)):
+    for part, used in (
+        ("default_info", spec.default_info),
+        ("info_labels", spec.info_labels),
+        ("warned_of", spec.warned_of),
+    ):
         for name in used or ():
             if name not in names:
                 known = ", ".join(names)

@@ -26,6 +26,7 @@ from fastenv.gameboy.common import Common, load_common
 from fastenv.gameboy.config import KNOBS, PRESETS, GameBoyConfig, write_start
 from fastenv.gameboy.environment import Environment
 from fastenv.gameboy.layout import highest_pixel, obs_record, pixels_shape
+from fastenv.gameboy.ram_program import LOST
 from fastenv.gameboy.render import render
 from fastenv.gameboy.state import KNOBS_DTYPE, SHARED_DTYPE, tail_of
 from fastenv.gameboy.steering import ButtonSteering
@@ -85,6 +86,7 @@ class GameBoyGame(ConfiguredGame):
             tail=tail_of(common.dtype),
             terms_dtype=common.terms_dtype,
             info_dtype=common.info_dtype,
+            warned_of=(LOST,) if LOST in (common.info_dtype.names or ()) else (),
             knobs_dtype=KNOBS_DTYPE,
             kernel_module="fastenv.gameboy.kernels",
             core_module="fastenv.gameboy._core",
@@ -186,6 +188,15 @@ class GameBoyGame(ConfiguredGame):
 
     def describe(self, row: np.void) -> str:
         return "LOCKED" if row["locked"] else "FRAME"
+
+    def warning(self, column: str, row: np.void) -> str:
+        memory = self.unpack(np.array([row])).remembered
+        full = [each.of for each in memory.tables.values() if each.lost]
+        named = " and ".join(f"sets.{of.name} ({of.capacity:,} keys)" for of in full)
+        return (
+            f"ram_map={show(str(self.config.ram_map))}: {named} of the RAM map is full: new keys "
+            f"are left out, and {LOST} of the info counts them. A larger capacity has room."
+        )
 
     def action_name(self, action: int, row: np.void | None = None) -> str:
         return self.config.action_names[action]

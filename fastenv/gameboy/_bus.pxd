@@ -7,6 +7,7 @@ from fastenv.gameboy._machine cimport (
     Mode, VBLANK, compares, dma_conflicts, is_on, line_start, map_ram, map_rom, mbc1_bits, next_frame,
     open_ram, request, shown_ly, shown_mode,
 )
+from fastenv.gameboy._hooks cimport see_write
 from fastenv.gameboy._oam_bug cimport OAM_PAGE, spoil_by_read, spoil_by_write
 from fastenv.gameboy._ppu cimport (
     blank, compare_ly, compare_wy, end_frame, next_ppu_event, run_ppu, update_stat, write_display,
@@ -476,3 +477,27 @@ cdef inline void push(Machine* m, unsigned int sp, uint8_t value, int64_t stamp)
     if (sp + 1) >> 8 == OAM_PAGE:
         spoil_by_write(m, m.now + (stamp >> STAMP) - M_CYCLE)
     store(m, sp, value, stamp)
+
+
+# -- writing where hooks count it (docs/gameboy.md, 20.3) ------------------------------------------
+
+
+cdef inline void store_seen(
+    Machine* m, unsigned int address, uint8_t value, int64_t stamp
+) noexcept nogil:
+    # As `store_slow`, of a page that is not plain for writes.
+    if address - 0xC000 < 0x2000 and m.dma_end == 0:
+        m.s.wram[address & 0x1FFF] = value
+    else:
+        store_slow(m, address, value, stamp)
+    if m.watched != NULL and m.watched[address >> 3] >> (address & 7) & 1:
+        see_write(m, address, stamp)
+
+
+cdef inline void push_seen(
+    Machine* m, unsigned int sp, uint8_t value, int64_t stamp
+) noexcept nogil:
+    # As `push`.
+    push(m, sp, value, stamp)
+    if m.watched != NULL and m.watched[sp >> 3] >> (sp & 7) & 1:
+        see_write(m, sp, stamp)

@@ -2,7 +2,7 @@
 
 ``_opcodes.pxd`` is the processor, ``_bus.pxd`` what it sees, ``_ppu.pxd`` the display,
 ``_transfers.pxd`` copies and sends, ``_machine.pxd`` is their state, ``_frames.pxd`` runs them,
-``_lane.pxd`` is an environment;
+``_lane.pxd`` is an environment, ``_program.pxd`` and ``_hooks.pxd`` are its RAM map;
 ``_link.pxd`` and ``_linked_lane.pxd`` are the same for two machines on a cable. The row of a machine is the machine between two frames.
 ``_times.h`` counts where the time goes.
 """
@@ -28,7 +28,8 @@ cdef int set_machine(
 ) except -1:
     m.s, m.c = <State*>&row[0], <const Shared*>&shared[0]
     m.cart = &row[0] + sizeof(State)
-    m.rom = &shared[0] + sizeof(Shared)
+    m.rom = m.program = &shared[0] + sizeof(Shared)
+    m.rules, m.watched, m.run = NULL, NULL, NULL
     m.lines, m.other = NULL, NULL
     m.line = &row[0] + sizeof(State) + m.c.ram_bytes if m.c.by_pixel else NULL
     m.heard, m.num_samples = NULL, 0

@@ -2,8 +2,9 @@
 from libc.stdint cimport uint8_t
 
 from fastenv.gameboy._bus cimport (
-    clear_div, push, run_events, run_timer, schedule, store,
+    clear_div, push_seen, run_events, run_timer, schedule, store,
 )
+from fastenv.gameboy._hooks cimport see_write
 from fastenv.gameboy._loops cimport count_off
 from fastenv.gameboy._machine cimport (
     CPU_COUNT, CPU_NOTHING, CPU_STOP, CYCLE, Machine, load_machine, save_machine,
@@ -13,6 +14,7 @@ from fastenv.gameboy._opcodes cimport execute
 from fastenv.gameboy._ppu cimport blank
 from fastenv.gameboy._sound cimport run_sound
 from fastenv.gameboy._state cimport FRAME, M_CYCLE, R_IE, R_IF, R_LCDC, State
+from fastenv.gameboy._times cimport rarely
 from fastenv.gameboy._transfers cimport catch_up, run_clock, run_serial
 
 
@@ -38,12 +40,14 @@ cdef inline void serve(Machine* m) noexcept nogil:
     s.ime = False
     schedule(m)
     s.sp -= 1
-    push(m, s.sp, s.pc >> 8, 2 * CYCLE)
+    push_seen(m, s.sp, s.pc >> 8, 2 * CYCLE)
     m.now += 12
     catch_events(m)
     requests = pending(m)
     s.sp -= 1
     store(m, s.sp, s.pc & 0xFF, 0)
+    if rarely(m.watched != NULL and m.watched[s.sp >> 3] >> (s.sp & 7) & 1):
+        see_write(m, s.sp, 0)
     m.now += 8
     catch_events(m)
     s.pc = 0
@@ -93,7 +97,10 @@ cdef inline void run_frame(Machine* m) noexcept nogil:
         schedule(m)
         if s.ime_delay or s.halt_bug:
             m.stop = 1  # one instruction
-        execute(m)
+        if rarely(m.run != NULL):
+            m.run(m)
+        else:
+            execute(m)
         catch_events(m)
         if m.counted:
             count_off(m)

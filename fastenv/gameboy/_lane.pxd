@@ -5,7 +5,9 @@ from libc.string cimport memcpy, memmove, memset
 from fastenv._rng cimport rng_bounded, rng_next, rng_seed, rng_uniform
 from fastenv.gameboy._bus cimport press
 from fastenv.gameboy._frames cimport run_frames
+from fastenv.gameboy._hooks cimport ON_RESET, ON_STEP, write_fields
 from fastenv.gameboy._machine cimport Machine
+from fastenv.gameboy._opcodes cimport execute_hooked
 from fastenv.gameboy._program cimport evaluate_term, ones, read_loads, remember
 from fastenv.gameboy._state cimport (
     HEIGHT, KIND_GOAL, KIND_OVERWORLD, MAX_EVENT_BYTES, MAX_LOADS, MBC2, PLACE_DIALOGUE, PLACE_DONE,
@@ -113,7 +115,14 @@ cdef inline void push_frame(Lane* lane, const uint8_t* picture) noexcept nogil:
 cdef inline void set_machine(Machine* m, const Lane* lane) noexcept nogil:
     # Let a machine run in a lane.
     m.s, m.cart, m.c = lane.s, lane.cart, <const Shared*>lane.shared
-    m.rom = lane.shared + sizeof(Shared)
+    m.rom = m.program = lane.shared + sizeof(Shared)
+    m.rules, m.watched, m.run = lane.r, NULL, NULL
+    if lane.r.num_hooks:
+        m.run = execute_hooked
+    if lane.r.program_at:
+        m.program = lane.shared + lane.r.program_at
+    if lane.r.watched_pages:
+        m.watched = lane.shared + lane.r.watched_at
     m.line = lane.row + lane.r.line_at if m.c.by_pixel else NULL
     m.heard = lane.row + lane.r.sound_at if m.c.audio else NULL
     m.samples, m.num_samples = lane.row + lane.r.samples_at, 0
@@ -384,6 +393,9 @@ cdef inline void reset_lane(
     memset(row + r.recent_at, 0, 2 * r.num_recent)
     if not plays_on:
         load_start(&lane, number)
+    memset(row + r.counted_at, 0, r.counted_bytes)
+    if r.num_writes:
+        write_fields(row, shared, r, ON_RESET)
     if r.kind == KIND_GOAL:
         e.distance = e.ev_distance = goal_distance(&lane)
     elif r.kind == KIND_OVERWORLD:
@@ -409,6 +421,8 @@ cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noex
     cdef int64_t[MAX_LOADS] loads
     cdef bint reached = False
     cdef int ends = RUNNING
+    if r.num_writes:
+        write_fields(row, shared, r, ON_STEP)
     look(&lane, &before)
     note_action(&lane, action)
     if looks(r):

@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from fastenv.gameboy._bus cimport read_register
+from fastenv.gameboy._hooks cimport has_hooks
 from fastenv.gameboy._machine cimport (
     CYCLE, DRAW, NEVER, NOWHERE, STAMP, STEP_LY, STEP_LY_0, STEP_VBLANK_LINE, VBLANK, Machine, code_page,
     is_on, line_start, next_frame,
@@ -373,3 +374,16 @@ cdef inline int64_t spins(
         return (m.stop - now - 1) // each * each
     m.spin_key, m.spin_pc, m.spin_now = key, start, now
     return 0
+
+
+cdef inline int64_t spins_unseen(
+    Machine* m, unsigned int start, unsigned int end, int64_t now, unsigned int again, uint64_t key,
+    bint is_long
+) noexcept nogil:
+    # The same where hooks count instructions: of a loop with one of them nothing is left out.
+    if m.lasts[code_page(start)] and start < end and has_hooks(
+        m, <const uint8_t*>m.codes[code_page(start)] + start, end - start
+    ):
+        m.spin_pc = NOWHERE
+        return 0
+    return spins(m, start, end, now, again, key, is_long)

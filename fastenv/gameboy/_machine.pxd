@@ -5,7 +5,7 @@ from libc.string cimport memcpy, memset
 
 from fastenv.gameboy._state cimport (
     DRAW_END, FRAME, LINE, LINE_BYTES, LINE_COUNT, LINE_WRITES, LINES, M_CYCLE, MBC1, MBC1M, MBC3, MBC30, NEXT_LY, NO_MBC, R_DMA, R_IF, R_LCDC,
-    R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SAMPLES, SCAN_END, VISIBLE, Shared, Sound, State,
+    R_STAT, RELOAD_DONE, RELOAD_NO, RELOAD_OVERFLOWN, SAMPLES, SCAN_END, VISIBLE, Rules, Shared, Sound, State,
 )
 from fastenv.gameboy._times cimport Watch
 
@@ -121,6 +121,11 @@ cdef struct Machine:
     uint8_t* line
     int windows  # lines of the window on the line that was drawn last
     int64_t drawn_at  # when that was
+    # -- hooks of a RAM map (docs/gameboy.md, 20.3) --
+    const Rules* rules
+    const uint8_t* program  # the ROM, or a copy with a trap at each instruction that is counted
+    const uint8_t* watched  # addresses, a bit each; NULL: no hook watches any
+    void (*run)(Machine*) noexcept nogil  # the processor that sees hooks; NULL: there are none
 
 
 cdef inline bint is_on(const Machine* m) noexcept nogil:
@@ -213,6 +218,10 @@ cdef inline void map_ram(Machine* m) noexcept nogil:
         m.writes[page] = NULL if page < 8 or closed else <uint8_t*>m.reads[page]
     if closed:
         close_bus(m)
+    if m.watched != NULL:
+        for page in range(16):
+            if m.rules.watched_pages >> page & 1:
+                m.writes[page] = NULL
 
 
 cdef inline bint dma_conflicts(const Machine* m, unsigned int page) noexcept nogil:

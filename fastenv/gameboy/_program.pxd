@@ -4,6 +4,7 @@ cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from fastenv._rng cimport rng_bounded
 from fastenv.gameboy._state cimport (
     CELL_MOST, CELL_SIZE, CELL_VISITS,
     DRAW_END, FORM_BCD, FORM_BIT, FORM_DIGITS, FORM_SIGNED, LINE, LINES, M_CYCLE,
@@ -11,7 +12,7 @@ from fastenv.gameboy._state cimport (
     OP_ABS, OP_ADD, OP_AND, OP_BEFORE, OP_DIV, OP_EACH, OP_EQ, OP_GE, OP_GT, OP_LE, OP_LT, OP_MAX,
     OP_MIN, OP_MOD, OP_MUL, OP_NE, OP_NEG, OP_NOT, OP_NOW, OP_NUMBER, OP_OR, OP_RANDOM, OP_SUB,
     R_DIV, R_LCDC, R_LY, R_P1, R_STAT, SCAN_END, SOURCE_REGISTERS, SOURCE_ROM, SOURCE_ROW, VISIBLE,
-    Cell, Field, KeySet, Load, Rules, Shared, State, Step, Term,
+    Cell, Episode, Field, KeySet, Load, Rules, Shared, State, Step, Term,
 )
 
 cdef enum:
@@ -105,6 +106,34 @@ cdef inline int64_t element(
         else:
             number = number << 8 | byte
     return <int64_t>(number & <uint64_t>f.mask)
+
+
+cdef inline void put_element(
+    uint8_t* row, const Field* f, int64_t k, int64_t number
+) noexcept nogil:
+    # Set a number of a field of the row, modulo what it holds.
+    cdef int64_t bit, digits, base = 256
+    cdef uint8_t* at
+    cdef int i
+    if f.form == FORM_BIT:
+        bit = f.bit + k * f.stride
+        at = row + f.at + (bit >> 3)
+        at[0] = (at[0] & ~(1 << (bit & 7))) | (number != 0) << (bit & 7)
+        return
+    if f.form == FORM_BCD:
+        base = 100
+    elif f.form == FORM_DIGITS:
+        base = 10
+    for i in range(f.size):
+        at = row + f.at + k * f.stride + (f.size - 1 - i if f.big else i)
+        digits = divided(number, base, True)
+        number = divided(number, base, False)
+        if f.form == FORM_BCD:
+            at[0] = <uint8_t>(digits // 10 << 4 | digits % 10)
+        elif f.form == FORM_DIGITS:
+            at[0] = (at[0] & 0xF0) | <uint8_t>digits
+        else:
+            at[0] = <uint8_t>digits
 
 
 cdef inline int ones(unsigned int byte) noexcept nogil:
@@ -272,6 +301,10 @@ cdef inline int64_t evaluate_term(
                 stack[top] = step[k].number
             elif step[k].op == OP_BEFORE:
                 stack[top] = before[step[k].load]
+            elif step[k].op == OP_RANDOM:
+                stack[top] = rng_bounded(
+                    (<Episode*>(row + sizeof(State))).rng, <uint32_t>step[k].number
+                )
             elif now != NULL:
                 stack[top] = now[step[k].load]
             else:

@@ -221,6 +221,18 @@ cdef extern from "_state.h":
         int32_t numbers
         int32_t when
 
+    ctypedef struct Hook:
+        int32_t place
+        int32_t address
+        int32_t latch
+
+    ctypedef struct Write:
+        int32_t field
+        int32_t element
+        int32_t to
+        int32_t when
+        int32_t on
+
     ctypedef struct Observed:
         double low
         double span
@@ -277,6 +289,11 @@ cdef extern from "_state.h":
         int32_t num_sets
         int32_t memory_at
         int32_t memory_bytes
+        int32_t num_hooks
+        int32_t num_writes
+        int32_t counted_at
+        int32_t counted_bytes
+        int32_t watched_pages
         int32_t lost_info_at
         int32_t terminates
         int32_t truncates
@@ -307,6 +324,10 @@ cdef extern from "_state.h":
         int64_t terms_at
         int64_t cells_at
         int64_t sets_at
+        int64_t hooks_at
+        int64_t writes_at
+        int64_t watched_at
+        int64_t program_at
         int64_t observed_at
         uint8_t kind
         uint8_t packed

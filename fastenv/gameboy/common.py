@@ -29,7 +29,7 @@ from fastenv.gameboy.goal_template import GoalTemplate, goal_of
 from fastenv.gameboy.layout import AUDIO, INFO, TERMS, WAITED, audio_shape, with_audio, with_waits
 from fastenv.gameboy.observed import ACTIONS, VISITED, Observed, read_observed
 from fastenv.gameboy.position import unpack
-from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, IN_ROM, RamField
+from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, HOOK, IN_ROM, RamField
 from fastenv.gameboy.ram_map import NOWHERE, RamMap, load_ram_map, row_offset
 from fastenv.gameboy.ram_program import (
     ENDS,
@@ -145,8 +145,8 @@ class Common:
         program = self.program or Program(())
         sizes = stack, self.visits_bytes, 8 * program.num_values
         recent = 0 if self.observed is None else self.observed.actions
-        more = self.by_pixel, self.samples_bytes, program.memory_bytes, recent
-        return lane_dtype(self.cartridge.ram_size, *sizes, *more)
+        more = self.by_pixel, self.samples_bytes, program.memory_bytes, program.counted_bytes
+        return lane_dtype(self.cartridge.ram_size, *sizes, *more, recent)
 
     @property
     def samples_bytes(self) -> int:
@@ -240,6 +240,15 @@ class Common:
             row["values_at"] = fields["values"][1]
         if program.memory_bytes:
             row["memory_at"], row["memory_bytes"] = fields["memory"][1], program.memory_bytes
+        row["num_hooks"], row["num_writes"] = len(program.hooks), len(program.writes)
+        if program.counted_bytes:
+            row["counted_at"], row["counted_bytes"] = fields["hooks"][1], program.counted_bytes
+        for hook in program.hooks:
+            if hook.address >= 0:
+                row["watched_pages"] |= 1 << (hook.address >> 12)
+        if any(hook.place >= 0 for hook in program.hooks):
+            rom = SHARED_DTYPE.itemsize + len(self.cartridge.rom)
+            row["program_at"] = rom + len(program.constants)
         row["num_fields"], row["num_loads"] = len(program.fields), program.num_loads
         row["num_terms"], row["num_rewards"] = len(program.expressions), len(program.rewards)
         row["num_numbers"] = len(program.numbers)
@@ -252,13 +261,15 @@ class Common:
     def offset_of(self, field: RamField) -> int:
         """Return where in its source the first byte of a field is."""
         place = field.place
+        fields: Any = self.dtype.fields
+        if place >= HOOK:
+            return int(fields["hooks"][1]) + place - HOOK
         if place >= CONSTANT:
             return SHARED_DTYPE.itemsize + len(self.cartridge.rom) + place - CONSTANT
         if field.source == Source.ROM:
             return SHARED_DTYPE.itemsize + place - IN_ROM
         if field.source == Source.REGISTERS:
             return place - HIGH
-        fields: Any = self.dtype.fields
         if place >= CARTRIDGE:
             return int(fields["cart"][1]) + place - CARTRIDGE
         return row_offset(place)
@@ -272,7 +283,7 @@ class Common:
         if self.program is not None:
             at = int(self.rules["memory_at"][0])
             tables = self.program.tables(self.config.kind, self.offset_of, at)
-            behind = self.program.constants
+            behind = self.program.constants + self.program.trapped(self.cartridge.rom)
         if self.observed is not None and self.observed.parts:
             tables["observed"] = self.observed.table(self.config)
         return shared_record(self.cartridge, *parts, *self.machine_options, tables, behind)
@@ -382,4 +393,10 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
                 f"{shown}: fields.{field.name} ends at byte {field.end - begin:,} of the {memory}, "
                 f"which has {size:,}."
             )
-    return found
+    for hook in found.hooks:
+        if hook.place >= len(cartridge.rom):
+            raise ConfigError(
+                f"{shown}: hooks.{hook.name}.at={show(hook.at)} is not possible: the ROM has "
+                f"{cartridge.rom_banks} banks, 00 to {cartridge.rom_banks - 1:02X}."
+            )
+    return found.with_writes(config.writes, shown)

@@ -150,6 +150,9 @@ class GameBoyConfig(GameConfig):
         ``"lantern_walk_quest"``, which pays for the quest, ``"libbet"`` for a free game,
         ``"pokemon_red"`` and ``"pokemon_yellow"`` for ROMs of your own, and ``"parcel"`` for a game
         of ours that keeps things in the same places.
+    writes : sequence of str, or "all"
+        Which of the RAM map's writes are on (docs/gameboy.md, 20.4): fields that are set at a
+        reset, before a step or at a hook. By default none is.
     observe : sequence of str, optional
         What an observation shows in place of that of the kind (docs/gameboy.md, 17.1):
         ``"pixels"``; fields of the RAM map, by names; ``"actions[4]"``, the last four; and in an
@@ -163,6 +166,7 @@ class GameBoyConfig(GameConfig):
     wait_press : str
         A button, or "noop".
     wait_steps : int
+        How often a step lasts on so at most.
     visits : {"cells"} or int
         Memory of visited cells: a bit for each of the RAM map's cells, or the number of slots of a
         hash table, of two bytes each.
@@ -200,6 +204,7 @@ class GameBoyConfig(GameConfig):
     tau: float | None = None
     k_consecutive: int | None = None
     ram_map: str | Path | None = None
+    writes: tuple[str, ...] | str = ()
     observe: tuple[str, ...] | None = None
     play_on: bool = False
     wait_until: str | None = None
@@ -320,6 +325,13 @@ class GameBoyConfig(GameConfig):
             check_path("ram_map", self.ram_map)
             if self.kind == "goal":
                 raise refusal("ram_map", self.ram_map, "left out: a goal is a picture")
+        given = self.writes
+        if given != "all":
+            if not isinstance(given, (tuple, list)) or not all(isinstance(x, str) for x in given):
+                raise refusal("writes", given, "names of writes of the RAM map, or 'all'")
+            object.__setattr__(self, "writes", tuple(given))
+        if given and self.ram_map is None:
+            raise refusal("writes", given, "left out without a ram_map, which has them")
         if self.kind == "overworld" and self.ram_map is None and self.rom != OURS:
             raise refusal("ram_map", None, "given: only that of 'lantern_walk' is known")
         if not (isinstance(self.visits, str) and self.visits == CELLS):

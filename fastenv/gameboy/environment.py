@@ -7,12 +7,13 @@ import numpy as np
 from fastenv.gameboy.common import Common
 from fastenv.gameboy.config import SEEDED, GameBoyConfig
 from fastenv.gameboy.frames import difference
-from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, IN_ROM, PLACES
+from fastenv.gameboy.ram_fields import CARTRIDGE, CONSTANT, HOOK, IN_ROM, PLACES
+from fastenv.gameboy.ram_hooks import ALL, LATCH, RESET, STEP, Write, bytes_of
 from fastenv.gameboy.ram_memory import Memory, Values
 from fastenv.gameboy.ram_program import ENDS
 from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.state import Place
-from fastenv.gameboy.tables import HIGH, OAM, VRAM, WRAM
+from fastenv.gameboy.tables import HIGH, HRAM, OAM, VRAM, WRAM
 from fastenv.rng import Rng
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
@@ -59,6 +60,8 @@ class Environment:
         How often the last step was as long again.
     recent : list of int
         The last actions that were asked for, the newest last: their numbers and 1; 0: none yet.
+    hooks : list of int
+        What each hook has counted in this episode, and how often fields were set.
     samples : list of int
         Left and right of each sample of the last step, frame by frame; 0 after a reset.
     """
@@ -85,7 +88,9 @@ class Environment:
     def __init__(self, common: Common) -> None:
         self.common: Common = common
         self.config: GameBoyConfig = common.config
-        self.machine: Machine = Machine(common.cartridge, *common.machine_options)
+        program = common.program
+        self.hooks: list[int] = [0] * (0 if program is None else program.counted_bytes // 4)
+        self.machine = Machine(common.cartridge, *common.machine_options)
         self.rng: Rng = Rng()
         self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
         self.start = self.last_action = 0
@@ -94,7 +99,6 @@ class Environment:
         self.visits: bytearray = bytearray(common.visits_bytes)
         self.visit_id = self.cells = 0
         self.ev_cells = self.ev_items = self.ev_dialogue = self.ev_events = 0
-        program = common.program
         self.values = [0] * program.num_values if program is not None else []
         self.remembered: Memory = Memory() if program is None else program.memory()
         self.waited = 0
@@ -122,6 +126,8 @@ class Environment:
         cut = self.done == TRUNCATED and not self.machine.cpu.locked
         if not (self.config.play_on and seed is None and cut):
             self.load(start_state, starts)
+        self.hooks = [0] * len(self.hooks)
+        self.write_fields(RESET)
         self.done, self.ep_return, self.ep_length = RUNNING, 0.0, 0
         self.last_action = 0
         self.recent = [0] * len(self.recent)
@@ -148,6 +154,7 @@ class Environment:
 
     def step(self, action: int) -> None:
         """Press a button, run the frames of a step, and see what came of it."""
+        self.write_fields(STEP)
         before, memory = self.seen(), self.memory()
         if self.recent:
             self.recent = [*self.recent[1:], action + 1]
@@ -273,11 +280,86 @@ class Environment:
                 return done
         return RUNNING
 
+    # -- hooks and writes (docs/gameboy.md, 20.3 and 20.4) --
+
+    @property
+    def machine(self) -> Machine:
+        """The console."""
+        return self._machine
+
+    @machine.setter
+    def machine(self, machine: Machine) -> None:
+        """Take a console, and watch what hooks count."""
+        self._machine = machine
+        program = self.common.program
+        if program is not None and program.hooks:
+            machine.cpu.watch, machine.bus.watch = self.see_instruction, self.see_write
+
+    def see_instruction(self, address: int) -> None:
+        """Count an instruction that is about to run."""
+        assert self.common.program is not None
+        if address < VRAM:
+            place = self.machine.bus.cart.place_in_rom(address)
+            for k, hook in enumerate(self.common.program.hooks):
+                if hook.place == place:
+                    self.count(k)
+
+    def see_write(self, address: int) -> None:
+        """Count a byte that the program has just written."""
+        assert self.common.program is not None
+        for k, hook in enumerate(self.common.program.hooks):
+            if hook.address == address:
+                self.count(k)
+
+    def count(self, number: int) -> None:
+        """Count for a hook, and set the fields that go with it."""
+        assert self.common.program is not None
+        latches = self.common.program.hooks[number].do == LATCH
+        self.hooks[number] = 1 if latches else (self.hooks[number] + 1) % 2**32
+        self.write_fields(number)
+
+    def write_fields(self, on: int) -> None:
+        """Set the fields that are set at a time: ``RESET``, ``STEP``, or the number of a hook."""
+        program = self.common.program
+        for write in () if program is None else program.writes:
+            assert program is not None
+            if write.on == on and (
+                write.when is None or program.value(self.read, write.when, self.rng.bounded) != 0
+            ):
+                self.write_field(write)
+                self.hooks[-1] = (self.hooks[-1] + 1) % 2**32
+
+    def write_field(self, write: Write) -> None:
+        """Set a field, or one of its elements."""
+        program = self.common.program
+        assert program is not None
+        field = program.by_name[write.field]
+        only = [max(write.element, 0)]
+        for element in range(field.count) if write.element == ALL and field.count else only:
+            number = program.value(self.read, write.to, self.rng.bounded)
+            first = bytes_of(field, element, number, bytes(field.size))[0]
+            before = bytes(self.read(first + k) for k in range(field.size))
+            for k, byte in enumerate(bytes_of(field, element, number, before)[1]):
+                self.store(first + k, byte)
+
+    def store(self, place: int, byte: int) -> None:
+        """Set a byte of WRAM, HRAM or the RAM of the cartridge."""
+        bus = self.machine.bus
+        if place >= CARTRIDGE:
+            bus.cart.ram[place - CARTRIDGE] = byte & bus.cart.ram_bits
+        elif place >= HIGH:
+            bus.hram[place - HRAM] = byte
+        else:
+            bus.wram[place - WRAM] = byte
+
     # -- a world (docs/gameboy.md, 20) --
 
     def read(self, address: int) -> int:
         """Return a byte at a place, whatever a transfer or the display closes at this moment."""
         bus = self.machine.bus
+        if address >= HOOK:
+            number, byte = divmod(address - HOOK, 4)
+            return self.hooks[number] >> 8 * byte & 0xFF
         if address >= CONSTANT:
             assert self.common.program is not None
             return self.common.program.constants[address - CONSTANT]

@@ -19,7 +19,7 @@ MAX_LENGTH = 1000  # characters
 MAX_NESTING = 32  # brackets within brackets, and signs before signs
 MAX_STEPS = 256
 LARGEST = 2**63 - 1
-MAX_DRAWN = 2**31  # numbers of which one is drawn
+MAX_DRAWN = 2**31 - 1  # numbers of which one is drawn
 # In place of the number of an element: what all of them come to, and, within that, each of them.
 SUM, COUNT, LEAST, MOST, EACH = -1, -2, -3, -4, -5
 WHOLES = {"sum": SUM, "count": COUNT, "min": LEAST, "max": MOST}

@@ -33,6 +33,8 @@ def pack(env: Environment) -> bytes:
         lane["values"] = np.array(env.values, "<i8").view(np.uint8)
     if "memory" in (lane.dtype.names or ()):
         lane["memory"] = np.frombuffer(env.remembered.pack(), np.uint8)
+    if env.hooks:
+        lane["hooks"] = np.array(env.hooks, "<u4").view(np.uint8)
     if env.samples:
         lane["samples"] = np.array(env.samples, "<i2").view(np.uint8)
     return lane.tobytes()
@@ -55,6 +57,8 @@ def unpack(row: Any, common: Common) -> Environment:
         env.values = record["values"].copy().view("<i8").tolist()
     if "memory" in (lane.dtype.names or ()):
         env.remembered.unpack(record["memory"].tobytes())
+    if env.hooks:
+        env.hooks = record["hooks"].copy().view("<u4").tolist()
     if env.samples:
         env.samples = record["samples"].copy().view("<i2").tolist()
     return env

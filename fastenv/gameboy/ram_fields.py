@@ -56,12 +56,14 @@ _ADDRESSES = (
 )
 
 ReadByte = Callable[[int], int]
-"""Returns the byte at a place: an address, or, behind ``CARTRIDGE``, one of the cartridge's RAM,
-or, behind ``IN_ROM``, one of the ROM, or, behind ``CONSTANT``, one of the map's constants."""
+"""Returns the byte at a place: an address; or, behind ``CARTRIDGE``, one of the cartridge's RAM;
+behind ``IN_ROM`` of the ROM, behind ``CONSTANT`` of the map's constants, behind ``HOOK`` of what
+hooks have counted."""
 
 CARTRIDGE = 1 << 16
 IN_ROM = 1 << 20
 CONSTANT = 1 << 24
+HOOK = 1 << 28
 # Memories that a field stays in, from the first place of each to the one behind its last.
 _MEMORIES = (
     *((VRAM, CART_RAM), (WRAM, ECHO), (OAM, UNUSABLE), (HIGH, HIGH + 0x100)),
@@ -85,7 +87,8 @@ class RamField:
     name : str
     place : int
         The address of the first byte; of the cartridge's RAM ``CARTRIDGE`` and where it is there,
-        bank by bank; of the ROM the same with ``IN_ROM``, of constants with ``CONSTANT``.
+        bank by bank; of the ROM the same with ``IN_ROM``, of constants with ``CONSTANT``, of hooks
+        with ``HOOK``.
     form : Form
     size : int
         Bytes of a number.
@@ -128,7 +131,7 @@ class RamField:
     @property
     def source(self) -> Source:
         """Where its bytes are."""
-        if self.place >= IN_ROM:
+        if IN_ROM <= self.place < HOOK:
             return Source.ROM
         return Source.REGISTERS if HIGH <= self.place < HRAM else Source.ROW
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, FileError, show
+from fastenv.errors import ConfigError, FileError, show, with_nearest
 from fastenv.files import read_json, show_path
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.expressions import (
@@ -27,12 +27,14 @@ from fastenv.gameboy.expressions import (
     Expression,
     Load,
     Scope,
+    Step,
     evaluate,
     parse,
 )
 from fastenv.gameboy.layout import INFO, TERMS
 from fastenv.gameboy.ram_fields import (
     CONSTANT,
+    HOOK,
     MAX_COUNT,
     PLACES,
     REDUCTIONS,
@@ -44,16 +46,28 @@ from fastenv.gameboy.ram_fields import (
     read_integer,
     read_range,
 )
+from fastenv.gameboy.ram_hooks import (
+    ENDED,
+    LATCH,
+    TRAP,
+    WRITES,
+    Hook,
+    Write,
+    read_hooks,
+    read_writes,
+)
 from fastenv.gameboy.ram_memory import KeySet, Memory, Values, memory_bytes, read_sets
 from fastenv.gameboy.shipped import shipped
 from fastenv.gameboy.state import (
     CELL_DTYPE,
     FIELD_DTYPE,
+    HOOK_DTYPE,
     LOAD_DTYPE,
     MAX_LOADS,
     SET_DTYPE,
     STEP_DTYPE,
     TERM_DTYPE,
+    WRITE_DTYPE,
     Cells,
     Form,
     Op,
@@ -72,6 +86,7 @@ MAPS = {
     "duel": ("data", "maps", "duel.json"),
     "parcel": ("data", "maps", "parcel.json"),
     "pokemon_red": ("data", "maps", "pokemon_red.json"),
+    "pokemon_red_hooks": ("data", "maps", "pokemon_red_hooks.json"),
     "pokemon_yellow": ("data", "maps", "pokemon_yellow.json"),
 }
 ENDS = ("terminated", "truncated")
@@ -80,7 +95,7 @@ MAX_WEIGHT = 1e6
 MAX_CONSTANTS = 1 << 18
 LOST = "lost_keys"  # column of the info: of sets that were full
 _LARGEST = 1 << 20  # bytes of a file
-_PARTS = ("fields", "constants", "sets", "numbers", "rewards", "ends")
+_PARTS = ("fields", "constants", "hooks", "sets", "numbers", "rewards", "ends", "writes")
 EXTENDS = "extends"
 _DEPTH = 8  # maps that extend one another
 _KNOWN = ("about", "rom_sha256", "roms", EXTENDS, "symbols", *_PARTS, "memory", "events", "size")
@@ -128,6 +143,10 @@ class Program:
         Eight each, the low one first.
     sets : tuple of KeySet
     numbers : tuple of Number
+    hooks : tuple of Hook
+        Their numbers are among the fields.
+    writes : tuple of Write
+        Those that the file has; or, of a program that is used, those that are on.
     waits : Expression, optional
         What is 0 while a step lasts on.
     """
@@ -139,6 +158,8 @@ class Program:
     constants: bytes = b""
     sets: tuple[KeySet, ...] = ()
     numbers: tuple[Number, ...] = ()
+    hooks: tuple[Hook, ...] = ()
+    writes: tuple[Write, ...] = ()
     waits: Expression | None = None
 
     @cached_property
@@ -198,7 +219,8 @@ class Program:
     @cached_property
     def loads_at_once(self) -> tuple[Load, ...]:
         """What else is read, when it is needed."""
-        own = _loads_of(() if self.waits is None else (self.waits,))
+        written = _loads_of(each for write in self.writes for each in write.parts)
+        own = (*written, *_loads_of(() if self.waits is None else (self.waits,)))
         each = _loads_of(load.each for load in (*self.loads, *own))
         found = dict.fromkeys((*own, *each))
         return tuple(load for load in found if load not in self.loads)
@@ -207,6 +229,36 @@ class Program:
     def memory_bytes(self) -> int:
         """Bytes of a row that hold what is remembered."""
         return memory_bytes(self.cells, self.sets)
+
+    @property
+    def counted_bytes(self) -> int:
+        """Bytes of a row that hold what hooks have counted, and how often fields were set."""
+        return 4 * (len(self.hooks) + bool(self.writes))
+
+    def with_writes(self, names: Collection[str] | str, where: str) -> Program:
+        """Return the program with these of its writes, or ``"all"``.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such write; ``where`` names the map.
+        """
+        known = [write.name for write in self.writes]
+        names = known if names == "all" else names
+        for name in names:
+            if name not in known:
+                message = f"writes={show(name)} is not possible: {where} has {_listed(known)}."
+                raise ConfigError(with_nearest(message, name, known))
+        chosen = tuple(write for write in self.writes if write.name in names)
+        made = replace(self, writes=chosen)
+        if not chosen:
+            return made
+        if WRITES in (self.info_dtype("pixels").names or ()):
+            raise ConfigError(
+                f"{where}: {WRITES} is the column that counts writes: choose another name."
+            )
+        count = RamField(WRITES, HOOK + 4 * len(self.hooks), Form.UNSIGNED, 4)
+        return replace(made, fields=(*self.fields, count))
 
     @property
     def looks(self) -> bool:
@@ -238,6 +290,10 @@ class Program:
             return of.number(read, load.element)
         found = [evaluate(load.each, _Elements(self, read, element)) for element in range(of.count)]
         return REDUCTIONS[load.element](found)
+
+    def value(self, read: ReadByte, expression: Expression, draw: Callable[[int], int]) -> int:
+        """Return what an expression comes to within a step."""
+        return evaluate(expression, _Elements(self, read), None, draw)
 
     def memory(self) -> Memory:
         """Return what is remembered before the first episode."""
@@ -334,6 +390,19 @@ class Program:
             )
             for cell in self.cells
         ]
+        writes = [
+            (
+                written.fields[write.field],
+                write.element,
+                written.add(write.to),
+                -1 if write.when is None else written.add(write.when),
+                write.on,
+            )
+            for write in self.writes
+        ]
+        hooks = [(hook.place, hook.address, hook.do == LATCH) for hook in self.hooks]
+        watched = np.zeros(8 * 0x2000, np.uint8)
+        watched[[hook.address for hook in self.hooks if hook.address >= 0]] = 1
         loads = [written.load(each) for each in written.number_of]
         return {
             "fields": np.array(fields, FIELD_DTYPE),
@@ -342,7 +411,18 @@ class Program:
             "terms": np.array(written.terms, TERM_DTYPE),
             "cells": np.array(cells, CELL_DTYPE),
             "sets": np.array(sets, SET_DTYPE),
+            "hooks": np.array(hooks, HOOK_DTYPE),
+            "writes": np.array(writes, WRITE_DTYPE),
+            "watched": np.packbits(watched, bitorder="little")[: 0x2000 * watched.any()],
         }
+
+    def trapped(self, rom: bytes) -> bytes:
+        """Return a ROM with a trap at each hooked instruction; nothing where there is none."""
+        made = bytearray(rom)
+        places = [hook.place for hook in self.hooks if hook.place >= 0]
+        for place in places:
+            made[place] = TRAP
+        return bytes(made) if places else b""
 
     @property
     def num_loads(self) -> int:
@@ -502,6 +582,8 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     fields = read_fields(data.get("fields", {}), where, _taken(kind))
     constants, packed = read_constants(data.get("constants", {}), where, _names_of(fields))
     fields |= constants
+    hooks = read_hooks(data.get("hooks", {}), where, fields, _names_of(fields) | _taken(kind))
+    fields |= {hook.name: hook.field(k) for k, hook in enumerate(hooks)}
     counts = {name: field.count for name, field in fields.items()}
     sets = read_sets(data.get("sets", {}), where, counts, _names_of(fields))
     names = _names_of(fields) | {each.name: "it is a set" for each in sets}
@@ -522,9 +604,11 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     parsed = {
         name: parse(text, f"{where}: ends.{name}", counts, scope) for name, text in ends.items()
     }
+    writes = read_writes(data.get("writes", {}), where, fields, hooks)
     program = Program(
-        tuple(fields.values()), rewards, parsed, _roms(data, where), packed, sets, numbers
-    )
+        tuple(fields.values()), rewards, _with_hooks(parsed, hooks), _roms(data, where), packed,
+        sets, numbers, hooks, writes,
+    )  # fmt: skip
     if program.num_loads > MAX_LOADS:
         raise ConfigError(
             f"{where}: expressions read {program.num_loads:,} numbers, at most {MAX_LOADS:,} are "
@@ -533,10 +617,29 @@ def read_program(data: Any, where: str, kind: str) -> Program | None:
     return program
 
 
+def _with_hooks(ends: dict[str, Expression], hooks: tuple[Hook, ...]) -> dict[str, Expression]:
+    """Return the ends with those of hooks."""
+    for hook in hooks:
+        if hook.do in ENDED:
+            counted = Step(Op.NOW, load=Load(hook.name, 0))
+            before = ends.get(ENDED[hook.do])
+            either = (*before, counted, Step(Op.OR)) if before else (counted,)
+            ends = {**ends, ENDED[hook.do]: either}
+    return ends
+
+
+def _listed(names: list[str]) -> str:
+    return f"the writes {', '.join(names)}" if names else "no writes"
+
+
 def _names_of(fields: Mapping[str, RamField]) -> dict[str, str]:
     """Return names that are taken in expressions, and what has them."""
     return {
-        name: "it is a constant" if field.place >= CONSTANT else "it is a field"
+        name: "it is a hook"
+        if field.place >= HOOK
+        else "it is a constant"
+        if field.place >= CONSTANT
+        else "it is a field"
         for name, field in fields.items()
     }
 

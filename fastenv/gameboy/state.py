@@ -190,7 +190,7 @@ _EPISODE = [*_EPISODE, ("unused_episode", "u1", (_EPISODE_BYTES - _end(_EPISODE)
 EPISODE_DTYPE = np.dtype(_EPISODE, align=True)
 TAIL_OF_LANE = (
     *("cart", "stack", "visits", "recent", "values", "memory"),
-    *("line", "sound", "samples"),
+    *("hooks", "line", "sound", "samples"),
 )
 
 
@@ -208,6 +208,7 @@ def lane_dtype(
     by_pixel: bool = False,
     samples: int = 0,
     memory: int = 0,
+    hooks: int = 0,
     recent: int = 0,
 ) -> np.dtype[Any]:
     """Return the dtype of a row of an environment.
@@ -228,6 +229,8 @@ def lane_dtype(
         Bytes of the samples of the sound of a step; with none there is no such field.
     memory : int
         Bytes of what expressions remember; with none there is no such field.
+    hooks : int
+        Bytes of what hooks have counted; with none there is no such field.
     recent : int
         Actions that are remembered, in two bytes each; with none there is no such field.
     """
@@ -242,6 +245,8 @@ def lane_dtype(
         tail.append(("values", "u1", (values,)))
     if memory:
         tail.append(("memory", "u1", (memory,)))
+    if hooks:
+        tail.append(("hooks", "u1", (hooks,)))
     tail += _LINE * by_pixel
     if samples:
         tail += [*_SOUND, ("samples", "u1", (samples,))]
@@ -437,6 +442,14 @@ OBSERVED_DTYPE = np.dtype(
     ],
     align=True,
 )
+# A hook: a byte of the ROM, or an address that is written, the other being -1; 1 if it counts no
+# further than 1.
+HOOK_DTYPE = np.dtype([("place", "i4"), ("address", "i4"), ("latch", "i4")], align=True)
+# A field that is set: one of its elements, or (-1) all of them, to a term, where another one is not
+# 0 (-1: always); at a reset (-1), before a step (-2), or where a hook counts.
+WRITE_DTYPE = np.dtype(
+    [("field", "i4"), ("element", "i4"), ("to", "i4"), ("when", "i4"), ("on", "i4")], align=True
+)
 # Rules of an environment; all 0 where a machine runs without one. Places are offsets in the row.
 RULES_DTYPE = np.dtype(
     [
@@ -486,6 +499,11 @@ RULES_DTYPE = np.dtype(
         ("num_sets", "i4"),
         ("memory_at", "i4"),  # what is remembered, in the row: cells, then sets
         ("memory_bytes", "i4"),
+        ("num_hooks", "i4"),
+        ("num_writes", "i4"),
+        ("counted_at", "i4"),  # of hooks, in the row, four bytes each; then how often was written
+        ("counted_bytes", "i4"),
+        ("watched_pages", "i4"),  # of 4 KiB, a bit each, with an address that a hook watches
         ("lost_info_at", "i4"),  # keys for which there was no room, in the columns; -1: not there
         ("terminates", "i4"),  # which of them says that the episode ends so; -1: none
         ("truncates", "i4"),
@@ -516,6 +534,10 @@ RULES_DTYPE = np.dtype(
         ("terms_at", "i8"),
         ("cells_at", "i8"),
         ("sets_at", "i8"),
+        ("hooks_at", "i8"),
+        ("writes_at", "i8"),
+        ("watched_at", "i8"),  # addresses that hooks watch, a bit each
+        ("program_at", "i8"),  # the ROM with a trap at each hook; 0: there is none
         ("observed_at", "i8"),
         ("kind", "u1"),  # a Kind
         ("packed", "u1"),  # observations show four pixels a byte
@@ -644,6 +666,8 @@ STRUCTS = {
     "Term": TERM_DTYPE,
     "Cell": CELL_DTYPE,
     "KeySet": SET_DTYPE,
+    "Hook": HOOK_DTYPE,
+    "Write": WRITE_DTYPE,
     "Observed": OBSERVED_DTYPE,
     "Rules": RULES_DTYPE,
     "Shared": SHARED_DTYPE,

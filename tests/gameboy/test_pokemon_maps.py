@@ -142,6 +142,25 @@ def test_yellow_keeps_the_same_things_a_byte_earlier_or_at_the_same_place():
     assert {*yellow} - {*red} == {"pikachu_happiness", "pikachu_mood"}
 
 
+@needs_core
+def test_hooks_are_for_the_whole_cartridge_and_writes_are_off(tmp_path):
+    """Parcel has two banks, so hooks beyond them are refused; writes do what they are called."""
+    path = tmp_path / "map.json"
+    path.write_text(json.dumps({"extends": "pokemon_red_hooks", "roms": None}))
+    with pytest.raises(ConfigError, match=r"hooks\..* the ROM has 2 banks"):
+        make_game(rom="parcel", ram_map=path)
+    program = load_program("pokemon_red_hooks", "pixels")
+    assert [hook.name for hook in program.hooks] == [*pokemon_maps.HOOKS]
+    *_, plain = parcel().reset(seed=0)
+    env = parcel(writes=["money", "no_encounters", "hp", "max_hp"])
+    env.reset(seed=0)
+    env.step(0)  # in which the program clears its memory
+    *_, info = env.step(0)
+    assert (info["money"], info["repel_steps"], info["health"]) == (10_000, 255, 1000)
+    assert info["party_hp"].tolist() == [128] * 6
+    assert plain["repel_steps"] == 0
+
+
 def test_other_roms_are_refused_by_both_sums(tmp_path):
     rom = tmp_path / "other.gb"
     rom.write_bytes(machines.build(b"\x18\xfe", kind=0x13, ram=3).rom)
@@ -186,16 +205,16 @@ def test_what_the_page_says_of_other_observations_can_be_observed():
 
 
 def test_what_the_page_says_of_other_rewards_is_an_expression(tmp_path):
-    value: dict = {"extends": "parcel", "rewards": {}}
+    value: dict = {"extends": "pokemon_red_hooks", "rewards": {}}
     for number, (term, how) in enumerate(rows_of("terms")):
         texts = re.findall(r"`([^`]+)`", how)
         assert texts or how.startswith("cannot: "), term
         if not how.startswith("cannot: "):
             value["rewards"] |= {f"r{number}_{k}": text for k, text in enumerate(texts)}
     rewards = [*value["rewards"].items()]
-    assert len(rewards) > 30
+    assert len(rewards) > 50
     for begin in range(0, len(rewards), 50):
-        names = dict.fromkeys(read_map("parcel")[0]["rewards"])
+        names = dict.fromkeys(read_map("pokemon_red_hooks")[0]["rewards"])
         path = tmp_path / "map.json"
         path.write_text(json.dumps(value | {"rewards": names | dict(rewards[begin : begin + 50])}))
         program = load_program(path, "pixels")
@@ -217,7 +236,7 @@ def test_the_page_says_how_many_published_states_are_read():
 
 def test_maps_are_written_as_they_stand(tmp_path):
     """The text of a file is what the tool makes of its value; symbols and constants are read."""
-    for name in ("pokemon_red", "pokemon_yellow"):
+    for name in ("pokemon_red", "pokemon_red_hooks", "pokemon_yellow"):
         text = (ROOT / "fastenv" / "gameboy" / "data" / "maps" / f"{name}.json").read_text("utf-8")
         assert pokemon_maps.written(json.loads(text)) == text
         assert name in MAPS

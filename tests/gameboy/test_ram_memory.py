@@ -66,6 +66,7 @@ def test_an_episode_is_remembered_as_the_page_says(tmp_path):
     }  # fmt: skip
     engine = BatchEngine(game_of(tmp_path, **parts), 1, FASTEST)
     engine.reset_many(seeds=0)
+    engine._warned_of.clear()  # that the set is full
     visited, places, best, total, lost, before = {(0, 0): 1}, set(), 0, 0, 0, 2
     x_before = 0
     walk_of = [(0, 1), (0, 0), (5, 1), (0, 1), (7, 7), (7, 7), (5, 1), (0, 0), (9, 0)]
@@ -104,6 +105,22 @@ def test_an_episode_is_remembered_as_the_page_says(tmp_path):
     assert engine.info["twice"][0] == 2
 
 
+def test_a_full_set_is_told_of_once(tmp_path):
+    parts = {"sets": {"rooms": {"key": ["map"], "capacity": 1}}}
+    engine = BatchEngine(game_of(tmp_path, **parts), 2, FASTEST)
+    engine.reset_many(seeds=0)
+    rows = engine.get_states()
+    rows["wram"][:, 0] = 200
+    engine.set_states(rows)
+    says = r"sets\.rooms \(1 keys\) of the RAM map is full"
+    with pytest.warns(RuntimeWarning, match=says) as told:
+        engine.step_many([0, 0])
+    for _ in range(2):  # a warning here is an error
+        engine.step_many([0, 0])
+    assert len(told) == 1
+    assert engine.info["lost_keys"].min() >= 1
+
+
 @pytest.mark.parametrize("capacity", [1, 7, 100])
 def test_a_table_is_a_dict_that_may_be_full(capacity):
     rng = np.random.default_rng(capacity)
@@ -129,6 +146,7 @@ def test_keys_have_as_many_bits_as_there_are():
         assert packed == sum(n % 2**width << k * width for k, n in enumerate(numbers[:count]))
 
 
+@pytest.mark.filterwarnings("ignore:ram_map")
 def test_random_maps_are_alike_in_all_backends(tmp_path):
     game, path = random_game(tmp_path, write_rom(tmp_path), 3)
     play(game, 3, 24, 3, BACKENDS)
@@ -136,6 +154,7 @@ def test_random_maps_are_alike_in_all_backends(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:ram_map")
 @pytest.mark.parametrize("seed", range(100, 106))
 def test_many_random_maps_are_alike_in_all_backends(tmp_path, seed):
     game, _ = random_game(tmp_path, write_rom(tmp_path), seed)

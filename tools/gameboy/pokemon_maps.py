@@ -1,10 +1,10 @@
 """Write the RAM maps of Pokemon Red, Blue and Yellow from the symbols of their disassemblies.
 
-``python -m tools.gameboy.pokemon_maps RED.sym BLUE.sym YELLOW.sym EVENTS.asm`` takes files of
-pret/pokered and pret/pokeyellow: ``.sym`` of their branches ``symbols`` and
-``constants/event_constants.asm``. It writes ``pokemon_red.json`` and ``pokemon_yellow.json`` into
-``fastenv/gameboy/data/maps/``; with ``--check`` it writes nothing, and the exit status is 1 where a
-file differs. What is read here are addresses and numbers alone.
+``python -m tools.gameboy.pokemon_maps RED.sym BLUE.sym YELLOW.sym EVENTS.asm YELLOW_EVENTS.asm``
+takes files of pret/pokered and pret/pokeyellow: ``.sym`` of their branches ``symbols`` and their
+lists of event constants. It writes ``pokemon_red.json``, ``pokemon_red_hooks.json`` and
+``pokemon_yellow.json`` into ``fastenv/gameboy/data/maps/``; with ``--check`` it writes nothing, and
+the exit status is 1 where a file differs. What is read here are addresses and numbers alone.
 """
 
 from __future__ import annotations
@@ -176,6 +176,7 @@ MILESTONES = {
     "beat_lance": "EVENT_BEAT_LANCE",
     "beat_champion": "EVENT_BEAT_CHAMPION_RIVAL",
 }
+IN_LINES = ("fields", "sets", "numbers", "rewards", "hooks", "writes")  # of a file, an entry each
 # Where an overworld looks.
 MEMORY = {
     "map": "wCurMap",
@@ -242,6 +243,105 @@ REWARDS: dict[str, Json] = {
 }
 ENDS = {"terminated": "beat_champion"}
 
+WRITES: dict[str, Json] = {
+    "no_encounters": {"set": "repel_steps", "to": 255, "on": "step"},
+    "money": {"set": "money", "to": 10_000, "on": "step", "when": "money < 10000"},
+    "light": {"set": "dark", "to": 0, "on": "step", "when": "dark == 6"},
+    "safari": {"set": "safari_steps", "to": 255, "on": "step", "when": "safari_steps > 0"},
+    "cut": {
+        "set": "party_move1[0]",
+        "to": 15,
+        "on": "step",
+        "when": "got_hm_cut and party_count > 0",
+    },
+    "hp": {"set": "party_hp", "to": 128, "on": "step"},
+    "max_hp": {"set": "party_max_hp", "to": 128, "on": "step"},
+    "luck_add": {"set": "random_add", "to": "random(256)", "on": "reset"},
+    "luck_sub": {"set": "random_sub", "to": "random(256)", "on": "reset"},
+}
+
+# -- what happens at an instruction: Red and Blue alone, whose labels Yellow has not all -----------
+
+# Name -> label, bytes behind it, and what is done: once in an episode, or counted.
+HOOKS: dict[str, tuple[str, int, str]] = {
+    "opened_menu": ("DisplayStartMenu", 0, "latch"),
+    "opened_bag": ("StartMenu_Item", 0, "latch"),
+    "opened_party": ("StartMenu_Pokemon", 0, "latch"),
+    "looked_at_stats": ("StartMenu_Pokemon.choseStats", 0, "latch"),
+    "chose_item": ("StartMenu_Item.choseItem", 0, "latch"),
+    "healed": ("AnimateHealingMachine", 0, "latch"),
+    "blackouts": ("HandleBlackOut", 0, "count"),
+    "balls_thrown": ("ItemUseBall.loop", 0, "count"),
+    "talked": ("DisplayTextID.spriteHandling", 0, "count"),
+    "read_signs": ("IsSpriteOrSignInFrontOfPlayer.retry", -1, "count"),
+    "found_hidden": ("CheckForHiddenEvent.foundMatchingEvent", 0, "count"),
+    "pressed_a": ("CheckForHiddenEventOrBookshelfOrCardKeyDoor", 0, "count"),
+    "warped": ("CheckWarpsNoCollisionLoop", 0, "count"),
+    "cut_done": ("UsedCut.canCut", 0, "count"),
+    "cut_in_vain": ("UsedCut.nothingToCut", 0, "count"),
+    "flute_played": ("PlayedFluteHadEffectText.done", 0, "count"),
+    "flute_in_vain": ("ItemUsePokeFlute.noSnorlaxToWakeUp", 0, "count"),
+    "surf_in_vain": ("SurfingAttemptFailed", 0, "count"),
+}
+IN_FRONT = [
+    "map_id",
+    "map_x + (direction == 12) - (direction == 8)",
+    "map_y + (direction == 0) - (direction == 4)",
+]
+SURFED = "walk_bike_surf == 2 and previous(walk_bike_surf) != 2"
+HOOK_SETS: dict[str, Json] = {
+    "people": {"key": ["map_id", "text_id"], "capacity": 1024, "when": "delta(talked)"},
+    "signs": {"key": ["map_id", "text_id"], "capacity": 256, "when": "delta(read_signs)"},
+    "hidden": {"key": ["map_id", "hidden_event"], "capacity": 256, "when": "delta(found_hidden)"},
+    "warps": {
+        "key": ["map_id", "warp_map", "warp_id"],
+        "capacity": 1024,
+        "when": "delta(warped) and warp_id != 255",
+    },
+    "faced": {"key": IN_FRONT, "capacity": 2048, "when": "delta(pressed_a)"},
+    "cuts": {"key": IN_FRONT, "capacity": 128, "when": "delta(cut_done)"},
+    "vain_cuts": {"key": IN_FRONT, "capacity": 512, "when": "delta(cut_in_vain)"},
+    "cut_tiles": {
+        "key": ["tile_in_front"],
+        "capacity": 64,
+        "when": "delta(cut_done + cut_in_vain)",
+    },
+    "flutes": {"key": IN_FRONT, "capacity": 16, "when": "delta(flute_played)"},
+    "vain_flutes": {"key": IN_FRONT, "capacity": 512, "when": "delta(flute_in_vain)"},
+    "flute_tiles": {
+        "key": ["tile_in_front"],
+        "capacity": 64,
+        "when": "delta(flute_played + flute_in_vain)",
+    },
+    "surfs": {"key": IN_FRONT, "capacity": 512, "when": SURFED},
+    "vain_surfs": {"key": IN_FRONT, "capacity": 512, "when": "delta(surf_in_vain)"},
+    "surf_tiles": {
+        "key": ["tile_in_front"],
+        "capacity": 64,
+        "when": f"delta(surf_in_vain) or ({SURFED})",
+    },
+    "maps": {"key": ["map_id"], "capacity": 256},
+    # A step looks at one of the 24 moves of the party.
+    "moves": {
+        "key": [
+            "+".join(f"(sum_so_far(1)%24=={k})*party_move{k % 4 + 1}[{k // 4}]" for k in range(24))
+        ],
+        "capacity": 256,
+    },
+}
+HOOK_REWARDS: dict[str, Json] = {
+    "people": {"value": "first_time(people)", "weight": 0.02},
+    "signs": {"value": "first_time(signs)", "weight": 0.015},
+    "hidden": {"value": "first_time(hidden)", "weight": 0.02},
+    "warps": {"value": "first_time(warps)", "weight": 0.01},
+    "cuts": {"value": "first_time(cuts)", "weight": 1},
+    "healed": {"value": "delta(healed)", "weight": 0.5},
+    "menus": {
+        "value": "delta(opened_menu + opened_bag + opened_party + looked_at_stats + chose_item)",
+        "weight": 0.1,
+    },
+}
+
 
 def read_symbols(path: Path) -> dict[str, str]:
     """Read a ``.sym`` file: bank and address by label."""
@@ -296,9 +396,25 @@ def make_map(about: str, roms: dict[str, str], symbols: dict[str, str], events: 
         "numbers": NUMBERS,
         "rewards": REWARDS,
         "ends": ENDS,
+        "writes": WRITES,
         "memory": memory,
         "events": {**flags, "rewarded": sorted(names.values())},
         "size": SIZE,
+    }
+
+
+def make_hooks(about: str, symbols: dict[str, str]) -> Json:
+    """Make the value of the file that adds hooks to a map."""
+    hooks = {}
+    for name, (label, behind, do) in HOOKS.items():
+        bank, address = symbols[label].split(":")
+        hooks[name] = {"at": f"{bank.upper()}:{int(address, 16) + behind:04X}", "do": do}
+    return {
+        "about": about,
+        "extends": "pokemon_red",
+        "hooks": hooks,
+        "sets": HOOK_SETS,
+        "rewards": HOOK_REWARDS,
     }
 
 
@@ -306,7 +422,14 @@ def written(value: Json) -> str:
     """Return the text of a file: an entry a line, two levels deep."""
     lines = []
     for key, part in value.items():
-        if isinstance(part, dict) and key in ("fields", "sets", "numbers", "rewards"):
+        if isinstance(part, dict) and key in (
+            "fields",
+            "sets",
+            "numbers",
+            "rewards",
+            "hooks",
+            "writes",
+        ):
             inner = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in part.items())
             lines.append(f" {json.dumps(key)}: {{\n{inner}\n }}")
         else:
@@ -347,6 +470,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
             YELLOW_FIELDS,
         ),
     }
+    labels = ", ".join(label for label, _, _ in HOOKS.values())
+    values["pokemon_red_hooks"] = make_hooks(
+        f"Pokemon Red and Blue, with hooks at {labels} of pret/pokered", red
+    )
     status = 0
     for name, value in values.items():
         path, text = MAPS / f"{name}.json", written(value)
@@ -355,7 +482,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif not path.exists() or path.read_text(encoding="utf-8") != text:
             print(f"{path}: differs")
             status = 1
-        print(f"{path.name}: {len(value['fields'])} fields, {len(MILESTONES)} milestones")
+        print(f"{path.name}: {len(value.get('fields', HOOKS))} fields or hooks")
     return status
 
 

@@ -1,4 +1,4 @@
-"""Compare all backends on random RAM maps: expressions with memory, sets and visits.
+"""Compare all backends on random RAM maps: memory, sets, visits, hooks and writes.
 
 ``python -m tools.gameboy.random_maps`` draws maps and lets lanes play a program whose frames last
 some forty instructions: it turns the display off and on, and writes small numbers meanwhile. After
@@ -15,6 +15,7 @@ import shlex
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -61,6 +62,8 @@ FIELDS: Json = {
     "u": {"address": "$C004", "type": "i1", "count": 6, "stride": 2},
     "v": {"address": "$A000", "type": "<u2", "count": 4},
     "flags": {"address": "$C005", "type": "bit", "bit": 3, "count": 14},
+    "bcd": {"address": "$C00C", "type": ">d2"},
+    "digits": {"address": "$C00E", "type": "<n2"},
     "bits": {"address": "$C000", "type": "bit", "count": 14, "stride": 3, "info": False},
 }
 CONSTANTS: Json = {
@@ -68,6 +71,38 @@ CONSTANTS: Json = {
     "worth": {"count": 14, "each": 1, "at": {"3": 50, "7": -4, "13": 2**40}},
     "prices": [2, -1, 4, 0, 9, 7],
 }
+# Instructions of the program and bytes that it writes, or does not.
+PLACES = (
+    0x153,
+    0x154,
+    0x15B,
+    0x15F,
+    0x164,
+    0x167,
+    0x16A,
+    0x16E,
+    0x180,
+    0x183,
+    0x184,
+    0x187,
+    0x3FFF,
+)
+WRITTEN = ("$C000", "$C003", "a", "t", "v", "$FF90", "$FF40", "$FFFD", "$FFFC", "$9800", "$C0FF")
+SET = (
+    "a",
+    "b",
+    "c",
+    "d",
+    "t",
+    "u[3]",
+    "v",
+    "v[1]",
+    "flags",
+    "flags[5]",
+    "bits[2]",
+    "bcd",
+    "digits",
+)
 COUNTS = {name: each.get("count", 0) for name, each in FIELDS.items()}
 COUNTS |= {"k": 0, "worth": 14, "prices": 6}
 _TWO = ("+", "-", "*", "//", "%", "==", "!=", "<", "<=", ">", ">=", "and", "or")
@@ -79,13 +114,22 @@ class Writer:
     Parameters
     ----------
     rng : Random
-    sets, numbers : list of str
+    sets, numbers, hooks : sequence of str
         Names that may be used.
+    at_once : bool
+        Whether expressions are taken within a step.
     """
 
-    def __init__(self, rng: Random, sets: Sequence[str] = (), numbers: Sequence[str] = ()) -> None:
-        self.rng, self.sets, self.numbers = rng, [*sets], [*numbers]
-        self.scalars = [name for name, count in COUNTS.items() if not count]
+    def __init__(
+        self,
+        rng: Random,
+        sets: Sequence[str] = (),
+        numbers: Sequence[str] = (),
+        hooks: Sequence[str] = (),
+        at_once: bool = False,
+    ) -> None:
+        self.rng, self.sets, self.numbers, self.at_once = rng, [*sets], [*numbers], at_once
+        self.scalars = [*(name for name, count in COUNTS.items() if not count), *hooks]
         self.tables = [name for name, count in COUNTS.items() if count]
 
     def text(self, depth: int, changing: bool = False, table: int = 0) -> str:
@@ -134,6 +178,8 @@ class Writer:
     def remembered(self, depth: int, changing: bool) -> str:
         """Return what looks back."""
         rng = self.rng
+        if self.at_once:
+            return f"random({rng.choice([1, 2, 6, 256, 2**31 - 1])})"
         if not changing and rng.random() < 0.4:
             inner = self.text(depth - 1, True)
             return f"{rng.choice(['delta', 'previous'])}({inner})"
@@ -146,18 +192,25 @@ class Writer:
 def random_map(seed: int) -> Json:
     """Return the value of a RAM map's file."""
     rng = Random(seed)
+    hooks: Json = {}
+    for name in ("h0", "h1", "h2", "h3")[: rng.randint(0, 4)]:
+        hooks[name] = {"do": rng.choice(["count", "count", "latch"])}
+        if rng.random() < 0.6:
+            hooks[name]["at"] = f"00:{rng.choice(PLACES):04X}"
+        else:
+            hooks[name]["written"] = rng.choice(WRITTEN)
     sets: Json = {}
     for name in ("cells", "few")[: rng.randint(0, 2)]:
-        writer = Writer(rng, [*sets])
+        writer = Writer(rng, [*sets], hooks=[*hooks])
         key = [writer.text(rng.randint(0, 1)) for _ in range(rng.randint(1, 4))]
         sets[name] = {"key": key, "capacity": rng.choice([1, 2, 5, 40, 300])}
         if rng.random() < 0.3:
             sets[name]["when"] = writer.text(2)
     numbers: Json = {}
     for name in ("n0", "n1", "n2")[: rng.randint(0, 3)]:
-        text = Writer(rng, [*sets], [*numbers]).text(3)
+        text = Writer(rng, [*sets], [*numbers], [*hooks]).text(3)
         numbers[name] = text if rng.random() < 0.7 else {"value": text, "info": False}
-    writer = Writer(rng, [*sets], [*numbers])
+    writer = Writer(rng, [*sets], [*numbers], [*hooks])
     rewards = {
         f"r{k}": {"value": writer.text(rng.randint(1, 4)), "weight": rng.choice([1, -0.5, 1e-3])}
         for k in range(rng.randint(1, 6))
@@ -167,7 +220,15 @@ def random_map(seed: int) -> Json:
         ends["terminated"] = f"({writer.text(3)}) % 23 == 5"
     if rng.random() < 0.7:
         ends["truncated"] = f"({writer.text(3)}) % 29 == 7"
+    writer, writes = Writer(rng, hooks=[*hooks], at_once=True), {}
+    for name in ("w0", "w1", "w2")[: rng.randint(0, 3)]:
+        on = rng.choice(["reset", "step", *hooks, *hooks])
+        writes[name] = {"set": rng.choice(SET), "to": writer.text(2), "on": on}
+        if rng.random() < 0.3:
+            writes[name]["when"] = writer.text(2)
     return {
+        "hooks": hooks,
+        "writes": writes,
         "fields": FIELDS,
         "constants": CONSTANTS,
         "sets": sets,
@@ -194,7 +255,7 @@ def random_game(folder: Path, rom: Path, seed: int) -> tuple[GameBoyGame, Path]:
         try:
             game = make_game(
                 rom=rom, ram_map=path, frames_per_step=1, release_after_frames=1, stack_k=1,
-                pixels="packed72x20", max_steps=150,
+                pixels="packed72x20", max_steps=150, writes="all", sticky=0.1,
             )  # fmt: skip
         except ConfigError as error:
             if "take several expressions" not in str(error) and "1 to 1000" not in str(error):
@@ -284,6 +345,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     args = parser.parse_args(argv)
     record: Json = machine.taken_on() | {"command": f"{COMMAND} {shlex.join(argv)}"}
     remember_pictures()
+    warnings.simplefilter("ignore", RuntimeWarning)  # of sets that are full
     taken, maps, began = 0, 0, time.process_time()
     with tempfile.TemporaryDirectory() as folder:
         rom = write_rom(Path(folder))

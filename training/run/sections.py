@@ -192,8 +192,9 @@ class SelfPlayConfig(Options):
     )
     average: Whole = option(
         0,
-        "decisions over which the parameters are averaged, each a little less the older it is: "
-        "the averaged policy is in checkpoints, and ``export --average`` gives it away. 0 for none",
+        "decisions over which the parameters are averaged, older ones with less weight, at first a "
+        "quarter of those until now: the averaged policy is in checkpoints, and ``export "
+        "--average`` gives it away. 0 for none",
         ge=0,
     )
     magnet: Number = option(

@@ -21,6 +21,8 @@ from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import masked_log_probs
 from training.run import checkpoint
 
+EARLY = 4  # at first the mean is over as large a part, one in 4, of the decisions until now
+
 
 class AveragedPolicy:
     """An exponential mean of parameters; see :class:`training.ppo.loss.Auxiliary`.
@@ -30,7 +32,7 @@ class AveragedPolicy:
     net : ActorCritic
         The learner.
     decisions : int
-        After as many, a policy has a weight of 1/e of the newest.
+        After as many, a policy has a weight of 1/e of the newest; at first after fewer.
     magnet : float
         Weight of the mean divergence KL(learner, average) over a rollout; 0 for none.
     seed : int
@@ -45,7 +47,7 @@ class AveragedPolicy:
     def __init__(self, net: ActorCritic, decisions: int, magnet: float, seed: int) -> None:
         self._learner, self._decisions, self._magnet = net, decisions, magnet
         self.net = deepcopy(net).requires_grad_(False)
-        self._begun = False
+        self._done = 0  # decisions until now
         self._generator = torch.Generator().manual_seed(seed)
         self._sum, self._count = 0.0, 0
 
@@ -63,10 +65,10 @@ class AveragedPolicy:
     @torch.no_grad()
     def begin(self, rollout: Any, minibatches: int) -> None:
         """Move the average towards the policy that has collected a rollout."""
-        moved = 1.0
-        if self._begun:
-            moved = -math.expm1(-rollout.steps * rollout.lanes / self._decisions)
-        self._begun = True
+        size, moved = rollout.steps * rollout.lanes, 1.0
+        if self._done:
+            moved = -math.expm1(-size / min(self._decisions, self._done / EARLY))
+        self._done += size
         for mean, new in zip(self.net.parameters(), self._learner.parameters(), strict=True):
             mean.lerp_(new, moved)
         self._sum, self._count, self._minibatches = 0.0, 0, minibatches
@@ -96,15 +98,15 @@ class AveragedPolicy:
         return {"magnet_kl": self._sum / self._count} if self._count else {}
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the parameters, whether they are any, and the generator."""
+        """Return the parameters, what they are the mean of, and the generator."""
         return {
             checkpoint.AVERAGE: self.net.state_dict(),
-            "begun": self._begun,
+            "done": self._done,
             "generator": self._generator.get_state(),
         }
 
     def load_state_dict(self, saved: dict[str, Any]) -> None:
         """Put back what :meth:`state_dict` returned."""
         self.net.load_state_dict(saved[checkpoint.AVERAGE])
-        self._begun = bool(saved["begun"])
+        self._done = int(saved["done"])
         self._generator.set_state(saved["generator"].cpu())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fastenv.gameboy.cartridge import Cartridge
 from fastenv.gameboy.reference.apu import Apu
 from fastenv.gameboy.reference.cart import Cart
@@ -54,6 +56,7 @@ class Bus:
         self.dma_left: int = 0  # T until all is copied, 0 if there is no transfer
         self.dma_byte: int | None = None  # the one that is on the bus
         self.cyc: int = 0
+        self.watch: Callable[[int], None] | None = None  # told of each byte that was written
 
     def tick(self) -> None:
         """Let a machine cycle pass."""
@@ -88,6 +91,8 @@ class Bus:
     def write(self, address: int, value: int) -> None:
         """Store a byte; a machine cycle passes."""
         self._write(address, value)
+        if self.watch is not None:
+            self.watch(address)
         self.count(address)
 
     def count(self, address: int) -> None:

@@ -76,8 +76,12 @@ class Cart:
 
     def read_rom(self, address: int) -> int:
         """Return a byte of $0000 to $7FFF."""
+        return self.cartridge.rom[self.place_in_rom(address)]
+
+    def place_in_rom(self, address: int) -> int:
+        """Where in the ROM an address of $0000 to $7FFF is."""
         bank = self.low_bank if address < ROM_BANK else self.high_bank
-        return self.cartridge.rom[bank % self.cartridge.rom_banks * ROM_BANK + address % ROM_BANK]
+        return bank % self.cartridge.rom_banks * ROM_BANK + address % ROM_BANK
 
     def read_ram(self, address: int) -> int:
         """Return a byte of $A000 to $BFFF."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from fastenv.gameboy.reference.bus import Bus
 from fastenv.gameboy.reference.interrupts import Interrupts
 
@@ -44,6 +46,7 @@ class Cpu:
         self.ime_delay: int = 0  # instructions until EI takes effect
         self.halted = self.halt_bug = self.locked = False
         self.instr: int = 0
+        self.watch: Callable[[int], None] | None = None  # told of each instruction before it runs
 
     # -- registers --
 
@@ -169,6 +172,8 @@ class Cpu:
             self.pc = 0x40 + 8 * bit
 
     def _execute(self) -> None:
+        if self.watch is not None:
+            self.watch(self.pc)
         opcode = self.bus.read(self.pc, counted=not self.halt_bug)
         if not self.halt_bug:
             self.pc = (self.pc + 1) & 0xFFFF

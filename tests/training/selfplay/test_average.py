@@ -45,14 +45,19 @@ def weights(net):
 
 def test_the_average_begins_as_the_learner_and_then_moves_by_the_share_of_a_rollout():
     net = net_of(1)
-    average = AveragedPolicy(net, 120, 0.0, seed=0)
+    average = AveragedPolicy(net, 5, 0.0, seed=0)
     net.load_state_dict(net_of(2).state_dict())  # as first parameters are
     average.begin(rollout_of(), 2)
     assert torch.equal(weights(average.net), weights(net_of(2)))
     net.load_state_dict(net_of(3).state_dict())
     average.begin(rollout_of(), 2)
-    moved = 1 - np.exp(-DECISIONS / 120)
-    wanted = (1 - moved) * weights(net_of(2)) + moved * weights(net_of(3))
+    kept = np.exp(-DECISIONS / 3)  # at first the mean is over a quarter of the decisions
+    wanted = kept * weights(net_of(2)) + (1 - kept) * weights(net_of(3))
+    torch.testing.assert_close(weights(average.net), wanted)
+    net.load_state_dict(net_of(4).state_dict())
+    average.begin(rollout_of(), 2)
+    kept = np.exp(-DECISIONS / 5)
+    wanted = kept * wanted + (1 - kept) * weights(net_of(4))
     torch.testing.assert_close(weights(average.net), wanted)
     assert average.loss(net, 0) is None
     assert average.metrics() == {}
@@ -60,12 +65,10 @@ def test_the_average_begins_as_the_learner_and_then_moves_by_the_share_of_a_roll
 
 def test_the_magnet_is_the_mean_divergence_from_the_average():
     net = net_of(1)
-    average = AveragedPolicy(net, 10, 0.5, seed=0)
-    average.begin(rollout_of(), 2)
+    average, rollout = AveragedPolicy(net, 10, 0.5, seed=0), rollout_of(1)
+    average.begin(rollout, 2)
     with torch.no_grad():
         net.policy_head.weight.normal_(generator=torch.Generator().manual_seed(4))
-    rollout = rollout_of(1)
-    average.begin(rollout, 2)
     found = sum(average.loss(net, part).detach() for part in range(2)) / 2
     total = 0.0
     for obs, mask in zip(rollout.obs[:4].view(12, 5), rollout.mask[:4].view(12, 3), strict=True):
@@ -78,14 +81,13 @@ def test_the_magnet_is_the_mean_divergence_from_the_average():
 
 def test_the_magnet_pulls_the_learner_to_the_average():
     net, rollout = net_of(1), rollout_of()
-    average = AveragedPolicy(net, 10**9, 1.0, seed=0)
+    average = AveragedPolicy(net, 10, 1.0, seed=0)
     average.begin(rollout, 1)
     with torch.no_grad():
         net.policy_head.weight.normal_(generator=torch.Generator().manual_seed(4))
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     losses = []
     for _ in range(30):
-        average.begin(rollout, 1)
         loss = average.loss(net, 0)
         optimizer.zero_grad()
         loss.backward()

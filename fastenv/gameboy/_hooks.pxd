@@ -1,0 +1,95 @@
+# Hooks and writes of a RAM map; the readable twins are ram_hooks.py and environment.py
+# (docs/gameboy.md, 20.3 and 20.4).
+#
+# Where instructions are hooked, a second processor runs (_opcodes.pxd). It fetches opcodes, and
+# nothing else, from a copy of the ROM that has one at the places of hooks which does not exist.
+# Pages with an address that is watched are not plain for writes.
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memcmp, memcpy
+
+from fastenv.gameboy._machine cimport STAMP, Machine
+from fastenv.gameboy._program cimport evaluate_term, put_element
+from fastenv.gameboy._state cimport Field, Hook, Rules, Write
+from fastenv.gameboy._transfers cimport catch_up
+
+cdef enum:
+    ON_RESET = -1
+    ON_STEP = -2
+
+
+cdef inline void count_one(uint8_t* at, bint latches) noexcept nogil:
+    cdef uint32_t found
+    memcpy(&found, at, 4)
+    found = 1 if latches else found + 1
+    memcpy(at, &found, 4)
+
+
+cdef inline void write_fields(
+    uint8_t* row, const uint8_t* shared, const Rules* r, int on
+) noexcept nogil:
+    # Set the fields that are set at a time, or where a hook counts.
+    cdef const Field* fields = <const Field*>(shared + r.fields_at)
+    cdef const Write* w = <const Write*>(shared + r.writes_at)
+    cdef int64_t element, begin, end
+    cdef int k
+    for k in range(r.num_writes):
+        if w[k].on != on or (
+            w[k].when >= 0 and evaluate_term(row, shared, r, w[k].when, NULL, NULL, 0) == 0
+        ):
+            continue
+        begin = w[k].element if w[k].element >= 0 else 0
+        end = begin + 1 if w[k].element >= 0 else fields[w[k].field].count
+        for element in range(begin, end):
+            put_element(
+                row, &fields[w[k].field], element,
+                evaluate_term(row, shared, r, w[k].to, NULL, NULL, 0),
+            )
+        count_one(row + r.counted_at + 4 * r.num_hooks, False)
+
+
+cdef inline void count_hook(Machine* m, int number, int64_t stamp) noexcept nogil:
+    # Count for a hook, and set the fields that go with it. A transfer that is under way has copied
+    # what it copies before.
+    cdef uint8_t* row = <uint8_t*>m.s
+    cdef const uint8_t* shared = <const uint8_t*>m.c
+    cdef const Hook* hooks = <const Hook*>(shared + m.rules.hooks_at)
+    count_one(row + m.rules.counted_at + 4 * number, hooks[number].latch)
+    if m.rules.num_writes:
+        if m.dma_end:
+            catch_up(m, m.now + (stamp >> STAMP))
+        write_fields(row, shared, m.rules, number)
+
+
+cdef inline bint see_place(Machine* m, int64_t place, int64_t stamp) noexcept nogil:
+    # Count an instruction of the ROM that is about to run; return whether a hook is there.
+    cdef const Hook* hooks = <const Hook*>(<const uint8_t*>m.c + m.rules.hooks_at)
+    cdef int k
+    cdef bint found = False
+    for k in range(m.rules.num_hooks):
+        if hooks[k].place == place:
+            count_hook(m, k, stamp)
+            found = True
+    return found
+
+
+cdef inline void see_instruction(Machine* m, unsigned int pc) noexcept nogil:
+    # The same of an instruction that is read byte by byte.
+    if pc < 0x8000:
+        see_place(m, (m.roms[pc >> 14] - m.rom) + (pc & 0x3FFF), 0)
+
+
+cdef inline bint has_hooks(const Machine* m, const uint8_t* begin, unsigned int size) noexcept nogil:
+    # Whether a hook counts one of these bytes of a program.
+    cdef int64_t place = begin - m.rom
+    if m.program == m.rom or place < 0 or place >= <int64_t>m.c.rom_banks << 14:
+        return False
+    return memcmp(begin, m.program + place, size) != 0
+
+
+cdef inline void see_write(Machine* m, unsigned int address, int64_t stamp) noexcept nogil:
+    # Count a byte that was written, and that hooks watch.
+    cdef const Hook* hooks = <const Hook*>(<const uint8_t*>m.c + m.rules.hooks_at)
+    cdef int k
+    for k in range(m.rules.num_hooks):
+        if hooks[k].address == <int>address:
+            count_hook(m, k, stamp)
