@@ -8,10 +8,11 @@ Each fault of ``tests/testing/mutants.toml`` is looked for twice: beside the gam
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
 import json
-import os
+import runpy
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from fastenv.testing import Report, check, compare
+from fastenv.testing.process import fresh_process
 from tests.testing.faulty import CLASSES, faulty_text, read_faults
 from tests.testing.twins import bluff_twin
 from training.run import files, machine
@@ -61,11 +63,16 @@ def judge(report: Report, folder: Path, number: int) -> dict[str, Any]:
     finding = min(report.faults, key=lambda each: each.steps)
     script = folder / f"script_{number}.py"
     script.write_text(finding.script)
-    path = os.pathsep.join([str(folder), str(machine.ROOT)])
-    done = subprocess.run(
-        [sys.executable, script], env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.DEVNULL
-    )
-    return {"found": finding.rule, "steps": finding.steps, "replays": done.returncode == 1}
+    process = fresh_process().Process(target=run_script, args=(str(script),))
+    process.start()
+    process.join()
+    return {"found": finding.rule, "steps": finding.steps, "replays": process.exitcode == 1}
+
+
+def run_script(path: str) -> None:
+    """Run a script without what it prints: the work of a process that ends as the script does."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        runpy.run_path(path, run_name="__main__")
 
 
 def summarise(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -57,9 +57,9 @@ def test_the_pages_have_every_file_and_stay_short() -> None:
         code = {part: listings[f"fastenv/{game}/{part}"] for part in parts}
         rules = code.pop("reference.py")
         assert rules
-        assert sum(len(text.splitlines()) for text in code.values()) < 230
+        assert sum(len(text.splitlines()) for text in code.values()) < 245
         ours = [text for name, text in listings.items() if f"/{game}/" in name]
-        assert sum(len(text.splitlines()) for text in ours) <= 340
+        assert sum(len(text.splitlines()) for text in ours) <= 360
 
 
 @pytest.mark.parametrize(("players", "hidden"), FIRST)

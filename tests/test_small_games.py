@@ -2,6 +2,7 @@
 
 import collections
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ GAMES = {
     "dice": ("LiarsDice-v0", {}),
     "dice of three faces": ("LiarsDice-v0", {"faces": 3}),
 }
+ROOT = Path(__file__).resolve().parents[1]
 FOLD, CALL, RAISE = 0, 1, 2
 each_game = pytest.mark.parametrize("name", GAMES)
 
@@ -142,6 +144,34 @@ def test_examples_are_made_by_name_and_listed_nowhere():
         fastenv.make("KuhnPoker-v0", kind="leduc")
     with pytest.raises(ConfigError, match=re.escape("faces=7 is not possible")):
         fastenv.make("LiarsDice-v0", faces=7)
+
+
+def test_the_game_of_the_tutorial_with_one_die_each_is_the_same():
+    """Its outcomes are, over all dice and bids; who begins is drawn there."""
+    page = (ROOT / "docs/tutorials/new_game_players.md").read_text(encoding="utf-8")
+    scope = {}
+    for part in ("state", "reference"):
+        listing = page.split(f"#### `fastenv/liars_dice/{part}.py`\n\n```python\n")[1]
+        code = listing.split("\n```")[0].replace(
+            "from fastenv.liars_dice.state import MAX_FACES, STATE_DTYPE\n", ""
+        )
+        exec(compile(code, f"{part}.py", "exec"), scope)  # it is our own text
+    theirs = scope["LiarsDice"]({"dice": 1, "faces": 3, "wild": True})
+    ours = fastenv.make_game("LiarsDice-v0", faces=3).create()
+    for dice in np.ndindex(3, 3):
+        for bids in range(1, 2**6):
+            theirs.reset(0)
+            ours.reset(0)
+            theirs.needs_action = [1, 0]
+            theirs.hands = [[int(k == die) for k in range(6)] for die in dice]
+            ours.dice = list(dice)
+            for action in (*(bid for bid in range(1, 7) if bids >> (bid - 1) & 1), 0):
+                agent = ours.needs_action.index(1)
+                assert theirs.needs_action == ours.needs_action
+                assert theirs.legal_actions(agent) == ours.legal_actions(agent)
+                theirs.step([action] * 2)
+                ours.step([action] * 2)
+            assert (theirs.winner, theirs.done) == (ours.winner, 1)
 
 
 @pytest.mark.parametrize("name", ["hidden", "mixed", "enumerable"])

@@ -1,7 +1,8 @@
 """Measure speed and learning: ``python -m training benchmark [--config NAME ...] [--short]``.
 
 Parts: the configurations train stock MaskablePPO, of every game if asked for alone (``--only
-configs``), and report where the time goes, how fast the reward changes, and what it brought. The
+configs``). One table has five measures of each: steps a second, utilisation of CPU and GPU, change
+of the reward an hour, time to a reward, and sample efficiency; others say where the time goes. The
 trainers are timed in turns: the native one beside stock MaskablePPO on the same work. The bars time
 the environment alone, beside a fill: what it costs this machine, in the same minute, only to write
 the same output bytes. The training bars compare our trainer with its targets (``--only training``).
@@ -39,13 +40,13 @@ def parser() -> argparse.ArgumentParser:
     add("--only", choices=PARTS, metavar="PART", help=about)
     add("--config", nargs="+", metavar="NAME", help=f"{', '.join(CONFIGS)}")
     add("--game", help="measure only the bars and configurations of this game")
-    add("--steps", type=int, help="timed steps per repeat; default 3 rollouts")
+    add("--steps", type=int, help="timed steps per repeat; default 3 rollouts, and --seconds")
     add("--repeats", type=int, default=3, help="repeats of each row; default 3")
-    add("--seconds", type=float, help="timed seconds per repeat of a bar")
+    add("--seconds", type=float, help="timed seconds per repeat of a row")
     add("--games", type=int, help="evaluation games before and after; 0 for none")
     add("--lanes", type=int, default=4096, help="environments (lanes) of the bars; default 4096")
     add("--out", type=Path, help="JSON lines file to write the rows to")
-    add("--short", action="store_true", help="measure for a few minutes only")
+    add("--short", action="store_true", help="measure for 5 minutes, of one game")
     about = "allowed memory growth in 100,000 steps"
     add("--max-mem-delta", type=int, default=2**20, metavar="BYTES", help=about)
     add("--enforce", action="store_true", help="exit 1 if a bar is missed")

@@ -43,6 +43,7 @@ SUITES = {
     "replay_steps": "benchmarks.replay_steps:SUITE",
     "scale": "benchmarks.scale:SUITE",
     "search": "benchmarks.search:SUITE",
+    "foreign": "benchmarks.foreign:SUITE",
 }
 
 # Options and module of each trainer.

@@ -90,7 +90,7 @@ def compare(
     else:
         sources = tuple(each.with_options(given) for each in sources)
     text = repr(sync) if isinstance(sync, str) else ""
-    job = Compare(*sources, as_sync(sync), text, _terms(ignore, rtol))
+    job = Compare(sources[0], _terms(ignore, rtol), sources[1], as_sync(sync), text)
     return run_apart(job, seconds, seed, timeout)
 
 
@@ -100,6 +100,7 @@ def check(
     seconds: float = 10.0,
     copies: bool = True,
     twin: Callable[[Any, Any, Any], Any] | None = None,
+    ignore: Sequence[str] = (),
     seed: int = 0,
     timeout: float = 30.0,
     options: Mapping[str, Any] | None = None,
@@ -118,8 +119,9 @@ def check(
         ``twin(env, agent, rng)`` returns another world that looks the same to the agent: a copy
         with other hidden cards. What the agent sees of it must not differ, and it must be
         possible. It may return ``(world, (start, actions))`` too: actions that lead there.
-    seed, timeout, options
-        As in :func:`fastenv.testing.compare`.
+    ignore, seed, timeout, options
+        As in :func:`fastenv.testing.compare`. An info that differs from run to run, such as the
+        time of a step, is ignored with a note.
 
     Returns
     -------
@@ -134,7 +136,7 @@ def check(
     check_pickled("env", env)
     check_pickled("twin", twin)
     _check_search(seconds, seed, timeout)
-    job = Check(source, bool(copies), twin)
+    job = Check(source, _terms(ignore), bool(copies), twin)
     return run_apart(job, seconds, seed, timeout)
 
 
@@ -178,12 +180,13 @@ def replay(
     """
     job: Job
     if env is not None:
-        job = Check(source_of("env", env), True, find(twin) if isinstance(twin, str) else twin)
+        twin = find(twin) if isinstance(twin, str) else twin
+        job = Check(source_of("env", env), _terms(ignore), True, twin)
     elif fast is None or reference is None:
         raise ConfigError("replay: must have env, or fast and reference")
     else:
         sources = source_of("fast", fast), source_of("reference", reference)
-        job = Compare(*sources, as_sync(sync), "", _terms(ignore, rtol))
+        job = Compare(sources[0], _terms(ignore, rtol), sources[1], as_sync(sync))
     laws = Laws()
     hit = job.play(list(case), stress, laws=laws)
     broken = [] if stress else [each for each in laws.findings.values() if each.kind != "note"]
@@ -199,12 +202,16 @@ def replay(
     return hit is not None or bool(broken)
 
 
-def _terms(ignore: object, rtol: object) -> Terms:
+def _terms(ignore: object, rtol: object = None) -> Terms:
+    """Return what may differ; without ``rtol`` for an environment beside itself."""
     if isinstance(ignore, str) or not isinstance(ignore, Sequence):
         raise ConfigError(f"ignore={show(ignore)}: must be a sequence of names of fields")
+    names = [str(name) for name in ignore]
+    if rtol is None:
+        return Terms(names)
     if not (isinstance(rtol, (int, float)) and 0 <= rtol < 1):
         raise ConfigError(f"rtol={show(rtol)}: must be a number from 0 to below 1")
-    return Terms(tuple(str(name) for name in ignore), float(rtol), loose=True)
+    return Terms(names, float(rtol), loose=True)
 
 
 def _check_search(seconds: object, seed: object, timeout: object) -> None:

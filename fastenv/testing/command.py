@@ -28,8 +28,6 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
         add("reference", help="the one that is right, or single ones of it beside a vector")
         about = "how the reference takes over what was drawn: the name of a recipe, or module:name"
         add("--sync", help=about)
-        about = "field that is not compared, or its beginning, such as info; repeatable"
-        add("--ignore", action="append", default=[], metavar="FIELD", help=about)
         add("--rtol", type=float, default=0.0, help="relative tolerance of numbers; default 0")
     else:
         add("env", help=ENVIRONMENT)
@@ -37,6 +35,8 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
         add("--no-copies", action="store_true", help=about)
         about = "module:name of twin(env, agent, rng), which draws hidden information again"
         add("--twin", metavar="MODULE:NAME", help=about)
+    about = "field that is not compared, or its beginning, such as info; repeatable"
+    add("--ignore", action="append", default=[], metavar="FIELD", help=about)
     add("--seconds", type=float, default=10.0, help="processor time; default 10")
     add("--seed", type=int, default=0, help="seed of the search; default 0")
     add("--timeout", type=float, default=30.0, help="seconds until it hangs; default 30")
@@ -61,7 +61,6 @@ def run_compare(args: argparse.Namespace) -> int:
         args.fast,
         args.reference,
         sync=sync,
-        ignore=args.ignore,
         rtol=args.rtol,
         **_search(args),
     )
@@ -76,6 +75,7 @@ def run_check(args: argparse.Namespace) -> int:
 
 def _search(args: argparse.Namespace) -> dict[str, Any]:
     return {
+        "ignore": args.ignore,
         "seconds": args.seconds,
         "seed": args.seed,
         "timeout": args.timeout,

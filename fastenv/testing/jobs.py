@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from fastenv.errors import ConfigError
 from fastenv.testing.factories import Source
-from fastenv.testing.laws import Laws
+from fastenv.testing.laws import RESET, Laws
 from fastenv.testing.play import Hit, Invalid, Play, Terms, follow
 from fastenv.testing.recipes import Sync
 from fastenv.testing.report import Case, Finding, Report, place_of, write_script
@@ -48,9 +48,12 @@ class Job(ABC):
     ----------
     env : Source
         What is in doubt.
+    terms : Terms
+        What may differ.
     """
 
     env: Source
+    terms: Terms
     copies: ClassVar[bool] = True
 
     @property
@@ -111,7 +114,7 @@ class Job(ABC):
         move_generators(2)
         lead = self.stress(stress).lead
         with closing(lead(lambda **more: self.make(Laws(quiet=True), **more))) as leading:
-            return follow(case, trace, leading)
+            return follow(case, trace, leading, self.terms)
 
     def run(self, search: Search) -> Report:
         """Search until the time is over, or until nothing is left that could be found."""
@@ -128,6 +131,9 @@ class Job(ABC):
             name = ""
             if hit is None:
                 name, hit = self._ask(questions, case, trace, report, search)
+            if hit is not None and name == "again" and hit.field.startswith("info."):
+                report.findings.append(self._ignore(hit.field))
+                hit = None
             if hit is not None and name in questions and hit.field != "broken law":
                 finding = self._find(case, hit, questions[name])
                 if finding is not None:
@@ -185,6 +191,12 @@ class Job(ABC):
                 del questions[name]
         return "", None
 
+    def _ignore(self, info: str) -> Finding:
+        """Compare an info no more that is not the same twice, such as the time a step took."""
+        name = info.partition("[")[0]
+        self.terms.ignore.append(name)
+        return Finding("note", f"{name} differs from run to run: it is not compared", RESET)
+
     def _find(self, case: Case, hit: Hit, question: Stress) -> Finding | None:
         """Return a finding with a short case; None where it does not come again."""
         try:
@@ -217,9 +229,7 @@ class Job(ABC):
         return self.names if len(self.names) == 2 else ("raised", "allowed")  # type: ignore[return-value]
 
     def _with_script(self, finding: Finding, title: str) -> Finding:
-        given = self.arguments()
-        if finding.stress:
-            given["stress"] = repr(finding.stress)
+        given = self.arguments() | {"stress": repr(finding.stress) if finding.stress else ""}
         script = write_script(title, "fastenv.testing:replay", given, finding.case)
         return replace(finding, script=script)
 
@@ -277,7 +287,6 @@ class Compare(Job):
     reference: Source
     sync: Sync | None = None
     sync_text: str = ""
-    terms: Terms = field(default_factory=lambda: Terms(loose=True))
 
     @property
     def names(self) -> tuple[str, ...]:  # noqa: D102
@@ -325,9 +334,7 @@ class Compare(Job):
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
         texts = {"fast": self.env.text, "reference": self.reference.text, "sync": self.sync_text}
-        texts["ignore"] = repr(tuple(self.terms.ignore)) if self.terms.ignore else ""
-        texts["rtol"] = repr(self.terms.rtol) if self.terms.rtol else ""
-        return {name: text for name, text in texts.items() if text}
+        return texts | self.terms.texts
 
 
 @dataclass(frozen=True)
@@ -339,7 +346,7 @@ class Check(Job):
 
     def start(self, laws: Laws) -> Play:  # noqa: D102
         move_generators(1)
-        return Play(self.make(laws))
+        return Play(self.make(laws), None, self.terms)
 
     def stress(self, name: str) -> Stress:  # noqa: D102
         twins = stress_of(self.twin)
@@ -356,5 +363,5 @@ class Check(Job):
         return questions
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
-        texts = {"env": self.env.text}
-        return texts if self.twin is None else texts | {"twin": Source(self.twin).text}
+        twin = "" if self.twin is None else Source(self.twin).text
+        return {"env": self.env.text, "twin": twin} | self.terms.texts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -51,7 +51,7 @@ class Terms:
 
     Parameters
     ----------
-    ignore : sequence of str
+    ignore : list of str
         Fields, or beginnings of them, that are not compared.
     rtol : float
         Relative tolerance of numbers.
@@ -59,9 +59,15 @@ class Terms:
         Compare infos and masks only where both sides have them, as between two packages.
     """
 
-    ignore: Sequence[str] = ()
+    ignore: list[str] = field(default_factory=list)
     rtol: float = 0.0
     loose: bool = False
+
+    @property
+    def texts(self) -> dict[str, str]:
+        """As arguments of a script."""
+        ignore = repr(tuple(self.ignore)) if self.ignore else ""
+        return {"ignore": ignore, "rtol": repr(self.rtol) if self.rtol else ""}
 
 
 @lru_cache(maxsize=4096)
@@ -279,7 +285,7 @@ def _tried(track: Track, call: Any) -> Frame | str:
         return say_error(error)
 
 
-def follow(case: Case, trace: list[Frame], leading: Iterator[Track]) -> Hit | None:
+def follow(case: Case, trace: list[Frame], leading: Iterator[Track], terms: Terms) -> Hit | None:
     """Lead a stressed track through a case, and return where it parts from the trace.
 
     Parameters
@@ -289,6 +295,7 @@ def follow(case: Case, trace: list[Frame], leading: Iterator[Track]) -> Hit | No
         What an undisturbed track showed in it.
     leading : iterator of Track
         The track of each call; it disturbs between them, and after the last.
+    terms : Terms
 
     Raises
     ------
@@ -316,10 +323,7 @@ def follow(case: Case, trace: list[Frame], leading: Iterator[Track]) -> Hit | No
             again = say_error(error)
         if isinstance(again, str):
             return Hit(index, "", "raises", ("nothing", again))
-        found = compare_frames(shown, again, Terms())
+        found = compare_frames(shown, again, terms)
         if found is not None:
             return Hit(index, *found[:2], (show(found[2]), show(found[3])))
     return None
-
-
-Fails = Callable[[Case], Hit | None]

@@ -151,13 +151,13 @@ def write_script(title: str, function: str, arguments: dict[str, str], case: lis
     function : str
         What plays it, as ``module:name``.
     arguments : dict of str
-        Of that function, as Python text each.
+        Of that function, as Python text each; without those that are empty.
     case : list
         Its argument ``case``.
     """
     module, _, name = function.partition(":")
     calls = pformat(case, width=88, compact=True).replace("\n", "\n        ")
-    given = "".join(f"        {key}={text},\n" for key, text in arguments.items())
+    given = "".join(f"        {key}={text},\n" for key, text in arguments.items() if text)
     said = " ".join(title.split()).replace("\\", "/").replace('"', "'")
     return (
         f'"""{said}"""\n\nfrom {module} import {name}\n\nif __name__ == "__main__":\n'

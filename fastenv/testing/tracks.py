@@ -18,6 +18,7 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector.utils import batch_space
 
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
@@ -183,10 +184,12 @@ class SingleTrack(Track):
             is_flag = isinstance(flag, (bool, np.bool_))
             self.laws.hold(is_flag, f"{name} is a bool", STEP, flag, "True or False")
         self._steps: int = self._steps + 1
-        limit = getattr(getattr(self.env, "spec", None), "max_episode_steps", None)
+        limit = getattr(getattr(self.env, "spec", None), "max_episode_steps", None) or -1
         rule = "no episode is longer than the limit that the id says"
         source = "Gymnasium, EnvSpec.max_episode_steps"
-        self.laws.hold(limit is None or self._steps <= limit, rule, source, self._steps, limit)
+        self.laws.hold(
+            self._steps <= (limit or math.inf) or limit < 0, rule, source, self._steps, limit
+        )
         self.over, self.begun = bool(paid[1] or paid[2]), set()
         self.resting = {""} if self.over else set()
         return self._frame(observation, paid, info)
@@ -216,6 +219,10 @@ class VectorTrack(Track):
             rule = "a vector environment declares its autoreset mode; taken as NEXT_STEP"
             laws.note(rule, "Gymnasium, VectorEnv.metadata['autoreset_mode']")
         self.mode: AutoresetMode = AutoresetMode(mode or AutoresetMode.NEXT_STEP)
+        self._space: spaces.Space[Any] = env.observation_space
+        if not isinstance(env, VectorEnv):  # EnvPool calls that of one lane its space
+            single = getattr(env, "single_observation_space", env.observation_space)
+            self._space = batch_space(single, self.num_lanes)
         self._ended: np.ndarray = np.zeros(self.num_lanes, np.bool_)
         self._finals: list[tuple[str, str]] = []  # final observations, and what came after them
 
@@ -307,7 +314,7 @@ class VectorTrack(Track):
         self.turn = {}
         for lane, (observations, infos) in enumerate(shown):
             if lane == 0 or shown[lane - 1][0] is not observations:
-                self.laws.check_observation(observations, self.env.observation_space)
+                self.laws.check_observation(observations, self._space)
             who, masks = f"lane {lane}", find_mask(self.env, infos)
             waits = masks is None or who in self.resting
             mask = None if waits else self.laws.check_mask(masks[lane], space)
@@ -396,7 +403,7 @@ class ParallelTrack(Track):
         result = self.laws.check_tuple(self.env.step(chosen), "step", FIVE, PARALLEL)
         for each in result:
             rule = "step returns five dicts, one key for each agent that acted"
-            same = set(each) == set(acting)
+            same = set(each) == set(result[0]) >= set(acting)
             self.laws.hold(same, rule, PARALLEL, sorted(each), acting, fatal=True)
         for reward in result[1].values():
             self.laws.check_reward(reward, PARALLEL)
@@ -506,7 +513,7 @@ class TurnsTrack(Track):
         rule = "the agent whose turn it is is one of the agents"
         known = env.agent_selection in env.agents
         hold(known, rule, TURNS, env.agent_selection, env.agents, fatal=True)
-        for name in ("rewards", "terminations", "truncations", "infos"):
+        for name in ("rewards", "terminations", "truncations"):
             keys, rule = sorted(getattr(env, name)), f"{name} has a key for each agent"
             hold(keys == sorted(env.agents), rule, TURNS, keys, env.agents, fatal=True)
         for reward in env.rewards.values():

@@ -2,7 +2,7 @@
 
 ``python -m tools.gameboy.pokemon_maps RED.sym BLUE.sym YELLOW.sym EVENTS.asm`` takes files of
 pret/pokered and pret/pokeyellow: ``.sym`` of their branches ``symbols`` and
-``constants/event_constants.asm``. It writes ``pokemon_red.json`` and ``pokemon_yellow.json`` into
+its list of event constants. It writes ``pokemon_red.json`` and ``pokemon_yellow.json`` into
 ``fastenv/gameboy/data/maps/``; with ``--check`` it writes nothing, and the exit status is 1 where a
 file differs. What is read here are addresses and numbers alone.
 """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import math
 import statistics
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -11,11 +13,11 @@ from typing import Any
 from rich.console import Group
 
 from fastenv.errors import ConfigError
-from training.bench import games, ran, timing
+from training.bench import games, learning, ran, timing
 from training.bench.env_modes import EnvPlan, prepare
-from training.bench.runner import Options, Suite
+from training.bench.runner import SHORT_S, Options, Suite
 from training.bench.stock import Flags, measure
-from training.bench.tables import config_table
+from training.bench.tables import config_table, plan_table
 from training.bench.targets import Row
 from training.run import config_files
 
@@ -36,7 +38,9 @@ MEASURED = (
     *("collect_steps_per_s", "update_steps_per_s", "env_only_steps_per_s"),
     *("share_env", "share_forward", "share_update", "share_other"),
     *("cpu_seconds_per_step", "peak_rss_mb"),
-    *("reward_before", "reward_after", "reward_per_hour"),
+    *("cpu_share", "gpu_share", "reward_before", "reward_after"),
+    *("reward_per_hour", "reward_per_hour_noise", "reward_per_million"),
+    *("reward_per_million_noise", "goal", "seconds_to_goal", "repeats_at_goal", "trained_s"),
     *("points_before", "points_after", "trained_steps", "noisy"),
 )
 
@@ -52,7 +56,15 @@ def of_env(name: str, env: str) -> Flags:
     return replace(CONFIGS[name], env=env, **games.of(env).small)
 
 
-def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[str, Any]:
+def row(
+    name: str,
+    flags: Flags,
+    steps: int,
+    repeats: int,
+    played: int,
+    seconds: float = 0.0,
+    until: float = math.inf,
+) -> dict[str, Any]:
     """Measure the row of a configuration: medians over the repeats, and all their values.
 
     One that cannot run here has the reason as ``status``, and nulls.
@@ -65,27 +77,37 @@ def row(name: str, flags: Flags, steps: int, repeats: int, played: int) -> dict[
     steps : int
         Timed steps of a repeat, at least.
     repeats, played : int
+    seconds : float
         See :func:`training.bench.stock.measure`.
+    until : float
+        By ``time.perf_counter``: there are fewer repeats, but one at least, if they took longer.
     """
     fields: Row = {"kind": "config", "config": name, "flags": asdict(flags)}
-    fields |= {"backend": flags.backend, "repeats": repeats, "games": played}
+    fields |= {"backend": flags.backend, "games": played}
     seeded = [replace(flags, seed=flags.seed + k) for k in range(repeats)]
     try:
         two_tiers = games.of(flags.env).find("two_tiers") if flags.use_hierarchical else None
         runs = []
         for repeat, each in enumerate(seeded, 1):
-            runs.append((two_tiers or measure)(each, steps, played))
-            timing.tell_repeat(
-                repeat, repeats, f"{name} of {flags.env}", runs[-1]["steps_per_s"] or 0
-            )
+            begin = time.perf_counter()
+            runs.append((two_tiers or measure)(each, steps, played, seconds))
+            # Each is on the disk as soon as it was measured; the row behind them has all of them.
+            about = {"kind": "repeat", "config": name, "env": flags.env, "repeat": repeat}
+            timing.keep_row(about | runs[-1])
+            timing.tell_repeat(repeat, repeats, f"{name} of {flags.env}", runs[-1]["steps_per_s"])
+            now = time.perf_counter()
+            if now + (now - begin) > until:  # another one would take as long
+                break
         # Two environments in turns: there is no such thing as the one alone.
         alone = None if two_tiers else env_only(flags, repeats)
     except ConfigError as error:
-        return {**fields, "status": str(error), **dict.fromkeys(MEASURED)}
+        return {**fields, "repeats": 0, "status": str(error), **dict.fromkeys(MEASURED)}
     described = runs[0]["ran"]
     medians = {key: _get_median([run[key] for run in runs]) for key in runs[0] if key != "ran"}
     medians["env_only_steps_per_s"] = alone
+    medians |= learning.summarise(runs, learning.find_goal(flags.env))
     about = {"ran": described, "name": name_of(described), "status": "measured"}
+    about["repeats"] = len(runs)
     return {**fields, **about, **{key: medians.get(key) for key in MEASURED}, "all": runs}
 
 
@@ -175,9 +197,10 @@ def chosen(args: argparse.Namespace) -> list[tuple[str, Flags]]:
 
 
 def tables(rows: Sequence[Row]) -> Group:
-    """Return a table for each environment."""
+    """Return the table of all games, and one of the parts of the time for each environment."""
     envs = dict.fromkeys(row["flags"]["env"] for row in rows)
-    return Group(*(config_table([r for r in rows if r["flags"]["env"] == env]) for env in envs))
+    parts = [config_table([r for r in rows if r["flags"]["env"] == env]) for env in envs]
+    return Group(*parts, plan_table(rows))
 
 
 def measure_chosen(options: Options) -> list[Row]:
@@ -185,12 +208,23 @@ def measure_chosen(options: Options) -> list[Row]:
     args = options.args
     rollouts = SHORT_ROLLOUTS if args.short else ROLLOUTS
     played = args.games if args.games is not None else (40 if args.short else 200)
+    asked = chosen(args)
+    end = find_end(args, len({each.env for _, each in asked}))
     rows = []
-    for name, each in chosen(args):
+    for place, (name, each) in enumerate(asked):
         steps = args.steps or rollouts * each.n_envs * each.n_steps
-        rows.append(row(name, each, steps, args.repeats, played))
+        seconds = 0.0 if args.steps and not args.seconds else options.seconds
+        now = time.perf_counter()
+        until = now + (end - now) / (len(asked) - place)  # an equal part of what is left
+        rows.append(row(name, each, steps, args.repeats, played, seconds, until))
         timing.keep_row(rows[-1])
     return rows
 
 
-SUITE = Suite(measure_chosen, check=chosen, tables=(tables,))
+def find_end(args: argparse.Namespace, envs: int) -> float:
+    """Find when the configurations of so many environments are to be done; a record takes all."""
+    limited = args.short and not args.record
+    return time.perf_counter() + envs * SHORT_S if limited else math.inf
+
+
+SUITE = Suite(measure_chosen, check=chosen, tables=(tables,), seconds=30.0, short_seconds=5.0)

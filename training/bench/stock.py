@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import resource
 import statistics
 import time
@@ -23,8 +24,9 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
-from training.bench import games, ran
+from training.bench import games, learning, ran
 from training.bench.games import GameBenchmark
+from training.bench.learning import Curve, Use
 from training.ppo.options import PPOConfig
 from training.run import machine
 from training.run.envs import make_engine, with_seating
@@ -163,19 +165,12 @@ class Stopwatch(BaseCallback):
         self.iterations.append(ended)
         self._done = self._sees_enough(self.iterations)
 
-    def reward_change(self) -> dict[str, float]:
-        """Return the mean reward of a decision in the first rollout and in the last.
-
-        Returns
-        -------
-        dict
-            ``reward_before``, ``reward_after`` and ``reward_per_hour``: the change for each hour of
-            training that lies between the two.
-        """
-        between = self.warmup_s + sum(each.wall_s for each in self.iterations[:-1])
-        before, after = self.rewards[0], self.rewards[-1]
-        change = 3600 * (after - before) / between
-        return {"reward_before": before, "reward_after": after, "reward_per_hour": change}
+    def curve(self) -> Curve:
+        """Return the rewards of all rollouts, the first one's included."""
+        size = self.iterations[0].steps
+        walls = [self.warmup_s, *(each.wall_s for each in self.iterations)]
+        seconds = [0.0, *itertools.accumulate(walls)][: len(self.rewards)]
+        return Curve([size * k for k in range(len(self.rewards))], seconds, self.rewards)
 
     # -- inside the update -------------------------------------------------------------------------
 
@@ -417,7 +412,7 @@ def make_model(flags: Flags, vec: VecEnv) -> MaskablePPO:
     return model
 
 
-def measure(flags: Flags, steps: int, played: int) -> dict[str, Any]:
+def measure(flags: Flags, steps: int, played: int, seconds: float = 0.0) -> dict[str, Any]:
     """Train once under the stopwatch and return the measured fields of a row.
 
     Parameters
@@ -427,16 +422,23 @@ def measure(flags: Flags, steps: int, played: int) -> dict[str, Any]:
         Steps to time, after a first iteration that is not.
     played : int
         Whole games before and after, where the game has such; 0 plays none.
+    seconds : float
+        Wall time of those steps, at least.
     """
+
+    def sees_enough(seen: Sequence[Iteration]) -> bool:
+        return sum(i.steps for i in seen) >= steps and sum(i.wall_s for i in seen) >= seconds
+
     torch.set_num_threads(flags.threads)
     vec = TrainerVecEnv(make_vec_env(flags))
     about = described(flags, vec)
     model = make_model(flags, vec)
-    watch = Stopwatch(vec, lambda seen: sum(i.steps for i in seen) >= steps)
+    watch = Stopwatch(vec, sees_enough)
     try:
         before = play_games(model, flags, played)
         load = machine.load()
-        model.learn(total_timesteps=1 << 40, callback=watch)
+        with Use(gpu=flags.device == "cuda") as use:
+            model.learn(total_timesteps=1 << 40, callback=watch)
         after = play_games(model, flags, played)
     finally:
         vec.close()
@@ -458,7 +460,9 @@ def measure(flags: Flags, steps: int, played: int) -> dict[str, Any]:
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_before": before.get("points"),
         "points_after": after.get("points"),
-        **watch.reward_change(),
+        "cpu_share": use.cpu_share,
+        "gpu_share": use.gpu_share,
+        **learning.describe(watch.curve(), learning.find_goal(flags.env)),
         "trained_steps": model.num_timesteps,
         "noisy": max(load, machine.load()) > machine.physical_cores(),
     }

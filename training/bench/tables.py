@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from rich.table import Table
 
+from training.bench.learning import CONFIDENCE, WINDOW, Estimate
 from training.bench.targets import Row
 from training.run import machine
 
@@ -63,9 +64,9 @@ def rows_table(
     return table
 
 
-def noted(field: str) -> Callable[[Row], str]:
+def noted(field: str, form: str = "") -> Callable[[Row], str]:
     """Return a cell of a field, marked where the machine was busy with something else."""
-    return lambda row: f"{row[field]}{', noisy' if row['noisy'] else ''}"
+    return lambda row: f"{row[field]:{form}}{', noisy' if row['noisy'] else ''}"
 
 
 def span(field: str, form: str) -> Callable[[Row], str]:
@@ -103,33 +104,87 @@ def config_table(rows: list[Row]) -> Table:
     first = rows[0]
     title = (
         f"{first['flags']['env']}, stock MaskablePPO (hierarchical: our trainer), medians of "
-        f"{first['repeats']}; reward/h: change of the mean reward of a decision, an hour"
+        f"{first['repeats']}: where the time goes"
     )
     if any(row["points_after"] is not None for row in rows):
         title += f"; points: {first['games']} whole games"
-    heads = (
-        "config, backend, steps/s, env/s, env %, net %, update %, CPU us, RSS MB, reward/h, points"
-    )
+    heads = "config, backend, steps/s, env/s, env %, net %, update %, CPU us, RSS MB, points"
     table = table_of(title, heads, left=2)
     for r in rows:
         if r["status"] != "measured":
-            table.add_row(r["config"], r["backend"], *["-"] * 9)
+            table.add_row(r["config"], r["backend"], *["-"] * 8)
             table.caption = f"{r['config']}: {r['status']}"
             continue
         shares = ("share_env", "share_forward", "share_update")
-        alone, change, after = (
-            r[name] for name in ("env_only_steps_per_s", "reward_per_hour", "points_after")
-        )
+        alone, after = r["env_only_steps_per_s"], r["points_after"]
         table.add_row(
             *(r["config"], r["ran"]["backend"], f"{r['steps_per_s']:,.0f}"),
             "-" if alone is None else f"{alone:,.0f}",
             *(f"{r[key] * 100:.1f}" for key in shares),
             f"{r['cpu_seconds_per_step'] * 1e6:,.0f}",
             f"{r['peak_rss_mb']:,.0f}",
-            "-" if change is None else f"{change:+,.3g}",
             "-" if after is None else f"{after:.0f}",
         )
     return table
+
+
+PLAN = "environment, config, steps/s, CPU %, GPU %, reward an hour, time to X, X, reward a million"
+LEGEND = f"""\
+Stock MaskablePPO, in sizes that the slowest backend can play (hierarchical: our trainer).
+steps/s: decisions a second of rollouts and updates, the median of the repeats.
+CPU %: CPU time over the time of all cores. GPU %: its utilisation; - without one.
+reward: the mean reward of a decision; its change in an hour of training, and in a million
+decisions (sample efficiency). ±: its {CONFIDENCE:.0%} interval. noise: larger than it, or unknown.
+time to X: until the mean of the last {WINDOW:,} decisions is X (training/bench/rewards.toml), the
+median and in how many repeats; or how long it was not reached. -: there is nothing to compare."""
+
+
+def plan_table(rows: Sequence[Row]) -> Table:
+    """Return speed, use of the machine and learning of configurations, of all environments."""
+    table = table_of("Speed, utilisation and learning", PLAN, left=2, caption=LEGEND)
+    last = None
+    for row in rows:
+        env = row["flags"]["env"]
+        if last not in (None, env):
+            table.add_section()
+        name, last = "" if env == last else env, env
+        if row["status"] != "measured":
+            table.add_row(name, row["config"], "not measured", *["-"] * 6)
+            continue
+        goal = row["goal"]
+        table.add_row(
+            *(name, row["config"], noted("steps_per_s", ",.0f")(row)),
+            *(_format_share(row[key]) for key in ("cpu_share", "gpu_share")),
+            format_noise(row["reward_per_hour"], row["reward_per_hour_noise"]),
+            _format_time(row),
+            "-" if goal is None else f"{goal:g}",
+            format_noise(row["reward_per_million"], row["reward_per_million_noise"]),
+        )
+    return table
+
+
+def format_noise(value: float | None, noise: float | None) -> str:
+    """Format a value with its noise, and say so where the noise is larger, or cannot be told."""
+    if value is None:
+        return "-"
+    estimate = Estimate(value, noise)
+    shown = f"{value:+,.3g}" + ("" if noise is None else f" ± {noise:,.2g}")
+    return f"{shown}, noise" if estimate.is_noise else shown
+
+
+def _format_share(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f}"
+
+
+def _format_time(row: Row) -> str:
+    """Format the time to the goal, or how long it was not reached."""
+    reached, count = row["repeats_at_goal"], row["repeats"]
+    if reached is None:
+        return "-"
+    if row["seconds_to_goal"] is None:
+        some = f", in {reached} of {count}" if reached else ""
+        return f"not reached in {row['trained_s']:,.0f} s{some}"
+    return f"{row['seconds_to_goal']:,.0f} s, {reached} of {count}"
 
 
 def mode_table(report: Row) -> Table:

@@ -81,6 +81,8 @@ class EnsembleRun(ActorCriticRun):
         Only("evaluation.patience", (None,)),
         Only("native.hindsight", ("off",)),
         Only("native.critic_view", (False,)),
+        Only("native.normalize_observations", (False,)),
+        Only("native.normalize_rewards", (False,)),
         Only("native.warm_start", (None,)),
         Only("gate", ({},), ": it is for one policy"),
         Only("trackers", ({},), ": they are for one policy"),

@@ -79,7 +79,13 @@ class ActorCritic(nn.Module):
         self.num_heads = parts.phase[1] if native.heads == "phase" and parts.phase else 1
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            self.encoder = make_encoder(layout, native.encoder, native.convs, board=native.board)
+            self.encoder = make_encoder(
+                layout,
+                native.encoder,
+                native.convs,
+                board=native.board,
+                normalize=native.normalize_observations,
+            )
             size = self.encoder.size_out
             self.attention = None
             if native.attention:

@@ -15,7 +15,7 @@ not learn the same for each (:class:`Recolouring`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from training.nets.layers import computes_in_bfloat16
 from training.nets.layout import Colours, Field, ObsLayout, torch_dtype
 from training.nets.options import BOARD, NATURE
+from training.nets.scaling import RunningScale
 from training.run.options import require
 
 SMALLEST_IMAGE = 36  # sides; the usual convolutions leave nothing of what is smaller
@@ -48,6 +49,8 @@ class Encoder(nn.Module):
         What they are called where they are refused.
     board : sequence of (int, int, int)
         Convolutions over a board: channels, height and width of each.
+    normalize : bool
+        Scale the flattened numbers by their mean and deviation so far; see :meth:`update`.
 
     Raises
     ------
@@ -75,6 +78,7 @@ class Encoder(nn.Module):
         convs: Sequence[Sequence[int]] = NATURE,
         option: str = "native.convs",
         board: Sequence[Sequence[int]] = BOARD,
+        normalize: bool = False,
     ) -> None:
         super().__init__()
         plain = Field("", (layout.obs_size,))
@@ -90,8 +94,10 @@ class Encoder(nn.Module):
         convs_of = [Convolutions(field, convs, option, board) for field in self._images]
         self.convs = nn.ModuleList(convs_of)
         numbers = self._fields[0].dtype == "float32" and not self._images
-        self.as_is = numbers and not self._is_record
-        sizes = [part.width for part in self._flat] + [conv.size_out for conv in convs_of]
+        self.as_is = numbers and not self._is_record and not normalize
+        widths = [part.width for part in self._flat]
+        self.scale = RunningScale(sum(widths)) if normalize else None
+        sizes = widths + [conv.size_out for conv in convs_of]
         ends = list(accumulate(sizes))
         names = [part.name for part in (*self._flat, *self._images)]
         self.size_out = ends[-1]
@@ -131,11 +137,24 @@ class Encoder(nn.Module):
 
     def encode(self, fields: dict[str, Tensor]) -> Tensor:
         """Return the features of fields, see :meth:`split`."""
-        parts = [to_bins(_to_floats(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
+        parts = self._show_numbers(fields)
+        if self.scale is not None:
+            parts = [self.scale(torch.cat(parts, 1))]
         parts += [
             conv(fields[field.name]) for field, conv in zip(self._images, self.convs, strict=True)
         ]
         return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+
+    def _show_numbers(self, fields: dict[str, Tensor]) -> list[Tensor]:
+        """Return the numbers of fields that no convolution sees, each (n, width)."""
+        return [to_bins(_to_floats(fields[f.name], f).flatten(1), f.bins) for f in self._flat]
+
+    @torch.no_grad()
+    def update(self, obs: Tensor, sum_over_ranks: Callable[[Tensor], Tensor] | None = None) -> None:
+        """Take observations (n, ...) into the scale of its numbers, if it has one."""
+        if self.scale is not None:
+            numbers = torch.cat(self._show_numbers(self.split(obs)), 1)
+            self.scale.update(numbers, sum_over_ranks)
 
 
 class Recolouring:
@@ -505,6 +524,9 @@ def make_encoder(
     convs: Sequence[Sequence[int]] = NATURE,
     option: str = "native.convs",
     board: Sequence[Sequence[int]] = BOARD,
+    normalize: bool = False,
 ) -> Encoder:
     """Make the encoder that an option ``encoder`` names; the others as in :class:`Encoder`."""
-    return PixelEncoder(layout) if kind == "pixels" else Encoder(layout, kind, convs, option, board)
+    if kind == "pixels":
+        return PixelEncoder(layout)
+    return Encoder(layout, kind, convs, option, board, normalize)

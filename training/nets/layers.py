@@ -96,7 +96,7 @@ def hidden_layers(size_in: int, widths: Sequence[int], activation: str) -> Layer
         One of :data:`ACTIVATIONS`.
     """
     sizes = (size_in, *widths)
-    kinds = [InputLayer, *[nn.Linear] * (len(widths) - 1)]
+    kinds = [InputLayer, *[nn.Linear] * (len(widths) - 1)][: len(widths)]
     return Layers(
         *(
             module

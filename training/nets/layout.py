@@ -232,6 +232,13 @@ class ObsLayout:
         require(fits, "native.attention", native.attention, allowed)
         fits = not native.critic_view or self.critic_view > 0
         require(fits, "native.critic_view", True, "false: this game hides nothing that it shows it")
+        scaled = native.normalize_observations
+        numbers = native.encoder == "flat" or not (
+            self.fields and all(f.is_image for f in self.fields)
+        )
+        fits = not scaled or (native.encoder != "pixels" and numbers)
+        allowed = "false: this game shows no numbers beside images, or its encoder takes none"
+        require(fits, "native.normalize_observations", scaled, allowed)
         self.check_encoder(native.encoder, "native.encoder")
 
     def check_encoder(self, encoder: str, name: str) -> None:

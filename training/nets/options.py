@@ -113,6 +113,11 @@ class ActorCriticConfig(EncoderConfig):
     attention: Whole = option(
         0, "width of the attention over card slots, for tiers that show cards; 0 for none", ge=0
     )
+    normalize_observations: Truth = option(
+        False,
+        "numbers beside images are scaled by their mean and deviation so far, which are saved with "
+        "the network",
+    )
     critic_view: Truth = option(
         False,
         "the value network also sees what the game hides from the player, such as all hands; the "

@@ -95,6 +95,11 @@ class NativeConfig(ActorCriticConfig):
         gt=0,
     )
     value_loss: Literal["mse", "huber"] = option("mse", "of the values")
+    normalize_rewards: Truth = option(
+        False,
+        "rewards are divided by the deviation of their discounted sums so far; logs and "
+        "evaluations show them as they are",
+    )
     ent_schedule: Decay = option("constant", "as ``lr_schedule``, of the entropy weight")
     adam_eps: Number = option(1e-5, "of the optimizer", gt=0)
     compile: Literal["off", "default", "reduce-overhead"] = option(
@@ -265,6 +270,8 @@ class PolicyRun(ActorCriticRun):
             require(not value, name, value, f"left out {among}")
         hindsight, lanes, samples = self.native.hindsight, self.num_envs, self.ppo.batch_size
         require(hindsight == "off", "native.hindsight", hindsight, f"'off' {among}")
+        scaled = self.native.normalize_rewards
+        require(not scaled, "native.normalize_rewards", scaled, f"false {among}")
         require(lanes % ranks == 0, "num_envs", lanes, f"a multiple of {ranks} {among}")
         require(samples % ranks == 0, "ppo.batch_size", samples, f"a multiple of {ranks} {among}")
         ppo = self.ppo.replace(batch_size=samples // ranks)
@@ -274,6 +281,7 @@ class PolicyRun(ActorCriticRun):
 class NativeRun(PolicyRun):
     """A run of the native trainer (:mod:`training.ppo`)."""
 
+    AVERAGES: ClassVar[bool] = True
     EQUAL_ITERATIONS: ClassVar[bool] = True
 
     trainer: Literal["native"] = option("native", "our PPO")

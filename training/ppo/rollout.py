@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from training.nets.layout import as_array, as_tensor, find_critic_view, storage
+from training.nets.scaling import LIMIT, SMALLEST, RunningScale
 from training.ppo.gae import gae_many, gae_some, gae_torch
 from training.ppo.options import NativeConfig, PPOConfig
 from training.run.engine import Engine, OnStep, discounts
@@ -220,6 +221,47 @@ class Rollout:
         done = self.done.view(-1).index_select(0, part.places).view(-1, len(part.chunks))
         states = self.states.flatten(0, 1).index_select(0, part.chunks)
         return Piece(obs.unflatten(0, done.shape), samples, part.total, states, done, view)
+
+
+class RewardScale(nn.Module):
+    """Divides rewards by the deviation of their discounted sums so far.
+
+    Parameters
+    ----------
+    lanes : int
+
+    Attributes
+    ----------
+    sums : Tensor of float32, shape (lanes,)
+        Discounted sum of the running episode of each lane.
+    """
+
+    sums: Tensor
+
+    def __init__(self, lanes: int) -> None:
+        super().__init__()
+        self.of_sums = RunningScale(1)
+        self.register_buffer("sums", torch.zeros(lanes))
+
+    @torch.no_grad()
+    def scale(self, rollout: Rollout, gamma: float) -> None:
+        """Scale the rewards of a rollout, which are taken into account first.
+
+        Parameters
+        ----------
+        rollout : Rollout
+        gamma : float
+            Discount of a decision, where they have none each.
+        """
+        seen = torch.empty_like(rollout.reward)
+        for t in range(rollout.steps):
+            self.sums.mul_(gamma if rollout.gamma is None else rollout.gamma[t])
+            self.sums.add_(rollout.reward[t])
+            seen[t] = self.sums
+            self.sums.masked_fill_(rollout.done[t], 0.0)
+        self.of_sums.update(seen.view(-1, 1))
+        scale = torch.rsqrt(self.of_sums.var + SMALLEST)
+        rollout.reward.mul_(scale).clamp_(-LIMIT, LIMIT)
 
 
 # -- how the engine writes into it -----------------------------------------------------------------

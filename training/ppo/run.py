@@ -203,8 +203,9 @@ def network_of(config: ActorCriticRun) -> dict[str, Any]:
     for name, usual in (("hindsight", "off"), ("encoder", "auto")):
         if (chosen := getattr(config.native, name)) != usual:  # checkpoints are older than both
             network[name] = chosen
-    if config.native.critic_view:
-        network["critic_view"] = True
+    for name in ("critic_view", "normalize_observations"):
+        if getattr(config.native, name):
+            network[name] = True
     return network
 
 

@@ -36,6 +36,7 @@ from training.ppo.rollout import (
     Minibatches,
     Part,
     Piece,
+    RewardScale,
     Rollout,
     StagedLanes,
     TruncatedEpisodes,
@@ -214,6 +215,8 @@ class PPOTrainer(Trainer):
         kind = Lanes if device.type == "cpu" else StagedLanes
         self._lanes = kind(self.rollout, engine, ppo.gamma)
         self._state = self.net.initial_state(self.num_envs)
+        scaled = self.native.normalize_rewards
+        self._rewards = RewardScale(self.num_envs).to(device) if scaled else None
         self._pinned = device.type == "cuda"
         # What is on the way to the engine.
         self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
@@ -292,6 +295,9 @@ class PPOTrainer(Trainer):
         self.bootstrap()
         self.advantages()
         train = self.update(objective)
+        # Behind the update: within an iteration all see the same scale.
+        if self.native.normalize_observations:
+            self.net.encoder.update(self.rollout.obs[:-1].flatten(0, 1), self.ranks.sum)
 
         self.steps += self.rollout.steps * self.num_envs * self.ranks.size
         self.iteration += 1
@@ -337,6 +343,8 @@ class PPOTrainer(Trainer):
         if self._started:
             self._reset(shift)
             self._state.zero_()
+            if self._rewards is not None:
+                self._rewards.sums.zero_()
 
     def _reset(self, shift: int | None) -> None:
         seeds = None if shift is None else self._lane_seeds() + shift
@@ -456,6 +464,8 @@ class PPOTrainer(Trainer):
 
     def advantages(self) -> None:
         """Write advantages and returns into the rollout."""
+        if self._rewards is not None:
+            self._rewards.scale(self.rollout, self.ppo.gamma)
         rest = None if self._auxiliary is None else self._auxiliary.rest()
         self.rollout.write_advantages(self.ppo.gamma, self.ppo.gae_lambda, rest)
 
@@ -655,6 +665,8 @@ class PPOTrainer(Trainer):
         }
         if self._auxiliary is not None:
             copied[_AUXILIARY] = self._auxiliary.state_dict()
+        if self._rewards is not None:
+            copied["rewards"] = self._rewards.state_dict()
         counters = {
             "steps": self.steps,
             "iteration": self.iteration,
@@ -696,6 +708,8 @@ class PPOTrainer(Trainer):
         self._state.copy_(model["state"])
         if self._auxiliary is not None:
             self._auxiliary.load_state_dict(model[_AUXILIARY])
+        if self._rewards is not None:
+            self._rewards.load_state_dict(model["rewards"])
         restore_lanes(self.engines, own.rows, arrays)
         self.rollout.obs[-1].copy_(torch.from_numpy(arrays["obs"]))
         self.rollout.mask[-1].copy_(torch.from_numpy(arrays["mask"]))

@@ -14,7 +14,7 @@ from training.run.options import Number, Options, Text, Whole, option, require
 # Options of our trainer that RLlib does not have.
 _OURS = (
     *("recurrent", "value_loss", "ent_schedule", "compile", "hindsight", "clip_range_vf"),
-    "warm_start",
+    *("warm_start", "normalize_rewards"),
 )
 
 
@@ -50,6 +50,7 @@ class RLlibRun(ActorCriticRun):
         *ONE_NETWORK,
         Only("deterministic", (False,)),
         Only("native.critic_view", (False,)),
+        Only("native.normalize_observations", (False,)),
         Only("mask_schedule", ((),)),
         Only("episode_events", (False,)),
         Only("window_ticks", (0,)),

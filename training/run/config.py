@@ -74,6 +74,8 @@ class RunConfig(Options):
         It discounts a decision by ``gamma**tau``, so that all ticks count alike.
     MEETS_AGENTS : bool
         It can train against trained agents.
+    AVERAGES : bool
+        It can average its policies in self-play.
     EQUAL_ITERATIONS : bool
         Its iterations all do the same, so that their time can be told from that of a few.
     ITERATION : str
@@ -86,6 +88,7 @@ class RunConfig(Options):
     CHOOSES_PRECISION: ClassVar[bool] = False
     COUNTS_TICKS: ClassVar[bool] = True
     MEETS_AGENTS: ClassVar[bool] = False
+    AVERAGES: ClassVar[bool] = False
     EQUAL_ITERATIONS: ClassVar[bool] = False
     ITERATION: ClassVar[str] = "rollout"
     LEARNS_BY: ClassVar[str] = "ppo"
@@ -187,8 +190,8 @@ class RunConfig(Options):
             for name in ("shaping", "best_times"):
                 value = getattr(self, name)
                 require(value is None, name, _to_plain(value), "null with selfplay")
-            average, alone = self.selfplay.average, self.trainer == "native"
-            require(alone or not average, "selfplay.average", average, "0 but with native")
+            average, allowed = self.selfplay.average, f"0 with trainer={self.trainer!r}"
+            require(self.AVERAGES or not average, "selfplay.average", average, allowed)
         return self
 
     @model_validator(mode="after")

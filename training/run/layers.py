@@ -251,9 +251,12 @@ def take_mixed_options(values: dict[str, Any], say: Say) -> dict[str, Any]:
         Of a run that names no preset and no file.
     say : callable
     """
-    env, options = str(values.get("env", RunConfig.get_default("env"))), values.get("env_options")
-    plays = isinstance(values.get("selfplay"), dict) and values.get("trainer", "native") == "native"
-    if not plays or not isinstance(options or {}, dict) or not needs_mixing(env, options or {}):
+    env, trainer = (str(values.get(n, RunConfig.get_default(n))) for n in ("env", "trainer"))
+    options = values.get("env_options") or {}
+    plays = isinstance(values.get("selfplay"), dict) and isinstance(options, dict)
+    if not plays or trainer not in trainers.names():  # what is wrong is refused elsewhere
+        return {}
+    if not trainers.get_options(trainer).AVERAGES or not needs_mixing(env, options):
         return {}
     found: dict[str, Any] = load_file(CONFIGS / MIXED)
     found.pop("env")  # of an example

@@ -73,11 +73,12 @@ def once(works):
     return timing.rows(works, 1, 1.0)
 
 
-def described(flags, _steps, _played):
+def described(flags, _steps, _played, _seconds=0.0):
     """What ``stock.measure`` returns of a configuration that is not trained."""
     ran = stock.described(flags, stock.make_vec_env(flags))
     names = ("share_env", "steps_per_s", "steps_per_cpu_s")
-    return {"ran": ran, "noisy": False, **dict.fromkeys(names, 1.0)}
+    learnt = {"reward_per_hour": None, "reward_per_million": None}
+    return {"ran": ran, "noisy": False, **dict.fromkeys(names, 1.0), **learnt}
 
 
 @needs_core

@@ -14,7 +14,7 @@ class ToyEngine:
     num_actions = 2
     obs_shape = (2,)
     obs_dtype = np.dtype(np.float32)
-    spec, game = SimpleNamespace(has_tau=False), None
+    spec, game = SimpleNamespace(has_tau=False), SimpleNamespace(env_id=None, resumable=True)
 
     def __init__(self, num_envs):
         n = self.num_envs = num_envs

@@ -163,7 +163,7 @@ def test_a_share_of_the_opponents_is_the_latest(tmp_path):
         ({"selfplay": {"magnet": 0.1}}, "selfplay.magnet=0.1"),
         ({"selfplay": {"average": -1}}, "selfplay.average=-1"),
         ({"selfplay": {"latest": 1.5}}, "selfplay.latest=1.5"),
-        ({"trainer": "expert", "selfplay": {"average": 5}}, "0 but with native"),
+        ({"trainer": "expert", "selfplay": {"average": 5}}, "0 with trainer='expert'"),
     ],
 )
 def test_what_is_not_possible_is_refused(changes, says):

@@ -12,6 +12,7 @@ from typing import Any
 from training.apps.skullking import matches
 from training.apps.skullking.columns import COLUMNS
 from training.apps.skullking.whole_games import in_whole_games, match_player
+from training.bench.learning import Use
 from training.bench.timing import noisy
 from training.bench.trainer_modes import described, run_once
 from training.evaluation.evaluation import play
@@ -69,7 +70,8 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
     iterations = 1 + ROUND * math.ceil(steps / (ROUND * config.rollout))
     with tempfile.TemporaryDirectory(prefix="fastenv-bench-") as folder:
         root = Path(folder)
-        result = run_once(config, root, "run", iterations, evaluation=False)
+        with Use(gpu=config.device == "cuda") as use:
+            result = run_once(config, root, "run", iterations, evaluation=False)
         trained = load(RunFolder.open(root / "run"))
         points = _measure_means(games, match_player(trained, "rule_hard")).get("points")
     timed, phases = result.sample, result.phases
@@ -86,14 +88,21 @@ def measure(config: RunConfig, steps: int, games: int) -> dict[str, Any]:
         "share_update": phases["update"] / timed.wall_s,
         "share_other": phases["between"] / timed.wall_s,
         "cpu_seconds_per_step": timed.cpu_s / timed.steps,
+        "cpu_share": use.cpu_share,
+        "gpu_share": use.gpu_share,
+        "trained_s": timed.wall_s,
         "peak_rss_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         "points_after": points,
         "noisy": noisy([timed], config.torch_threads == 1),
     }
 
 
-def measure_flags(flags: Any, steps: int, games: int) -> dict[str, Any]:
-    """Return the measured fields of a configuration, as ``stock.measure`` does for one agent."""
+def measure_flags(flags: Any, steps: int, games: int, seconds: float = 0.0) -> dict[str, Any]:
+    """Return the measured fields of a configuration, as ``stock.measure`` does for one agent.
+
+    Its two policies are paid for different things, so that there is no reward to compare, and
+    nothing to be learnt from more ``seconds``.
+    """
     return measure(settings(flags), steps, games)
 
 

@@ -138,6 +138,8 @@ class HierRun(ActorCriticRun):
         Only("mask_schedule", ((),)),
         Only("trackers", ({},)),
         Only("native.warm_start", (None,)),
+        Only("native.normalize_observations", (False,)),
+        Only("native.normalize_rewards", (False,)),
         Only("gate", ({},), ": the Worker has a gate of its own, hier.gate"),
     )
 
