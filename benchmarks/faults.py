@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1, help=f"{about}; default 1")
     parser.add_argument("--out", type=Path, help="write the record there, as JSON")
     args = parser.parse_args()
-    about = machine.taken_on()
+    taken_on = machine.taken_on()
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         sys.path.insert(0, folder)
@@ -133,7 +133,7 @@ def main() -> None:
     summary = summarise(rows)
     print(json.dumps(summary, indent=1))
     if args.out:
-        files.write_json(args.out, {**about, "seconds": args.seconds, **summary, "faults": rows})
+        files.write_json(args.out, {**taken_on, "seconds": args.seconds, **summary, "faults": rows})
 
 
 if __name__ == "__main__":

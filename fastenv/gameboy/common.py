@@ -380,7 +380,8 @@ def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
         found = with_wait(found, config.wait_until)
     columns = {AUDIO: (config.audio, "audio=True"), WAITED: (config.wait_until, "wait_until")}
     for name, (given, option) in columns.items():
-        if given and name in (each.name for each in (*found.shown, *found.numbers)):
+        names = {each.name for each in found.shown} | {each.name for each in found.numbers}
+        if given and name in names:
             raise ConfigError(
                 f"{shown}: fields.{name} has the name of the column of {option}: it needs another."
             )

@@ -58,7 +58,7 @@ def shown(env: Environment, part: Part) -> list[float]:
         field = program.fields[part.field]
         numbers = [field.number(env.read, part.first + k) for k in range(part.count)]
     if part.flag:
-        return numbers
+        return [*map(float, numbers)]
     return [min(1.0, max(0.0, (float(number) - part.low) / part.span)) for number in numbers]
 
 

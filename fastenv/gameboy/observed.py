@@ -161,7 +161,8 @@ def _part(entry: str, name: str, element: int | None, program: Program | None) -
 def _known(program: Program | None) -> str:
     names = []
     if program is not None:
-        names = [each.name for each in (*program.numbers, *program.fields)]
+        names = [each.name for each in program.numbers]
+        names += [each.name for each in program.fields]
     shown = ", ".join([*names[:12], "..."] if len(names) > 12 else names)
     own = f"{PIXELS}, {ACTIONS}[k], {VISITED}[rows x columns]"
     return f"{own} or a field of the map: {shown or 'none'}"

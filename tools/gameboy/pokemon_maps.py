@@ -470,9 +470,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             YELLOW_FIELDS,
         ),
     }
-    labels = ", ".join(label for label, _, _ in HOOKS.values())
+    shown = ", ".join(label for label, _, _ in HOOKS.values())
     values["pokemon_red_hooks"] = make_hooks(
-        f"Pokemon Red and Blue, with hooks at {labels} of pret/pokered", red
+        f"Pokemon Red and Blue, with hooks at {shown} of pret/pokered", red
     )
     status = 0
     for name, value in values.items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import gymnasium
 import numpy as np
@@ -19,13 +19,13 @@ class Ferry(gymnasium.Env[np.ndarray, int]):
     delivered in the last; the current moves the ferry a row in some steps.
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": ["rgb_array"], "render_fps": 10}
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012
 
     def __init__(self, render_mode: str | None = None) -> None:
         self.render_mode = render_mode
         high = np.array([WIDTH - 1, HEIGHT - 1, FUEL, 1, 2], np.float32)
         self.observation_space = spaces.Box(np.zeros(5, np.float32), high, dtype=np.float32)
-        self.action_space = spaces.Discrete(len(MOVES))
+        self.action_space: spaces.Space[Any] = spaces.Discrete(len(MOVES))
 
     def _obs(self) -> np.ndarray:
         shown = (self.x, self.y, self.fuel, self.loaded, self.delivered)
