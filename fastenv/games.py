@@ -11,6 +11,7 @@ import sys
 from functools import partial
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import gymnasium
 from gymnasium.envs import registration
@@ -83,7 +84,9 @@ register_game(
     },
 )
 register_game(_gameboy_link, {"GameBoyLink-v0": {}})
-SMALL = {  # games of `docs/examples/`: made by name, and named by no list
+SMALL: dict[
+    str, tuple[str, dict[str, Any]]
+] = {  # games of `docs/examples/`: made by name, and named by no list
     **{f"{kind}Poker-v0": ("small_poker", {"kind": kind.lower()}) for kind in ("Kuhn", "Leduc")},
     "LiarsDice-v0": ("liars_dice", {}),
 }

@@ -97,8 +97,8 @@ class ScriptedRng(Rng):
     __slots__ = ("drawn", "script")
 
     def __init__(self, script: Sequence[int] = ()) -> None:
-        self.state = [*_FIRST]
-        self.script = script
+        self.state: list[int] = [*_FIRST]
+        self.script: Sequence[int] = script
         self.drawn: list[tuple[int, int]] = []
 
     def bounded(self, n: int) -> int:

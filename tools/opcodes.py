@@ -560,12 +560,13 @@ def generate() -> str:
         hooked = (
             hooked.replace(f"            {old}\n", new) if "\n" in new else hooked.replace(old, new)
         )
-    return HEADER.format(
+    text = HEADER.format(
         command=COMMAND,
         operands="\n".join(operands),
         plain=execute("execute", plain),
         hooked=execute("execute_hooked", hooked),
     )
+    return text.rstrip("\n") + "\n"
 
 
 def execute(name: str, dispatch: str) -> str:

@@ -6951,4 +6951,3 @@ cdef inline void execute_hooked(Machine* m) noexcept nogil:
     s.pc, s.sp = (ip - code) & 0xFFFF, sp
     m.now += now >> STAMP
     s.instr += now & ((1 << STAMP) - 1)
-

@@ -328,9 +328,9 @@ cdef inline int64_t visit_key(uint8_t* row, const KeySet* of, uint64_t key) noex
     cdef uint64_t at = (key * <uint64_t>0x9E3779B97F4A7C15 >> 32) * <uint64_t>of.slots >> 32
     cdef uint64_t found
     cdef uint16_t count
-    cdef int k
+    cdef int _k
     memcpy(head, row + of.at, SET_HEAD)
-    for k in range(of.slots):
+    for _k in range(of.slots):
         memcpy(&count, counts + 2 * at, 2)
         if count == 0:
             if head[0] >= <uint32_t>of.capacity:

@@ -136,7 +136,8 @@ class Memory:
     """
 
     def __init__(self, cells: tuple[Cell, ...] = (), sets: tuple[KeySet, ...] = ()) -> None:
-        self.cells, self.sets = cells, {each.name: each for each in sets}
+        self.cells: tuple[Cell, ...] = cells
+        self.sets: dict[str, KeySet] = {each.name: each for each in sets}
         self.numbers: list[int] = [0] * len(cells)
         self.tables: dict[str, Table] = {each.name: Table(each) for each in sets}
 

@@ -33,7 +33,9 @@ class Fault(Exception):
 
     def __init__(self, rule: str, values: tuple[str, str], who: str = "") -> None:
         super().__init__(rule)
-        self.rule, self.values, self.who = rule, values, who
+        self.rule: str = rule
+        self.values: tuple[str, str] = values
+        self.who: str = who
 
 
 @dataclass(frozen=True)

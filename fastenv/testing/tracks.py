@@ -167,6 +167,10 @@ class SingleTrack(Track):
     """A :class:`gymnasium.Env`."""
 
     kind = "a Gymnasium environment"
+    over: bool
+    begun: set[str]
+    resting: set[str]
+    turn: dict[str, Choice]
 
     def singles(self) -> dict[str, Any]:  # noqa: D102
         return {"": self.env}
@@ -208,6 +212,10 @@ class VectorTrack(Track):
     """
 
     kind = "a vector environment"
+    over: bool
+    begun: set[str]
+    resting: set[str]
+    turn: dict[str, Choice]
 
     def __init__(self, env: Any, laws: Laws) -> None:
         super().__init__(env, laws)
@@ -349,6 +357,7 @@ class EngineTrack(Track):
     """A :class:`fastenv.BatchEngine`: lanes that begin again in the step that ends an episode."""
 
     kind = "an engine"
+    turn: dict[str, Choice]
     mode = AutoresetMode.SAME_STEP
 
     def __init__(self, env: BatchEngine, laws: Laws) -> None:
@@ -391,6 +400,8 @@ class ParallelTrack(Track):
     """A PettingZoo environment whose agents act at the same time."""
 
     kind = "a parallel PettingZoo environment"
+    turn: dict[str, Choice]
+    over: bool
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
         observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
@@ -428,6 +439,8 @@ class TurnsTrack(Track):
     """A PettingZoo environment whose agents act in turn (AEC)."""
 
     kind = "an AEC PettingZoo environment"
+    turn: dict[str, Choice]
+    over: bool
 
     def __init__(self, env: Any, laws: Laws) -> None:
         super().__init__(env, laws)
