@@ -84,9 +84,8 @@ register_game(
     },
 )
 register_game(_gameboy_link, {"GameBoyLink-v0": {}})
-SMALL: dict[
-    str, tuple[str, dict[str, Any]]
-] = {  # games of `docs/examples/`: made by name, and named by no list
+# Games of `docs/examples/`: made by name, and named by no list.
+SMALL: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{kind}Poker-v0": ("small_poker", {"kind": kind.lower()}) for kind in ("Kuhn", "Leduc")},
     "LiarsDice-v0": ("liars_dice", {}),
 }
