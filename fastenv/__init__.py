@@ -38,7 +38,7 @@ from fastenv.errors import (
 from fastenv.game import Compiled, Game, GameSpec
 from fastenv.games import register_envs
 from fastenv.memory import StepBuffers
-from fastenv.registry import ENVS, NAMESPACE, list_envs, make_game, make_seated, short_id
+from fastenv.registry import NAMESPACE, list_envs, make_game, make_seated, short_id
 from fastenv.vector import AutoresetName, FastVectorEnv, sample_legal
 
 __all__ = [
@@ -211,9 +211,10 @@ def make_engine(
 
 def _spec(env_id: str, kwargs: dict[str, Any]) -> gymnasium.envs.registration.EnvSpec | None:
     """Return the registered spec with the options that were given; None of a name without one."""
-    if short_id(env_id) not in ENVS:
+    name = f"{NAMESPACE}/{short_id(env_id)}"
+    if name not in gymnasium.registry:
         return None
-    spec = gymnasium.spec(f"{NAMESPACE}/{short_id(env_id)}")
+    spec = gymnasium.spec(name)
     given = {name: value for name, value in kwargs.items() if value is not None}
     return gymnasium.envs.registration.EnvSpec(
         spec.id,

@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="X",
         help="allowed share of that record; default 0.7",
     )
-    about = "set a flag of all configurations, such as net_arch=[512,256]"
+    about = "flag of all configurations, as net_arch=[64]"
     add("--set", action="append", default=[], metavar="FLAG=VALUE", help=about)
     return parse
 

@@ -326,7 +326,7 @@ class GameBoyConfig(GameConfig):
             if self.kind == "goal":
                 raise refusal("ram_map", self.ram_map, "left out: a goal is a picture")
         given = self.writes
-        if given != "all":
+        if not (isinstance(given, str) and given == "all"):
             if not isinstance(given, (tuple, list)) or not all(isinstance(x, str) for x in given):
                 raise refusal("writes", given, "names of writes of the RAM map, or 'all'")
             object.__setattr__(self, "writes", tuple(given))

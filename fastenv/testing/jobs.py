@@ -232,7 +232,7 @@ class Job(ABC):
 
     def _with_script(self, finding: Finding, title: str) -> Finding:
         given = self.arguments() | {"stress": repr(finding.stress) if finding.stress else ""}
-        script = write_script(title, "fastenv.testing:replay", given, finding.case)
+        script = write_script(title, f"{__package__}:replay", given, finding.case)
         return replace(finding, script=script)
 
     def _laws_of(self, case: Case, laws: Laws, report: Report) -> list[Finding]:

@@ -10,7 +10,12 @@ from training.callbacks.start import check_run
 from training.run import trainers
 from training.run.layers import merge_layers, parser
 
-CONFIGS = sorted((Path(__file__).parents[2] / "training/configs").glob("*.yaml"))
+OWN_ROM = "pokemon_red_parcel"  # a user's own, which is in no repository
+CONFIGS = [
+    path
+    for path in sorted((Path(__file__).parents[2] / "training/configs").glob("*.yaml"))
+    if path.stem != OWN_ROM
+]
 SCHEDULED = "schedules.opponents=[[0,rule_easy],[300,rule_hard]]"
 
 

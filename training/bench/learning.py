@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import psutil
-from scipy import stats
 
 GOALS = Path(__file__).with_name("rewards.toml")
 WINDOW = 8192  # decisions whose mean reward is to reach the goal
@@ -89,6 +88,8 @@ def fit_slope(x: Sequence[float], y: Sequence[float]) -> Estimate:
 
 def _find_quantile(freedom: int) -> float:
     """Find how many standard errors half of an interval has, with so few degrees of freedom."""
+    from scipy import stats  # a help needs none of it
+
     return float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
 
 

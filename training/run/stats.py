@@ -31,7 +31,6 @@ class Window:
         self._frames = frames if self._lasting else None
         self._rewards = [name for name in engine.info if name.startswith("reward_")]
         self._rounds = "ended_round" in engine.info
-        self._games = "game_rank" in engine.final_info
         self.clear()
 
     def clear(self) -> None:
@@ -55,8 +54,9 @@ class Window:
         if whole.size:
             self._returns.append(engine.ep_return[whole])
             self._lengths.append(engine.ep_length[whole])
-            if self._games:
-                ranks = engine.final_info["game_rank"][whole]
+            # Of those engines of a trainer that play whole games.
+            if (places := engine.final_info.get("game_rank")) is not None:
+                ranks = places[whole]
                 self._num_games += int((ranks > 0).sum())
                 self._num_wins += int((ranks == 1).sum())
             if self._lasting:
