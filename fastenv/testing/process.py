@@ -110,7 +110,7 @@ def _work(connection: Connection, job: Job, seconds: float, seed: int) -> None:
 def _give_up(job: Job, case: Case, rule: str, what: str, seconds: float) -> Report:
     """Return the report of an environment that ended its process, or does not answer."""
     title = f"{' and '.join(job.names)}: {what}."
-    script = write_script(title, "fastenv.testing:replay", job.arguments(), case)
+    script = write_script(title, f"{__package__}:replay", job.arguments(), case)
     where = f"in or after {place_of(case, len(case) - 1)}"
     names, values = ("did", ""), (what, "")
     finding = Finding(
