@@ -362,7 +362,7 @@ class Game(Reference):
         assert self.spec.core_module is not None
         return importlib.import_module(self.spec.core_module).TABLE
 
-    def make_lanes(self, batch: Any, num_threads: int) -> Any:
+    def make_lanes(self, batch: Any, num_threads: int, usual: Callable[[Any, Any], Any]) -> Any:
         """Return what steps the lanes of an engine in plain Python.
 
         Default is one object of :meth:`create` a lane, stepped in turn, on one thread. A game that
@@ -372,14 +372,14 @@ class Game(Reference):
         ----------
         batch : fastenv.memory.Batch
         num_threads : int
+        usual : callable
+            Makes the default of a game and the memory.
 
         Returns
         -------
         fastenv.paths.PythonLanes
         """
-        from fastenv.paths import PythonLanes
-
-        return PythonLanes(self, batch)
+        return usual(self, batch)
 
     # -- players ---------------------------------------------------------------------------------
 

@@ -582,7 +582,7 @@ def make_path(
         If compiled functions and dtypes of the game do not agree; names the field.
     """
     if not backend.use_cython:
-        lanes: PythonLanes = game.make_lanes(batch, num_threads)
+        lanes: PythonLanes = game.make_lanes(batch, num_threads, PythonLanes)
         if backend.use_numba:
             return Composed(lanes, KernelEncoder(game, lanes, batch, out), out)
         return Composed(lanes, PythonEncoder(game, lanes, out), out)

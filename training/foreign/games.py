@@ -6,7 +6,7 @@ import copy
 import inspect
 import json
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import SimpleNamespace
 from typing import Any, TypeVar
@@ -252,13 +252,16 @@ class ForeignGame(Game):
         """Make the vector environment of so many lanes."""
         return _make(self.name, {**self.options, "num_envs": num_envs})
 
-    def make_lanes(self, batch: Batch, num_threads: int) -> PythonLanes:
+    def make_lanes(
+        self, batch: Batch, num_threads: int, usual: Callable[[Any, Any], Any]
+    ) -> PythonLanes:
         """Make lanes that are stepped in turn here, in processes, or by a vector environment."""
         if self.form.is_vector:
             return VectorLanes(self, batch)
         if num_threads > 1 or self.timeout_s is not None:
             return WorkerLanes(self, batch, num_threads, self.timeout_s or TIMEOUT_S)
-        return PythonLanes(self, batch)
+        lanes: PythonLanes = usual(self, batch)
+        return lanes
 
     def reset(self, game: LiveLane, knobs: np.void, seed: int | None) -> None:
         """Begin an episode."""
