@@ -92,7 +92,7 @@ def test_ids_of_fastenv(env_id):
 @walk("env_id", late(*SEATED))
 @walk("view", [pettingzoo.aec_env, pettingzoo.parallel_env])
 def test_views_of_several_agents(view, env_id):
-    assert_clean(partial(view, env_id=env_id), 2)
+    assert_clean(partial(view, game=env_id), 2)
 
 
 @walk("mode", [AutoresetMode.SAME_STEP, *late(AutoresetMode.NEXT_STEP, AutoresetMode.DISABLED)])
