@@ -448,10 +448,11 @@ def test_runs_have_dates_and_what_committed_agents_reach(page):
     assert re.match(r"wins [\d.]+ % \[[\d.]+, [\d.]+\], against 3 x rule_medium", cells[4])
     for name in ("skullking", "skullking-ppo"):
         page.check(f'[data-key="run-pretrained/{name}"]')
-    page.wait_for_selector("#runs .sections h2", timeout=SEEN)
+    differs = page.locator("h3:has-text('What differs') + .scroll tbody th")
+    differs.first.wait_for(timeout=SEEN)  # with one of them alone there is no such part
     text = page.inner_text("#runs .sections")
     assert "How well they play" in text
     assert "Against 3 x rule_hard" in text
-    differing = page.locator("h3:has-text('What differs') + .scroll tbody th").all_inner_texts()
+    differing = differs.all_inner_texts()
     assert "ppo.n_epochs" in differing
     assert not [name for name in differing if name.startswith(("dqn.", "sb3.", "expert."))]
