@@ -16,7 +16,8 @@ from gymnasium.vector import AutoresetMode
 from fastenv.errors import FastEnvError
 from fastenv.memory import Batch
 from fastenv.paths import PythonLanes, selected_lanes
-from training.foreign.lanes import RUNNING, TERMINATED, TRUNCATED, Lane, as_seed, call
+from fastenv.testing.values import keep, of_lane
+from training.foreign.lanes import RUNNING, TERMINATED, TRUNCATED, Lane, as_paid, as_seed, call
 from training.foreign.spaces import ForeignError
 
 Array = npt.NDArray[Any]
@@ -26,13 +27,11 @@ STARTUP_S = 120.0  # that a process may take to import and make its environments
 class BatchLanes(PythonLanes):
     """Lanes that move together, before they are looked at one by one."""
 
-    def __init__(self, game: Any, batch: Batch) -> None:
-        self.foreign = game
-        super().__init__(game, batch)
+    game: Any
 
     def make_games(self, count: int) -> list[Any]:
         """Make what stands for the lanes here: what they show."""
-        return [self.foreign.track(Lane(self.foreign.spec.num_agents)) for _ in range(count)]
+        return [self.game.track(Lane(self.game.spec.num_agents)) for _ in range(count)]
 
     def reset(self, select: Array, seeds: Array | None) -> None:
         """Begin an episode in each selected lane."""
@@ -120,7 +119,7 @@ class WorkerLanes(BatchLanes):
                 self.games[i].take(each)
 
     def _receive(self, process: BaseProcess, pipe: Connection, limit_s: float) -> Any:
-        who = self.foreign.name
+        who = self.game.name
         try:
             if not pipe.poll(limit_s):
                 self._end()
@@ -176,7 +175,7 @@ class VectorLanes(BatchLanes):
     def __init__(self, game: Any, batch: Batch) -> None:
         super().__init__(game, batch)
         self.env = game.make_vector(len(batch.states))
-        self._mode = AutoresetMode(self.env.metadata["autoreset_mode"])
+        self._mode = game.form.mode
         self._idle = np.zeros(len(batch.states), np.bool_)  # has ended, and waits for a reset
         self._new: dict[int, tuple[Any, Any]] = {}  # observation and mask of episodes begun inside
         self._end = weakref.finalize(self, self.env.close)
@@ -193,14 +192,14 @@ class VectorLanes(BatchLanes):
             self._reset_inside(left)
 
     def _reset_inside(self, seeds: Mapping[int, int | None]) -> None:
-        who, count = self.foreign.name, len(self.games)
+        who, count = self.game.name, len(self.games)
         given = [seeds.get(i) for i in range(count)]
         numbers: Any = [None if seed is None else as_seed(seed) for seed in given]
         options: dict[str, Any] = {}
-        if not self.foreign.form.resets_lanes:  # such a vector counts on from one seed
+        if not self.game.form.resets_lanes:  # such a vector counts on from one seed
             numbers = numbers[0]
         if len(seeds) < count:
-            if not self.foreign.form.resets_lanes:
+            if not self.game.form.resets_lanes:
                 raise ForeignError(f"{who}: {NO_SINGLE_RESETS}")
             chosen = np.zeros(count, np.bool_)
             chosen[list(seeds)] = True
@@ -211,7 +210,7 @@ class VectorLanes(BatchLanes):
             self._look(i, obs, infos)
 
     def _step(self, actions: Mapping[int, Any]) -> None:
-        who, form, games = self.foreign.name, self.foreign.form, self.games
+        who, form, games = self.game.name, self.game.form, self.games
         idle = np.flatnonzero(self._idle).tolist()
         if idle and self._mode is AutoresetMode.DISABLED:
             self._reset_inside(dict.fromkeys(idle))
@@ -229,10 +228,8 @@ class VectorLanes(BatchLanes):
         for i, lane in enumerate(games):
             over = bool(terminated[i] or truncated[i])
             if i in actions:
-                lane.paid = float(rewards[i])
+                lane.paid = as_paid(who, rewards[i])
                 lane.done = RUNNING if not over else TERMINATED if terminated[i] else TRUNCATED
-                if not np.isfinite(lane.paid):
-                    raise ForeignError(f"{who}: the reward is {lane.paid}: must be finite")
             self._look(i, obs, infos)
             if over:
                 self._idle[i] = True
@@ -242,25 +239,15 @@ class VectorLanes(BatchLanes):
                             f"{who}: infos lack final_obs, which SAME_STEP autoreset must give"
                         )
                     self._new[i] = lane.obs, lane.mask
-                    lane.obs = part_of(final, i)
+                    lane.obs = keep(of_lane(final, i))
 
     def _look(self, i: int, obs: Any, infos: Mapping[str, Any]) -> None:
         lane, masks = self.games[i], infos.get("action_mask")
-        lane.obs = part_of(obs, i)
-        lane.mask = None if masks is None else self.foreign.form.actions.read_mask(masks[i])
+        lane.obs = keep(of_lane(obs, i))
+        lane.mask = None if masks is None else self.game.form.actions.read_mask(masks[i])
 
 
 NO_SINGLE_RESETS = (
     "this vector environment resets lanes on the next step alone, not singly by reset_mask; make "
     "it with SAME_STEP or DISABLED autoreset"
 )
-
-
-def part_of(batch: Any, lane: int) -> Any:
-    """Return the observation of one lane of a batch of them."""
-    if isinstance(batch, dict):
-        return {key: part_of(value, lane) for key, value in batch.items()}
-    if isinstance(batch, tuple):
-        return tuple(part_of(value, lane) for value in batch)
-    part = batch[lane]
-    return np.array(part) if isinstance(part, np.ndarray) else part  # or it is overwritten

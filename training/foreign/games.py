@@ -25,8 +25,8 @@ from fastenv.rng import Rng
 from fastenv.spec import NO_KNOBS, GameSpec
 from fastenv.testing.factories import Source
 from fastenv.testing.factories import find as find_object
-from fastenv.testing.values import first_difference
-from training.foreign.batches import NO_SINGLE_RESETS, VectorLanes, WorkerLanes, part_of
+from fastenv.testing.values import first_difference, of_lane
+from training.foreign.batches import NO_SINGLE_RESETS, VectorLanes, WorkerLanes
 from training.foreign.lanes import (
     AgentsLane,
     Lane,
@@ -106,8 +106,9 @@ class Form:
         self.actions = Actions(name, env.single_action_space)
         _ = self.observation.dtype
         self.resets_lanes = _resets_lanes(name, env)
-        mode = AutoresetMode(env.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP))
-        if mode is not AutoresetMode.SAME_STEP and not self.resets_lanes:
+        usual = AutoresetMode.NEXT_STEP  # as Gymnasium takes it where nothing is said
+        self.mode = AutoresetMode(env.metadata.get("autoreset_mode", usual))
+        if self.mode is not AutoresetMode.SAME_STEP and not self.resets_lanes:
             raise ConfigError(f"{name}: {NO_SINGLE_RESETS}")
 
 
@@ -134,7 +135,7 @@ def _resets_lanes(name: str, env: VectorEnv) -> bool:
             after, _ = env.reset(seed=seeds, options={"reset_mask": only_first})
         except Exception:  # whatever it raises, it cannot
             return False
-    return first_difference("", part_of(before, 1), part_of(after, 1)) is None
+    return first_difference("", of_lane(before, 1), of_lane(after, 1)) is None
 
 
 def _read_timeout(value: Any) -> float | None:

@@ -24,6 +24,14 @@ def as_seed(seed: int) -> int:
     return seed if 0 <= seed <= MOST_SEED else splitmix64(seed & _MASK64) & MOST_SEED
 
 
+def as_paid(who: str, reward: Any) -> float:
+    """Return a reward; ForeignError if it is no finite number."""
+    paid = float(reward)
+    if not math.isfinite(paid):
+        raise ForeignError(f"{who}: the reward is {paid}: must be a finite number")
+    return paid
+
+
 class Lane:
     """What a lane shows, and the counters of its episode.
 
@@ -131,12 +139,6 @@ class LiveLane(Lane, ABC):
     @abstractmethod
     def _step(self, action: Any) -> None: ...
 
-    def _pay(self, reward: Any) -> float:
-        paid = float(reward)
-        if not math.isfinite(paid):
-            raise ForeignError(f"{self.who}: the reward is {paid}: must be a finite number")
-        return paid
-
     def render(self) -> Any:
         """See :meth:`Lane.render`."""
         return self.env.render()
@@ -181,7 +183,7 @@ class SingleLane(LiveLane):
     def _step(self, action: int) -> None:
         out = self.env.step(self.actions.decode(action))
         self.obs, reward, terminated, truncated, info = out
-        self.paid = self._pay(reward)
+        self.paid = as_paid(self.who, reward)
         self.done = TERMINATED if terminated else TRUNCATED if truncated else RUNNING
         if not self.done:
             self._read_mask(info)
@@ -202,17 +204,14 @@ class AgentsLane(LiveLane):
         count = len(self.names)
         self.obs, self.mask = [None] * count, [None] * count
 
-    def _look(self, k: int, observation: Any, info: dict[str, Any]) -> None:
-        """Keep what an agent sees; its mask is in the observation or in its info."""
+    def _look(self, k: int, observation: Any, info: dict[str, Any], acts: bool) -> None:
+        """Keep what an agent sees; the mask of one that acts is in the observation or its info."""
         mask = info.get("action_mask")
         if isinstance(observation, dict) and {*observation} == {"observation", "action_mask"}:
             observation, mask = observation["observation"], observation["action_mask"]
         # The classic games write into what they returned before.
         self.obs[k] = np.array(observation) if isinstance(observation, np.ndarray) else observation
-        if mask is not None and np.any(mask):  # those of agents that do not act may be empty
-            self.mask[k] = self.actions.read_mask(mask)
-        else:
-            self.mask[k] = None
+        self.mask[k] = self.actions.read_mask(mask) if acts and mask is not None else None
 
 
 class TurnsLane(AgentsLane):
@@ -230,7 +229,7 @@ class TurnsLane(AgentsLane):
         env, names = self.env, self.names
         env.step(self.actions.decode(action[self.needs_action.index(True)]))
         paid = env.rewards
-        self.paid = [self._pay(paid.get(name, 0.0)) for name in names]
+        self.paid = [as_paid(self.who, paid.get(name, 0.0)) for name in names]
         self._give_turn()
 
     def _give_turn(self, everybody: bool = False) -> None:
@@ -250,7 +249,7 @@ class TurnsLane(AgentsLane):
             acts = bool(running) and name == acting
             self.needs_action[k] = acts
             if acts or (name in there and (everybody or not running)):
-                self._look(k, env.observe(name), infos.get(name, {}))
+                self._look(k, env.observe(name), infos.get(name, {}), acts)
 
 
 class TogetherLane(AgentsLane):
@@ -268,7 +267,7 @@ class TogetherLane(AgentsLane):
             if self.needs_action[k]
         }
         observations, rewards, terminated, truncated, infos = env.step(given)
-        self.paid = [self._pay(rewards.get(name, 0.0)) for name in names]
+        self.paid = [as_paid(self.who, rewards.get(name, 0.0)) for name in names]
         self._look_around(observations, infos)
         over = [terminated.get(name, False) for name in names]
         if not env.agents or all(terminated.get(n, True) or truncated.get(n, False) for n in names):
@@ -276,8 +275,8 @@ class TogetherLane(AgentsLane):
             self.done = TRUNCATED if cut else TERMINATED
 
     def _look_around(self, observations: dict[Any, Any], infos: dict[Any, Any]) -> None:
-        for k, name in enumerate(self.names):
-            if name in observations:
-                self._look(k, observations[name], infos.get(name, {}))
         there = set(self.env.agents)
         self.needs_action = [name in there for name in self.names]
+        for k, name in enumerate(self.names):
+            if name in observations:
+                self._look(k, observations[name], infos.get(name, {}), name in there)

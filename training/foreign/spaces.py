@@ -72,15 +72,19 @@ class Leaf:
         else:
             self._write_one_hot(who, value, out)
 
-    def _write_one_hot(self, who: str, value: Any, out: Array) -> None:
+    @cached_property
+    def _one_hots(self) -> list[tuple[int, int, int]]:
+        """First value, number of values and place of the one-hot of each number."""
         first, sizes = _sizes(self.space)
-        numbers = np.asarray(value).reshape(-1)
-        if len(numbers) != len(sizes):
-            self._refuse(who, f"has {len(numbers)} numbers, its space says {len(sizes)}")
+        offsets = [0, *np.cumsum(sizes)[:-1].tolist()]
+        return list(zip(first, sizes, offsets, strict=True))
+
+    def _write_one_hot(self, who: str, value: Any, out: Array) -> None:
+        parts, numbers = self._one_hots, np.asarray(value).reshape(-1)
+        if len(numbers) != len(parts):
+            self._refuse(who, f"has {len(numbers)} numbers, its space says {len(parts)}")
         out[...] = 0
-        for number, start, size, offset in zip(
-            numbers.tolist(), first, sizes, _offsets(sizes), strict=True
-        ):
+        for number, (start, size, offset) in zip(numbers.tolist(), parts, strict=True):
             place = int(number) - start
             if not 0 <= place < size:
                 self._refuse(who, f"is {show(value)}, outside {self.space}")
@@ -97,10 +101,6 @@ def _sizes(space: Space) -> tuple[list[int], list[int]]:
         return [int(space.start)], [int(space.n)]
     assert isinstance(space, spaces.MultiDiscrete)
     return space.start.reshape(-1).tolist(), space.nvec.reshape(-1).tolist()
-
-
-def _offsets(sizes: list[int]) -> list[int]:
-    return [0, *np.cumsum(sizes)[:-1].tolist()]
 
 
 def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterator[Leaf]:
@@ -266,7 +266,7 @@ class Actions:
             return [2] * int(np.prod(self.space.shape))
         return _sizes(self.space)[1]
 
-    @property
+    @cached_property
     def count(self) -> int:
         """How many there are."""
         return prod(self.sizes)
