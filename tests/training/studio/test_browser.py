@@ -429,7 +429,7 @@ def test_the_log_follows_the_branch(page):
     page.click('[data-key="To the newest"]')
     wait(page, f"document.querySelector('#log').innerText === {json.dumps(whole)}")
     page.click('[data-key="To the beginning"]')
-    wait(page, "studio.play.last[0].yours")
+    wait(page, "studio.play.last[0].index === 0 && studio.play.last[0].yours")
     page.locator(".choices button").last.click()  # another bid: another branch
     wait(page, "studio.play.last[0].branch === 1 && studio.play.last[0].yours")
     assert whole.startswith("Bids: You 0")
