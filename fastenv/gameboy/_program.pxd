@@ -46,11 +46,9 @@ cdef inline uint8_t video_register(const State* s, int low) noexcept nogil:
             mode = 0 if s.first_frame and line == 0 else 2
         elif at < DRAW_END + s.delay:
             mode = 3
-        if line < 0:
-            match = False
-        elif line == LINES - 1:
+        if line == LINES - 1:
             match = match and (at < M_CYCLE or at >= 2 * M_CYCLE)
-        else:
+        elif line >= 0:
             match = match and at < NEXT_LY
     return ly if low == R_LY else s.high[R_STAT] | match << 2 | mode
 

@@ -231,11 +231,9 @@ def _video_register(row, low):
             mode = np.int64(0 if machine.first_frame and line == 0 else 2)
         elif at < DRAW_END + np.int64(machine.delay):
             mode = np.int64(3)
-        if line < 0:
-            match = False
-        elif line == LINES - 1:
+        if line == LINES - 1:
             match = match and (at < M_CYCLE or at >= 2 * M_CYCLE)
-        else:
+        elif line >= 0:
             match = match and at < NEXT_LY
     return ly if low == LY else stat | (4 if match else 0) | mode
 

@@ -24,12 +24,22 @@ from fastenv.gameboy.expressions import (
     parse,
     wrap,
 )
+from fastenv.gameboy.position import compared_line, line_and_mode
 from fastenv.gameboy.ram_fields import CARTRIDGE, largest_mask, read_field, read_type
 from fastenv.gameboy.ram_map import load_ram_map
 from fastenv.gameboy.ram_program import MAPS, load_program
 from fastenv.gameboy.ram_search import decode
 from fastenv.gameboy.state import Form, Op, machine_of
-from fastenv.gameboy.tables import IO
+from fastenv.gameboy.tables import (
+    DRAW_END,
+    IO,
+    LINE,
+    LINES,
+    M_CYCLE,
+    NEXT_LY,
+    SCAN_END,
+    VISIBLE,
+)
 from tests.gameboy.lanes import BACKENDS, SHORT
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
@@ -614,6 +624,32 @@ def test_every_memory_is_read_alike(tmp_path):
         assert (rows["values"].view("<i8") == paid).all()
     assert len(modes) >= 2, modes
     assert len(lines) >= 4, lines
+
+
+@pytest.mark.parametrize("match", [0, 1])
+def test_the_video_registers_are_read_alike_at_every_part_of_a_frame(tmp_path, match):
+    """Also before its first dot, where a machine stands that the boot program has left."""
+    path = write_map(tmp_path, {"fields": {"page": {"address": "$FF40", "type": "u1", "count": 6}}})
+    game = make_game(rom=changing_rom(tmp_path), ram_map=path, **ONE)
+    parts = [0, M_CYCLE, 2 * M_CYCLE, 3 * M_CYCLE, SCAN_END, DRAW_END // M_CYCLE * M_CYCLE]
+    parts += [DRAW_END // M_CYCLE * M_CYCLE + M_CYCLE, NEXT_LY - M_CYCLE, NEXT_LY]
+    lines = [0, 1, VISIBLE - 1, VISIBLE, LINES - 2, LINES - 1]
+    dots = np.array([-60, -56, -M_CYCLE, *(line * LINE + at for line in lines for at in parts)])
+    engines = [BatchEngine(game, len(dots), backend) for backend in BACKENDS]
+    for engine in engines:
+        engine.reset_many(seeds=0)
+    rows, compared = engines[0].get_states(), compared_line(dots)
+    assert (rows["dot"] < 0).all()
+    rows["dot"], rows["lyc_match"] = dots, match
+    rows["high"][:, IO.LYC] = np.where(compared < 0, 200, compared if match else compared + 1)
+    for engine in engines:
+        engine.set_states(rows)
+    all_agree(engines)
+    shown = engines[-1].info["page"]
+    ly, mode = line_and_mode(dots, 0, 0)
+    assert (shown[:, IO.LY - IO.LCDC] == ly).all()
+    stat = 0x80 | ((compared >= 0) & (match == 1)) << 2 | mode
+    assert (shown[:, IO.STAT - IO.LCDC] == stat).all()
 
 
 @needs_core
