@@ -8,6 +8,7 @@ else sees it; what comes back is plain JSON, or a picture behind its JSON (:func
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import struct
@@ -35,7 +36,8 @@ class Refusal(FastEnvError, ValueError):
 
 def describe_fault(error: BaseException) -> str:
     """Describe an unforeseen fault for a client; the terminal has all of it."""
-    traceback.print_exception(error, file=sys.stderr)
+    with contextlib.suppress(ValueError, OSError):  # a terminal that is gone ends no session
+        traceback.print_exception(error, file=sys.stderr)
     return f"that went wrong ({type(error).__name__}): the terminal of the studio says more."
 
 

@@ -231,6 +231,13 @@ def test_a_fault_that_nobody_foresaw_is_answered(studio, monkeypatch, capfd, bro
     assert "Unforeseen" in capfd.readouterr().err
 
 
+def test_a_fault_is_told_where_no_terminal_is_left(monkeypatch, tmp_path):
+    with open(tmp_path / "gone", "w", encoding="utf-8") as gone:
+        pass
+    monkeypatch.setattr("sys.stderr", gone)
+    assert messages.describe_fault(Unforeseen()).startswith("that went wrong (Unforeseen)")
+
+
 def refusal(socket):
     while (said := json.loads(socket.recv(60)))["kind"] != "refused":
         pass
