@@ -6,6 +6,12 @@ JOBS ?= 2
 TORCH ?= cpu
 PYTEST_ARGS ?=
 RECORDS_ARGS ?=
+# The game of make train, and the configuration of the first agent of each.
+GAME ?= skullking
+GAMES := skullking:skullking drmario:drmario_first prospector:prospector \
+    lantern_walk:lantern_walk_first
+FIRST_AGENT := $(if $(filter 1,$(words $(GAME))),$(patsubst $(GAME):%,training/configs/%.yaml, \
+    $(filter $(GAME):%,$(GAMES))))
 
 PY := $(CURDIR)/.venv/bin/python
 VENV := .venv/installed
@@ -13,10 +19,16 @@ RLLIB := $(CURDIR)/.venv-rllib/bin/python
 RLLIB_VENV := .venv-rllib/installed
 EXTENSION := build/extension
 
-.PHONY: train studio test slow-test rllib rllib-test docs bench records gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
+.PHONY: train known-game studio test slow-test rllib rllib-test docs bench records gpu-check lint build again debug-test sanitize-test clang-test plain-test versions clean
 
-train: $(EXTENSION)
-	$(PY) -m training train --config training/configs/skullking.yaml
+# make train GAME=drmario; a game that there is not is refused before anything is built.
+train: known-game $(EXTENSION)
+	$(PY) -m training train --config $(FIRST_AGENT)
+
+known-game:
+	@test -n "$(FIRST_AGENT)" || { \
+	    echo "GAME=$(GAME) is not possible: it must be one of" \
+	    "$(foreach each,$(GAMES),$(firstword $(subst :, ,$(each))))."; exit 2; }
 
 studio: $(EXTENSION)
 	$(PY) -m training studio

@@ -1,6 +1,8 @@
 """What the first command shows: lines on the way, and what to do when it is done."""
 
 import json
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from training.logs.dashboard import Dashboard
 from training.run.config_files import load_file
 from training.run.envs import make_engine
 from training.run.layers import CONFIGS, merge_layers, parser
+from training.run.machine import ROOT
 from training.run.stats import Window
 
 
@@ -104,3 +107,25 @@ def test_without_the_core_ppo_learns_alone(no_core, capsys):
         assert getattr(config, name) == getattr(baseline, name), name
     (line,) = capsys.readouterr().err.splitlines()
     assert "trainer 'native' instead of 'expert'" in line
+
+
+MAKE = [shutil.which("make") or "make", "--dry-run", "train"]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make on this machine")
+@pytest.mark.parametrize("game", ["skullking", "drmario", "prospector", "lantern_walk"])
+def test_make_train_has_a_configuration_for_every_game(game):
+    said = subprocess.run([*MAKE, f"GAME={game}"], cwd=ROOT, capture_output=True, text=True)
+    path = said.stdout.split("--config ")[1].split()[0]
+    assert game in path
+    merge_layers(parser().parse_args(["--config", str(ROOT / path)]), {}, lambda _line: None)
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make on this machine")
+@pytest.mark.parametrize("game", ["chess", "", "drmario prospector"])
+def test_make_train_names_the_games_that_there_are(game):
+    command = [*MAKE[:1], "train", f"GAME={game}"]
+    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert said.returncode == 2
+    listed = "skullking drmario prospector lantern_walk"
+    assert f"GAME={game} is not possible: it must be one of {listed}." in said.stdout
