@@ -1,4 +1,4 @@
-"""Train a config of whole games of Skull King over seeds, and write the record.
+"""Train a config over seeds, and write the record.
 
 ``python -m tools.train_seeds CONFIG --out FILE`` trains with each seed by its command, one after
 the other, and gathers what the runs have written. A run that has been evaluated already
@@ -22,11 +22,13 @@ from training.run.folder import RunFolder
 
 MAIN = "training/configs/skullking.yaml"
 COMMAND = "python -m training train --config {0} --seed {1} --name s{1}"
-WHAT = (
+MATCHES = (
     "whole games of Skull King that the trained agent wins, and scripted players in its seat on "
     "the same deals; a quarter would be even"
 )
-MEASURES = ("win_rate", "points", "bid_hit")
+EPISODES = "what the trained agent and scripted players come to in the same episodes"
+PLAYED = "episodes"
+MEASURES = ("win_rate", "points", "bid_hit")  # of matches; of episodes all
 
 
 def train(config: str, seed: int, runs: Path) -> RunFolder:
@@ -44,7 +46,15 @@ def row(run: RunFolder) -> dict[str, Any]:
     summary, evaluation = (
         files.read_json(run.path / name) for name in ("summary.json", "evaluation.json")
     )
-    results = evaluation["matches"]["results"]
+    matches = evaluation.get("matches")
+    results = matches["results"] if matches else {PLAYED: episodes_of(evaluation)}
+    measures = (
+        MEASURES
+        if matches
+        else dict.fromkeys(
+            name for players in results.values() for own in players.values() for name in own
+        )
+    )
     return {
         "steps": summary["steps"],
         "precision": summary["precision"],
@@ -53,12 +63,18 @@ def row(run: RunFolder) -> dict[str, Any]:
         "evaluation_s": evaluation["wall_s"],
         **{
             measure: {
-                opponents: {player: found[measure] for player, found in players.items()}
-                for opponents, players in results.items()
+                played: {player: own[measure] for player, own in players.items() if measure in own}
+                for played, players in results.items()
             }
-            for measure in MEASURES
+            for measure in measures
         },
     }
+
+
+def episodes_of(evaluation: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return value and interval by player and measure, of an evaluation by episodes."""
+    policies = evaluation["episodes"]["policies"]
+    return {player: policies[player]["intervals"] for player in policies}
 
 
 def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
@@ -78,21 +94,29 @@ def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
     last = heads[-1]
     return {
         "created": machine.now(),
-        "what": WHAT,
         "commands": [COMMAND.format(config, "SEED")],
         "git_rev": git_rev,
         "dirty": dirty,
         "host": last["host"],
         "versions": last["versions"],
-        "protocol": last["matches"]["protocol"],
-        "players": last["matches"]["players"],
-        "games": last["matches"]["games"],
-        "first_seed": last["matches"]["first_seed"],
-        "rates": "value, and 95 % interval over deals",
+        **_protocol(last),
         "wall_s": "of the training; evaluation_s of the games behind it",
         "cpu_s": "of the training, over its iterations",
         "runs": {str(seed): row(run) for seed, run in runs.items()},
     }
+
+
+def _protocol(evaluation: dict[str, Any]) -> dict[str, Any]:
+    """Return what was played in an evaluation, and how."""
+    if "matches" in evaluation:
+        played = evaluation["matches"]
+        names: tuple[str, ...] = ("protocol", "players", "games", "first_seed")
+        rates = "value, and 95 % interval over deals"
+        return {"what": MATCHES, **{name: played[name] for name in names}, "rates": rates}
+    played = evaluation["episodes"]
+    rates = "value, and 95 % interval over episodes"
+    names = ("protocol", "count", "base_seed")
+    return {"what": EPISODES, **{name: played[name] for name in names}, "rates": rates}
 
 
 @refusing
@@ -115,9 +139,10 @@ def main(argv: list[str] | None = None) -> int:
     for seed, of in found["runs"].items():
         wins = ", ".join(
             f"{100 * players['trained'][0]:.1f} % of games against 3 x {opponents}"
-            for opponents, players in of["win_rate"].items()
+            for opponents, players in of.get("win_rate", {}).items()
         )
-        print(f"seed {seed}: {of['cpu_s']:.0f} s of a core; wins {wins}")
+        reached = f"wins {wins}" if wins else f"return {of['return'][PLAYED]['trained'][0]:.4g}"
+        print(f"seed {seed}: {of['cpu_s']:.0f} s of a core; {reached}")
     return 0
 
 
