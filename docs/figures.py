@@ -100,6 +100,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
         "docs/explanation/figures.md": {"figures": headlines.own_figures},
         "docs/howto/install.md": {"wheels": wheels.wheels, "flags": speeds.flags_verdict},
         "docs/howto/reproduce.md": {"speeds": log.to_take},
+        "docs/howto/training.md": {"first": games.first_agents},
         "docs/howto/dqn.md": {"choice": learning.dqn_beside_ppo},
         "docs/drmario.md": {"speeds": lambda: speeds.bars("bars.jsonl", "DrMario")},
         "docs/howto/train_drmario.md": {

@@ -28,7 +28,7 @@ MATCHES = (
 )
 EPISODES = "what the trained agent and scripted players come to in the same episodes"
 PLAYED = "episodes"
-MEASURES = ("win_rate", "points", "bid_hit")  # of matches; of episodes all
+MEASURES = ("win_rate", "points", "bid_hit")  # of matches; of episodes all that there are
 
 
 def train(config: str, seed: int, runs: Path) -> RunFolder:
@@ -46,35 +46,28 @@ def row(run: RunFolder) -> dict[str, Any]:
     summary, evaluation = (
         files.read_json(run.path / name) for name in ("summary.json", "evaluation.json")
     )
-    matches = evaluation.get("matches")
-    results = matches["results"] if matches else {PLAYED: episodes_of(evaluation)}
-    measures = (
-        MEASURES
-        if matches
-        else dict.fromkeys(
-            name for players in results.values() for own in players.values() for name in own
-        )
-    )
     return {
         "steps": summary["steps"],
         "precision": summary["precision"],
         "wall_s": round(summary["wall_s"], 1),
         "cpu_s": round(seconds_of(run)[summary["steps"]]["cpu_s"], 1),
         "evaluation_s": evaluation["wall_s"],
-        **{
-            measure: {
-                played: {player: own[measure] for player, own in players.items() if measure in own}
-                for played, players in results.items()
-            }
-            for measure in measures
-        },
+        **_results(evaluation),
     }
 
 
-def episodes_of(evaluation: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return value and interval by player and measure, of an evaluation by episodes."""
-    policies = evaluation["episodes"]["policies"]
-    return {player: policies[player]["intervals"] for player in policies}
+def _results(evaluation: dict[str, Any]) -> dict[str, Any]:
+    """Return the results of matches by measure, opponents and player; of episodes by player."""
+    if "matches" not in evaluation:
+        policies = evaluation["episodes"]["policies"]
+        return {PLAYED: {player: own["intervals"] for player, own in policies.items()}}
+    return {
+        measure: {
+            opponents: {player: own[measure] for player, own in players.items()}
+            for opponents, players in evaluation["matches"]["results"].items()
+        }
+        for measure in MEASURES
+    }
 
 
 def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
@@ -141,7 +134,7 @@ def main(argv: list[str] | None = None) -> int:
             f"{100 * players['trained'][0]:.1f} % of games against 3 x {opponents}"
             for opponents, players in of.get("win_rate", {}).items()
         )
-        reached = f"wins {wins}" if wins else f"return {of['return'][PLAYED]['trained'][0]:.4g}"
+        reached = f"wins {wins}" if wins else f"return {of[PLAYED]['trained']['return'][0]:.4g}"
         print(f"seed {seed}: {of['cpu_s']:.0f} s of a core; {reached}")
     return 0
 

@@ -109,6 +109,21 @@ def test_without_the_core_ppo_learns_alone(no_core, capsys):
     assert "trainer 'native' instead of 'expert'" in line
 
 
+@pytest.mark.parametrize("temperature", [5.0, 6.0])
+def test_flags_of_the_searching_trainer_are_taken(no_core, temperature):
+    """Where its search cannot run they have no use."""
+    words = ["--config", str(CONFIGS / "skullking.yaml"), "--set"]
+    chosen = parser().parse_args([*words, f"expert.temperature={temperature}"])
+    assert merge_layers(chosen, {}, lambda _line: None).trainer == "native"
+
+
+@needs_core
+def test_flags_of_the_searching_trainer_are_taken_where_it_searches():
+    words = ["--config", str(CONFIGS / "skullking.yaml"), "--set", "expert.temperature=6"]
+    config = merge_layers(parser().parse_args(words), {}, lambda _line: None)
+    assert (config.trainer, config.expert.temperature) == ("expert", 6.0)
+
+
 MAKE = [shutil.which("make") or "make", "--dry-run", "train"]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -17,6 +18,7 @@ from tools.figures.records import (
     spread,
     table,
     trained_at,
+    whole,
 )
 
 
@@ -273,3 +275,47 @@ def free_memory() -> str:
         f"frames shows such memory; asked are {head['asked']}. With other bytes in VRAM at the "
         f"start, {head['games_shown_if_filled']} would show it.\n\n{record.source}."
     )
+
+
+# Game of `make train` -> record, who of the trained, measure, its name, how it is shown, and beside
+# whom.
+FIRST_AGENTS = {
+    "drmario": (
+        "first-drmario-*-seeds.json", "trained", "frames_to_clear", "frames to clear level 10",
+        whole, ("greedy", "lookahead2"),
+    ),
+    "prospector": (
+        "first-prospector-*-seeds.json", "trained, drawn", "net_profit", "net profit, drawn",
+        whole, ("short_haul", "rich_haul"),
+    ),
+    "lantern_walk": (
+        "first-lantern-walk-*-seeds.json", "trained", "reached", "whole quest", percent,
+        ("random_legal", "solver"),
+    ),
+}  # fmt: skip
+
+
+def first_agents() -> str:
+    """Return what the first agents of `make train GAME=` reach over training seeds."""
+    made, sources = [], []
+    for game, (pattern, player, measure, name, shown, beside) in FIRST_AGENTS.items():
+        record = newest(pattern)
+        runs = list(record.head["runs"].values())
+        played = [run["episodes"] for run in runs]
+        core = [run["cpu_s"] for run in runs]
+        scripted = (f"`{who}` {shown(played[0][who][measure])}" for who in beside)
+        limits = (0.0, 1.0) if shown is percent else ()
+        reached = shown(over_seeds([each[player][measure] for each in played], *limits))
+        made.append(
+            (
+                f"`make train GAME={game}`",
+                f"{min(run['steps'] for run in runs):,}",
+                spread(statistics.median(core), core, clock),
+                name,
+                f"{reached}, {len(runs)} seeds",
+                "; ".join(scripted),
+            )
+        )
+        sources.append(record.source)
+    heads = ("command", "decisions", "of a core", "measure", "trained", "scripted players")
+    return f"{table(heads, made)}\n\n{', '.join(sources)}."

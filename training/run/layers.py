@@ -140,8 +140,9 @@ def merge_layers(
         return keep_rollout(config, RunConfig.from_mapping(base))
     options = fit_minibatch(_merge_all({}, from_file, args), flags, say)
     config = RunConfig.from_mapping(options)
-    shorter = merge(_without_foreign(from_file, slower.get("trainer")), slower)
-    less = fit_minibatch(_merge_all({}, shorter, args), flags, _ignore)
+    shorter = _merge_all({}, merge(from_file, slower), args)
+    shorter = _without_foreign(shorter, shorter.get("trainer"))  # flags among them
+    less = fit_minibatch(shorter, flags, _ignore)
     config = fit_speed(config, RunConfig.from_mapping(less), say)
     return fit_rollout(config, say)
 
