@@ -7,7 +7,7 @@ hand alone is filled in are enough to ask it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,8 +24,7 @@ IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
 BID_KERNEL = np.array([0.7, 0.13, 0.02])
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """Observed decisions: position, seat, trick, the row before, and the answer of each.
 
     ``rows`` have no hands. An answer is a bid or a card. All arrays have shape (k,).
@@ -39,10 +38,7 @@ class Asked:
 
     def take(self, part: slice | np.ndarray) -> Asked:
         """Select some of the decisions."""
-        return Asked(
-            *(self.position[part], self.seat[part], self.trick[part]),
-            *(self.rows[part], self.answer[part]),
-        )
+        return Asked(*(column[part] for column in self))
 
     def with_hands(
         self, hands: np.ndarray, sizes: np.ndarray, each: int
@@ -180,21 +176,15 @@ class Answers:
             own = np.flatnonzero((choices > 1) & (who == k))
             if own.size:
                 if name == POLICY:
-                    likely = self._rate_by_policy(rows[own], legal[own], actions[own])
+                    assert self._policy is not None
+                    assert self._see is not None
+                    wanted = self._policy.probabilities(self._see(rows[own]), legal[own])
+                    likely = wanted[np.arange(len(own)), actions[own]]
                 else:
                     likely = self._rate_by_bot(rows[own], actions[own], name)
                 mixed = (1 - self._doubt) * likely + self._doubt / choices[own]
                 logs[own] = np.log(mixed)
         return logs
-
-    def _rate_by_policy(
-        self, rows: np.ndarray, legal: np.ndarray, actions: np.ndarray
-    ) -> np.ndarray:
-        assert self._policy is not None
-        assert self._see is not None
-        wanted = self._policy.probabilities(self._see(rows), legal)
-        likely: np.ndarray = wanted[np.arange(len(rows)), actions]
-        return likely
 
     def _rate_by_bot(self, rows: np.ndarray, actions: np.ndarray, name: str) -> np.ndarray:
         """Let a bot decide; of a card it is the same or not, of a bid it is near or far."""

@@ -53,7 +53,7 @@ def round_start(rows: np.ndarray) -> np.ndarray:
 
 
 def is_bidding(rows: np.ndarray) -> np.ndarray:
-    """Tell in which rows bids are not revealed yet, bool (k,)."""
+    """Tell in which rows a bid or a cannon is decided, so that no bid is revealed, bool (k,)."""
     bidding: np.ndarray = np.isin(rows["phase"], (Phase.BID, Phase.CANNON))
     return bidding
 
