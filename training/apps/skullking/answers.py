@@ -13,7 +13,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, SPECIALS, Phase
-from training.apps.skullking.round_record import RoundRecord, round_start
+from training.apps.skullking.round_record import RoundRecord, card_sets, round_start
 from training.players.network import sight_of_rows
 from training.players.policy import Policy
 from training.search.blueprints import POLICY
@@ -63,7 +63,8 @@ class Asked(NamedTuple):
         rows["actor"] = rows["turn"] = seat
         rows["hand"][everywhere, seat] = np.where(hands == EMPTY, 0, hands)
         rows["hand_len"][everywhere, seat] = sizes.ravel()
-        _know_hands(rows, hands)
+        rows["specials_known"] += IS_SPECIAL[hands].sum(1).astype(np.int8)
+        rows["known"] |= card_sets(hands, hands != EMPTY)
         chosen = self.answer.repeat(each).astype(np.int64)
         slots = (hands == chosen[:, None]).argmax(1)
         return rows, np.where(rows["phase"] == Phase.PLAY, slots, chosen)
@@ -196,12 +197,3 @@ class Answers:
         apart = np.abs(then["bid"][every, seat].astype(np.int64) - actions)
         near = BID_KERNEL[np.minimum(apart, len(BID_KERNEL) - 1)]
         return np.where(rows["phase"] == Phase.PLAY, same.astype(np.float64), near)
-
-
-def _know_hands(rows: np.ndarray, hands: np.ndarray) -> None:
-    """Add hands to what the actors of rows have seen."""
-    rows["specials_known"] += IS_SPECIAL[hands].sum(1).astype(np.int8)
-    bits = np.uint64(1) << (hands % 64).astype(np.uint64)
-    for word in (0, 1):
-        here = (hands // 64 == word) & (hands != EMPTY)
-        rows["known"][:, word] |= np.where(here, bits, np.uint64(0)).sum(1, dtype=np.uint64)
