@@ -80,7 +80,8 @@ def _measure(args: argparse.Namespace) -> None:
         options = run.config.evaluation.replace(**changes)
         records.append(milestones.measure(run, options, console, args.member))
     if len(runs) > 1:
-        summary = milestones.sum_up(console, records)
+        summary = milestones.summarise(records)
+        console.print(milestones.table_over_seeds(summary))
         if args.out is not None:
             files.write_json(args.out, {**machine.taken_on(), **summary, "runs": records})
             console.print(f"written to {args.out}")

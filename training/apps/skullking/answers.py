@@ -7,13 +7,13 @@ hand alone is filled in are enough to ask it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.skullking.tables import MAX_CARDS, MAX_HAND, SPECIALS, Phase
-from training.apps.skullking.round_record import RoundRecord, round_start
+from training.apps.skullking.round_record import RoundRecord, card_sets, round_start
 from training.players.network import sight_of_rows
 from training.players.policy import Policy
 from training.search.blueprints import POLICY
@@ -24,8 +24,7 @@ IS_SPECIAL = np.isin(np.arange(EMPTY + 1), SPECIALS)
 BID_KERNEL = np.array([0.7, 0.13, 0.02])
 
 
-@dataclass(frozen=True)
-class Asked:
+class Asked(NamedTuple):
     """Observed decisions: position, seat, trick, the row before, and the answer of each.
 
     ``rows`` have no hands. An answer is a bid or a card. All arrays have shape (k,).
@@ -39,10 +38,7 @@ class Asked:
 
     def take(self, part: slice | np.ndarray) -> Asked:
         """Select some of the decisions."""
-        return Asked(
-            *(self.position[part], self.seat[part], self.trick[part]),
-            *(self.rows[part], self.answer[part]),
-        )
+        return Asked(*(column[part] for column in self))
 
     def with_hands(
         self, hands: np.ndarray, sizes: np.ndarray, each: int
@@ -67,7 +63,8 @@ class Asked:
         rows["actor"] = rows["turn"] = seat
         rows["hand"][everywhere, seat] = np.where(hands == EMPTY, 0, hands)
         rows["hand_len"][everywhere, seat] = sizes.ravel()
-        _know_hands(rows, hands)
+        rows["specials_known"] += IS_SPECIAL[hands].sum(1).astype(np.int8)
+        rows["known"] |= card_sets(hands, hands != EMPTY)
         chosen = self.answer.repeat(each).astype(np.int64)
         slots = (hands == chosen[:, None]).argmax(1)
         return rows, np.where(rows["phase"] == Phase.PLAY, slots, chosen)
@@ -180,21 +177,15 @@ class Answers:
             own = np.flatnonzero((choices > 1) & (who == k))
             if own.size:
                 if name == POLICY:
-                    likely = self._rate_by_policy(rows[own], legal[own], actions[own])
+                    assert self._policy is not None
+                    assert self._see is not None
+                    wanted = self._policy.probabilities(self._see(rows[own]), legal[own])
+                    likely = wanted[np.arange(len(own)), actions[own]]
                 else:
                     likely = self._rate_by_bot(rows[own], actions[own], name)
                 mixed = (1 - self._doubt) * likely + self._doubt / choices[own]
                 logs[own] = np.log(mixed)
         return logs
-
-    def _rate_by_policy(
-        self, rows: np.ndarray, legal: np.ndarray, actions: np.ndarray
-    ) -> np.ndarray:
-        assert self._policy is not None
-        assert self._see is not None
-        wanted = self._policy.probabilities(self._see(rows), legal)
-        likely: np.ndarray = wanted[np.arange(len(rows)), actions]
-        return likely
 
     def _rate_by_bot(self, rows: np.ndarray, actions: np.ndarray, name: str) -> np.ndarray:
         """Let a bot decide; of a card it is the same or not, of a bid it is near or far."""
@@ -206,12 +197,3 @@ class Answers:
         apart = np.abs(then["bid"][every, seat].astype(np.int64) - actions)
         near = BID_KERNEL[np.minimum(apart, len(BID_KERNEL) - 1)]
         return np.where(rows["phase"] == Phase.PLAY, same.astype(np.float64), near)
-
-
-def _know_hands(rows: np.ndarray, hands: np.ndarray) -> None:
-    """Add hands to what the actors of rows have seen."""
-    rows["specials_known"] += IS_SPECIAL[hands].sum(1).astype(np.int8)
-    bits = np.uint64(1) << (hands % 64).astype(np.uint64)
-    for word in (0, 1):
-        here = (hands // 64 == word) & (hands != EMPTY)
-        rows["known"][:, word] |= np.where(here, bits, np.uint64(0)).sum(1, dtype=np.uint64)

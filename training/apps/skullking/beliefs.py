@@ -112,8 +112,9 @@ class HandBelief:
                 who = np.zeros(len(some.seat), np.int64)  # the policy
                 if model is not None:
                     who = model.likely(lanes[some.position])[np.arange(len(who)), some.seat]
-                chances = self._compute_log_chances(some, *dealt.hands(some), each, who)
-                np.add.at(logs, some.position, chances)
+                own, actions = some.with_hands(*dealt.hands(some), each)
+                chances = self._answers.log_chances(own, actions, who.repeat(each))
+                np.add.at(logs, some.position, chances.reshape(-1, each))
         return TRUST * logs.ravel()
 
     def _list_decisions(
@@ -131,10 +132,3 @@ class HandBelief:
             there &= (who != seats[:, None]) & (who < self._players)
             decisions.append(ask_cards(record, lanes, there))
         return decisions
-
-    def _compute_log_chances(
-        self, decisions: Asked, hands: np.ndarray, sizes: np.ndarray, each: int, who: np.ndarray
-    ) -> np.ndarray:
-        """Compute the log-likelihood of decisions with hands (k, each), float64 of that shape."""
-        rows, actions = decisions.with_hands(hands, sizes, each)
-        return self._answers.log_chances(rows, actions, who.repeat(each)).reshape(-1, each)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fastenv.errors import FastEnvError
 from fastenv.skullking.tables import Phase
-from training.run.command_line import new_parser
+from training.run.command_line import exit_status, new_parser
 
 if TYPE_CHECKING:  # they import torch, which the options do not need
     from fastenv import BatchEngine
@@ -50,16 +49,7 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        from training.run import files
-
-        _check(args)
-        files.prepare("--out", args.out)
-        run(args)
-    except (FastEnvError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+    return exit_status(lambda: run(args))
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -76,6 +66,10 @@ def _check(args: argparse.Namespace) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Play, train, judge, and write the file."""
+    from training.run import files
+
+    _check(args)
+    files.prepare("--out", args.out)
     import torch
 
     from training.apps.skullking.round_view import RoundView

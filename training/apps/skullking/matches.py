@@ -87,10 +87,6 @@ def plan(config: RunConfig, options: EvaluationConfig, purpose: str) -> list[Eva
     first = (CURVE_SEEDS if curve else MATCH_SEEDS) + options.seed
     extended = config.env_options.get("obs_ext")
     shared = {"obs_ext": extended} if extended else {}
-    games = [
-        match(each, deals, first, players=players, options=shared, draws=options.seed)
-        for each in sets
-    ]
     measures = tuple(
         name
         for name, column in get_game(ENV).columns.items()
@@ -98,13 +94,13 @@ def plan(config: RunConfig, options: EvaluationConfig, purpose: str) -> list[Eva
     )
     return [
         replace(
-            each,
-            name=f"{players - 1} x {each.name}" if curve else each.name,
+            match(each, deals, first, players=players, options=shared, draws=options.seed),
+            name=f"{players - 1} x {each}" if curve else each,
             measures=measures,
             resamples=options.bootstrap,
             resample_seed=options.seed,
         )
-        for each in games
+        for each in sets
     ]
 
 

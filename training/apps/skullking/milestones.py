@@ -251,19 +251,6 @@ def table(record: Mapping[str, Any]) -> Table:
 # by the spread over trainings.
 
 
-def sum_up(console: Console, records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Print and return the summary of the records of several trainings.
-
-    Raises
-    ------
-    ConfigError
-        If they are not of trainings that differ in their seed alone.
-    """
-    over = summarise(records)
-    console.print(table_over_seeds(over))
-    return over
-
-
 def summarise(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Summarise the results of some trainings, milestone by milestone.
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.apps.skullking.answers import Answers, Dealt, ask_bids, ask_cards
-from training.apps.skullking.round_record import RoundRecord
+from training.apps.skullking.round_record import RoundRecord, with_lanes
 from training.players.policy import Policy
 
 BOTS = ("heuristic", "rule_hard")  # candidates beside the policy
@@ -46,13 +46,13 @@ class OpponentModel:
 
     def begin(self, lanes: np.ndarray) -> None:
         """Forget what was in lanes whose games begin."""
-        self._grow(lanes)
+        self.scores = with_lanes(self.scores, lanes)
         self._record.forget(lanes)
         self.scores[lanes] = 0.0
 
     def watch(self, lanes: np.ndarray, rows: np.ndarray) -> None:
         """Note the cards that rows (k,) show of the games in lanes (k,)."""
-        self._grow(lanes)
+        self.scores = with_lanes(self.scores, lanes)
         ended = self._record.finish(lanes, rows)
         if ended.any():
             self._judge(lanes[ended])
@@ -60,7 +60,7 @@ class OpponentModel:
 
     def likely(self, lanes: np.ndarray) -> np.ndarray:
         """Return the most likely candidate of each seat, int64 (k, P)."""
-        self._grow(lanes)
+        self.scores = with_lanes(self.scores, lanes)
         return self.scores[lanes].argmax(2)
 
     def draw(self, lanes: np.ndarray, luck: np.ndarray) -> np.ndarray:
@@ -72,18 +72,12 @@ class OpponentModel:
         luck : ndarray of float64, shape (k, P)
             From 0 to 1.
         """
-        self._grow(lanes)
+        self.scores = with_lanes(self.scores, lanes)
         scores = self.scores[lanes]
         weights = np.exp(scores - scores.max(2, keepdims=True))
         edges = weights.cumsum(2)
         drawn: np.ndarray = (luck[..., None] * edges[..., -1:] >= edges).sum(2)
         return np.minimum(drawn, len(self.names) - 1)
-
-    def _grow(self, lanes: np.ndarray) -> None:
-        more = int(lanes.max(initial=-1)) + 1 - len(self.scores)
-        if more > 0:
-            fresh = np.zeros((more, *self.scores.shape[1:]))
-            self.scores = np.concatenate([self.scores, fresh])
 
     def _judge(self, lanes: np.ndarray) -> None:
         """Learn from the rounds that have just ended in lanes."""

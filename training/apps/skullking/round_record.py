@@ -53,9 +53,24 @@ def round_start(rows: np.ndarray) -> np.ndarray:
 
 
 def is_bidding(rows: np.ndarray) -> np.ndarray:
-    """Tell in which rows bids are not revealed yet, bool (k,)."""
+    """Tell in which rows a bid or a cannon is decided, so that no bid is revealed, bool (k,)."""
     bidding: np.ndarray = np.isin(rows["phase"], (Phase.BID, Phase.CANNON))
     return bidding
+
+
+def card_sets(cards: np.ndarray, there: np.ndarray) -> np.ndarray:
+    """Return the cards (k, n) that are there as sets of two words of bits, uint64 (k, 2)."""
+    bits = np.where(there, np.uint64(1) << (cards % 64).astype(np.uint64), np.uint64(0))
+    words = [np.where(cards // 64 == word, bits, np.uint64(0)) for word in (0, 1)]
+    return np.stack([word.sum(1, dtype=np.uint64) for word in words], axis=1)
+
+
+def with_lanes(column: np.ndarray, lanes: np.ndarray) -> np.ndarray:
+    """Return a column with a lane, the first axis, for all of some lanes; new ones are 0."""
+    more = int(lanes.max(initial=-1)) + 1 - len(column)
+    if more <= 0:
+        return column
+    return np.concatenate([column, np.zeros((more, *column.shape[1:]), column.dtype)])
 
 
 class RoundRecord:
@@ -140,9 +155,7 @@ class RoundRecord:
         """Tell in which lanes the player of each card is known, bool (k,)."""
         cards = self.cards[lanes].astype(np.int64)
         there = np.arange(cards.shape[1]) < self.count(rows)[:, None]
-        seen = np.where(there & (cards >= 0), np.uint64(1) << (cards % 64).astype(np.uint64), 0)
-        words = [np.where(cards // 64 == word, seen, 0).sum(1, dtype=np.uint64) for word in (0, 1)]
-        same: np.ndarray = (np.stack(words, 1) == rows["played"]).all(1)
+        same: np.ndarray = (card_sets(cards, there & (cards >= 0)) == rows["played"]).all(1)
         return same & ~(there & (cards < 0)).any(1)
 
     def is_replayed(self, lanes: np.ndarray, rows: np.ndarray) -> np.ndarray:
@@ -162,13 +175,10 @@ class RoundRecord:
 
     def _grow(self, lanes: np.ndarray) -> None:
         have = len(self.cards)
-        more = int(lanes.max(initial=-1)) + 1 - have
-        if more <= 0:
-            return
         for name in ("cards", "seats", "_modes", "rows", "_round", "_reached"):
-            old = getattr(self, name)
-            setattr(self, name, np.concatenate([old, np.zeros((more, *old.shape[1:]), old.dtype)]))
-        self.forget(np.arange(have, have + more))
+            setattr(self, name, with_lanes(getattr(self, name), lanes))
+        if len(self.cards) > have:
+            self.forget(np.arange(have, len(self.cards)))
 
     def _note(
         self, lanes: np.ndarray, rows: np.ndarray, which: str, back: int | np.ndarray

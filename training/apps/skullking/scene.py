@@ -49,9 +49,7 @@ class SkullKingView(GameView):
         rules, own = engine.game.rules[0], int(row["actor"])
         several = len(names) == int(rules["num_players"])
         due = own if not several else seat
-        if due != own:
-            row = row.copy()
-            row["actor"], row["first_discard"] = due, -1  # the discard is the other's
+        row = _look_from(row, due)
         view = table_view(row, rules, names if several else None)
         scene = _make_scene(view)
         scene["due"] = due == own
@@ -71,6 +69,14 @@ class SkullKingView(GameView):
     def blocks(self, engine: Any) -> Sequence[ObservationBlock]:
         """Return the blocks of the tier."""
         return [ObservationBlock(*block) for block in blocks_of(engine.game)]
+
+
+def _look_from(row: np.void, seat: int) -> np.void:
+    """Return a row as if the decision were due at a seat: views show what that seat sees."""
+    if seat != row["actor"]:
+        row = row.copy()
+        row["actor"], row["first_discard"] = seat, -1  # the discard is the other's
+    return row
 
 
 def _make_scene(view: TableView) -> dict[str, Any]:
@@ -100,9 +106,8 @@ def _make_scene(view: TableView) -> dict[str, Any]:
 def render_state(engine: Any, row: np.void, names: Sequence[str], seat: int = 0) -> str:
     """Draw the table as a player sees it, as text with colours; alone, as the agent does."""
     at_table = names if len(names) == engine.game.config.num_players else None
-    if at_table is not None and seat != row["actor"]:
-        row = row.copy()
-        row["actor"], row["first_discard"] = seat, -1  # the discard is the other's
+    if at_table is not None:
+        row = _look_from(row, seat)
     return render_ansi(row, engine.game.rules[0], names=at_table)
 
 

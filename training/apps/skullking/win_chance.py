@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from fastenv.skullking.tables import Phase
+from training.apps.skullking.round_record import is_bidding
 from training.search.rules import Outcome
 
 # Points, by the cards that each hand is still dealt: after round 9, 8, ... 1 of the classic ones.
@@ -71,7 +71,7 @@ def make_win(game: Any) -> Outcome:
         dealt_later[:] = 0
 
     def win(outcomes: np.ndarray, rows: np.ndarray, seats: np.ndarray) -> np.ndarray:
-        begun = ~np.isin(rows["phase"], (Phase.BID, Phase.CANNON))  # or over
+        begun = ~is_bidding(rows)  # or over
         left = dealt_later[rows["round_idx"].astype(np.int64) + begun]
         won: np.ndarray = chances(outcomes, left)[np.arange(len(rows)), seats]
         return won

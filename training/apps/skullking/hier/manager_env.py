@@ -21,6 +21,7 @@ from training.apps.skullking.hindsight.relabel import BID_REWARD
 from training.evaluation.loop import ask
 from training.nets.distribution import Sampler, masked_log_probs, mode
 from training.players.bots import Bot
+from training.players.network import Sight, shown
 from training.players.player import Player
 from training.ppo.trainer import PPOTrainer
 from training.selfplay.seated import SeatedEngine
@@ -35,20 +36,25 @@ _POINTS = ("reward_points", "reward_points_rank")
 class Partner:
     """The policy of a trainer as a player in the other's environment.
 
-    It shares the parameters of the trainer, which stands still meanwhile.
+    It shares the parameters of the trainer, which stands still meanwhile. See also
+    :class:`training.players.player.Player`.
 
     Parameters
     ----------
     trainer : PPOTrainer
         Of a network without a state.
     seed : int
-        Of its generator; the trainer's own is left alone.
+        Of its generator, one for all lanes; the trainer's own is left alone.
+    sight : callable
+        See :data:`training.players.network.Sight`; default what the engine shows.
     best : bool
         Play the most probable action instead of drawing one.
     """
 
-    def __init__(self, trainer: PPOTrainer, seed: int, *, best: bool = False) -> None:
-        self._trainer, self._best = trainer, best
+    def __init__(
+        self, trainer: PPOTrainer, seed: int, sight: Sight = shown, *, best: bool = False
+    ) -> None:
+        self._trainer, self._best, self.see = trainer, best, sight
         self._sampler = Sampler(seed, trainer.device)
 
     @property
@@ -56,7 +62,14 @@ class Partner:
         """Iterations that its parameters have learnt from."""
         return self._trainer.iteration
 
-    def act(self, obs: np.ndarray, mask: np.ndarray) -> np.ndarray:
+    def begin(self, engine: Rounds, lanes: Array, seeds: Array | None = None) -> None:
+        """Begin nothing: it remembers no rounds, and its generator goes on."""
+
+    def act(self, engine: Rounds, lanes: Array) -> Array:
+        """Choose legal actions."""
+        return self.choose(self.see(engine, lanes), engine.mask[lanes])
+
+    def choose(self, obs: np.ndarray, mask: np.ndarray) -> np.ndarray:
         """Return one legal action a row, int64, shape (k,).
 
         Parameters
@@ -104,32 +117,6 @@ def write_bids(engine: Rounds, rows: Array, lanes: Array, bids: Array) -> None:
 
 
 # -- of the Manager --------------------------------------------------------------------------------
-
-
-class WorkerCards:
-    """A Worker that sees what it has seen in its own training, as a player of rounds.
-
-    Parameters
-    ----------
-    partner : Partner
-    observer : BatchEngine, optional
-        An engine of the Worker's env, to encode rows of a whole game with; None where the rounds
-        are played in an engine of that env.
-    """
-
-    def __init__(self, partner: Partner, observer: BatchEngine | None = None) -> None:
-        self._partner, self._observer = partner, observer
-
-    def begin(self, engine: Rounds, lanes: Array, seeds: Array | None = None) -> None:
-        """Begin nothing: it remembers no rounds, and its generator goes on."""
-
-    def act(self, engine: Rounds, lanes: Array) -> Array:
-        """Choose legal actions; see :class:`training.players.player.Player`."""
-        if self._observer is None:
-            obs = engine.obs[lanes]
-        else:
-            obs = self._observer.encode_obs_many(engine.get_states(lanes), trusted=True)
-        return self._partner.act(obs, engine.mask[lanes])
 
 
 class ManagerEnv:
@@ -412,5 +399,5 @@ class GoalLanes:
     ) -> None:
         seen = self._observer.encode_obs_many(shown, trusted=True)
         legal = (np.arange(engine.num_actions) <= rows["cards"][:, None]).astype(np.uint8)
-        write_bids(engine, rows, lanes, self._manager.act(seen, legal))
+        write_bids(engine, rows, lanes, self._manager.choose(seen, legal))
         obs_out[lanes], mask_out[lanes] = engine.obs[lanes], engine.mask[lanes]

@@ -15,13 +15,7 @@ import fastenv
 from fastenv import BatchEngine
 from fastenv.skullking.config import PHASE_ROUNDS
 from training.apps.skullking.hier import options
-from training.apps.skullking.hier.manager_env import (
-    GoalLanes,
-    ManagerEnv,
-    Partner,
-    Rounds,
-    WorkerCards,
-)
+from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv, Partner, Rounds
 from training.apps.skullking.hier.options import HierConfig, HierRun
 from training.apps.skullking.rules import rules_of
 from training.apps.skullking.whole_games import ENV, PairNet, WholeGames, manager_observer
@@ -29,7 +23,7 @@ from training.callbacks.gate import Certificate, Gate, policy_hash, write_certif
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.nets.layout import obs_layout
-from training.players.network import Network
+from training.players.network import Network, seen_by, shown
 from training.ppo import run as native
 from training.ppo.trainer import PPOTrainer
 from training.run import envs
@@ -108,8 +102,11 @@ class HierTrainer(Trainer):
         }
         seeds = {name: stream_seed(run.seed, "explore") for name, run in self.runs.items()}
         best = self._hier.cards == "best"
+        # In whole games it sees what it has seen in its own training.
+        own = config.env, config.env_options
+        sight = seen_by(*own) if self._hier.mode == "game" else shown
         self.partners = {
-            "worker": Partner(self.trainers["worker"], seeds["manager"], best=best),
+            "worker": Partner(self.trainers["worker"], seeds["manager"], sight, best=best),
             "manager": Partner(self.trainers["manager"], seeds["worker"]),
         }
         num_envs = worker_engine.num_envs
@@ -264,10 +261,7 @@ class HierTrainer(Trainer):
 
     def _deal_cards(self) -> None:
         if self.worker_plays:
-            whole = self._hier.mode == "game"
-            options = without_agents(self.config.env_options)
-            observer = make_engine(self.config.env, 1, options) if whole else None
-            self.manager_env.cards = WorkerCards(self.partners["worker"], observer)
+            self.manager_env.cards = self.partners["worker"]
 
     def _describe_partner(self, name: str) -> dict[str, Any]:
         """Describe the other policy in the data of this iteration: its name and version."""

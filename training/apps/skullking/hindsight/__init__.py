@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-BIDS = 11  # 0 to 10; a round has as many possible numbers of tricks
+from fastenv.skullking.tables import NUM_ACTIONS
 
 
 class Mode(NamedTuple):
@@ -19,10 +19,11 @@ class Mode(NamedTuple):
     weight: float
 
 
+# There are as many bids as actions, and as many possible numbers of tricks in a round.
 MODES = {
     "value": Mode("worker", 0, 0.25),
     "sil": Mode("worker", 0, 0.1),
     "is": Mode("worker", 0, 0.1),
-    "tricks": Mode("manager", BIDS * BIDS, 0.5),
-    "bid": Mode("manager", BIDS, 0.5),
+    "tricks": Mode("manager", NUM_ACTIONS**2, 0.5),
+    "bid": Mode("manager", NUM_ACTIONS, 0.5),
 }

@@ -12,14 +12,13 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from fastenv.skullking.config import SkullKingConfig
 from training.apps.skullking.hindsight import MODES, Mode
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller, relabel_bids
 from training.apps.skullking.rules import rules_of
 from training.callbacks.windows import step_columns
 from training.nets.actor_critic import ActorCritic
 from training.nets.distribution import log_prob, masked_log_probs
-from training.ppo.options import ActorCriticRun, NativeConfig, PPOConfig
+from training.ppo.options import ActorCriticRun
 from training.ppo.rollout import Rollout
 from training.run.engine import Engine
 from training.run.options import require
@@ -257,46 +256,20 @@ class Hindsight:
 
 
 def make_run_auxiliary(config: ActorCriticRun, engine: Engine) -> Hindsight:
-    """Return the auxiliary loss of a run that asks for one.
-
-    Raises
-    ------
-    ConfigError
-        If the mode does not fit the environment or the network.
-    """
-    game = rules_of(engine.game)
-    if game.tier == "worker":
-        allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
-        require(not config.trackers, "trackers", dict(config.trackers), allowed)
-        mode = config.native.hindsight
-        allowed = "'off' with trained opponents, who might have played otherwise to another goal"
-        require(not has_agents(config.env_options), "native.hindsight", mode, allowed)
-    seed = stream_seed(config.seed, "auxiliary")
-    return make(game, config.ppo, config.native, config.num_envs, seed)
-
-
-def make(
-    game: SkullKingConfig, ppo: PPOConfig, native: NativeConfig, num_envs: int, seed: int
-) -> Hindsight:
-    """Return the auxiliary loss of ``native.hindsight``, which is one of the modes.
-
-    Parameters
-    ----------
-    game : SkullKingConfig
-        Of the environment.
-    ppo : PPOConfig
-    native : NativeConfig
-        Of the trainer.
-    num_envs : int
-        Lanes of the trainer.
-    seed : int
+    """Return the auxiliary loss of a run whose ``native.hindsight`` is one of the modes.
 
     Raises
     ------
     ConfigError
         The mode is not known, belongs to the other policy, or does not fit the game or the network.
     """
+    game, ppo, native = rules_of(engine.game), config.ppo, config.native
     name, policy = native.hindsight, game.tier
+    if policy == "worker":
+        allowed = "empty with native.hindsight, which computes the rewards of whole rounds itself"
+        require(not config.trackers, "trackers", dict(config.trackers), allowed)
+        allowed = "'off' with trained opponents, who might have played otherwise to another goal"
+        require(not has_agents(config.env_options), "native.hindsight", name, allowed)
     fitting = [mode for mode, its in MODES.items() if its.policy == policy]
     allowed = " or ".join(map(repr, ("off", *fitting)))
     require(name in fitting, "native.hindsight", name, f"{allowed} in the {policy} tier")
@@ -311,4 +284,5 @@ def make(
     else:
         allowed = f"'off' with scoring={game.scoring!r}: there is more to decide than a bid"
         require(game.scoring != "rascal_cannon", "native.hindsight", name, allowed)
-    return Hindsight(MODES[name], columns, gather, LOSSES[name], ppo.n_steps, num_envs, seed)
+    sizes, seed = (ppo.n_steps, config.num_envs), stream_seed(config.seed, "auxiliary")
+    return Hindsight(MODES[name], columns, gather, LOSSES[name], *sizes, seed)

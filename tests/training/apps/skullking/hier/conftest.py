@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from training.apps.skullking.hier.manager_env import Partner
 from training.apps.skullking.hier.trainer import HierTrainer
+from training.players.network import shown
 from training.run.config import RunConfig
 from training.run.config_files import merge
 from training.train import main
@@ -31,7 +33,7 @@ TINY = {
 }
 
 
-class Rigid:
+class Rigid(Partner):
     """A partner without a network: the highest legal product of observation and fixed weights.
 
     Row by row, so that it does not depend on who else is asked.
@@ -39,10 +41,10 @@ class Rigid:
 
     version = 1
 
-    def __init__(self, obs_size, seed=0):
-        self.weights = np.random.default_rng(seed).normal(size=(11, obs_size))
+    def __init__(self, obs_size, sight=shown):
+        self.weights, self.see = np.random.default_rng(0).normal(size=(11, obs_size)), sight
 
-    def act(self, obs, mask):
+    def choose(self, obs, mask):
         logits = np.array([self.weights @ row for row in obs]).reshape(-1, 11)
         return np.where(mask != 0, logits, -np.inf).argmax(1)
 

@@ -1,6 +1,7 @@
 """The modes: their gradients against a slow twin, what they learn from, how they run and resume."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,12 +11,12 @@ from fastenv.errors import ConfigError
 from fastenv.skullking.config import SkullKingConfig
 from fastenv.skullking.relabel import relabel_bid
 from fastenv.skullking.rules import score_round
-from fastenv.skullking.tables import NUM_ACTIONS, Scoring
+from fastenv.skullking.tables import Scoring
 from tests.skullking.rounds import finished_rounds
 from tests.slow import every, together
 from tests.tables import walk
-from training.apps.skullking.hindsight import BIDS, MODES
-from training.apps.skullking.hindsight.auxiliary import make, tricks_log_probs
+from training.apps.skullking.hindsight import MODES
+from training.apps.skullking.hindsight.auxiliary import make_run_auxiliary, tricks_log_probs
 from training.apps.skullking.hindsight.decode import decoding, expected_points
 from training.apps.skullking.hindsight.relabel import Columns, Relabeller
 from training.nets.actor_critic import ActorCritic
@@ -28,6 +29,12 @@ from training.run.envs import make_engine
 from training.run.folder import RunFolder
 
 POLICIES = {name: mode.policy for name, mode in MODES.items()}
+
+
+def run_of(ppo, native):
+    """What is read of the options of a run of 16 lanes."""
+    about = {"seed": 7, "num_envs": 16, "trackers": {}, "env_options": {}}
+    return SimpleNamespace(ppo=ppo, native=native, **about)
 
 
 def trainer_of(mode, /, *, seed=1, n_epochs=2, device="cpu", **options):
@@ -45,7 +52,7 @@ def trainer_of(mode, /, *, seed=1, n_epochs=2, device="cpu", **options):
         precision="fp32",
     )
     native = NativeConfig(hindsight=mode)
-    hindsight = make(engine.game.config, ppo, native, 16, seed=7)
+    hindsight = make_run_auxiliary(run_of(ppo, native), engine)
     trainer = PPOTrainer(
         *(engine, ppo, native),
         total_steps=10**5,
@@ -341,9 +348,10 @@ def test_a_mode_that_does_not_fit_is_refused(train, tmp_path, capsys, env, assig
     ],
 )
 def test_a_game_or_network_that_does_not_fit_is_refused(mode, options, network, says):
-    game = SkullKingConfig(tier=POLICIES[mode], **options)
+    engine = make_engine(f"SkullKing{POLICIES[mode].capitalize()}-v0", 1, options)
+    config = run_of(PPOConfig(), NativeConfig(hindsight=mode, **network))
     with pytest.raises(ConfigError, match=says):
-        make(game, PPOConfig(), NativeConfig(hindsight=mode, **network), 16, seed=1)
+        make_run_auxiliary(config, engine)
 
 
 def test_rewards_that_a_relabelled_round_does_not_have_are_refused(train, tmp_path, capsys):
@@ -351,10 +359,6 @@ def test_rewards_that_a_relabelled_round_does_not_have_are_refused(train, tmp_pa
     flags = settings("native.hindsight=value", tracker, "backend=reference")
     assert train(tmp_path / "runs", "bad", *flags) == 2
     assert "trackers={'visits'" in capsys.readouterr().err
-
-
-def test_heads_have_an_output_a_bid():
-    assert BIDS == NUM_ACTIONS
 
 
 def test_off_is_the_default_and_can_be_written():

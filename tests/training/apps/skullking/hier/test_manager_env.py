@@ -10,8 +10,9 @@ from fastenv.skullking.rewards import manager_shaped
 from fastenv.skullking.tables import Phase
 from tests.slow import diagonal
 from tests.tables import walk
-from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv, WorkerCards
+from training.apps.skullking.hier.manager_env import GoalLanes, ManagerEnv
 from training.apps.skullking.hier.options import GoalShares
+from training.players.network import seen_by, shown
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
 from training.run.envs import make_engine
@@ -100,7 +101,7 @@ class Twin:
             mask = np.zeros((1, 11), np.uint8)
             encoding.encode_obs(seen, obs[0])
             mask[0, game.legal_actions()] = 1
-            game.step(int(self.partner.act(obs, mask)[0]))
+            game.step(int(self.partner.choose(obs, mask)[0]))
             played += 1
             if game.ev_round:
                 break
@@ -116,13 +117,12 @@ class Twin:
 )
 def test_worker_plays_the_rounds_of_games_lane_by_lane(mode, options, rigid):
     n, rng = 5, np.random.default_rng(7)
-    observer = make_engine(WORKER, 1, options)
-    partner = rigid(observer.obs_shape[0])
-    cards = WorkerCards(partner, observer if mode == "game" else None)
+    sight = seen_by(WORKER, options) if mode == "game" else shown
+    partner = rigid(make_engine(WORKER, 1, options).obs_shape[0], sight)
     plain = {k: v for k, v in options.items() if k != "obs_ext"}
     inside = {**options, "goal_mode": "manager"}
     env = FLAT if mode == "game" else WORKER
-    ours = ManagerEnv(make_engine(env, n, inside), make_engine(MANAGER, 1, plain), cards)
+    ours = ManagerEnv(make_engine(env, n, inside), make_engine(MANAGER, 1, plain), partner)
     twins = [Twin(env, options, 31 + lane, partner) for lane in range(n)]
     ours.reset_many(seeds=31)
     for _ in range(12):
@@ -141,11 +141,11 @@ def test_only_lanes_that_play_are_asked_for_a_card(rigid):
     asked = []
 
     class Counting(rigid):
-        def act(self, obs, mask):
+        def choose(self, obs, mask):
             asked.append(len(obs))
-            return super().act(obs, mask)
+            return super().choose(obs, mask)
 
-    env = manager_env("round", WorkerCards(Counting(203)), 32, {"round_weights": "uniform"})
+    env = manager_env("round", Counting(203), 32, {"round_weights": "uniform"})
     env.reset_many(seeds=1)
     cards = env.engine.info["cards"].copy()
     env.step_many(np.zeros(32, np.int32))
@@ -153,7 +153,7 @@ def test_only_lanes_that_play_are_asked_for_a_card(rigid):
 
 
 def test_state_of_a_manager_env_goes_on_exactly(rigid):
-    envs = [manager_env("round", WorkerCards(rigid(203)), 8) for _ in range(2)]
+    envs = [manager_env("round", rigid(203), 8) for _ in range(2)]
     rng = np.random.default_rng(9)
     envs[0].reset_many(seeds=4)
     envs[0].step_many(random_bids(rng, envs[0].mask.sum(1) - 1))
@@ -242,7 +242,7 @@ def test_manager_bids_in_its_lanes_and_changes_nothing_else(rigid):
         np.testing.assert_array_equal(obs, expected)
         fresh = np.flatnonzero(bidding & (rows["tricks"] == 0))
         legal = (np.arange(11) <= rows["cards"][fresh, None]).astype(np.uint8)
-        bids = manager.act(observer.encode_obs_many(rows[fresh], trusted=True), legal)
+        bids = manager.choose(observer.encode_obs_many(rows[fresh], trusted=True), legal)
         np.testing.assert_array_equal(ours.info["bid"][fresh], bids)
     assert ended > 20  # rounds that the Manager has bid were played to their ends
 

@@ -148,11 +148,11 @@ def test_the_managers_bid_is_made_before_others_play(make_player, monkeypatch, o
     )
     trainer = make_player(changes)
     partner, worker = trainer.partners["manager"], trainer.engines[0]
-    act, step = partner.act, worker._engine.step_many
+    choose, step = partner.choose, worker._engine.step_many
     made, seen = {}, []
 
     def bids(obs, mask):
-        actions = act(obs, mask)
+        actions = choose(obs, mask)
         rows = worker.get_states()
         lanes = bids.lanes
         for lane, bid, shown in zip(lanes, actions, obs, strict=True):
@@ -181,7 +181,7 @@ def test_the_managers_bid_is_made_before_others_play(make_player, monkeypatch, o
             seen.append(int(rows["table_len"][lane]))
         step(actions, obs_out, mask_out, select=select, autoreset=autoreset)
 
-    monkeypatch.setattr(partner, "act", bids)
+    monkeypatch.setattr(partner, "choose", bids)
     monkeypatch.setattr(worker, "on_begin", begins)
     monkeypatch.setattr(worker._engine, "step_many", steps)
     while trainer.stage < 5:

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from tests.tables import walk
-from training.apps.skullking.hier.manager_env import ManagerEnv, WorkerCards
+from training.apps.skullking.hier.manager_env import ManagerEnv
 from training.apps.skullking.hier.options import HierConfig
 from training.apps.skullking.hier.trainer import REFERENCE, AdaptiveEpochs, RoundStats, next_policy
 from training.callbacks.gate import policy_hash
@@ -51,7 +51,7 @@ def test_worker_plays_the_managers_cards_once_it_may(make_trainer):
     while trainer.stage < 4:
         details = trainer.iterate()
     assert details["partner"]["name"] == "worker"
-    assert isinstance(trainer.manager_env.cards, WorkerCards)
+    assert trainer.manager_env.cards is trainer.partners["worker"]
 
 
 def test_no_round_of_a_stage_has_a_bid_of_an_older_manager(make_trainer):
