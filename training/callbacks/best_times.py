@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-
 from fastenv import BatchEngine
 from fastenv.errors import ConfigError, show
 from training.callbacks.trackers.base import ended_lanes
 from training.run import files, games
-from training.run.callback import Callback, Progress
+from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -75,22 +73,16 @@ class BestTimes(Callback):
         self._actions: list[list[list[int]]] = [[[] for _ in range(e.num_envs)] for e in engines]
         self._new = 0
 
-    def step(
-        self,
-        loop: Progress,
-        engine: Engine,
-        actions: np.ndarray | None,
-        obs: Any,
-        mask: np.ndarray,
-    ) -> None:
+    def step(self, loop: Progress, step: EngineStep) -> None:
         """Add the actions of a step, and note the episodes that it ended."""
+        engine = step.engine
         assert isinstance(engine, BatchEngine)
         taken = self._actions[[each is engine for each in self._engines].index(True)]
-        if actions is None:
+        if step.actions is None:
             for lane in taken:
                 lane.clear()
             return
-        for lane, action in zip(taken, actions.tolist(), strict=True):
+        for lane, action in zip(taken, step.actions.tolist(), strict=True):
             lane.append(action)
         for k in ended_lanes(engine).tolist():
             self.records.note(engine, k, taken[k])
