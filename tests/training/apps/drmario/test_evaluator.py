@@ -1,7 +1,6 @@
 """The evaluator of Dr. Mario: what it sees, what it is trained toward, its file, its measures."""
 
 import json
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -236,7 +235,7 @@ def test_quantiles_of_outcomes_are_learnt():
 
 
 def test_frames_are_those_to_the_end_of_the_same_game():
-    plan = Games(6, (1, 1), explore=0.0, seed=SEED, lanes=4, most=300)
+    plan = Games(count=6, levels=(1, 1), explore=0.0, seed=SEED, lanes=4, most=300)
     found = samples.play(GREEDY_BOT, plan)
     assert set(found.outcome) == {CLEARED}
     seeds = game_seeds(6, np.random.default_rng(SEED), odd=False)
@@ -258,8 +257,8 @@ def test_frames_are_those_to_the_end_of_the_same_game():
 
 
 def test_samples_begin_behind_the_last_decision_by_chance():
-    plain = Games(8, (0, 0), explore=0.0, seed=SEED, most=300)
-    for plan in (plain, replace(plain, explore=1.0, by_chance=1.0, until=9)):
+    plain = Games(count=8, levels=(0, 0), explore=0.0, seed=SEED, most=300)
+    for plan in (plain, plain.replace(explore=1.0, by_chance=1.0, until=9)):
         found = samples.play(GREEDY_BOT, plan)
         of_game = np.split(np.arange(len(found)), np.flatnonzero(found.left == 0)[:-1] + 1)
         for part in of_game:
@@ -271,7 +270,7 @@ def test_samples_begin_behind_the_last_decision_by_chance():
 
 
 def test_games_that_are_given_up_are_censored():
-    found = samples.play(GREEDY_BOT, Games(3, (0, 0), explore=0.0, seed=SEED, most=5))
+    found = samples.play(GREEDY_BOT, Games(count=3, levels=(0, 0), explore=0.0, seed=SEED, most=5))
     assert set(found.outcome) == {CENSORED}
     assert len(found) == 15
     assert (found.frames > 0).all()
@@ -279,9 +278,9 @@ def test_games_that_are_given_up_are_censored():
 
 def test_games_refuse_impossible_values():
     with pytest.raises(ConfigError, match="by_chance=2"):
-        Games(3, by_chance=2)
+        Games(count=3, by_chance=2)
     with pytest.raises(ConfigError, match="count=0"):
-        Games(0)
+        Games(count=0)
 
 
 # -- the file --------------------------------------------------------------------------------------

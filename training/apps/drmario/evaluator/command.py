@@ -113,8 +113,14 @@ def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     ended = f"{lookahead.LOOKAHEAD}{args.file}{depth}" if own else head.about["bot"]
     player, options = find_player(args.player or ended, flag="--player")
     require(options is None, "--player", args.player, "a bot or lookahead:FILE")
-    seed = HELD_BACK + args.seed
-    games = samples.Games(args.games, head.levels, head.speeds, odd=True, seed=seed, explore=0.0)
+    games = samples.Games(
+        count=args.games,
+        levels=head.levels,
+        speeds=head.speeds,
+        odd=True,
+        seed=HELD_BACK + args.seed,
+        explore=0.0,
+    )
     result = measure.calibration(evaluator, samples.play(player, games))
     title = f"{args.file}: {result['games']} games, {result['decisions']:,} decisions"
     shown = Table(title=title)

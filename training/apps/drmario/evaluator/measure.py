@@ -107,7 +107,13 @@ def compare(
     records: dict[str, Any] = {}
     for level in levels:
         games = Games(
-            count, (level, level), (speed,), odd=True, seed=seed, explore=0.0, most=MOST, lanes=256
+            count=count,
+            levels=(level, level),
+            speeds=(speed,),
+            odd=True,
+            seed=seed,
+            explore=0.0,
+            most=MOST,
         )
         played = {
             name: play_games(make, games, BARE if options is None else options)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from pydantic import Field
 
 from fastenv.drmario.generator import orbit_state
 from fastenv.drmario.tables import ORBIT, Reason
@@ -23,7 +24,7 @@ from training.evaluation.loop import ask
 from training.evaluation.results import Results
 from training.players.bots import RandomLegal
 from training.players.player import MakePlayer, Player
-from training.run.options import require
+from training.run.options import Number, Options, Text, Truth, Whole
 
 ENV = "DrMarioPlacement-v0"
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}
@@ -31,8 +32,7 @@ CLEARED, LOST, CENSORED = range(3)
 OWN, LUCK, BEGINNER = range(3)  # whose a decision is: the player's, chance's or the beginner's
 
 
-@dataclass(frozen=True)
-class Games:
+class Games(Options):
     """Which games are played, and how.
 
     Parameters
@@ -58,25 +58,16 @@ class Games:
         Games that are played at once.
     """
 
-    count: int
-    levels: tuple[int, ...] = (0, 10)
-    speeds: tuple[str, ...] = ("medium",)
-    odd: bool = False
-    seed: int = 0
-    explore: float = 0.5
-    until: int = 60
-    by_chance: float = 0.15
-    most: int = 400
-    lanes: int = 256
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        for name in ("count", "until", "most", "lanes"):
-            value = getattr(self, name)
-            require(1 <= value <= 10**7, name, value, "from 1 to 10,000,000")
-        for name in ("explore", "by_chance"):
-            value = getattr(self, name)
-            require(0 <= value <= 1, name, value, "from 0 to 1")
+    count: Whole = Field(ge=1, le=10**7)
+    levels: tuple[Whole, ...] = (0, 10)
+    speeds: tuple[Text, ...] = ("medium",)
+    odd: Truth = False
+    seed: Whole = 0
+    explore: Number = Field(0.5, ge=0, le=1)
+    until: Whole = Field(60, ge=1, le=10**7)
+    by_chance: Number = Field(0.15, ge=0, le=1)
+    most: Whole = Field(400, ge=1, le=10**7)
+    lanes: Whole = Field(256, ge=1, le=10**7)
 
 
 @dataclass(frozen=True)
