@@ -54,7 +54,7 @@ def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name)
 
 def test_a_game_without_best_times_says_so_briefly():
     with pytest.raises(ConfigError, match="keeps no best times") as refused:
-        open_records(NativeRun(env="Prospector-v0", best_times="a" * 20_000))
+        open_records(NativeRun(env="Prospector-v0", best_times="a" * 20_000), ())
     assert len(str(refused.value)) < 600
 
 

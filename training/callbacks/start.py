@@ -111,13 +111,12 @@ def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
         )  # behind an archive, which moves lanes
     best = None
     if config.best_times is not None:
-        best = best_times.make_best_times(config, trainer.engines, run.name)
+        best = best_times.open_records(config, trainer.engines, run.name)
         callbacks.append(best)
     stages = curriculum.get_options(config)
     if stages is not None:
         how = (trainer.engines, run.certificates, trainer.policy, trainer.reset_lanes)
-        records = None if best is None else best.records
-        callbacks.append(Curriculum(config, stages, *how, records))
+        callbacks.append(Curriculum(config, stages, *how, best))
     evaluations = make_evaluations(run, trainer.policy)
     return callbacks if evaluations is None else [*callbacks, evaluations]
 

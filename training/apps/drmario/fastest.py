@@ -242,7 +242,7 @@ def _search_games(args: argparse.Namespace) -> None:
     if args.out is not None:
         files.prepare("--out", args.out)
     if args.best_times is not None:
-        prepare(args.best_times)
+        prepare(args.best_times, {})
     games = list_games(args.levels, args.speeds, args.seeds)
     rows = [_search_game(args, *game) for game in games]
     if args.out is not None:

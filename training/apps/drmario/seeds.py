@@ -314,9 +314,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     options, players = _find_players(args)
     files.prepare("--out", args.out / "seeds.csv")
     if args.best_times is not None:
-        allowed = "left out with extended_inputs, which its records must do without"
-        require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
-        prepare(args.best_times)
+        prepare(args.best_times, options)
     played = {tau: play(options, each, plan) for tau, each in players.items()}
     rows, odd = write(args.out, options, plan, played)
     levels = by_level(plan, played)
