@@ -8,7 +8,6 @@ plays alone. A game whose end is not waited for is *censored*: its bottles took 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from pydantic import Field
 from fastenv.drmario.generator import orbit_state
 from fastenv.drmario.tables import ORBIT, Reason
 from training.apps.drmario.best_times import set_game
-from training.apps.drmario.evaluator.features import situations
+from training.apps.drmario.evaluator.features import SITUATION, situations
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
 from training.evaluation.loop import ask
@@ -30,6 +29,15 @@ ENV = "DrMarioPlacement-v0"
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}
 CLEARED, LOST, CENSORED = range(3)
 OWN, LUCK, BEGINNER = range(3)  # whose a decision is: the player's, chance's or the beginner's
+# A decision of a game; samples are those of games, game after game.
+SAMPLE = np.dtype(
+    [
+        ("seen", SITUATION),
+        ("frames", "i4"),  # to the end of the game, or to its last decision where it is censored
+        ("outcome", "u1"),  # CLEARED, LOST or CENSORED, of the game
+        ("left", "i4"),  # decisions of the game behind it that are among the samples
+    ]
+)
 
 
 class Games(Options):
@@ -70,50 +78,21 @@ class Games(Options):
     lanes: Whole = Field(256, ge=1, le=10**7)
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Decisions of games, game after game; all arrays have shape (n,).
+def cap_frames(samples: np.ndarray, t_max: int) -> np.ndarray:
+    """Return the frames to the clear, float32; a lost game counts ``t_max``, and none more."""
+    frames = np.minimum(samples["frames"], t_max).astype(np.float32)
+    capped: np.ndarray = np.where(samples["outcome"] == LOST, np.float32(t_max), frames)
+    return capped
 
-    Parameters
-    ----------
-    seen : ndarray of SITUATION
-    frames : ndarray of int32
-        To the end of the game, or to its last decision where it is censored.
-    outcome : ndarray of uint8
-        CLEARED, LOST or CENSORED, of the game.
-    left : ndarray of int32
-        Decisions of the game behind it that are among the samples.
-    """
 
-    seen: np.ndarray
-    frames: np.ndarray
-    outcome: np.ndarray
-    left: np.ndarray
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.seen)
-
-    def capped(self, t_max: int) -> np.ndarray:
-        """Return the frames to the clear, float32; a lost game counts ``t_max``, and none more."""
-        frames = np.minimum(self.frames, t_max).astype(np.float32)
-        capped: np.ndarray = np.where(self.outcome == LOST, np.float32(t_max), frames)
-        return capped
-
-    def summary(self) -> str:
-        """Describe the number of decisions and the outcomes of the games in a line."""
-        last = self.left == 0
-        cleared, lost, censored = (int((self.outcome[last] == k).sum()) for k in range(3))
-        return (
-            f"{len(self):,} decisions of {last.sum():,} games, {cleared:,} cleared, {lost:,} lost, "
-            f"{censored:,} given up; {self.frames.mean():,.0f} frames to the end"
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[Samples]) -> Samples:
-        """Return several as one."""
-        names = ("seen", "frames", "outcome", "left")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+def summarise(samples: np.ndarray) -> str:
+    """Describe the number of decisions and the outcomes of the games in a line."""
+    ends = samples["outcome"][samples["left"] == 0]
+    cleared, lost, censored = (int((ends == k).sum()) for k in range(3))
+    return (
+        f"{len(samples):,} decisions of {len(ends):,} games, {cleared:,} cleared, {lost:,} lost, "
+        f"{censored:,} given up; {samples['frames'].mean():,.0f} frames to the end"
+    )
 
 
 def game_seeds(count: int, rng: np.random.Generator, *, odd: bool) -> np.ndarray:
@@ -167,8 +146,8 @@ def play_games(
     return play_episodes(every.by({"player": make}), prepare=prepare)
 
 
-def play(make: MakePlayer, games: Games, begins: MakePlayer | None = None) -> Samples:
-    """Let a player play, and return the samples of its games.
+def play(make: MakePlayer, games: Games, begins: MakePlayer | None = None) -> np.ndarray:
+    """Let a player play, and return the samples of its games, records of :data:`SAMPLE`.
 
     Parameters
     ----------
@@ -233,7 +212,7 @@ class _Explorer:
         actions: np.ndarray = ask(engine, self._players, lanes, places)[lanes]
         return actions
 
-    def samples(self, played: Results) -> Samples:
+    def samples(self, played: Results) -> np.ndarray:
         """Return the decisions behind the last one of somebody else, game after game."""
         game, seen, before, places = map(np.concatenate, zip(*self._steps, strict=True))
         order = np.argsort(game, kind="stable")
@@ -248,9 +227,7 @@ class _Explorer:
             [CLEARED, LOST],
             CENSORED,
         )
-        return Samples(
-            seen[order],
-            (played["ticks"][game] - before[order]).astype(np.int32),
-            outcome[game].astype(np.uint8),
-            left[kept].astype(np.int32),
-        )
+        samples = np.empty(len(order), SAMPLE)
+        samples["seen"], samples["frames"] = seen[order], played["ticks"][game] - before[order]
+        samples["outcome"], samples["left"] = outcome[game], left[kept]
+        return samples

@@ -46,7 +46,7 @@ from training.apps.drmario.evaluator.model import (
     Shape,
     new_evaluator,
 )
-from training.apps.drmario.evaluator.samples import CENSORED, Games, Samples
+from training.apps.drmario.evaluator.samples import CENSORED, Games, cap_frames, summarise
 from training.dqn.loss import quantile_huber
 from training.nets.descent import descend
 from training.players.bots import Bot
@@ -110,27 +110,27 @@ class Targets:
 
     Parameters
     ----------
-    samples : Samples
+    samples : ndarray of SAMPLE
     t_max : int
     config : FitConfig
     """
 
-    def __init__(self, samples: Samples, t_max: int, config: FitConfig) -> None:
+    def __init__(self, samples: np.ndarray, t_max: int, config: FitConfig) -> None:
         self._samples, self._config = samples, config
         self._t_max = t_max / UNIT
-        self._frames = samples.capped(t_max) / np.float32(UNIT)
-        goes_on = samples.left > 0
-        end = np.arange(len(samples)) + samples.left  # the last decision of each game
+        self._frames = cap_frames(samples, t_max) / np.float32(UNIT)
+        goes_on = samples["left"] > 0
+        end = np.arange(len(samples)) + samples["left"]  # the last decision of each game
         self._behind = np.full(len(samples), -1)
-        censored = (samples.outcome == CENSORED) & goes_on
+        censored = (samples["outcome"] == CENSORED) & goes_on
         self._behind[censored] = end[censored]
         if config.ahead:
-            far = samples.left >= config.ahead
+            far = samples["left"] >= config.ahead
             self._behind[far] = np.flatnonzero(far) + config.ahead
-        between = samples.frames - samples.frames[self._behind]
+        between = samples["frames"] - samples["frames"][self._behind]
         self._between = (between / UNIT).astype(np.float32)
-        long = samples.frames >= t_max
-        self._at_least = (samples.outcome == CENSORED) | long
+        long = samples["frames"] >= t_max
+        self._at_least = (samples["outcome"] == CENSORED) | long
         self._at_least &= self._behind < 0
 
     def of(
@@ -153,20 +153,20 @@ class Targets:
         behind = self._behind[chosen]
         far = np.flatnonzero(behind >= 0)
         if far.size:
-            theta = judge(self._samples.seen[behind[far]])
+            theta = judge(self._samples["seen"][behind[far]])
             drawn = rng.integers(theta.shape[1], size=(far.size, count))
             reached = self._between[chosen[far]][:, None] + np.take_along_axis(theta, drawn, 1)
             target[far] = np.clip(reached, 0.0, self._t_max)
         return target, self._at_least[chosen]
 
 
-def fit(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -> float:
+def fit(evaluator: Evaluator, parts: Sequence[np.ndarray], config: FitConfig) -> float:
     """Train an evaluator, in place; return the mean loss of the last tenth.
 
     Parameters
     ----------
     evaluator : Evaluator
-    parts : sequence of Samples
+    parts : sequence of ndarray of SAMPLE
         Of which all are drawn from as often, whatever they hold.
     config : FitConfig
     """
@@ -177,11 +177,13 @@ def fit(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -> fl
     return float(np.mean(losses[-max(1, steps // 10) :]))
 
 
-def _losses(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -> Iterator[Tensor]:
+def _losses(
+    evaluator: Evaluator, parts: Sequence[np.ndarray], config: FitConfig
+) -> Iterator[Tensor]:
     """Yield the loss of a batch for each step."""
     rng = np.random.default_rng(config.seed)
     net, head = evaluator.net, evaluator.head
-    samples = Samples.joined(parts)
+    samples = np.concatenate(parts)
     targets = Targets(samples, head.t_max, config)
     begin = np.cumsum([0, *map(len, parts)])
     for step in range(config.steps):
@@ -190,7 +192,7 @@ def _losses(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -
         part = rng.integers(len(parts), size=config.batch_size)
         chosen = rng.integers(begin[part], begin[part + 1])
         target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
-        theta = net(_augment(samples.seen[chosen], config.unknown, rng))
+        theta = net(_augment(samples["seen"][chosen], config.unknown, rng))
         lost = censored_loss(theta, target, at_least, config.kappa / UNIT)
         yield lost.mean() / head.quantiles
 
@@ -303,7 +305,7 @@ def train(
         Gets the evaluator after each round.
     """
     evaluator = new_evaluator(config.head(), config.seed)
-    parts: list[Samples] = []
+    parts: list[np.ndarray] = []
     last = config.rounds + config.own_rounds
     for number in range(last + 1):
         own = number > config.rounds
@@ -312,7 +314,7 @@ def train(
         beginner = look if number > 0 and not own else None
         played = samples.play(player, config.played(number), beginner)
         parts = [played] if own else [*parts, played]
-        log(f"round {number} of {last}: {played.summary()}")
+        log(f"round {number} of {last}: {summarise(played)}")
         loss = fit(evaluator, parts, config.trained(number))
         log(f"round {number} of {last}: loss {loss:.4f}")
         save(evaluator)
