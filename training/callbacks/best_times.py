@@ -38,11 +38,11 @@ def check(config: RunConfig) -> None:
     allowed = "null with an archive, whose episodes do not begin at their beginning"
     require("archive" not in kinds, "best_times", config.best_times, allowed)
     files.prepare("best_times", Path(config.best_times))
-    open_records(config, ()).close()
+    make_best_times(config, ()).close()
 
 
-def open_records(config: RunConfig, engines: Sequence[Engine], run: str = "") -> Records:
-    """Open the file of the fastest episodes, for a run of that config and name.
+def make_best_times(config: RunConfig, engines: Sequence[Engine], run: str = "") -> Records:
+    """Make the callback that keeps the best times of a run; it opens their file.
 
     Raises
     ------

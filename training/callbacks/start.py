@@ -111,7 +111,7 @@ def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
         )  # behind an archive, which moves lanes
     best = None
     if config.best_times is not None:
-        best = best_times.open_records(config, trainer.engines, run.name)
+        best = best_times.make_best_times(config, trainer.engines, run.name)
         callbacks.append(best)
     stages = curriculum.get_options(config)
     if stages is not None:
