@@ -25,7 +25,7 @@ from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.apps.drmario.placements import is_falling, press_towards
-from training.apps.drmario.seed_plan import check_games, list_games
+from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.run import files, machine
 from training.run.command_line import exit_status, new_parser
@@ -237,14 +237,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _search_games(args: argparse.Namespace) -> None:
-    check_games(args.levels, args.speeds, args.seeds)
+    plan = Plan(args.levels, args.speeds, args.seeds)
     require(1 <= args.width <= MOST_WIDTH, "--width", args.width, f"from 1 to {MOST_WIDTH:,}")
     if args.out is not None:
         files.prepare("--out", args.out)
     if args.best_times is not None:
         prepare(args.best_times, {})
-    games = list_games(args.levels, args.speeds, args.seeds)
-    rows = [_search_game(args, *game) for game in games]
+    rows = [_search_game(args, *game) for game in plan.games()]
     if args.out is not None:
         what = "the fastest clears of Dr. Mario that a beam finds with known pills"
         record = {"what": what, **machine.taken_on(), "width": args.width, "games": rows}
