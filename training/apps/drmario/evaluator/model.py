@@ -142,9 +142,9 @@ class Shape(Options):
 
     levels: tuple[Whole, ...] = (0, 10)
     speeds: tuple[Text, ...] = ("medium",)
-    t_max: Whole = Field(24_000, ge=1, le=10**6)
-    quantiles: Whole = Field(51, ge=1, le=1001)
-    hidden: Whole = Field(96, ge=1, le=4096)
+    t_max: Whole = Field(default=24_000, ge=1, le=10**6)
+    quantiles: Whole = Field(default=51, ge=1, le=1001)
+    hidden: Whole = Field(default=96, ge=1, le=4096)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

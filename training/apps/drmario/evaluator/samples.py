@@ -71,11 +71,11 @@ class Games(Options):
     speeds: tuple[Text, ...] = ("medium",)
     odd: Truth = False
     seed: Whole = 0
-    explore: Number = Field(0.5, ge=0, le=1)
-    until: Whole = Field(60, ge=1, le=10**7)
-    by_chance: Number = Field(0.15, ge=0, le=1)
-    most: Whole = Field(400, ge=1, le=10**7)
-    lanes: Whole = Field(256, ge=1, le=10**7)
+    explore: Number = Field(default=0.5, ge=0, le=1)
+    until: Whole = Field(default=60, ge=1, le=10**7)
+    by_chance: Number = Field(default=0.15, ge=0, le=1)
+    most: Whole = Field(default=400, ge=1, le=10**7)
+    lanes: Whole = Field(default=256, ge=1, le=10**7)
 
 
 def cap_frames(samples: np.ndarray, t_max: int) -> np.ndarray:

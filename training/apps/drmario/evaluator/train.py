@@ -78,13 +78,13 @@ class FitConfig(Options):
 
     SECTION: ClassVar[str] = "fit."
 
-    steps: Whole = Field(500, ge=1, le=10**7)
-    batch_size: Whole = Field(1024, ge=1, le=10**6)
-    learning_rate: Number = Field(1e-3, gt=0, le=1)
-    ahead: Whole = Field(0, ge=0, le=1000)
-    kappa: Number = Field(50.0, gt=0, le=10**4)
-    targets: Whole = Field(8, ge=1, le=1000)
-    unknown: Number = Field(0.2, ge=0, lt=1)
+    steps: Whole = Field(default=500, ge=1, le=10**7)
+    batch_size: Whole = Field(default=1024, ge=1, le=10**6)
+    learning_rate: Number = Field(default=1e-3, gt=0, le=1)
+    ahead: Whole = Field(default=0, ge=0, le=1000)
+    kappa: Number = Field(default=50.0, gt=0, le=10**4)
+    targets: Whole = Field(default=8, ge=1, le=1000)
+    unknown: Number = Field(default=0.2, ge=0, lt=1)
     seed: Whole = 0
 
 
@@ -250,12 +250,12 @@ class TrainConfig(Shape):
     bot: Text = "greedy"
     bot_games: Whole = 8000
     bot_steps: Whole = 1200
-    rounds: Whole = Field(0, ge=0, le=1000)
+    rounds: Whole = Field(default=0, ge=0, le=1000)
     games: Whole = 500
-    own_rounds: Whole = Field(0, ge=0, le=1000)
+    own_rounds: Whole = Field(default=0, ge=0, le=1000)
     own_games: Whole = 768
     own_steps: Whole = 800
-    own_depth: Whole = Field(1, ge=1, le=2)
+    own_depth: Whole = Field(default=1, ge=1, le=2)
     most: Whole = 250
     seed: Whole = option(0, "Of games and network.", "from 0 to 2**31 - 1", ge=0, lt=2**31)
     fit: FitConfig = Field(default_factory=FitConfig)
