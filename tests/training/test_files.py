@@ -9,7 +9,7 @@ from fastenv.errors import ConfigError
 from tests.tables import walk
 from training import benchmark_v9, evaluate, report
 from training.apps.drmario.best_times import BestTimes, RecordError
-from training.callbacks.best_times import open_records
+from training.callbacks.best_times import make_best_times
 from training.commands import matrix, profile
 from training.games.prospector import protocol
 from training.ppo.options import NativeRun
@@ -54,7 +54,7 @@ def test_a_name_that_no_file_can_have_is_refused_in_one_sentence(tmp_path, name)
 
 def test_a_game_without_best_times_says_so_briefly():
     with pytest.raises(ConfigError, match="keeps no best times") as refused:
-        open_records(NativeRun(env="Prospector-v0", best_times="a" * 20_000))
+        make_best_times(NativeRun(env="Prospector-v0", best_times="a" * 20_000), ())
     assert len(str(refused.value)) < 600
 
 

@@ -21,6 +21,7 @@ from training.dqn.trainer import DQNTrainer
 from training.games.drmario.goals import fewer_viruses
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.trainer import PPOTrainer
+from training.run.callback import EngineStep
 from training.run.config import RunConfig
 from training.run.envs import make_engine
 
@@ -135,7 +136,7 @@ def follow(shaping, log):
 
     def on_step(engine, actions, obs, mask):
         before = engine.reward.copy()
-        shaping.step(None, engine, actions, obs, mask)
+        shaping.step(None, EngineStep(engine, actions, obs, mask))
         if actions is not None:
             log.append((before, engine.reward.copy()))
 

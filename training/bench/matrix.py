@@ -29,7 +29,7 @@ from fastenv.errors import BackendUnavailableError, ConfigError
 from training.bench import profile, records
 from training.bench.env_modes import check_workload
 from training.bench.profile import chosen_modes, numbers
-from training.bench.tables import as_csv, matrix_table
+from training.bench.tables import matrix_table
 from training.bench.timing import NOISE
 from training.evaluation.intervals import over_seeds
 from training.ppo.options import NativeRun
@@ -656,7 +656,7 @@ def measure(args: argparse.Namespace, console: Console) -> dict[str, Any]:
             args, cells_found, Cell("trainer", **default_of(factors)), folder, console
         ),
     }
-    files.write_text(folder / "matrix.csv", as_csv(cells_found, COLUMNS))
+    files.write_csv(folder / "matrix.csv", cells_found, COLUMNS)
     files.write_json(folder / "matrix.json", matrix)
     return matrix
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.table import Table
@@ -267,12 +265,3 @@ def vectorised_table(rows: list[Row]) -> Table:
         figures = ("-" if row[name] is None else f"{row[name]:,.4g}" for name in SHOWN)
         shown.add_row(row["vectorisation"], str(row["num_envs"]), *figures)
     return shown
-
-
-def as_csv(rows: list[Row], names: Sequence[str]) -> str:
-    """Return columns of rows as CSV, a line each."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue()

@@ -27,7 +27,7 @@ import fastenv
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.bench import ran, records
-from training.bench.tables import as_csv, vectorised_table
+from training.bench.tables import vectorised_table
 from training.bench.targets import Row
 from training.bench.timing import rss_mb, spread
 from training.run import files, machine
@@ -267,5 +267,5 @@ def run(args: argparse.Namespace, console: Console) -> int:
         records.keep(f"vectorised-{measured[0]['env']}.json", record, begin, measured)
     if args.out is not None:
         files.write_json(args.out, record)
-        files.write_text(args.out.with_suffix(".csv"), as_csv(measured, [*measured[0]]))
+        files.write_csv(args.out.with_suffix(".csv"), measured, [*measured[0]])
     return 0

@@ -25,7 +25,7 @@ from training.callbacks.trackers.base import StepReader, ended_lanes, read
 from training.callbacks.trackers.sources import source_of
 from training.players.network import Network
 from training.run import envs, games, schedules, trainers
-from training.run.callback import Callback, Log, Progress
+from training.run.callback import Callback, EngineStep, Log, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine
@@ -252,21 +252,15 @@ class Curriculum(Callback):
         times = self._times.record(self._stage)
         return {"gate": {"stage": self._stage, "tests": self._gate.tests, **times}}
 
-    def step(
-        self,
-        loop: Progress,
-        engine: Engine,
-        actions: np.ndarray | None,
-        obs: Any,
-        mask: np.ndarray,
-    ) -> None:
+    def step(self, loop: Progress, step: EngineStep) -> None:
         """Count the episodes that a step has ended."""
-        if actions is None:
+        engine = step.engine
+        if step.actions is None:
             return
         ended = ended_lanes(engine)
         number = [each is engine for each in self._engines].index(True)
         met = won = np.zeros(0, np.bool_)
-        seen = StepReader.after_step(engine, obs)
+        seen = StepReader.after_step(engine, step.obs)
         if ended.size:
             won = met = np.asarray(read(self._seen[number], seen))[ended] != 0
             if self._met is not self._seen:

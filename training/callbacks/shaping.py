@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from fastenv import BatchEngine
 from training.run import games
-from training.run.callback import Callback, Progress
+from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import State
 from training.run.config import RunConfig
 from training.run.engine import Engine, discounts
@@ -123,20 +123,14 @@ class Shaping(Callback):
         """Reset the sums over the iteration."""
         self._sums, self._steps = np.zeros(3), 0
 
-    def step(
-        self,
-        loop: Progress,
-        engine: Engine,
-        actions: np.ndarray | None,
-        obs: Any,
-        mask: np.ndarray,
-    ) -> None:
+    def step(self, loop: Progress, step: EngineStep) -> None:
         """Add the change of the potentials to the rewards of a step."""
+        engine = step.engine
         (potential,) = (each for each in self._potentials if each.engine is engine)
-        if actions is None:
+        if step.actions is None:
             potential.begin()
             return
-        env, added = engine.reward.sum(dtype=np.float64), potential.step(actions)
+        env, added = engine.reward.sum(dtype=np.float64), potential.step(step.actions)
         np.add(engine.reward, added, out=engine.reward, casting="same_kind")
         self._sums += env, added.sum(), engine.reward.sum(dtype=np.float64)
         self._steps += engine.num_envs

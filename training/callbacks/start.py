@@ -7,8 +7,6 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from fastenv.errors import show_reason
 from fastenv.ticker import print_dots
 from training.callbacks import best_times, curriculum
@@ -22,9 +20,8 @@ from training.evaluation.judging import get_judging
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
 from training.run import envs, games, registry, schedules, trainers
-from training.run.callback import Callback, Progress
+from training.run.callback import Callback, EngineStep, Progress
 from training.run.config import RunConfig
-from training.run.engine import Engine
 from training.run.envs import Lanes
 from training.run.folder import RunError, RunFolder
 from training.run.loop import Outcome, Stop, TrainingLoop, run_training
@@ -119,8 +116,7 @@ def make_callbacks(run: RunFolder, trainer: Trainer) -> list[Callback]:
     stages = curriculum.get_options(config)
     if stages is not None:
         how = (trainer.engines, run.certificates, trainer.policy, trainer.reset_lanes)
-        records = None if best is None else best.records
-        callbacks.append(Curriculum(config, stages, *how, records))
+        callbacks.append(Curriculum(config, stages, *how, best))
     evaluations = make_evaluations(run, trainer.policy)
     return callbacks if evaluations is None else [*callbacks, evaluations]
 
@@ -182,19 +178,13 @@ class EpisodeEvents(Callback):
             if column.read is None and column.of is None
         )
 
-    def step(
-        self,
-        loop: Progress,
-        engine: Engine,
-        actions: np.ndarray | None,
-        obs: Any,
-        mask: np.ndarray,
-    ) -> None:
+    def step(self, loop: Progress, step: EngineStep) -> None:
         """Log the episodes that a step has ended, in the order of the lanes."""
-        if actions is None:
+        engine = step.engine
+        if step.actions is None:
             return
         ended, lasting = ended_lanes(engine), engine.spec.has_tau
-        seen = StepReader.after_step(engine, obs)
+        seen = StepReader.after_step(engine, step.obs)
         columns = {name: seen[name] for name in self._columns if name in engine.info}
         for lane in ended.tolist():
             loop.log.event(

@@ -18,7 +18,7 @@ import numpy as np
 
 from fastenv.errors import ConfigError
 from training.run import games
-from training.run.callback import Callback, Progress
+from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import State
 from training.run.engine import Engine
 
@@ -255,16 +255,10 @@ class Windows(Callback):
                     "its ticks and metrics cannot be grouped; 0 switches windows off."
                 )
 
-    def step(
-        self,
-        loop: Progress,
-        engine: Engine,
-        actions: np.ndarray | None,
-        obs: Any,
-        mask: np.ndarray,
-    ) -> None:
+    def step(self, loop: Progress, step: EngineStep) -> None:
         """Log the windows that a step closes."""
-        if actions is None:
+        engine = step.engine
+        if step.actions is None:
             return
         infos = step_columns(engine, self._names)
         how = engine.reward, infos, engine.terminated, engine.truncated

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -70,6 +70,24 @@ class Progress(Protocol):
         """End the training at the next boundary as if it had reached its ``total_steps``."""
 
 
+class EngineStep(NamedTuple):
+    """A step that an engine has just made.
+
+    Attributes
+    ----------
+    engine : Engine
+    actions : ndarray of int, shape (n,), or None
+        None if all lanes have been reset.
+    obs, mask : ndarray
+        Where the engine has written what comes next; callbacks may write it anew.
+    """
+
+    engine: Engine
+    actions: np.ndarray | None
+    obs: Any
+    mask: np.ndarray
+
+
 class Callback:
     """Observes a run, and is saved and resumed with it; the base class does nothing."""
 
@@ -89,15 +107,8 @@ class Callback:
     def begin_iteration(self, loop: Progress) -> None:
         """Prepare for the next iteration, at the boundary before it; may reset the lanes."""
 
-    def step(
-        self,
-        loop: Progress,
-        engine: Engine,
-        actions: np.ndarray | None,
-        obs: Any,
-        mask: np.ndarray,
-    ) -> None:
-        """Process a step of an engine; see :meth:`training.run.loop.TrainingLoop.on_step`."""
+    def step(self, loop: Progress, step: EngineStep) -> None:
+        """Process a step of an engine, before its reward is stored."""
 
     def record(self) -> dict[str, Any]:
         """Return the entries for an iteration's line of metrics."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import errno
 import fcntl
 import hashlib
+import io
 import json
 import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from io import BufferedReader
 from pathlib import Path
@@ -37,6 +39,15 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any) -> None:
     """Replace ``path`` by the JSON of ``value``, atomically and durably."""
     write_text(path, json.dumps(value, indent=2, allow_nan=False) + "\n")
+
+
+def write_csv(path: Path, rows: Iterable[Mapping[str, Any]], names: Sequence[str]) -> None:
+    """Replace ``path`` by columns of rows as CSV with a head; what is None is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    write_text(path, text.getvalue())
 
 
 def read_json(path: Path) -> Any:

@@ -18,7 +18,7 @@ import psutil
 
 from fastenv.errors import show_reason
 from training.run import checkpoint, machine, schedules, trainers
-from training.run.callback import Callback, Log
+from training.run.callback import Callback, EngineStep, Log
 from training.run.checkpoint import CheckpointError, CheckpointWriter, State
 from training.run.engine import Engine
 from training.run.envs import ChosenBackend
@@ -280,8 +280,9 @@ class TrainingLoop:
         if actions is not None:
             self.now += engine.num_envs
             self._window.add(engine)
+        step = EngineStep(engine, actions, obs, mask)
         for each in self.callbacks:
-            each.step(self, engine, actions, obs, mask)
+            each.step(self, step)
         if self._delayed:
             mask[:] = schedules.mask_delayed(engine, self._delayed, self.steps, mask)
 

@@ -6,7 +6,7 @@ may see all cards. It predicts what each seat still gains until the game's usual
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -16,6 +16,7 @@ import torch
 from pydantic import Field, model_validator
 from torch import Tensor, nn
 
+from training.nets.descent import descend
 from training.run import games, network_file
 from training.run.network_file import NetworkFile
 from training.run.options import Number, Plain, Text, Whole, require
@@ -191,23 +192,23 @@ def fit(
     seed : int
         Of the order of the samples, and of the variants.
     """
-    net, rng = value.net.train().requires_grad_(True), np.random.default_rng(seed)
+    net, rng = value.net, np.random.default_rng(seed)
     steps = epochs * (len(gained) // batch_size)
     optimizer = torch.optim.AdamW(net.parameters(), learning_rate, weight_decay=1e-3)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, max(steps, 1))
     wanted = (gained / value.head.unit).astype(np.float32)
-    for _ in range(epochs):
-        order = rng.permutation(len(gained))
-        for first in range(0, len(order) - batch_size + 1, batch_size):
-            chosen = order[first : first + batch_size]
-            batch = seen[chosen]
-            if variants:
-                batch = batch[:, variants[int(rng.integers(len(variants)))]]
-            shown = torch.from_numpy(np.ascontiguousarray(batch, np.float32))
-            error: Tensor = net(shown) - torch.from_numpy(wanted[chosen])
-            loss = error.square().mean()
-            optimizer.zero_grad(set_to_none=True)
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-    net.eval().requires_grad_(False)
+
+    def losses() -> Iterator[Tensor]:
+        for _ in range(epochs):
+            order = rng.permutation(len(gained))
+            for first in range(0, len(order) - batch_size + 1, batch_size):
+                chosen = order[first : first + batch_size]
+                batch = seen[chosen]
+                if variants:
+                    batch = batch[:, variants[int(rng.integers(len(variants)))]]
+                shown = torch.from_numpy(np.ascontiguousarray(batch, np.float32))
+                error: Tensor = net(shown) - torch.from_numpy(wanted[chosen])
+                yield error.square().mean()
+
+    for _ in descend(net, optimizer, schedule, losses()):
+        pass

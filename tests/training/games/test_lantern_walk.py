@@ -12,6 +12,7 @@ from training.callbacks.trackers import options
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import obs_layout
 from training.nets.q_network import QNetwork
+from training.run.callback import EngineStep
 from training.run.config import RunConfig
 from training.run.config_files import load_file, merge
 from training.run.envs import make_engine
@@ -87,11 +88,11 @@ def test_episodes_begin_where_few_have_been_and_the_screen_shows_it():
     trackers = options.build(engine, how, seed=3)
     obs, mask = engine.obs.copy(), engine.mask.copy()
     engine.reset_many(seeds=5, obs_out=obs, mask_out=mask)
-    trackers.step(None, engine, None, obs, mask)
+    trackers.step(None, EngineStep(engine, None, obs, mask))
     rng, moved = np.random.default_rng(0), 0
     for _ in range(40):
         engine.step_many(np.array([rng.choice(np.flatnonzero(m)) for m in mask]), obs, mask)
-        trackers.step(None, engine, np.zeros(8), obs, mask)
+        trackers.step(None, EngineStep(engine, np.zeros(8), obs, mask))
         done = (engine.terminated | engine.truncated) > 0
         placed = done & trackers.placed
         if placed.any():

@@ -18,6 +18,7 @@ from training.callbacks.trackers import (
     Trackers,
     VisitCounter,
 )
+from training.run.callback import EngineStep
 from training.run.checkpoint import CheckpointError
 
 
@@ -45,7 +46,7 @@ def collect(engine, trackers, rng, steps, obs, mask, stored):
     for _ in range(steps):
         engine.step_many(fastenv.sample_legal(mask, rng), obs_out=obs, mask_out=mask)
         reward = engine.reward.copy()
-        trackers.step(None, engine, np.zeros(engine.num_envs, np.int32), obs, mask)
+        trackers.step(None, EngineStep(engine, np.zeros(engine.num_envs, np.int32), obs, mask))
         stored.append((reward, engine.reward.copy(), engine.terminated | engine.truncated))
 
 
@@ -54,7 +55,7 @@ def start(seed):
     trackers = prospector_trackers(engine)
     obs, mask = engine.obs.copy(), engine.mask.copy()
     engine.reset_many(seeds=seed, obs_out=obs, mask_out=mask)
-    trackers.step(None, engine, None, obs, mask)
+    trackers.step(None, EngineStep(engine, None, obs, mask))
     return engine, trackers, obs, mask
 
 
@@ -107,11 +108,11 @@ def test_bonuses_are_in_the_stored_reward():
     quests = QuestReward(engine, [Stage("a", {"room": 1}, 0.3), Stage("b", {"x": 2}, 0.1)])
     visits = VisitCounter(engine, "x", 5, count_bonus=0.2)
     trackers = Trackers(engine, {"v": visits, "q": quests})
-    trackers.step(None, engine, None, engine.obs, engine.mask)
+    trackers.step(None, EngineStep(engine, None, engine.obs, engine.mask))
     for _ in range(30):
         engine.step()
         game = engine.reward.copy()
-        trackers.step(None, engine, np.zeros(7, np.int64), engine.obs, engine.mask)
+        trackers.step(None, EngineStep(engine, np.zeros(7, np.int64), engine.obs, engine.mask))
         expected = (game.astype(np.float64) + (visits.bonus + quests.bonus)).astype(np.float32)
         assert np.array_equal(engine.reward, expected)
 
@@ -120,7 +121,7 @@ def test_foreign_engines_and_states_are_refused():
     engine = Trace(2)
     trackers = Trackers(engine, {"v": VisitCounter(engine, "x", 5)})
     with pytest.raises(ValueError, match="another engine"):
-        trackers.step(None, Trace(2), None, engine.obs, engine.mask)
+        trackers.step(None, EngineStep(Trace(2), None, engine.obs, engine.mask))
     with pytest.raises(CheckpointError, match="this run has v"):
         trackers.load_state_dict({"w": {}})
     visits = VisitCounter(engine, "x", 6)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Real
@@ -21,11 +21,14 @@ import numpy as np
 import fastenv
 from fastenv import BatchEngine
 from fastenv.drmario import tables as t
+from fastenv.drmario.config import DrMarioConfig
 from fastenv.errors import FastEnvError, show, show_reason
 from fastenv.files import show_path
 from training.run import files, machine
+from training.run.options import require
 
 ENV = "DrMarioPlacement-v0"
+SAME = ("extended_inputs", "first_frame", "intro_frames")  # options that records do without
 LANES = 256  # records that are played again at once
 KEEP = 50  # of a game
 MOST = 2**31 - 1  # clears that may be asked for
@@ -350,10 +353,33 @@ class BestTimes:
         return next(iter(self.top(level, speed, 1, seed=seed)), None)
 
 
-def prepare(path: Path) -> None:
-    """Make the store of the option ``--best-times``, or refuse it before anything is played."""
+def prepare(path: Path, options: Mapping[str, Any]) -> None:
+    """Make the store of the option ``--best-times``, or refuse it before anything is played.
+
+    Parameters
+    ----------
+    path : Path
+    options : mapping
+        Of the environment.
+    """
+    check_options(options, "--best-times")
     files.prepare("--best-times", path)
     BestTimes(path).close()
+
+
+def check_options(options: Mapping[str, Any], flag: str) -> None:
+    """Refuse options of the environment with which no clear could be played again.
+
+    Parameters
+    ----------
+    options : mapping
+    flag : str
+        What asks for the store.
+    """
+    config = DrMarioConfig.from_options(**options)
+    for name in SAME:
+        value, usual = getattr(config, name), getattr(DrMarioConfig, name)
+        require(value == usual, name, value, f"{usual} with {flag}")
 
 
 def _require(ok: bool, name: str, value: object, allowed: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from rich.console import Console
 
 from fastenv.drmario.config import DrMarioConfig
-from fastenv.drmario.tables import Reason
+from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL, Reason
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.evaluation.judging import JudgingRules
 from training.evaluation.results import Results
@@ -28,11 +28,10 @@ def refuse(trained: Trained, asked: Mapping[str, Any]) -> None:
     path = asked.get("best_times")
     if path is None:
         return
-    config = DrMarioConfig.from_options(**trained.config.env_options)
-    allowed = "left out where A and B may be pressed in one frame, and at levels -3 to -1"
-    can = not config.extended_inputs and config.level not in (-3, -2, -1)
-    require(can, "--best-times", str(path), allowed)
-    prepare(path)
+    level = trained.config.env_options.get("level", DrMarioConfig.level)
+    fits = not FEWEST_VIRUSES_LEVEL <= level < 0
+    require(fits, "level", level, "another than -3 to -1 with --best-times")
+    prepare(path, trained.config.env_options)
 
 
 def keep_clears(

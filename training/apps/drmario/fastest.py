@@ -10,7 +10,6 @@ a frame should weigh beside the bottle differs from game to game, so several wei
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,13 +23,12 @@ from fastenv.drmario import DrMarioGame, make_game
 from fastenv.drmario import tables as t
 from fastenv.drmario.seeds import seed_id, seeds_of
 from fastenv.drmario.successors import COUNTED, count_bottles
-from fastenv.errors import FastEnvError
 from training.apps.drmario.best_times import BestTimes, Clear, prepare
 from training.apps.drmario.placements import is_falling, press_towards
-from training.apps.drmario.seed_plan import check_games, list_games
+from training.apps.drmario.seed_plan import Plan
 from training.evaluation import replays
 from training.run import files, machine
-from training.run.command_line import new_parser
+from training.run.command_line import exit_status, new_parser
 from training.run.envs import make_engine
 from training.run.options import require
 
@@ -234,29 +232,22 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
-    words = sys.argv[1:] if argv is None else argv
-    args = parser().parse_args(words)
-    try:
-        _check(args)
-        games = list_games(args.levels, args.speeds, args.seeds)
-        rows = [_search_game(args, *game) for game in games]
-        if args.out is not None:
-            _write(args, rows)
-    except (FastEnvError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    except KeyboardInterrupt:
-        return 130
-    return 0
+    args = parser().parse_args(argv)
+    return exit_status(lambda: _search_games(args))
 
 
-def _check(args: argparse.Namespace) -> None:
-    check_games(args.levels, args.speeds, args.seeds)
+def _search_games(args: argparse.Namespace) -> None:
+    plan = Plan(args.levels, args.speeds, args.seeds)
     require(1 <= args.width <= MOST_WIDTH, "--width", args.width, f"from 1 to {MOST_WIDTH:,}")
     if args.out is not None:
         files.prepare("--out", args.out)
     if args.best_times is not None:
-        prepare(args.best_times)
+        prepare(args.best_times, {})
+    rows = [_search_game(args, *game) for game in plan.games()]
+    if args.out is not None:
+        what = "the fastest clears of Dr. Mario that a beam finds with known pills"
+        record = {"what": what, **machine.taken_on(), "width": args.width, "games": rows}
+        files.write_json(args.out, record)
 
 
 def _search_game(args: argparse.Namespace, level: int, speed: str, index: int) -> dict[str, Any]:
@@ -284,9 +275,3 @@ def _store(path: Path, clear: Clear) -> str:
         before = store.best(clear.level, clear.speed, clear.seed)
         store.add([clear], "beam")
     return "" if before is None else f", {before.frames:,} before"
-
-
-def _write(args: argparse.Namespace, rows: list[dict[str, Any]]) -> None:
-    what = "the fastest clears of Dr. Mario that a beam finds with known pills"
-    record = {"what": what, **machine.taken_on(), "width": args.width, "games": rows}
-    files.write_json(args.out, record)

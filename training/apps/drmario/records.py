@@ -7,25 +7,30 @@ from pathlib import Path
 from typing import Any
 
 from fastenv import BatchEngine
-from fastenv.drmario.config import DrMarioConfig
 from fastenv.drmario.tables import FEWEST_VIRUSES_LEVEL, Reason
-from training.apps.drmario.best_times import BestTimes, Clear
+from training.apps.drmario.best_times import BestTimes, Clear, check_options
+from training.callbacks.best_times import Records
+from training.callbacks.trackers.base import ended_lanes
+from training.run.callback import EngineStep, Progress
+from training.run.checkpoint import State
 from training.run.config import RunConfig
+from training.run.engine import Engine
 from training.run.envs import with_defaults
-from training.run.options import require
 
 FLOOR = 0.1  # quantile of the best times of a level's games: the minimum is luck
 COLUMNS = ("level", "speed", "seed", "frames", "spawns", "trace")  # of a clear in a checkpoint
-SAME = ("extended_inputs", "first_frame", "intro_frames")  # options that records do without
 
 
-class StoreOfRun:
-    """See :class:`training.callbacks.best_times.Records`.
+class RecordsOfRun(Records):
+    """Collects the actions in each lane; those of an episode that clears its bottle are a clear.
 
     Parameters
     ----------
     path : Path
+        Of the store, which is closed with the run.
     config : RunConfig
+    engines : sequence of Engine
+        Those that are trained on.
     run : str
         Its name, which clears are kept with.
 
@@ -37,16 +42,31 @@ class StoreOfRun:
         If the file is something else.
     """
 
-    def __init__(self, path: Path, config: RunConfig, run: str = "") -> None:
-        options = DrMarioConfig.from_options(**with_defaults(config.env, config.env_options))
-        for name in SAME:
-            value, usual = getattr(options, name), getattr(DrMarioConfig, name)
-            require(value == usual, f"env_options.{name}", value, f"{usual} with best_times")
-        self._store, self._run = BestTimes(path), run
+    def __init__(
+        self, path: Path, config: RunConfig, engines: Sequence[Engine], run: str = ""
+    ) -> None:
+        check_options(with_defaults(config.env, config.env_options), "best_times")
+        self._store, self._run, self._engines = BestTimes(path), run, list(engines)
+        self._actions: list[list[list[int]]] = [[[] for _ in range(e.num_envs)] for e in engines]
         self._noted: list[Clear] = []
-        self._until = 0
+        self._new = self._until = 0
 
-    def note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
+    def step(self, loop: Progress, step: EngineStep) -> None:
+        """Add the actions of a step, and note the episodes that it ended."""
+        engine = step.engine
+        assert isinstance(engine, BatchEngine)
+        taken = self._actions[[each is engine for each in self._engines].index(True)]
+        if step.actions is None:
+            for lane in taken:
+                lane.clear()
+            return
+        for lane, action in zip(taken, step.actions.tolist(), strict=True):
+            lane.append(action)
+        for k in ended_lanes(engine).tolist():
+            self._note(engine, k, taken[k])
+            taken[k].clear()
+
+    def _note(self, engine: BatchEngine, lane: int, actions: Sequence[int]) -> None:
         """Note an episode that has just ended in a lane, if its bottle is empty."""
         info = engine.final_info
         level = int(info["level"][lane])
@@ -58,26 +78,32 @@ class StoreOfRun:
         frames = int(engine.ep_frames[lane])
         self._noted.append(Clear(level, speed, seed, frames, spawns, tuple(actions)))
 
-    def store(self) -> int:
-        """Play what was noted again and know it from now on; return how many clears are new."""
+    def record(self) -> dict[str, Any]:
+        """Play the clears of the iteration again; return the number of new ones until now."""
         noted, self._noted = self._noted, []
-        return self._store.note(noted, self._run) if noted else 0
+        self._new += self._store.note(noted, self._run) if noted else 0
+        return {"best_times": {"new": self._new}}
 
-    def state(self) -> list[Any]:
-        """Return the clears that are known and not in the file yet, as JSON values."""
+    def state(self) -> dict[str, Any]:
+        """Return the actions of running episodes, and the clears that are in no file yet."""
         noted, self._until = self._store.noted()
-        return [[getattr(clear, name) for name in COLUMNS] for clear in noted]
+        clears = [[getattr(clear, name) for name in COLUMNS] for clear in noted]
+        return {"best_times": {"actions": self._actions, "new": self._new, "noted": clears}}
 
     def saved(self) -> None:
-        """Write the clears that :meth:`state` returned last to the file."""
+        """Write the clears of the checkpoint to the file."""
         self._store.write(self._until)
 
-    def restore(self, state: list[Any]) -> None:
-        """Play what :meth:`state` had returned again, and write it to the file."""
-        clears = (dict(zip(COLUMNS, values, strict=True)) for values in state)
-        noted = [Clear(**{**clear, "trace": tuple(clear["trace"])}) for clear in clears]
-        if noted:
-            self._store.add(noted, self._run)
+    def restore(self, saved: State) -> None:
+        """Restore from a checkpoint; play its clears again, and write them to the file."""
+        state = saved.values["best_times"]
+        self._actions = [[list(lane) for lane in noted] for noted in state["actions"]]
+        self._new = int(state["new"])
+        noted = state.get("noted", [])  # checkpoints of earlier versions lack it
+        clears = (dict(zip(COLUMNS, values, strict=True)) for values in noted)
+        known = [Clear(**{**clear, "trace": tuple(clear["trace"])}) for clear in clears]
+        if known:
+            self._store.add(known, self._run)
 
     def floor(self, engine: BatchEngine, budget: str) -> float | None:
         """Return the lowest tenth of the best of the level's games, in frames or spawns."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
-from fastenv.errors import FastEnvError
 from fastenv.options import parse_option
 from training.apps.drmario.seed_plan import Plan
-from training.run.command_line import add_runs, new_parser
+from training.run.command_line import add_runs, exit_status, new_parser
 
 ABOUT = """\
 Evaluate a bot or a trained agent, which samples its actions, on the seed registry of Dr. Mario.
@@ -63,13 +61,12 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        from rich.console import Console
+    return exit_status(lambda: _evaluate(args))
 
-        from training.apps.drmario import seeds
 
-        seeds.run(args, Console(highlight=False))
-    except (FastEnvError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+def _evaluate(args: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    from training.apps.drmario import seeds
+
+    seeds.run(args, Console(highlight=False))

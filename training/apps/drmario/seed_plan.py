@@ -10,31 +10,6 @@ from fastenv.drmario.tables import LAST_VIRUS_LEVEL, REGISTRY_SEEDS, SPEEDS
 from training.run.options import require
 
 
-def check_games(levels: Sequence[int], speeds: Sequence[str], seeds: int) -> None:
-    """Refuse options that name no games of the registry.
-
-    Raises
-    ------
-    ConfigError
-    """
-    for flag, values in (("--levels", levels), ("--speeds", speeds)):
-        different = len(values) == len(set(values))
-        require(different, flag, list(values), "different from each other")
-    for level in levels:
-        allowed = f"from 0 to {LAST_VIRUS_LEVEL}, which the registry has"
-        require(0 <= level <= LAST_VIRUS_LEVEL, "--levels", level, allowed)
-    for speed in speeds:
-        require(speed in SPEEDS, "--speeds", speed, f"one of {', '.join(SPEEDS)}")
-    require(1 <= seeds <= REGISTRY_SEEDS, "--seeds", seeds, f"from 1 to {REGISTRY_SEEDS}")
-
-
-def list_games(
-    levels: Sequence[int], speeds: Sequence[str], seeds: int
-) -> Iterator[tuple[int, str, int]]:
-    """Yield level, speed and number in the registry of all games."""
-    return itertools.product(levels, speeds, range(seeds))
-
-
 @dataclass(frozen=True)
 class Plan:
     """What is played.
@@ -69,8 +44,16 @@ class Plan:
 
     def __post_init__(self) -> None:
         """Refuse impossible values."""
-        check_games(self.levels, self.speeds, self.seeds)
+        for flag, values in (("--levels", self.levels), ("--speeds", self.speeds)):
+            different = len(values) == len(set(values))
+            require(different, flag, list(values), "different from each other")
+        for level in self.levels:
+            allowed = f"from 0 to {LAST_VIRUS_LEVEL}, which the registry has"
+            require(0 <= level <= LAST_VIRUS_LEVEL, "--levels", level, allowed)
+        for speed in self.speeds:
+            require(speed in SPEEDS, "--speeds", speed, f"one of {', '.join(SPEEDS)}")
         for name, low, high in (
+            ("seeds", 1, REGISTRY_SEEDS),
             ("episodes", 1, 10**6),
             ("t_max", 1, 10**9),
             ("within", 1, 10**9),
@@ -83,4 +66,4 @@ class Plan:
 
     def games(self) -> Iterator[tuple[int, str, int]]:
         """Yield level, speed and number in the registry of each game."""
-        return list_games(self.levels, self.speeds, self.seeds)
+        return itertools.product(self.levels, self.speeds, range(self.seeds))

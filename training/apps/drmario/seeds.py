@@ -7,7 +7,6 @@ of risk is :mod:`training.apps.drmario.costs`.
 from __future__ import annotations
 
 import argparse
-import csv
 import io
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
@@ -262,20 +261,11 @@ def write(
                 file = replays.save(replay, folder / "anomalies").relative_to(folder)
                 about = {"episode": number, "what": what, "frames": int(episodes["ticks"][number])}
                 odd.append({**{name: row[name] for name in NAMED}, **about, "file": str(file)})
-    files.write_bytes(folder / "seeds.csv", as_csv(rows, list(TYPES)))
+    files.write_csv(folder / "seeds.csv", rows, list(TYPES))
     files.write_bytes(folder / "seeds.parquet", as_parquet(rows))
     names = [*NAMED, "episode", "what", "frames", "file"]
-    files.write_bytes(folder / "anomalies.csv", as_csv(odd, names))
+    files.write_csv(folder / "anomalies.csv", odd, names)
     return rows, odd
-
-
-def as_csv(rows: Sequence[Mapping[str, Any]], names: Sequence[str]) -> bytes:
-    """Return rows as CSV with a head; what is None is empty."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return text.getvalue().encode()
 
 
 def as_parquet(rows: Sequence[Mapping[str, Any]]) -> bytes:
@@ -314,9 +304,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     options, players = _find_players(args)
     files.prepare("--out", args.out / "seeds.csv")
     if args.best_times is not None:
-        allowed = "left out with extended_inputs, which its records must do without"
-        require(not options.get("extended_inputs"), "--best-times", str(args.best_times), allowed)
-        prepare(args.best_times)
+        prepare(args.best_times, options)
     played = {tau: play(options, each, plan) for tau, each in players.items()}
     rows, odd = write(args.out, options, plan, played)
     levels = by_level(plan, played)

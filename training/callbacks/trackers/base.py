@@ -18,7 +18,7 @@ import psutil
 import torch
 
 from fastenv.errors import ConfigError, show
-from training.run.callback import Callback, Progress
+from training.run.callback import Callback, EngineStep, Progress
 from training.run.checkpoint import CheckpointError, State
 from training.run.engine import Engine
 
@@ -286,20 +286,9 @@ class Trackers(Callback):
         """Reset the sums of the bonuses that :meth:`metrics` reports."""
         self._bonus_sums, self._decisions = {}, 0
 
-    def step(
-        self, loop: Progress, engine: Engine, actions: Array | None, obs: Array, mask: Array
-    ) -> None:
-        """Process a step, or with ``actions`` None the reset of all lanes.
-
-        Parameters
-        ----------
-        loop : Progress
-        engine : Engine
-        actions : ndarray of int, shape (n,), or None
-        obs, mask : ndarray
-            Where the engine has written what comes next; overwritten in lanes that go on from an
-            archived state.
-        """
+    def step(self, loop: Progress, step: EngineStep) -> None:
+        """Process a step; overwrite what comes next in lanes that go on from an archived state."""
+        engine, actions, obs, mask = step
         if engine is not self._engine:
             raise ValueError("these trackers follow another engine: each engine needs its own")
         done = np.arange(engine.num_envs)

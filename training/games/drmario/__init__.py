@@ -70,7 +70,7 @@ PLACEMENT = replace(
         "goal_met": "training.games.drmario.goals:MET",
         "player": "training.apps.drmario.evaluator.lookahead:lookahead",
         "potential_of_file": "training.apps.drmario.evaluator.model:find_potential",
-        "records": "training.apps.drmario.records:StoreOfRun",
+        "records": "training.apps.drmario.records:RecordsOfRun",
     },
 )
 VERSUS_FRAME = GameTraining(

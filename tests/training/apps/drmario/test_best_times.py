@@ -23,8 +23,7 @@ from tests.training.played import play_episodes
 from training.apps.drmario import best_times
 from training.apps.drmario.best_times import BestTimes, Clear, RecordError
 from training.apps.drmario.evaluation import clears_of
-from training.apps.drmario.records import COLUMNS, StoreOfRun
-from training.callbacks.best_times import BestTimes as OfTraining
+from training.apps.drmario.records import COLUMNS, RecordsOfRun
 from training.players.bots import Bot
 from training.ppo.options import NativeRun
 from training.run.envs import make_engine
@@ -371,7 +370,7 @@ def test_clears_that_only_a_checkpoint_knew_come_into_the_file(tmp_path):
     noted = [[getattr(clear, name) for name in COLUMNS] for clear in CLEARS[:2]]
     state = json.loads(json.dumps({"best_times": {"actions": [], "new": 2, "noted": noted}}))
     path = tmp_path / "times.sqlite"
-    again = OfTraining([], StoreOfRun(path, NativeRun(env=best_times.ENV), "run"))
+    again = RecordsOfRun(path, NativeRun(env=best_times.ENV), [], "run")
     again.restore(SimpleNamespace(values=state))
     again.close()
     assert len(rows_of(path)) == 2

@@ -1,7 +1,6 @@
 """The evaluator of Dr. Mario: what it sees, what it is trained toward, its file, its measures."""
 
 import json
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -28,8 +27,8 @@ from training.apps.drmario.evaluator.samples import (
     CENSORED,
     CLEARED,
     LOST,
+    SAMPLE,
     Games,
-    Samples,
     game_seeds,
 )
 from training.apps.drmario.evaluator.train import FitConfig, Targets, censored_loss, fit
@@ -55,10 +54,10 @@ def greedy(engine, seed):
 
 def made(outcome, frames, left):
     """Samples of games by hand."""
-    count = len(frames)
-    seen = np.zeros(count, SITUATION)
-    seen["board"] = np.arange(count)[:, None]
-    return Samples(seen, *(np.array(column, int) for column in (frames, outcome, left)))
+    found = np.zeros(len(frames), SAMPLE)
+    found["seen"]["board"] = np.arange(len(frames))[:, None]
+    found["outcome"], found["frames"], found["left"] = outcome, frames, left
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -219,11 +218,11 @@ def test_quantiles_of_outcomes_are_learnt():
     rng = np.random.default_rng(SEED)
     kind = rng.integers(2, size=4000)
     found = made([CLEARED] * 4000, rng.uniform(1000, 1000 + 3000 * (1 + kind)), [0] * 4000)
-    found.seen["board"] = np.where(kind, 0xD1, 0xFF)[:, None]
+    found["seen"]["board"] = np.where(kind, 0xD1, 0xFF)[:, None]
     evaluator = model.new_evaluator(SMALL, SEED)
     fit(evaluator, [found], FitConfig(steps=250, batch_size=128, learning_rate=1e-2))
     for k, width in ((0, 3000), (1, 6000)):
-        (got,) = evaluator.quantiles(found.seen[kind == k][:1])
+        (got,) = evaluator.quantiles(found["seen"][kind == k][:1])
         wanted = 1000 + width * (np.arange(9) + 0.5) / 9
         assert np.abs(got - wanted).max() < 450, f"seed {SEED}"
     said = calibration(evaluator, found)
@@ -236,12 +235,12 @@ def test_quantiles_of_outcomes_are_learnt():
 
 
 def test_frames_are_those_to_the_end_of_the_same_game():
-    plan = Games(6, (1, 1), explore=0.0, seed=SEED, lanes=4, most=300)
+    plan = Games(count=6, levels=(1, 1), explore=0.0, seed=SEED, lanes=4, most=300)
     found = samples.play(GREEDY_BOT, plan)
-    assert set(found.outcome) == {CLEARED}
+    assert set(found["outcome"]) == {CLEARED}
     seeds = game_seeds(6, np.random.default_rng(SEED), odd=False)
     assert (seeds % 2 == 0).all()
-    begin = np.flatnonzero(np.concatenate([[True], found.left[:-1] == 0]))
+    begin = np.flatnonzero(np.concatenate([[True], found["left"][:-1] == 0]))
     assert len(begin) == 6
     options = {"level": 1, "game_seed": int(seeds[0])}
     engine = make_engine(samples.ENV, 1, options)
@@ -252,36 +251,36 @@ def test_frames_are_those_to_the_end_of_the_same_game():
         engine.step_many(bot.act(engine, every_lane(engine)), autoreset=False)
         taus.append(int(engine.tau[0]))
     wanted = np.cumsum(taus[::-1])[::-1]
-    np.testing.assert_array_equal(found.frames[: len(taus)], wanted)
-    assert found.seen[: len(taus)].tobytes() == np.array(seen, SITUATION).tobytes()
-    assert found.left[: len(taus)].tolist() == list(range(len(taus)))[::-1]
+    np.testing.assert_array_equal(found["frames"][: len(taus)], wanted)
+    assert found["seen"][: len(taus)].tobytes() == np.array(seen, SITUATION).tobytes()
+    assert found["left"][: len(taus)].tolist() == list(range(len(taus)))[::-1]
 
 
 def test_samples_begin_behind_the_last_decision_by_chance():
-    plain = Games(8, (0, 0), explore=0.0, seed=SEED, most=300)
-    for plan in (plain, replace(plain, explore=1.0, by_chance=1.0, until=9)):
+    plain = Games(count=8, levels=(0, 0), explore=0.0, seed=SEED, most=300)
+    for plan in (plain, plain.replace(explore=1.0, by_chance=1.0, until=9)):
         found = samples.play(GREEDY_BOT, plan)
-        of_game = np.split(np.arange(len(found)), np.flatnonzero(found.left == 0)[:-1] + 1)
+        of_game = np.split(np.arange(len(found)), np.flatnonzero(found["left"] == 0)[:-1] + 1)
         for part in of_game:
-            assert found.left[part].tolist() == list(range(len(part)))[::-1]
-            assert (np.diff(found.frames[part]) < 0).all()
-        empty = (found.seen["board"] == 0xFF) | (found.seen["board"] >= 0xD0)
+            assert found["left"][part].tolist() == list(range(len(part)))[::-1]
+            assert (np.diff(found["frames"][part]) < 0).all()
+        empty = (found["seen"]["board"] == 0xFF) | (found["seen"]["board"] >= 0xD0)
         fresh = [bool(empty[part[0]].all()) for part in of_game]
         assert all(fresh) == (plan is plain)
 
 
 def test_games_that_are_given_up_are_censored():
-    found = samples.play(GREEDY_BOT, Games(3, (0, 0), explore=0.0, seed=SEED, most=5))
-    assert set(found.outcome) == {CENSORED}
+    found = samples.play(GREEDY_BOT, Games(count=3, levels=(0, 0), explore=0.0, seed=SEED, most=5))
+    assert set(found["outcome"]) == {CENSORED}
     assert len(found) == 15
-    assert (found.frames > 0).all()
+    assert (found["frames"] > 0).all()
 
 
 def test_games_refuse_impossible_values():
     with pytest.raises(ConfigError, match="by_chance=2"):
-        Games(3, by_chance=2)
+        Games(count=3, by_chance=2)
     with pytest.raises(ConfigError, match="count=0"):
-        Games(0)
+        Games(count=0)
 
 
 # -- the file --------------------------------------------------------------------------------------

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastenv.errors import FastEnvError
 from fastenv.options import parse_option
 from training.run import files, machine
-from training.run.command_line import add_runs, described, new_parser
+from training.run.command_line import add_runs, described, exit_status, new_parser
 from training.run.options import require
 
 if TYPE_CHECKING:
@@ -70,21 +68,18 @@ def _parse_setting(text: str) -> tuple[str, Any]:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        from rich.console import Console
+    return exit_status(lambda: _run(args))
 
-        console = Console(highlight=False)
-        if args.out is not None:
-            files.prepare("--out", args.out)
-        record = {"train": _train, "calibrate": _calibrate, "compare": _compare}[args.part](
-            args, console
-        )
-        if record is not None and args.out is not None:
-            files.write_json(args.out, {**machine.taken_on(), args.part: record})
-    except (FastEnvError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+
+def _run(args: argparse.Namespace) -> None:
+    from rich.console import Console
+
+    if args.out is not None:
+        files.prepare("--out", args.out)
+    run = {"train": _train, "calibrate": _calibrate, "compare": _compare}[args.part]
+    record = run(args, Console(highlight=False))
+    if record is not None and args.out is not None:
+        files.write_json(args.out, {**machine.taken_on(), args.part: record})
 
 
 def _train(args: argparse.Namespace, console: Console) -> None:
@@ -118,8 +113,14 @@ def _calibrate(args: argparse.Namespace, console: Console) -> dict[str, Any]:
     ended = f"{lookahead.LOOKAHEAD}{args.file}{depth}" if own else head.about["bot"]
     player, options = find_player(args.player or ended, flag="--player")
     require(options is None, "--player", args.player, "a bot or lookahead:FILE")
-    seed = HELD_BACK + args.seed
-    games = samples.Games(args.games, head.levels, head.speeds, odd=True, seed=seed, explore=0.0)
+    games = samples.Games(
+        count=args.games,
+        levels=head.levels,
+        speeds=head.speeds,
+        odd=True,
+        seed=HELD_BACK + args.seed,
+        explore=0.0,
+    )
     result = measure.calibration(evaluator, samples.play(player, games))
     title = f"{args.file}: {result['games']} games, {result['decisions']:,} decisions"
     shown = Table(title=title)

@@ -17,7 +17,6 @@ import numpy as np
 from fastenv.drmario import tables as t
 from fastenv.numba_cache import cached_njit
 
-OBSERVATION = "bottle_pill_gravity"  # what stands in an evaluator's file
 UNKNOWN = t.NUM_COLORS  # colour of a pill that is not known
 
 SITUATION = np.dtype(

@@ -13,7 +13,14 @@ import numpy as np
 from training.apps.drmario import costs
 from training.apps.drmario.evaluator.lookahead import is_lookahead
 from training.apps.drmario.evaluator.model import Evaluator, Measure
-from training.apps.drmario.evaluator.samples import BARE, CENSORED, ENV, Games, Samples, play_games
+from training.apps.drmario.evaluator.samples import (
+    BARE,
+    CENSORED,
+    ENV,
+    Games,
+    cap_frames,
+    play_games,
+)
 from training.apps.drmario.players import find_player
 from training.evaluation.intervals import Resamples
 from training.evaluation.loop import Loop
@@ -32,13 +39,13 @@ MEASURES: dict[str, Callable[[np.ndarray], Any]] = {
 }
 
 
-def calibration(evaluator: Evaluator, samples: Samples) -> dict[str, Any]:
+def calibration(evaluator: Evaluator, samples: np.ndarray) -> dict[str, Any]:
     """Compare predictions of an evaluator with the outcomes.
 
     Parameters
     ----------
     evaluator : Evaluator
-    samples : Samples
+    samples : ndarray of SAMPLE
         Of games that it was not trained on; those that were given up are left out.
 
     Returns
@@ -55,14 +62,14 @@ def calibration(evaluator: Evaluator, samples: Samples) -> dict[str, Any]:
     ConfigError
         If no game came to an end.
     """
-    ended = samples.outcome != CENSORED
+    ended = samples["outcome"] != CENSORED
     require(bool(ended.any()), "games", 0, "at least one that comes to an end")
-    outcomes = samples.capped(evaluator.head.t_max)[ended]
-    quantiles = evaluator.quantiles(samples.seen[ended])
+    outcomes = cap_frames(samples, evaluator.head.t_max)[ended]
+    quantiles = evaluator.quantiles(samples["seen"][ended])
     weights = [Measure("quantile", decile).weights(quantiles.shape[1]) for decile in DECILES]
     below = outcomes[:, None] <= quantiles @ np.stack(weights, 1)
     means, shares = quantiles.mean(1), below.mean(0)
-    game = np.concatenate([[0], np.cumsum(samples.left[ended] == 0)[:-1]])
+    game = np.concatenate([[0], np.cumsum(samples["left"][ended] == 0)[:-1]])
     sums = np.stack([np.bincount(game, b) for b in below.T.astype(float)], 1)
     sizes = np.tile(np.bincount(game)[:, None], len(DECILES))
     intervals = Resamples(sums, sizes, resamples=200, seed=0).intervals()
@@ -107,7 +114,13 @@ def compare(
     records: dict[str, Any] = {}
     for level in levels:
         games = Games(
-            count, (level, level), (speed,), odd=True, seed=seed, explore=0.0, most=MOST, lanes=256
+            count=count,
+            levels=(level, level),
+            speeds=(speed,),
+            odd=True,
+            seed=seed,
+            explore=0.0,
+            most=MOST,
         )
         played = {
             name: play_games(make, games, BARE if options is None else options)

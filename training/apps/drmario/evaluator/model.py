@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 import torch
@@ -22,13 +22,12 @@ from fastenv.drmario.tables import LAST_VIRUS_LEVEL, SPEEDS
 from fastenv.errors import ConfigError
 from training.apps.drmario.evaluator.features import (
     NUMBERS,
-    OBSERVATION,
     count_features,
     situations,
 )
 from training.run import network_file
 from training.run.network_file import NetworkFile
-from training.run.options import Plain, Text, Whole, require
+from training.run.options import Options, Plain, Text, Whole, require
 
 FORMAT = "fastenv-drmario-evaluator"
 FILE = NetworkFile(FORMAT, "evaluator", "evaluator", "python -m training evaluator")
@@ -127,8 +126,8 @@ class EvaluatorNet(nn.Module):
         return quantiles
 
 
-class Head(network_file.Head):
-    """The head of an evaluator's file: its games, its network and its training.
+class Shape(Options):
+    """What an evaluator is trained for, and how large it is.
 
     Parameters
     ----------
@@ -139,19 +138,13 @@ class Head(network_file.Head):
         Frames that a lost game counts, and above which no difference is made.
     quantiles : int
     hidden : int
-    observation : str
-        What it sees; :data:`training.apps.drmario.evaluator.features.OBSERVATION`.
-    about : mapping
-        How it was trained.
     """
 
     levels: tuple[Whole, ...] = (0, 10)
     speeds: tuple[Text, ...] = ("medium",)
-    t_max: Whole = 24_000
-    quantiles: Whole = 51
-    hidden: Whole = 96
-    observation: Text = OBSERVATION
-    about: Plain = Field(default_factory=dict)
+    t_max: Whole = Field(default=24_000, ge=1, le=10**6)
+    quantiles: Whole = Field(default=51, ge=1, le=1001)
+    hidden: Whole = Field(default=96, ge=1, le=4096)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -162,12 +155,22 @@ class Head(network_file.Head):
         require(pair, "levels", self.levels, allowed)
         possible = bool(self.speeds) and all(speed in SPEEDS for speed in self.speeds)
         require(possible, "speeds", self.speeds, f"some of {', '.join(SPEEDS)}")
-        require(1 <= self.t_max <= 10**6, "t_max", self.t_max, "from 1 to 1,000,000")
-        require(1 <= self.quantiles <= 1001, "quantiles", self.quantiles, "from 1 to 1001")
-        require(1 <= self.hidden <= 4096, "hidden", self.hidden, "from 1 to 4096")
-        allowed = f"{OBSERVATION!r}: this version sees nothing else"
-        require(self.observation == OBSERVATION, "observation", self.observation, allowed)
         return self
+
+
+class Head(Shape, network_file.Head):
+    """The head of an evaluator's file: its games, its network and its training.
+
+    Parameters
+    ----------
+    observation : str
+        What it sees.
+    about : mapping
+        How it was trained.
+    """
+
+    observation: Literal["bottle_pill_gravity"] = "bottle_pill_gravity"
+    about: Plain = Field(default_factory=dict)
 
     def net(self) -> EvaluatorNet:
         """Return a new network."""

@@ -8,31 +8,39 @@ plays alone. A game whose end is not waited for is *censored*: its bottles took 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
+from pydantic import Field
 
 from fastenv.drmario.generator import orbit_state
 from fastenv.drmario.tables import ORBIT, Reason
 from training.apps.drmario.best_times import set_game
-from training.apps.drmario.evaluator.features import situations
+from training.apps.drmario.evaluator.features import SITUATION, situations
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.evaluation import play as play_episodes
 from training.evaluation.loop import ask
 from training.evaluation.results import Results
 from training.players.bots import RandomLegal
 from training.players.player import MakePlayer, Player
-from training.run.options import require
+from training.run.options import Number, Options, Text, Truth, Whole
 
 ENV = "DrMarioPlacement-v0"
 BARE: Mapping[str, Any] = {"obs": "none", "extras": ()}
 CLEARED, LOST, CENSORED = range(3)
 OWN, LUCK, BEGINNER = range(3)  # whose a decision is: the player's, chance's or the beginner's
+# A decision of a game; samples are those of games, game after game.
+SAMPLE = np.dtype(
+    [
+        ("seen", SITUATION),
+        ("frames", "i4"),  # to the end of the game, or to its last decision where it is censored
+        ("outcome", "u1"),  # CLEARED, LOST or CENSORED, of the game
+        ("left", "i4"),  # decisions of the game behind it that are among the samples
+    ]
+)
 
 
-@dataclass(frozen=True)
-class Games:
+class Games(Options):
     """Which games are played, and how.
 
     Parameters
@@ -58,71 +66,33 @@ class Games:
         Games that are played at once.
     """
 
-    count: int
-    levels: tuple[int, ...] = (0, 10)
-    speeds: tuple[str, ...] = ("medium",)
-    odd: bool = False
-    seed: int = 0
-    explore: float = 0.5
-    until: int = 60
-    by_chance: float = 0.15
-    most: int = 400
-    lanes: int = 256
-
-    def __post_init__(self) -> None:
-        """Refuse impossible values."""
-        for name in ("count", "until", "most", "lanes"):
-            value = getattr(self, name)
-            require(1 <= value <= 10**7, name, value, "from 1 to 10,000,000")
-        for name in ("explore", "by_chance"):
-            value = getattr(self, name)
-            require(0 <= value <= 1, name, value, "from 0 to 1")
+    count: Whole = Field(ge=1, le=10**7)
+    levels: tuple[Whole, ...] = (0, 10)
+    speeds: tuple[Text, ...] = ("medium",)
+    odd: Truth = False
+    seed: Whole = 0
+    explore: Number = Field(default=0.5, ge=0, le=1)
+    until: Whole = Field(default=60, ge=1, le=10**7)
+    by_chance: Number = Field(default=0.15, ge=0, le=1)
+    most: Whole = Field(default=400, ge=1, le=10**7)
+    lanes: Whole = Field(default=256, ge=1, le=10**7)
 
 
-@dataclass(frozen=True)
-class Samples:
-    """Decisions of games, game after game; all arrays have shape (n,).
+def cap_frames(samples: np.ndarray, t_max: int) -> np.ndarray:
+    """Return the frames to the clear, float32; a lost game counts ``t_max``, and none more."""
+    frames = np.minimum(samples["frames"], t_max).astype(np.float32)
+    capped: np.ndarray = np.where(samples["outcome"] == LOST, np.float32(t_max), frames)
+    return capped
 
-    Parameters
-    ----------
-    seen : ndarray of SITUATION
-    frames : ndarray of int32
-        To the end of the game, or to its last decision where it is censored.
-    outcome : ndarray of uint8
-        CLEARED, LOST or CENSORED, of the game.
-    left : ndarray of int32
-        Decisions of the game behind it that are among the samples.
-    """
 
-    seen: np.ndarray
-    frames: np.ndarray
-    outcome: np.ndarray
-    left: np.ndarray
-
-    def __len__(self) -> int:
-        """Return the number of decisions."""
-        return len(self.seen)
-
-    def capped(self, t_max: int) -> np.ndarray:
-        """Return the frames to the clear, float32; a lost game counts ``t_max``, and none more."""
-        frames = np.minimum(self.frames, t_max).astype(np.float32)
-        capped: np.ndarray = np.where(self.outcome == LOST, np.float32(t_max), frames)
-        return capped
-
-    def summary(self) -> str:
-        """Describe the number of decisions and the outcomes of the games in a line."""
-        last = self.left == 0
-        cleared, lost, censored = (int((self.outcome[last] == k).sum()) for k in range(3))
-        return (
-            f"{len(self):,} decisions of {last.sum():,} games, {cleared:,} cleared, {lost:,} lost, "
-            f"{censored:,} given up; {self.frames.mean():,.0f} frames to the end"
-        )
-
-    @classmethod
-    def joined(cls, parts: Sequence[Samples]) -> Samples:
-        """Return several as one."""
-        names = ("seen", "frames", "outcome", "left")
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+def summarise(samples: np.ndarray) -> str:
+    """Describe the number of decisions and the outcomes of the games in a line."""
+    ends = samples["outcome"][samples["left"] == 0]
+    cleared, lost, censored = (int((ends == k).sum()) for k in range(3))
+    return (
+        f"{len(samples):,} decisions of {len(ends):,} games, {cleared:,} cleared, {lost:,} lost, "
+        f"{censored:,} given up; {samples['frames'].mean():,.0f} frames to the end"
+    )
 
 
 def game_seeds(count: int, rng: np.random.Generator, *, odd: bool) -> np.ndarray:
@@ -176,8 +146,8 @@ def play_games(
     return play_episodes(every.by({"player": make}), prepare=prepare)
 
 
-def play(make: MakePlayer, games: Games, begins: MakePlayer | None = None) -> Samples:
-    """Let a player play, and return the samples of its games.
+def play(make: MakePlayer, games: Games, begins: MakePlayer | None = None) -> np.ndarray:
+    """Let a player play, and return the samples of its games, records of :data:`SAMPLE`.
 
     Parameters
     ----------
@@ -242,7 +212,7 @@ class _Explorer:
         actions: np.ndarray = ask(engine, self._players, lanes, places)[lanes]
         return actions
 
-    def samples(self, played: Results) -> Samples:
+    def samples(self, played: Results) -> np.ndarray:
         """Return the decisions behind the last one of somebody else, game after game."""
         game, seen, before, places = map(np.concatenate, zip(*self._steps, strict=True))
         order = np.argsort(game, kind="stable")
@@ -257,9 +227,7 @@ class _Explorer:
             [CLEARED, LOST],
             CENSORED,
         )
-        return Samples(
-            seen[order],
-            (played["ticks"][game] - before[order]).astype(np.int32),
-            outcome[game].astype(np.uint8),
-            left[kept].astype(np.int32),
-        )
+        samples = np.empty(len(order), SAMPLE)
+        samples["seen"], samples["frames"] = seen[order], played["ticks"][game] - before[order]
+        samples["outcome"], samples["left"] = outcome[game], left[kept]
+        return samples

@@ -26,13 +26,13 @@ network says of the bottle behind them, if the game has not ended before.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from pydantic import Field, model_validator
+from pydantic import Field
 from torch import Tensor
 
 from training.apps.drmario.evaluator import samples
@@ -43,13 +43,15 @@ from training.apps.drmario.evaluator.model import (
     Evaluator,
     EvaluatorNet,
     Head,
+    Shape,
     new_evaluator,
 )
-from training.apps.drmario.evaluator.samples import CENSORED, Games, Samples
+from training.apps.drmario.evaluator.samples import CENSORED, Games, cap_frames, summarise
 from training.dqn.loss import quantile_huber
+from training.nets.descent import descend
 from training.players.bots import Bot
 from training.players.player import MakePlayer
-from training.run.options import Number, Options, Text, Whole, require
+from training.run.options import Number, Options, Text, Whole, option
 
 REFRESH = 200  # steps after which the copy that bootstraps is a new one
 
@@ -76,26 +78,14 @@ class FitConfig(Options):
 
     SECTION: ClassVar[str] = "fit."
 
-    steps: Whole = 500
-    batch_size: Whole = 1024
-    learning_rate: Number = 1e-3
-    ahead: Whole = 0
-    kappa: Number = 50.0
-    targets: Whole = 8
-    unknown: Number = 0.2
+    steps: Whole = Field(default=500, ge=1, le=10**7)
+    batch_size: Whole = Field(default=1024, ge=1, le=10**6)
+    learning_rate: Number = Field(default=1e-3, gt=0, le=1)
+    ahead: Whole = Field(default=0, ge=0, le=1000)
+    kappa: Number = Field(default=50.0, gt=0, le=10**4)
+    targets: Whole = Field(default=8, ge=1, le=1000)
+    unknown: Number = Field(default=0.2, ge=0, lt=1)
     seed: Whole = 0
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        """Refuse impossible values."""
-        require(1 <= self.steps <= 10**7, "steps", self.steps, "at least 1")
-        require(1 <= self.batch_size <= 10**6, "batch_size", self.batch_size, "at least 1")
-        require(0 < self.learning_rate <= 1, "learning_rate", self.learning_rate, "above 0")
-        require(0 <= self.ahead <= 1000, "ahead", self.ahead, "from 0 to 1000")
-        require(0 < self.kappa <= 10**4, "kappa", self.kappa, "above 0")
-        require(1 <= self.targets <= 1000, "targets", self.targets, "from 1 to 1000")
-        require(0 <= self.unknown < 1, "unknown", self.unknown, "from 0 to below 1")
-        return self
 
 
 def censored_loss(theta: Tensor, target: Tensor, at_least: Tensor, kappa: float) -> Tensor:
@@ -120,27 +110,27 @@ class Targets:
 
     Parameters
     ----------
-    samples : Samples
+    samples : ndarray of SAMPLE
     t_max : int
     config : FitConfig
     """
 
-    def __init__(self, samples: Samples, t_max: int, config: FitConfig) -> None:
+    def __init__(self, samples: np.ndarray, t_max: int, config: FitConfig) -> None:
         self._samples, self._config = samples, config
         self._t_max = t_max / UNIT
-        self._frames = samples.capped(t_max) / np.float32(UNIT)
-        goes_on = samples.left > 0
-        end = np.arange(len(samples)) + samples.left  # the last decision of each game
+        self._frames = cap_frames(samples, t_max) / np.float32(UNIT)
+        goes_on = samples["left"] > 0
+        end = np.arange(len(samples)) + samples["left"]  # the last decision of each game
         self._behind = np.full(len(samples), -1)
-        censored = (samples.outcome == CENSORED) & goes_on
+        censored = (samples["outcome"] == CENSORED) & goes_on
         self._behind[censored] = end[censored]
         if config.ahead:
-            far = samples.left >= config.ahead
+            far = samples["left"] >= config.ahead
             self._behind[far] = np.flatnonzero(far) + config.ahead
-        between = samples.frames - samples.frames[self._behind]
+        between = samples["frames"] - samples["frames"][self._behind]
         self._between = (between / UNIT).astype(np.float32)
-        long = samples.frames >= t_max
-        self._at_least = (samples.outcome == CENSORED) | long
+        long = samples["frames"] >= t_max
+        self._at_least = (samples["outcome"] == CENSORED) | long
         self._at_least &= self._behind < 0
 
     def of(
@@ -163,49 +153,48 @@ class Targets:
         behind = self._behind[chosen]
         far = np.flatnonzero(behind >= 0)
         if far.size:
-            theta = judge(self._samples.seen[behind[far]])
+            theta = judge(self._samples["seen"][behind[far]])
             drawn = rng.integers(theta.shape[1], size=(far.size, count))
             reached = self._between[chosen[far]][:, None] + np.take_along_axis(theta, drawn, 1)
             target[far] = np.clip(reached, 0.0, self._t_max)
         return target, self._at_least[chosen]
 
 
-def fit(evaluator: Evaluator, parts: Sequence[Samples], config: FitConfig) -> float:
+def fit(evaluator: Evaluator, parts: Sequence[np.ndarray], config: FitConfig) -> float:
     """Train an evaluator, in place; return the mean loss of the last tenth.
 
     Parameters
     ----------
     evaluator : Evaluator
-    parts : sequence of Samples
+    parts : sequence of ndarray of SAMPLE
         Of which all are drawn from as often, whatever they hold.
     config : FitConfig
     """
+    net, steps = evaluator.net, config.steps
+    optimizer = torch.optim.AdamW(net.parameters(), config.learning_rate, weight_decay=1e-4)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    losses = [*descend(net, optimizer, schedule, _losses(evaluator, parts, config), max_norm=1.0)]
+    return float(np.mean(losses[-max(1, steps // 10) :]))
+
+
+def _losses(
+    evaluator: Evaluator, parts: Sequence[np.ndarray], config: FitConfig
+) -> Iterator[Tensor]:
+    """Yield the loss of a batch for each step."""
     rng = np.random.default_rng(config.seed)
     net, head = evaluator.net, evaluator.head
-    net.train().requires_grad_(True)
-    optimizer = torch.optim.AdamW(net.parameters(), config.learning_rate, weight_decay=1e-4)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, config.steps)
-    samples = Samples.joined(parts)
+    samples = np.concatenate(parts)
     targets = Targets(samples, head.t_max, config)
     begin = np.cumsum([0, *map(len, parts)])
-    losses = np.zeros(config.steps)
     for step in range(config.steps):
         if step % REFRESH == 0:
             judge = _freeze(net)
         part = rng.integers(len(parts), size=config.batch_size)
         chosen = rng.integers(begin[part], begin[part + 1])
         target, at_least = map(torch.from_numpy, targets.of(chosen, judge, rng))
-        theta = net(_augment(samples.seen[chosen], config.unknown, rng))
+        theta = net(_augment(samples["seen"][chosen], config.unknown, rng))
         lost = censored_loss(theta, target, at_least, config.kappa / UNIT)
-        loss = lost.mean() / head.quantiles
-        optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimizer.step()
-        schedule.step()
-        losses[step] = loss.item()
-    net.eval().requires_grad_(False)
-    return float(losses[-max(1, config.steps // 10) :].mean())
+        yield lost.mean() / head.quantiles
 
 
 def _freeze(net: EvaluatorNet) -> Callable[[np.ndarray], np.ndarray]:
@@ -236,13 +225,13 @@ def _augment(seen: np.ndarray, unknown: float, rng: np.random.Generator) -> Tens
 # -- rounds ----------------------------------------------------------------------------------------
 
 
-class TrainConfig(Options):
+class TrainConfig(Shape):
     """How an evaluator is made: the games of its rounds, its network and its training.
 
     Parameters
     ----------
     levels, speeds, t_max, quantiles, hidden
-        See :class:`training.apps.drmario.evaluator.model.Head`.
+        See :class:`training.apps.drmario.evaluator.model.Shape`.
     bot : str
     bot_games, bot_steps : int
         Games of the bot that chance begins, and steps of training on them.
@@ -258,44 +247,28 @@ class TrainConfig(Options):
     fit : FitConfig
     """
 
-    levels: tuple[Whole, ...] = (0, 10)
-    speeds: tuple[Text, ...] = ("medium",)
-    t_max: Whole = 24_000
-    quantiles: Whole = 51
-    hidden: Whole = 96
     bot: Text = "greedy"
     bot_games: Whole = 8000
     bot_steps: Whole = 1200
-    rounds: Whole = 0
+    rounds: Whole = Field(default=0, ge=0, le=1000)
     games: Whole = 500
-    own_rounds: Whole = 0
+    own_rounds: Whole = Field(default=0, ge=0, le=1000)
     own_games: Whole = 768
     own_steps: Whole = 800
-    own_depth: Whole = 1
+    own_depth: Whole = Field(default=1, ge=1, le=2)
     most: Whole = 250
-    seed: Whole = 0
+    seed: Whole = option(0, "Of games and network.", "from 0 to 2**31 - 1", ge=0, lt=2**31)
     fit: FitConfig = Field(default_factory=FitConfig)
-
-    @model_validator(mode="after")
-    def _check(self) -> Self:
-        """Refuse impossible values."""
-        self.head()
-        for name in ("rounds", "own_rounds"):
-            value = getattr(self, name)
-            require(0 <= value <= 1000, name, value, "from 0 to 1000")
-        require(self.own_depth in (1, 2), "own_depth", self.own_depth, "1 or 2")
-        require(0 <= self.seed < 2**31, "seed", self.seed, "from 0 to 2**31 - 1")
-        return self
 
     def head(self) -> Head:
         """Make the head of the evaluator's file."""
-        names = ("levels", "speeds", "t_max", "quantiles", "hidden")
-        return Head(**{name: getattr(self, name) for name in names}, about=self.to_dict())
+        shape = {name: getattr(self, name) for name in Shape.names()}
+        return Head(**shape, about=self.to_dict())
 
     def played(self, number: int) -> Games:
         """Return the games of a round; round 0 is begun by chance."""
         return Games(
-            self._select(number, self.bot_games, self.games, self.own_games),
+            count=self._select(number, self.bot_games, self.games, self.own_games),
             levels=self.levels,
             speeds=self.speeds,
             seed=self.seed + 1_000_003 * number,
@@ -332,7 +305,7 @@ def train(
         Gets the evaluator after each round.
     """
     evaluator = new_evaluator(config.head(), config.seed)
-    parts: list[Samples] = []
+    parts: list[np.ndarray] = []
     last = config.rounds + config.own_rounds
     for number in range(last + 1):
         own = number > config.rounds
@@ -341,7 +314,7 @@ def train(
         beginner = look if number > 0 and not own else None
         played = samples.play(player, config.played(number), beginner)
         parts = [played] if own else [*parts, played]
-        log(f"round {number} of {last}: {played.summary()}")
+        log(f"round {number} of {last}: {summarise(played)}")
         loss = fit(evaluator, parts, config.trained(number))
         log(f"round {number} of {last}: loss {loss:.4f}")
         save(evaluator)

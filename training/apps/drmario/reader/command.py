@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fastenv.errors import FastEnvError
 from training.run import files, machine
-from training.run.command_line import described, new_parser
+from training.run.command_line import described, exit_status, new_parser
 from training.run.options import require
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from training.apps.drmario.reader.network import Reader
 
 ABOUT = """\
 Train and test a network that reads bottle, falling pill and preview from camera frames of
@@ -68,18 +68,30 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; return the exit status."""
     args = parser().parse_args(argv)
-    try:
-        from rich.console import Console
+    return exit_status(lambda: _run(args))
 
-        console = Console(highlight=False)
-        require(args.seed >= 0, "--seed", args.seed, "at least 0")
-        if args.agent is None and AGENT.is_dir():
-            args.agent = AGENT
-        {"train": _train, "evaluate": _evaluate, "play": _play}[args.part](args, console)
-    except (FastEnvError, ImportError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
-    return 0
+
+def _run(args: argparse.Namespace) -> None:
+    """Train a reader, or measure one and write what was found."""
+    from rich.console import Console
+
+    require(args.seed >= 0, "--seed", args.seed, "at least 0")
+    if args.agent is None and AGENT.is_dir():
+        args.agent = AGENT
+    console = Console(highlight=False)
+    if args.part == "train":
+        _train(args, console)
+        return
+    from training.apps.drmario.reader import camera, network
+
+    reader, trained = network.load_reader(args.file)
+    if args.record is not None:
+        files.prepare("--record", args.record)
+    results = {"evaluate": _evaluate, "play": _play}[args.part](args, console, reader)
+    if args.record is not None:
+        cameras = asdict(camera.Ranges())
+        head = {**machine.taken_on(), "trained": json.loads(trained), "cameras": cameras}
+        files.write_json(args.record, {**head, **results})
 
 
 def _train(args: argparse.Namespace, console: Console) -> None:
@@ -101,33 +113,27 @@ def _train(args: argparse.Namespace, console: Console) -> None:
     console.print(f"{args.out}: {args.out.stat().st_size / 1e6:.2f} MB")
 
 
-def _evaluate(args: argparse.Namespace, console: Console) -> None:
+def _evaluate(args: argparse.Namespace, console: Console, reader: Reader) -> dict[str, Any]:
     """Measure a network on frames that no training has seen."""
     from rich.table import Table
 
-    from training.apps.drmario.reader import measure, network
+    from training.apps.drmario.reader import measure
 
-    reader, trained = network.load_reader(args.file)
-    if args.record is not None:
-        files.prepare("--record", args.record)
     shares = measure.measure(reader, args.frames, args.seed, args.agent)
     shown = Table("read", "right", "of", title=str(args.file), title_justify="left")
     for name, part in shares.items():
         value, low, high = part["share"]
         shown.add_row(name, f"{value:.3%} [{low:.3%}, {high:.3%}]", f"{part['of']:,}")
     console.print(shown)
-    _write(args, trained, {"seed": args.seed, "read": shares})
+    return {"seed": args.seed, "read": shares}
 
 
-def _play(args: argparse.Namespace, console: Console) -> None:
+def _play(args: argparse.Namespace, console: Console, reader: Reader) -> dict[str, Any]:
     """Let a player play through a network, and the same on rows."""
     from rich.table import Table
 
-    from training.apps.drmario.reader import measure, network
+    from training.apps.drmario.reader import measure
 
-    reader, trained = network.load_reader(args.file)
-    if args.record is not None:
-        files.prepare("--record", args.record)
     names = ("episodes", "max_steps", "level", "seed")
     results = measure.compare(args.who, reader, **{name: getattr(args, name) for name in names})
     shown = Table("sees", "cleared", "viruses left", "refused", title=args.who)
@@ -137,13 +143,4 @@ def _play(args: argparse.Namespace, console: Console) -> None:
         shown.add_row(name, *cells, f"{part['refused']:.3%}")
     console.print(shown)
     console.print("pixels less rows: {:+.1%} [{:+.1%}, {:+.1%}]".format(*results["difference"]))
-    _write(args, trained, {"who": args.who, "seed": args.seed, **results})
-
-
-def _write(args: argparse.Namespace, trained: str, results: dict[str, Any]) -> None:
-    from training.apps.drmario.reader import camera
-
-    if args.record is not None:
-        cameras = asdict(camera.Ranges())
-        head = {**machine.taken_on(), "trained": json.loads(trained), "cameras": cameras}
-        files.write_json(args.record, {**head, **results})
+    return {"who": args.who, "seed": args.seed, **results}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from torch import Tensor
 from training.apps.drmario.reader import camera, cell_classes, positions
 from training.apps.drmario.reader.cell_classes import EMPTY
 from training.apps.drmario.reader.network import UNITS, Reader, as_input, halve_images, move_places
+from training.nets.descent import descend
 from training.run.options import require
 from training.run.seeds import TRAINING_BIT
 
@@ -23,6 +24,7 @@ WANDERING = 0.5  # share of the patches that lie as the network places them, not
 BATCH = 16  # frames
 CELLS = 96  # that are learnt from in a frame, above all those that are not empty
 LEARNING_RATE = 2e-3  # the highest; it rises at first, and falls to 0
+TELL = 50  # batches
 OPTIONS = {"batch": BATCH, "cells": CELLS, "learning_rate": LEARNING_RATE}  # in records
 
 
@@ -58,23 +60,22 @@ def train(
     rate = torch.optim.lr_scheduler.OneCycleLR(
         optimizer, LEARNING_RATE, total_steps=len(batches), pct_start=0.1
     )
-    start, sums = time.process_time(), np.zeros(3)
-    for step, batch in enumerate(batches, 1):
-        losses = _compute_losses(reader, batch, rng)
-        optimizer.zero_grad()
-        (losses[0] + losses[1]).backward()
-        torch.nn.utils.clip_grad_norm_(reader.parameters(), 1.0)
-        optimizer.step()
-        rate.step()
-        sums += [loss.item() for loss in losses]
-        if tell is not None and (step % 50 == 0 or step == len(batches)):
-            count = (step - 1) % 50 + 1
+    start, parts = time.process_time(), list[Sequence[float]]()
+
+    def losses() -> Iterator[Tensor]:
+        for batch in batches:
+            location, entropy, wrong = _compute_losses(reader, batch, rng)
+            parts.append((location.item(), entropy.item(), wrong.item()))
+            yield location + entropy
+
+    for step, _ in enumerate(descend(reader, optimizer, rate, losses(), max_norm=1.0), 1):
+        if tell is not None and (step % TELL == 0 or step == len(batches)):
             names = ("location", "cells", "wrong")
-            shown = dict(zip(names, (sums / count).tolist(), strict=True))
+            shown = dict(zip(names, np.mean(parts, axis=0).tolist(), strict=True))
             seconds = time.process_time() - start
             tell({"frames": step * BATCH, "cpu_s": seconds, **shown})
-            sums[:] = 0
-    return reader.eval()
+            parts.clear()
+    return reader
 
 
 def _compute_losses(

@@ -67,22 +67,6 @@ def sample(
 
 
 @cached_njit(nogil=True)
-def halve(
-    images,  # IN float32 (n, H, W, 3)
-    out,  # OUT float32 (n, H // 2, W // 2, 3)
-):
-    """Write images at half their size."""
-    for n in range(len(out)):
-        for row in range(out.shape[1]):
-            upper, lower, own = images[n, 2 * row], images[n, 2 * row + 1], out[n, row]
-            for column in range(len(own)):
-                left, right = 2 * column, 2 * column + 1
-                for i in range(3):
-                    four = upper[left, i] + upper[right, i] + lower[left, i] + lower[right, i]
-                    own[column, i] = four * np.float32(0.25)
-
-
-@cached_njit(nogil=True)
 def place(
     picture,  # IN uint8 (H, W, 3)
     back,  # IN float32 (2, 2), from the frame to the picture

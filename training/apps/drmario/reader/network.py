@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from training.apps.drmario.reader import camera, cell_classes, kernels
+from training.apps.drmario.reader import camera, cell_classes
 from training.apps.drmario.reader.cell_classes import CELLS, CLASSES, MIDDLES, Reading
 from training.run.network_file import NetworkFile
 from training.run.options import require
@@ -191,9 +191,10 @@ def as_input(frames: np.ndarray) -> np.ndarray:
 
 def halve_images(frames: np.ndarray) -> np.ndarray:
     """Return frames at half their size."""
-    n, rows, columns, _ = frames.shape
-    halved = np.empty((n, rows // 2, columns // 2, 3), np.float32)
-    kernels.halve(frames, halved)
+    upper, lower = frames[:, ::2], frames[:, 1::2]
+    halved: np.ndarray = upper[:, :, ::2] + upper[:, :, 1::2] + lower[:, :, ::2]
+    halved += lower[:, :, 1::2]
+    halved *= np.float32(0.25)
     return halved
 
 
