@@ -24,7 +24,7 @@ from training.players.bots import Bot
 from training.players.draws import LaneDraws, gumbel
 from training.players.parts import Parts, learnt_part
 from training.players.player import Player
-from training.players.policy import Policy
+from training.players.policy import Policy, legal_softmax
 from training.players.table import find_table
 from training.run import games
 from training.run.seating import env_of_table, needs_mixing, without_seating
@@ -104,9 +104,7 @@ class Network:
         probabilities = np.full((len(lanes), engine.num_actions), np.nan)
         if len(lanes) and not self.remembers:
             logits = self._logits(self.see(engine, lanes))  # type: ignore[call-arg]
-            logits = np.where(engine.mask[lanes] != 0, logits, -np.inf).astype(np.float64)
-            weights = np.exp(logits - logits.max(1, keepdims=True))
-            probabilities[:] = weights / weights.sum(1, keepdims=True)
+            probabilities[:] = legal_softmax(logits, engine.mask[lanes] != 0)
         return probabilities
 
 
