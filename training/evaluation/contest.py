@@ -328,10 +328,12 @@ def standings(
         means, others = drawn.means[name], [other for other in names if other != name]
         rows.append(
             Standing(
-                name,
-                max(list(who).count(k) for who in met),
-                *(means[column] for column in ("points", "win", "draw")),
-                skill_of,
+                name=name,
+                seats=max(list(who).count(k) for who in met),
+                points=means["points"],
+                wins=means["win"],
+                draws=means["draw"],
+                skill=skill_of,
                 over={other: drawn.difference(name, other, "points") for other in others},
                 iqm=iqm_interval(deals[name], resamples, seed),
                 ahead={other: improvement_on_deals(deals[name], deals[other]) for other in others},
