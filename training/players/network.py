@@ -69,11 +69,6 @@ class Network:
         self._states = np.zeros((engine.num_envs, size), np.float32)
         self._draws = LaneDraws(engine.num_envs) if sample else None
 
-    @property
-    def remembers(self) -> bool:
-        """Whether it has a memory."""
-        return self._states.shape[1] > 0
-
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Reset the states of lanes."""
         self._states[lanes] = 0
@@ -102,8 +97,8 @@ class Network:
         """Return the probability of each action, shape (k, A); NaN with a memory."""
         engine.refresh()
         probabilities = np.full((len(lanes), engine.num_actions), np.nan)
-        if len(lanes) and not self.remembers:
-            logits = self._logits(self.see(engine, lanes))  # type: ignore[call-arg]
+        if len(lanes) and not isinstance(self._logits, RecurrentLogits):
+            logits = self._logits(self.see(engine, lanes))
             probabilities[:] = legal_softmax(logits, engine.mask[lanes] != 0)
         return probabilities
 
