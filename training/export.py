@@ -31,7 +31,7 @@ def _write_onnx(run: RunFolder, args: argparse.Namespace) -> None:
 
 def _write_hub(args: argparse.Namespace) -> None:
     from training.players import card
-    from training.players.export import copy_network, export_for_hub, network_in
+    from training.players.export import copy_network, export, network_in
 
     require(not args.onnx, "--onnx", args.onnx, "left out with --hub")
     require(args.folder is None, "FOLDER", str(args.folder), "given once, behind --hub")
@@ -49,7 +49,7 @@ def _write_hub(args: argparse.Namespace) -> None:
         from training.evaluation import run_card
 
         which = {"half": args.half, "values": args.values, "make_card": run_card.make}
-        export_for_hub(run, args.hub, args.checkpoint, **which)
+        export(run, args.hub, args.checkpoint, **which)
     for file in sorted(args.hub.iterdir()):
         print(f"{file}: {file.stat().st_size / 1e6:.2f} MB")
     if "license" not in card.check(card.read(args.hub) or "", str(args.hub / card.FILE)):

@@ -206,8 +206,8 @@ def test_the_report_has_every_whole_seed_of_an_interrupted_comparison(
         trained.append(run.name)
         return original(run, resume)
 
-    original = comparison.train_to_end
-    monkeypatch.setattr(comparison, "train_to_end", train_to_end)
+    original = trainings.train_to_end
+    monkeypatch.setattr(trainings, "train_to_end", train_to_end)
     assert compare(tmp_path, "--total-steps", 128) == 130
     assert "the same command continues" in capsys.readouterr().err
     report = json.loads((tmp_path / "t.json").read_text())

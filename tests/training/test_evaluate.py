@@ -13,6 +13,7 @@ from tests.tables import walk
 from training.evaluate import main
 from training.evaluation import conclusion, run_evaluation
 from training.evaluation.judging import Shown, get_judging
+from training.evaluation.report import EvaluationReport
 from training.players.trained import load
 from training.run.folder import RunFolder
 from training.run.games import Column
@@ -60,7 +61,7 @@ def printed(found, width=80):
 
 def compared(results, headline, players=4):
     record = {"matches": {"players": players, "results": results}}
-    return conclusion.compare(record, SimpleNamespace(name_headline=headline))
+    return conclusion.compare(record, SimpleNamespace(find_headline=headline))
 
 
 def of_points(players):
@@ -153,7 +154,7 @@ def test_nobody_to_compare_with_is_said():
     ],
 )
 def test_what_the_end_shows_of_a_game(env, measure, even):
-    shown, equals = get_judging(env).name_headline(6)
+    shown, equals = get_judging(env).find_headline(6)
     assert (shown.name, equals) == (measure, even)
 
 
@@ -254,7 +255,7 @@ def test_what_a_command_asks_for_beyond_the_config_is_passed_on(finished, tmp_pa
 
     def evaluated(_console, _name, _trained, _options, given):
         asked.append(given)
-        return run_evaluation.RunEvaluation({}, None, None, {})
+        return EvaluationReport({})
 
     monkeypatch.setattr(run_evaluation, "evaluate_trained", evaluated)
     options = run.config.evaluation.replace(replays=0)

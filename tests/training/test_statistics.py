@@ -1,6 +1,5 @@
 """Figures over seeds and deals: against rliable, and what they say of little."""
 
-import json
 import warnings
 
 import numpy as np
@@ -12,11 +11,11 @@ from training.evaluation.intervals import wilson
 from training.evaluation.statistics import (
     describe_few,
     improvement_interval,
+    improvement_on_deals,
     iqm,
     iqm_interval,
     performance_profile,
     probability_of_improvement,
-    table_statistics,
 )
 
 # Runs of two algorithms.
@@ -66,11 +65,11 @@ def test_performance_profiles_are_shares_above_thresholds():
 
 
 def test_players_on_the_same_deals_are_as_rliable_has_them():
-    found = table_statistics(DEALS, 20_000)
     for k, theirs in enumerate(DEAL_IQM):
-        assert found.iqm[k].value == theirs[0]
-        assert (found.iqm[k].low, found.iqm[k].high) == pytest.approx(theirs[1:], abs=1.0)
-        values = [interval.value for interval in found.improvement[k]]
+        found = iqm_interval(DEALS[:, k], 20_000)
+        assert found.value == theirs[0]
+        assert (found.low, found.high) == pytest.approx(theirs[1:], abs=1.0)
+        values = [improvement_on_deals(DEALS[:, k], other).value for other in DEALS.T]
         assert values == pytest.approx(DEAL_IMPROVEMENT[k], rel=1e-12)
 
 
@@ -165,24 +164,15 @@ def test_intervals_are_called_too_narrow_as_long_as_they_are():
 def test_luck_of_a_deal_falls_on_both():
     """One is better by a little on each deal, far less than deals differ."""
     luck = np.random.default_rng(0).normal(0, 100, 50)
-    found = table_statistics(np.stack([luck + 1, luck, luck], axis=1))
-    assert found.improvement[0][1].value == 1.0
-    assert found.improvement[1][2].value == 0.5
-    assert found.iqm[0].value == pytest.approx(found.iqm[1].value + 1)
+    assert improvement_on_deals(luck + 1, luck).value == 1.0
+    assert improvement_on_deals(luck, luck).value == 0.5
+    assert iqm_interval(luck + 1).value == pytest.approx(iqm_interval(luck).value + 1)
 
 
 def test_deals_that_all_went_one_way_are_no_certainty():
-    found = table_statistics([[2.0, 1.0]] * 12)
-    assert found.improvement[0][1].to_list() == pytest.approx([1.0, *wilson(12, 12)])
-    assert 0.7 < found.improvement[0][1].low < 0.8
-    low, high = (found.improvement[a][b] for a, b in ((1, 0), (0, 1)))
+    high = improvement_on_deals(np.full(12, 2.0), np.ones(12))
+    low = improvement_on_deals(np.ones(12), np.full(12, 2.0))
+    assert high.to_list() == pytest.approx([1.0, *wilson(12, 12)])
+    assert 0.7 < high.low < 0.8
     assert (low.low, low.high) == pytest.approx((1 - high.high, 1 - high.low))
     assert low.low >= 0.0
-
-
-def test_a_table_of_one_deal_is_a_record_without_nan():
-    found = table_statistics([[3.0, 1.0, 1.0]]).record(["a", "b", "c"])
-    text = json.dumps(found, allow_nan=False)
-    assert json.loads(text)["a"]["iqm"] == [3.0, None, None]
-    assert list(found["b"]["probability_of_improvement"]) == ["a", "c"]
-    assert found["b"]["probability_of_improvement"]["c"][0] == 0.5

@@ -105,11 +105,11 @@ def read_run(folder: Path) -> None:
 def make_weights(folder: Path) -> None:
     """Export the agent of a tiny run for a hub of models."""
     from training.evaluation.run_card import make
-    from training.players.export import export_for_hub
+    from training.players.export import export
     from training.run.folder import RunFolder
 
     make_run(folder)
-    export_for_hub(RunFolder.open(folder / "run"), folder / "agent", make_card=make)
+    export(RunFolder.open(folder / "run"), folder / "agent", make_card=make)
     shutil.rmtree(folder / "run")
 
 

@@ -17,46 +17,31 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table as Printed
 
-from training.evaluation.contest import POINTS, by_member, load_players, share_wins
+from training.evaluation.contest import POINTS, load_players
 from training.evaluation.contest import plan as plan_games
 from training.evaluation.evaluation import Entrant, play
-from training.evaluation.intervals import RESAMPLES, Interval, Resamples, half_width, over_seeds
-from training.evaluation.loop import Cost
-from training.evaluation.tables import format_interval
+from training.evaluation.intervals import Interval, half_width, over_seeds
+from training.evaluation.results import Results, join
+from training.evaluation.tables import format_interval, make_table
 from training.evaluation.trainings import Training, fit_to_time, train_or_resume
 from training.players.policy import Policy
 from training.players.table import Table
 from training.run import files, games
 from training.run.config import RunConfig
+from training.run.names import SEARCH as PREFIX
 from training.run.options import canonical_json, require
 from training.run.seeds import MATCH_SEEDS
 
 SCRATCH, AGENT, SEARCH = "scratch", "agent", "search"
 WAYS = (SCRATCH, AGENT, SEARCH)
+RESPONSE = "response"
 UNTIL, SHARE = 0.25, 0.25  # of a run in which the agent is imitated, and of its decisions
 WORLDS = 64
 ORIGIN = ("command", "created", "git_rev", "dirty", "host", "versions")  # of a row that is kept
 _ROW = {"wins", "points", "points_gained"}
 _ROWS = {SEARCH: _ROW | {"cpu_ms_per_decision"}}
 _TRAINED = _ROW | {"steps", "core_minutes", "runs"}
-
-
-@dataclass(frozen=True)
-class Budget:
-    """The training budget of a response.
-
-    Parameters
-    ----------
-    core_seconds : float or None
-        Of one core; None where decisions are given.
-    steps : int or None
-        Decisions.
-    """
-
-    core_seconds: float | None = None
-    steps: int | None = None
 
 
 @dataclass(frozen=True)
@@ -104,7 +89,7 @@ class Measured:
     agent: str
     games: int
     seed: int
-    _own: np.ndarray | None = field(default=None, repr=False)
+    _own: Results | None = field(default=None, repr=False)
 
     @property
     def deals(self) -> int:
@@ -125,8 +110,8 @@ class Measured:
             "judged_by": self.table.judged_by,
         }
 
-    def play(self, response: Entrant | None) -> tuple[np.ndarray, float | None]:
-        """Play all deals; return points (deals, rotations, seats) and the response's cost.
+    def play(self, response: Entrant | None) -> tuple[Results, float | None]:
+        """Play all deals; return the results of the first seat and the cost of its decisions.
 
         Parameters
         ----------
@@ -135,31 +120,26 @@ class Measured:
 
         Returns
         -------
-        ndarray of float64
-            The first of the last axis is the response.
+        Results
+            Named ``response``, or ``agent``.
         float or None
             Milliseconds of CPU time a decision; None of a bot.
         """
         others = load_players([self.agent] * self.table.seats.count)
-        players = others if response is None else [response, *others[1:]]
-        costs: dict[str, Cost] = {}
-        group = [replace(each, name=str(k)) for k, each in enumerate(players)]
+        name, first = (AGENT, others[0]) if response is None else (RESPONSE, response)
+        group = [replace(first, name=name), *others[1:]]
         (games,) = plan_games(self.table, group, self.deals, self.seed).values()
-        played, first = play(games, costs=costs), costs["0"]
-        spent = 1000 * first.cpu_s / max(1, first.decisions)
-        points = by_member(played["points"], played)
-        return points, None if isinstance(players[0].who, str) else spent
+        own = play(games).of(player=name)
+        return own, None if isinstance(first.who, str) else own.costs[name].cpu_ms
 
     def measure(self, response: Entrant) -> tuple[Response, float | None]:
         """Play with a response and estimate its results; see :meth:`play`."""
         if self._own is None:
-            self._own = self.play(None)[0][:, :, 0].mean(1)
-        points, cost = self.play(response)
-        wins = share_wins(points)[:, :, 0].mean(1)
-        reached = points[:, :, 0].mean(1)
-        columns = np.stack([wins, reached, reached - self._own], axis=1)
-        intervals = Resamples(columns, np.ones_like(columns), RESAMPLES, self.seed).intervals()
-        return Response(*intervals), cost
+            self._own, _ = self.play(None)
+        played, cost = self.play(response)
+        drawn = join([played, self._own]).estimate(("win", "points"), seed=self.seed)
+        means, gain = drawn.means[RESPONSE], drawn.difference(RESPONSE, AGENT, "points")
+        return Response(means["win"], means["points"], gain), cost
 
 
 # -- what is trained -------------------------------------------------------------------------------
@@ -203,13 +183,30 @@ def plan(
     agent: str,
     ways: Sequence[str],
     seeds: Sequence[int],
-    budget: Budget,
     name: str,
     runs: Path,
+    *,
+    core_seconds: float | None = None,
+    steps: int | None = None,
 ) -> list[Training]:
     """Plan the trainings, each with its length.
 
     The speed is that of a training from scratch; one that imitates first is as many decisions long.
+
+    Parameters
+    ----------
+    base, table, agent
+        See :func:`train_config`.
+    ways : sequence of str
+    seeds : sequence of int
+    name : str
+        What the names of the runs begin with.
+    runs : Path
+        Folder of the runs.
+    core_seconds : float, optional
+        Of one core; None where decisions are given.
+    steps : int, optional
+        Decisions.
     """
     trained = [way for way in ways if way != SEARCH]
     trainings = [
@@ -217,11 +214,10 @@ def plan(
         for seed in seeds
         for way in trained
     ]
-    steps = budget.steps
-    if budget.core_seconds is not None and trainings:
+    if core_seconds is not None and trainings:
         config = train_config(base, table, agent, SCRATCH, seeds[0])
         measured = Training(SCRATCH, config.replace(name=f"{name}-{SCRATCH}-{seeds[0]}"), "")
-        (timed,) = fit_to_time([measured], budget.core_seconds, runs)
+        (timed,) = fit_to_time([measured], core_seconds, runs)
         steps = timed.config.total_steps
     changed = {} if steps is None else {"total_steps": steps}
     return [
@@ -255,7 +251,7 @@ def search_name(agent: str, policy: Policy | None, env: str, given: str | None) 
         network = policy is not None and not policy.state_size
         given = f"worlds={WORLDS},rollouts={'policy' if network else agent}"
         given += ",belief=bids" if beliefs else ""
-    return f"search:{agent},{given}"
+    return f"{PREFIX}{agent},{given}"
 
 
 def left_to(table: Table, ways: Sequence[str]) -> dict[str, str]:
@@ -427,9 +423,8 @@ def show(console: Console, record: Mapping[str, Any]) -> None:
     )
     if record["judged_by"] != POINTS:
         title += f"; an even share is {share:.3g} % of wins"
-    table = Printed(title=title, title_justify="left")
-    for heading in ("response", "wins %", "points gained", "decisions", "core minutes", "seeds"):
-        table.add_column(heading, justify="left" if heading == "response" else "right")
+    figures = ("wins %", "points gained", "decisions", "core minutes", "seeds")
+    table = make_table(title, None, ["response"], figures)
     for way, each in record["ways"].items():
         cells = [
             format_interval(Interval.from_list(each["wins"]), 1, 100),

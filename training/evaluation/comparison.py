@@ -27,12 +27,12 @@ from training.evaluation.trainings import (
     find_begun,
     parse_seeds,
     settings,
-    train_to_end,
+    train_or_resume,
 )
 from training.players.trained import provenance
 from training.run import files, machine
 from training.run.config import RunConfig
-from training.run.folder import MAY_CHANGE, RunFolder
+from training.run.folder import MAY_CHANGE
 from training.run.layers import merge_layers
 from training.run.layers import parser as train_parser
 from training.run.options import canonical_json, require
@@ -240,7 +240,8 @@ def run_comparison(
     ConfigError, RunError
         If a run has begun with other options; nothing is trained then.
     """
-    before = [find_begun(root, each.config) for each in trainings]
+    for each in trainings:
+        find_begun(root, each.config)  # or it is refused before anything is trained
     variants = list(dict.fromkeys(each.variant for each in trainings))
     configs = {} if onto is None else onto.configs
     configs |= {each.variant: each.config for each in trainings[: len(variants)]}
@@ -250,9 +251,8 @@ def run_comparison(
     about = {**about, **_describe(configs, options, onto)}
     runs: list[dict[str, Any]] = []
     report: dict[str, Any] = {}
-    for each, there in zip(trainings, before, strict=True):
-        run = RunFolder.create(root, each.config) if there is None else there
-        trained, record = train_to_end(run, resume=there is not None)
+    for each in trainings:
+        run, trained, record = train_or_resume(root, each.config)
         results = play_for_comparison(run, trained, options, baseline)
         names = {"variant": each.variant, "command": each.command, "trained": provenance(run)}
         runs.append({**names, **record, "results": results})

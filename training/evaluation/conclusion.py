@@ -117,7 +117,7 @@ def compare(record: Mapping[str, Any], judging: Judging) -> list[MeasureComparis
     """
     compared = []
     players = record.get("matches", {}).get("players", 1)
-    usual, even_share = judging.name_headline(players)
+    usual, even_share = judging.find_headline(players)
     for group, results in groups_of(record).items():
         goals = group == "goals reached"
         shown, equals = (_GOALS, None) if goals else (usual, even_share)
@@ -169,16 +169,10 @@ def blocks(compared: Sequence[MeasureComparison]) -> list[Table]:
     rows += [f"{len(names) - ROWS} more"] * (len(names) > ROWS)
     rows += [_EVEN] * any(each.even for each in compared)
     rows.append(_VERDICT)
-    parts: list[list[list[str]]] = []
-    room = 0
-    for each in compared:
-        column = _make_column(each, rows)
-        if room < _measure_width(column) + _GAP:
-            parts.append([rows])
-            room = WIDTH - _measure_width(rows)
-        parts[-1].append(column)
-        room -= _measure_width(column) + _GAP
-    return [_make_table(part) for part in parts]
+    columns = [_make_column(each, rows) for each in compared]
+    widths = (_measure_width(column) + _GAP for column in columns)
+    parts = tables.fit_columns(widths, WIDTH - _measure_width(rows))
+    return [_make_table([rows, *(columns[k] for k in part)]) for part in parts]
 
 
 def _make_column(each: MeasureComparison, rows: Sequence[str]) -> list[str]:

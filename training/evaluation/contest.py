@@ -18,12 +18,13 @@ import numpy as np
 
 from training.evaluation import skill
 from training.evaluation.evaluation import Entrant, Evaluation, play
-from training.evaluation.intervals import Interval, Resamples
-from training.evaluation.loop import MAX_DECISIONS, Cost
-from training.evaluation.results import MEETING, Results, join
-from training.evaluation.statistics import table_statistics
+from training.evaluation.intervals import RESAMPLES, Interval
+from training.evaluation.loop import MAX_DECISIONS
+from training.evaluation.results import CLUSTER, MEETING, Results, join
+from training.evaluation.statistics import improvement_on_deals, iqm_interval
 from training.players.names import load_who, make_player
 from training.players.network import draws
+from training.players.player import Cost
 from training.players.policy import Policy
 from training.players.table import Table, find_table
 from training.run.games import Column
@@ -54,6 +55,17 @@ class Standing:
         By openskill (:mod:`training.evaluation.skill`).
     over : mapping of str to Interval
         By opponent, points minus the opponent's, paired by deal.
+    iqm : Interval
+        Interquartile mean of points over deals.
+    ahead : mapping of str to Interval
+        By opponent, how probable it is that it comes to more on a deal.
+    measures : mapping of str to Interval
+        By column, means of what the game itself measures of each seat.
+    drawn : bool
+        It is a trained player whose actions are drawn; others take their best one.
+    cpu_ms : float or None
+        Milliseconds of CPU time a decision: of all but bots, whose loop takes no note of them, and
+        only where somebody searches.
     """
 
     name: str
@@ -62,7 +74,30 @@ class Standing:
     wins: Interval
     draws: Interval
     skill: Interval
-    over: Mapping[str, Interval] = field(default_factory=dict)
+    over: Mapping[str, Interval]
+    iqm: Interval
+    ahead: Mapping[str, Interval]
+    measures: Mapping[str, Interval]
+    drawn: bool = False
+    cpu_ms: float | None = field(default=None, compare=False)
+
+    def record(self) -> dict[str, Any]:
+        """Return the standing as JSON values."""
+        cost = {} if self.cpu_ms is None else {"cpu_ms_per_decision": round(self.cpu_ms, 4)}
+        return {
+            "name": self.name,
+            "seats": self.seats,
+            "drawn": self.drawn,
+            "points": self.points.to_list(),
+            "points_over": {name: x.to_list() for name, x in self.over.items()},
+            "win_share": self.wins.to_list(),
+            "draw_share": self.draws.to_list(),
+            "openskill": self.skill.to_list(),
+            **{name: x.to_list() for name, x in self.measures.items()},
+            "iqm": self.iqm.to_list(),
+            "probability_of_improvement": {name: x.to_list() for name, x in self.ahead.items()},
+            **cost,
+        }
 
 
 @dataclass(frozen=True)
@@ -81,20 +116,10 @@ class Contest:
         Of the deals.
     given_up : int
         Games that were cut off after ``MAX_DECISIONS``.
-    statistics : mapping
-        By player, the interquartile mean of points over deals, and how probable it is that it comes
-        to more than another on a deal (:mod:`training.evaluation.statistics`).
     judged_by : str
         What ranks players of this game: ``points``, else that they win, which openskill sums up.
-    drawn : tuple of str
-        Trained players whose actions are drawn; others take their best one.
-    measures : mapping
-        By player and column, means of what the game itself measures of each seat.
     about : mapping of str to Column
-        These columns.
-    cpu_ms : mapping
-        By player, milliseconds of CPU time a decision: of all but bots, whose loop takes no note of
-        them, and only where somebody searches.
+        Of the measures of the game itself.
     """
 
     env: str
@@ -104,21 +129,13 @@ class Contest:
     first_seed: int
     groups: int = 1
     given_up: int = 0
-    statistics: Mapping[str, Any] = field(default_factory=dict)
     judged_by: str = "win"
-    drawn: tuple[str, ...] = ()
-    measures: Mapping[str, Mapping[str, Interval]] = field(default_factory=dict)
     about: Mapping[str, Column] = field(default_factory=dict)
-    cpu_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
 
     @property
     def games(self) -> int:
         """Games that were played."""
         return self.deals * self.num_players * self.groups
-
-    def _record_cost(self, name: str) -> dict[str, float]:
-        measured = name in self.cpu_ms
-        return {"cpu_ms_per_decision": round(self.cpu_ms[name], 4)} if measured else {}
 
     def record(self) -> dict[str, Any]:
         """Return the contest as JSON values."""
@@ -131,22 +148,7 @@ class Contest:
             "given_up": self.given_up,
             "first_seed": self.first_seed,
             "judged_by": self.judged_by,
-            "players": [
-                {
-                    "name": one.name,
-                    "seats": one.seats,
-                    "drawn": one.name in self.drawn,
-                    "points": one.points.to_list(),
-                    "points_over": {name: x.to_list() for name, x in one.over.items()},
-                    "win_share": one.wins.to_list(),
-                    "draw_share": one.draws.to_list(),
-                    "openskill": one.skill.to_list(),
-                    **{n: x.to_list() for n, x in self.measures.get(one.name, {}).items()},
-                    **self.statistics.get(one.name, {}),
-                    **self._record_cost(one.name),
-                }
-                for one in self.standings
-            ],
+            "players": [one.record() for one in self.standings],
         }
 
 
@@ -197,7 +199,7 @@ def contest(
     env: str | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
-    resamples: int = 2000,
+    resamples: int = RESAMPLES,
     sample: bool = False,
 ) -> Contest:
     """Let players meet; see the module.
@@ -239,24 +241,19 @@ def contest(
         make_player(player.who, trial)
     deals = -(-num_games // count)
     plans = plan(table, players, deals, seed)
-    costs: dict[str, Cost] = {}
-    played = [play(each, costs=costs, sample=sample) for each in plans.values()]
-    met = [
-        (who, by_member(results["points"], results))
-        for who, results in zip(plans, played, strict=True)
-    ]
-    rows, per_deal = standings(players, met, resamples, seed, table.judged_by)
-    every = join(played)
+    met = {who: play(each, sample=sample) for who, each in plans.items()}
+    every = join([*met.values()])
     own = [name for name in every.measured if name not in ("steps", *MEETING)]
+    cpu_ms = _measure_cpu_ms(players, every.costs)
+    rows = [
+        replace(one, drawn=_is_drawn(player, sample), cpu_ms=cpu_ms.get(player.name))
+        for player, one in zip(players, standings(names, met, own, resamples, seed), strict=True)
+    ]
     return Contest(
-        *(table.env, rows, deals, count, MATCH_SEEDS + seed, len(met)),
+        *(table.env, rank(rows, table.judged_by), deals, count, MATCH_SEEDS + seed, len(met)),
         given_up=int(every.of(seat=0)["given_up"].sum()),
-        statistics=table_statistics(per_deal, resamples, seed).record(names),
         judged_by=table.judged_by,
-        drawn=_name_drawn(players, sample),
-        measures=every.estimate(own, resamples=resamples, seed=seed).means if own else {},
         about={name: every.about[name] for name in own},
-        cpu_ms=_measure_cpu_ms(players, costs),
     )
 
 
@@ -293,103 +290,87 @@ def plan(
     return {who: replace(usual, who=[players[k] for k in who]) for who in groups}
 
 
-def by_member(values: np.ndarray, results: Results) -> np.ndarray:
-    """Order a column of results of a table by the members of the group.
-
-    Parameters
-    ----------
-    values : ndarray, shape (rows,)
-    results : Results
-        Of one group.
-
-    Returns
-    -------
-    ndarray, shape (deals, rotations, members)
-    """
-    seats = int(results["member"].max()) + 1
-    order = np.argsort(results["member"].reshape(-1, seats), axis=1)
-    sorted_ = np.take_along_axis(values.reshape(-1, seats), order, axis=1)
-    return sorted_.reshape(-1, seats, seats)
-
-
-def share_wins(points: np.ndarray) -> np.ndarray:
-    """Return the share of each member in the wins, 1/k for the k best; games count as they stand.
-
-    Parameters
-    ----------
-    points : ndarray, shape (deals, rotations, members)
-    """
-    best = points == points.max(2, keepdims=True)
-    wins: np.ndarray = best / best.sum(2, keepdims=True)
-    return wins
-
-
-def _name_drawn(players: Sequence[Entrant], sample: bool) -> tuple[str, ...]:
-    """Return the names of the players whose actions are drawn."""
-    return tuple(p.name for p in players if isinstance(p.who, Policy) and draws(p.who, sample))
+def _is_drawn(player: Entrant, sample: bool) -> bool:
+    """Tell whether it is a trained player whose actions are drawn."""
+    return isinstance(player.who, Policy) and draws(player.who, sample)
 
 
 def _measure_cpu_ms(players: Sequence[Entrant], costs: Mapping[str, Cost]) -> dict[str, float]:
     """Return milliseconds of CPU time a decision, of all but bots and only where one searches."""
     if not any(is_search(player.name) for player in players):
         return {}
-    spent = ((p.name, costs[p.name]) for p in players if not isinstance(p.who, str))
-    return {name: 1000 * cost.cpu_s / max(cost.decisions, 1) for name, cost in spent}
+    return {p.name: costs[p.name].cpu_ms for p in players if not isinstance(p.who, str)}
 
 
 def standings(
-    players: Sequence[Entrant],
-    met: Sequence[tuple[Sequence[int], np.ndarray]],
-    resamples: int,
-    seed: int,
-    judged_by: str = "win",
-) -> tuple[tuple[Standing, ...], np.ndarray]:
-    """Rank the players, best first; return that and the mean points of each on each deal.
+    names: Sequence[str],
+    met: Mapping[tuple[int, ...], Results],
+    own: Sequence[str] = (),
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+) -> list[Standing]:
+    """Estimate the standing of each player, in the order of their names.
 
     Parameters
     ----------
-    players : sequence of Entrant
-    met : sequence of (sequence of int, ndarray of shape (deals, games of a deal, members))
-        Of each group the player that every member is, and what the members reached.
+    names : sequence of str
+    met : mapping
+        Results of each group, by the numbers of its players.
+    own : sequence of str
+        Columns of the game itself.
     resamples, seed : int
-    judged_by : str
-        Players are ranked by ``points``, or else by openskill.
-
-    Returns
-    -------
-    tuple of Standing
-    ndarray of float64, shape (deals, players)
-        In the order of ``players``.
     """
-    k, deals = len(players), len(met[0][1])
-    totals, games = np.zeros((3, deals, k)), np.zeros((deals, k))
-    for who, points in met:
-        member = np.eye(k)[list(who)]  # (members, players)
-        wins = share_wins(points)
-        draws = (wins > 0) & (wins < 1)
-        totals += [each.sum(1) @ member for each in (points, wins, draws)]
-        games += points.shape[1] * member.sum(0)
-    drawn = Resamples(np.hstack([*totals]), np.tile(games, 3), resamples, seed)
-    means = drawn.intervals()
-    skills = _rate_skills(met, seed)
-    ranks = means[:k] if judged_by == POINTS else skills
-    ranked = np.argsort([-one.value for one in ranks], kind="stable")
-    seats = [max(list(who).count(i) for who, _ in met) for i in range(k)]
-    rows = tuple(
-        Standing(
-            *(players[i].name, seats[i], means[i], means[k + i], means[2 * k + i], skills[i]),
-            {players[j].name: drawn.difference(i, j) for j in range(k) if j != i},
+    every = join([*met.values()])
+    drawn = every.estimate(("points", "win", "draw", *own), resamples=resamples, seed=seed)
+    deals = {name: _average_deals(every.of(player=name)) for name in names}
+    rows = []
+    for k, (name, skill_of) in enumerate(zip(names, _rate_skills(met, seed), strict=True)):
+        means, others = drawn.means[name], [other for other in names if other != name]
+        rows.append(
+            Standing(
+                name=name,
+                seats=max(list(who).count(k) for who in met),
+                points=means["points"],
+                wins=means["win"],
+                draws=means["draw"],
+                skill=skill_of,
+                over={other: drawn.difference(name, other, "points") for other in others},
+                iqm=iqm_interval(deals[name], resamples, seed),
+                ahead={other: improvement_on_deals(deals[name], deals[other]) for other in others},
+                measures={column: means[column] for column in own},
+            )
         )
-        for i in ranked
-    )
-    return rows, totals[0] / games
+    return rows
 
 
-def _rate_skills(met: Sequence[tuple[Sequence[int], np.ndarray]], seed: int) -> list[Interval]:
+def rank(standings: Sequence[Standing], judged_by: str) -> tuple[Standing, ...]:
+    """Order players, the best first: by mean ``points``, or else by openskill."""
+    by_points = judged_by == POINTS
+    return tuple(sorted(standings, key=lambda x: -(x.points if by_points else x.skill).value))
+
+
+def _average_deals(own: Results) -> np.ndarray:
+    """Average the points of a player on each deal, float64 (deals,)."""
+    _, deal = np.unique(own[CLUSTER], return_inverse=True)
+    means: np.ndarray = np.bincount(deal, own["points"]) / np.bincount(deal)
+    return means
+
+
+def _rate_skills(met: Mapping[tuple[int, ...], Results], seed: int) -> list[Interval]:
     """Rate players by openskill: of one group by seat, of several by player."""
+    points = [_order_points(results) for results in met.values()]
     if len(met) == 1:
-        who, points = met[0]
-        return skill.rate(points, who, seed)
-    points = np.concatenate([each for _, each in met], axis=1)
-    seated = np.concatenate([np.tile(who, (each.shape[1], 1)) for who, each in met])
-    return skill.rate(points, range(seated.max() + 1), seed, seated)
+        (who,) = met
+        return skill.rate(points[0], who, seed)
+    games = points[0].shape[1]
+    seated = np.concatenate([np.tile(who, (games, 1)) for who in met])
+    return skill.rate(np.concatenate(points, axis=1), range(seated.max() + 1), seed, seated)
+
+
+def _order_points(results: Results) -> np.ndarray:
+    """Order the points of a group by its members, (deals, rotations, members)."""
+    seats = int(results["member"].max()) + 1
+    order = np.argsort(results["member"].reshape(-1, seats), axis=1)
+    points = np.take_along_axis(results["points"].reshape(-1, seats), order, axis=1)
+    deals = len(np.unique(results[CLUSTER]))
+    return points.reshape(deals, -1, seats)

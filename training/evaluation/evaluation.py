@@ -19,8 +19,8 @@ from fastenv import BatchEngine
 from fastenv.seats import Opponent
 from fastenv.ticker import tell_progress
 from training.evaluation.intervals import RESAMPLES
-from training.evaluation.loop import Cost, GiveUp, Loop, Prepare
-from training.evaluation.results import Estimates, Recorder, Results, join
+from training.evaluation.loop import GiveUp, Loop, Prepare
+from training.evaluation.results import Estimates, Recorder, Results, add_costs, join
 from training.players.names import Who, make_player, name_in_line
 from training.players.player import MakePlayer
 from training.players.policy import Policy
@@ -167,7 +167,6 @@ def play(
     prepare: Prepare | None = None,
     give_up: GiveUp | None = None,
     watch: Mapping[str, Watch] | None = None,
-    costs: dict[str, Cost] | None = None,
     sample: bool = False,
 ) -> Results:
     """Play an evaluation.
@@ -183,8 +182,6 @@ def play(
         See :class:`training.evaluation.loop.Loop`.
     watch : mapping of str to callable, optional
         Who looks at the engine after each step of a player.
-    costs : dict, optional
-        Takes what the decisions of each player have cost.
     sample : bool
         Trained agents draw their actions.
 
@@ -217,8 +214,9 @@ def play(
         )
         looks = (watch or {}).get(names[0])
         _play_all(loop, recorder, looks, "games" if evaluation.rotations > 1 else "episodes")
-        _add_costs({} if costs is None else costs, names, loop.costs)
-        played.append(recorder.results())
+        played.append(
+            replace(recorder.results(), costs=add_costs(zip(names, loop.costs, strict=True)))
+        )
     return join(played)
 
 
@@ -232,14 +230,6 @@ def _play_all(loop: Loop, recorder: Recorder, watch: Watch | None, unit: str) ->
         done += len(step.finished)
         if len(step.finished):
             tell_progress(done, len(loop.seeds), unit)
-
-
-def _add_costs(costs: dict[str, Cost], names: Sequence[str], spent: Sequence[Cost]) -> None:
-    """Add the costs of the players of a loop, by name."""
-    for name, cost in zip(names, spent, strict=True):
-        total = costs.setdefault(name, Cost())
-        total.decisions += cost.decisions
-        total.cpu_s += cost.cpu_s
 
 
 def _make_entrant(who: Entrant | str) -> Entrant:

@@ -118,20 +118,15 @@ def wilson(successes: float, trials: float, deviations: float = DEVIATIONS) -> t
 
 
 def share(ends: np.ndarray) -> Interval:
-    """Estimate the share of episodes in which something happened, bool (episodes,).
+    """Estimate the share of episodes in which something happened, bool (episodes,); NaN of none.
 
     Numbers from 0 to 1 are parts of a success, such as a win that is shared; their interval is no
     narrower than that of successes that are whole.
     """
-    return share_of(float(ends.sum()), len(ends))
-
-
-def share_of(successes: float, trials: float) -> Interval:
-    """Estimate a share with Wilson's interval from successes and trials; NaN of no trials."""
-    if not trials:
+    if not len(ends):
         return Interval(math.nan, math.nan, math.nan)
-    low, high = wilson(successes, trials)
-    return Interval(successes / trials, max(0.0, low), min(1.0, high))
+    low, high = wilson(float(ends.sum()), len(ends))
+    return Interval(float(ends.sum()) / len(ends), max(0.0, low), min(1.0, high))
 
 
 # -- over training seeds ---------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from fastenv.seats import Opponent
 from training.evaluation.evaluation import DEFAULT_EPISODES, Evaluation, count_players, name_sets
-from training.evaluation.results import COMMON, INVALID_RATE, MEETING
+from training.evaluation.results import COMMON, INVALID_RATE, MEETING, list_columns
 from training.logs.run_data import describe_opponents
 from training.players.bots import Bot, RandomLegal
 from training.players.names import RANDOM_LEGAL, find_player, maker
@@ -35,7 +35,8 @@ from training.run.schedules import get_scheduled_values
 from training.run.sections import EARLIER_SETS, EvaluationConfig
 from training.run.seeds import CURVE_SEEDS
 
-EVALUATE, CURVE, COMPARE = "opponents", "curve_opponents", "compare"  # what is planned
+EVALUATE, CURVE, COMPARE = "evaluate", "curve", "compare"  # purposes of what is played
+OPPONENTS, CURVE_OPPONENTS = "opponents", "curve_opponents"  # options of a run's evaluation
 MILESTONES = "milestones.json"  # in a run folder
 EPISODES = "episodes"  # what is played where nobody meets
 ALIKE = "Everybody plays the same episodes; means with 95 % intervals over episodes."
@@ -65,9 +66,9 @@ class JudgingRules:
     Parameters
     ----------
     shown : tuple of str
-        Columns that tables show before the others, the decisive one first.
+        Columns that tables show before the others; variants and trials are ranked by the first.
     decides : str
-        The column that decides which policy is the best; empty for what the game says
+        The column by which the best policy of a training is kept; empty for what the game says
         (:attr:`training.run.games.GameTraining.judged_by`, :attr:`fastenv.GameSpec.judged_by`).
     headline : str
         The column of which a training prints the figures at its end; empty for the first one shown.
@@ -161,7 +162,7 @@ class Judging(JudgingRules):
     @property
     def about(self) -> dict[str, Column]:
         """All columns that its results may have."""
-        return {**COMMON, **MEETING, **self.own}
+        return list_columns(self.own)
 
     @property
     def columns(self) -> list[Shown]:
@@ -177,7 +178,7 @@ class Judging(JudgingRules):
         kept = (n for n in dict.fromkeys(names) if n in self.shown or about[n].is_measured)
         return [Shown(name, about[name]) for name in kept if name != INVALID_RATE]
 
-    def name_headline(self, players: int) -> tuple[Shown, float | None]:
+    def find_headline(self, players: int) -> tuple[Shown, float | None]:
         """Return the column that a training prints at its end, and its value for equal players.
 
         Parameters
@@ -299,7 +300,8 @@ class Judging(JudgingRules):
                 for name, more in starts.items()
             ]
         named = options.curve_opponents if curve else options.opponents
-        option = CURVE if curve or (purpose == COMPARE and named is None) else EVALUATE
+        as_in_curve = curve or (purpose == COMPARE and named is None)
+        option = CURVE_OPPONENTS if as_in_curve else OPPONENTS
         at = config.total_steps if steps is None else steps
         players = count_players(config.env, env_options)
         return [
@@ -347,7 +349,7 @@ class Judging(JudgingRules):
             raise ConfigError(f"evaluation.{option}: {unknown}")
         if names is not None and unknown is None:
             return name_sets(names)
-        strongest = self.bots[:1] if option == EVALUATE else ()
+        strongest = self.bots[:1] if option == OPPONENTS else ()
         return name_sets([self.trained_against(config, steps), *strongest])
 
     def unknown(

@@ -14,24 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from training.players.player import Player
+from training.players.player import Cost, Player
 
 MAX_DECISIONS = 100_000  # of all seats, after which an episode is given up as it stands
-
-
-@dataclass
-class Cost:
-    """The cost of the decisions of a player.
-
-    Attributes
-    ----------
-    decisions : int
-    cpu_s : float
-        CPU seconds of all threads.
-    """
-
-    decisions: int = 0
-    cpu_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -138,7 +123,7 @@ class Loop:
     Attributes
     ----------
     costs : list of Cost
-        Of each player.
+        Of each player; its own, where it has one.
     """
 
     engine: Any
@@ -156,7 +141,7 @@ class Loop:
     def __post_init__(self) -> None:
         """Set all counters to zero."""
         self.seeds = np.asarray(self.seeds, np.int64)
-        self.costs = [Cost() for _ in self.players]
+        self.costs = [getattr(player, "cost", Cost()) for player in self.players]
         self._episode = np.zeros(self.engine.num_envs, np.int64)
         self._taken = np.zeros(self.engine.num_envs, np.int64)
 

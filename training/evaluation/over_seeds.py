@@ -20,7 +20,7 @@ from training.evaluation.statistics import (
     iqm_interval,
     performance_profile,
 )
-from training.evaluation.tables import format_interval, name_column, show_interval
+from training.evaluation.tables import format_interval, make_table, name_column, show_interval
 from training.logs.run_data import RunData
 from training.logs.seed_groups import GroupComparison, GroupScores, find_groups
 from training.run.names import AGENT
@@ -151,19 +151,14 @@ def _make_table(
         f"{name} {np.mean(steps):,.0f}{core.get(name, '')}"
         for name, steps in report["decisions"].items()
     )
-    table = Table(
-        title=f"{report['name']}: {len(report['seeds'])} seeds, {played} a run",
-        caption="Means over training seeds with 95 % intervals of seeds and games together. Below "
+    title = f"{report['name']}: {len(report['seeds'])} seeds, {played} a run"
+    caption = (
+        "Means over training seeds with 95 % intervals of seeds and games together. Below "
         "the line: the mean of a variant minus that of the baseline, paired by seed, with 95 % t "
         "intervals over seeds. "
-        f"Decisions of a training: {decisions}.",
-        title_justify="left",
-        caption_justify="left",
+        f"Decisions of a training: {decisions}."
     )
-    table.add_column("variant")
-    for each in columns:
-        table.add_column(name_column(each), justify="right")
-    table.add_column("training s", justify="right")
+    table = make_table(title, caption, ["variant"], [*map(name_column, columns), "training s"])
     for row, entry in rows.items():
         cells = [show_interval(x, Interval.from_list(entry[x.name]["mean"])) for x in columns]
         trained = report["training_s"].get(row)

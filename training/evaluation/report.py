@@ -1,8 +1,9 @@
-"""Results of an evaluation as tables for a terminal and records for a file."""
+"""Evaluations that are played and reported: tables for a terminal, records for a file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
@@ -16,48 +17,118 @@ from training.logs.run_data import describe_opponents
 from training.run.names import AGENT
 
 
+@dataclass(frozen=True)
+class EvaluationReport:
+    """The results of evaluations.
+
+    Parameters
+    ----------
+    record : dict
+        As JSON values: of each evaluation by its name or, where players meet, of all in
+        ``matches``.
+    rows : list of dict, optional
+        Lines of ``episodes.jsonl``.
+    played : Results, optional
+        Those of the first evaluation; of a run's agent with its actions.
+    env_options : mapping
+        Options of the environment of the first evaluation.
+    """
+
+    record: dict[str, Any]
+    rows: list[dict[str, Any]] | None = None
+    played: Results | None = None
+    env_options: Mapping[str, Any] = field(default_factory=dict)
+
+
 def report(
     judging: Judging,
     console: Console,
     title: str,
-    evaluation: Evaluation,
-    engine: BatchEngine,
-    played: Results,
+    evaluations: Sequence[Evaluation],
     baseline: str | None = None,
-) -> dict[str, Any]:
-    """Print the comparison of those who played and return its record.
+) -> EvaluationReport:
+    """Play evaluations, print a table of each and make the record.
 
     Parameters
     ----------
     judging : Judging
     console : rich.console.Console
     title : str
-    evaluation : Evaluation
-    engine : BatchEngine
-        That was played on.
-    played : Results
+    evaluations : sequence of Evaluation
+        Against each opponent set where players meet, else from each kind of start.
     baseline : str, optional
         With whom others are compared; default the first scripted player, or whoever came first.
     """
-    drawn = evaluation.estimate(played)
-    baseline = find_baseline(judging, played) if baseline is None else baseline
-    about = judging.report_options(engine)
-    _print(judging, console, title, evaluation, drawn, about)
+    policies: dict[str, dict[str, dict[str, Any]]] = {}
+    record: dict[str, Any] = {}
+    rows: list[dict[str, Any]] = []
+    kept: Results | None = None
+    env_options: dict[str, Any] = {}
+    for each in evaluations:
+        engine = each.make_engine()
+        about, players = judging.report_options(engine), engine.spec.num_agents
+        played = play(each, engine, keep_actions=(AGENT,) if kept is None else ())
+        drawn = each.estimate(played)
+        compared_with = baseline or _find_baseline(judging, played)
+        policies[each.name] = _record_policies(judging, each, played, drawn, compared_with)
+        where = title if kept is None else f"{title}, from the {each.name}"
+        if judging.meets:
+            where = f"{title} against {describe_opponents(each.name, players)}"
+            rows += played.with_column("against", each.name).record()
+        else:
+            rows = rows or played.record()
+            record[each.name] = {
+                "protocol": "the same seeds for every policy; 95 % intervals over episodes, by "
+                "bootstrap; of the shares that reached an end, Wilson's",
+                "count": each.episodes,
+                "base_seed": each.seeds.start,
+                "max_steps": each.max_steps,
+                "bootstrap": each.resamples,
+                **about,
+                "backend": engine.backend,
+                "baseline": compared_with,
+                "policies": policies[each.name],
+            }
+        _print(judging, console, where, each, drawn, about)
+        if kept is None:
+            against = {} if each.against is None else {"opponent": each.against}
+            kept, env_options = played, {**each.options, **about, **against}
+    if judging.meets:
+        record = {"matches": _record_matches(evaluations, engine, compared_with, policies)}
+    return EvaluationReport(record, rows, kept, env_options)
+
+
+def _record_matches(
+    evaluations: Sequence[Evaluation],
+    engine: BatchEngine,
+    baseline: str,
+    policies: Mapping[str, dict[str, dict[str, Any]]],
+) -> dict[str, Any]:
+    """Make the record of the games against all opponent sets."""
+    first = evaluations[0]
+    results = {
+        name: {who: entry.pop("intervals") for who, entry in entries.items()}
+        for name, entries in policies.items()
+    }
     return {
-        "protocol": "the same seeds for every policy; 95 % intervals over episodes, by "
-        "bootstrap; of the shares that reached an end, Wilson's",
-        "count": evaluation.episodes,
-        "base_seed": evaluation.seeds.start,
-        "max_steps": evaluation.max_steps,
-        "bootstrap": evaluation.resamples,
-        **about,
+        "protocol": "the same seeds and seats for every policy; 95 % intervals over episodes, "
+        "by bootstrap; of wins and draws, Wilson's",
+        "env": first.env,
+        "players": engine.spec.num_agents,
+        "agent_seat": engine.agent_seat,
         "backend": engine.backend,
         "baseline": baseline,
-        "policies": _record_policies(judging, evaluation, played, drawn, baseline),
+        "judged_by": first.decides,
+        "games": first.episodes,
+        "first_seed": first.seeds.start,
+        "max_steps": first.max_steps,
+        "bootstrap": first.resamples,
+        "results": results,
+        "policies": policies,
     }
 
 
-def find_baseline(judging: Judging, played: Results) -> str:
+def _find_baseline(judging: Judging, played: Results) -> str:
     """Find the player that others are compared with: the first scripted one, or the first."""
     players = played.players
     return next((name for name in judging.scripted() if name in players), players[0])
@@ -88,61 +159,8 @@ def _record_policies(
         name: {
             "kind": judging.kind(name),
             "summary": played.of(player=name).summary(),
-            "intervals": {column: mean.to_list() for column, mean in means.items()},
+            "intervals": intervals,
             f"{evaluation.decides}_minus_baseline": gaps[name].to_list() if name in gaps else None,
         }
-        for name, means in drawn.means.items()
+        for name, intervals in drawn.record().items()
     }
-
-
-def play_sets(
-    judging: Judging, console: Console, title: str, sets: Sequence[Evaluation]
-) -> tuple[dict[str, Any], list[dict[str, Any]], Results]:
-    """Let players play against all opponent sets, and print a table of each.
-
-    Returns
-    -------
-    record : dict
-        The results, for JSON.
-    rows : list of dict
-        The episodes, likewise.
-    played : Results
-        Those of the agent against the first set, with its actions.
-    """
-    results, policies, about = {}, {}, {}
-    rows: list[dict[str, Any]] = []
-    kept: Results | None = None
-    for each in sets:
-        engine = each.make_engine()
-        played = play(each, engine, keep_actions=(AGENT,) if kept is None else ())
-        kept = played if kept is None else kept
-        drawn, baseline = each.estimate(played), find_baseline(judging, played)
-        against = f"{title} against {describe_opponents(each.name, engine.spec.num_agents)}"
-        _print(judging, console, against, each, drawn, {})
-        policies[each.name] = _record_policies(judging, each, played, drawn, baseline)
-        results[each.name] = {
-            who: entry.pop("intervals") for who, entry in policies[each.name].items()
-        }
-        about = {
-            "players": engine.spec.num_agents,
-            "agent_seat": engine.agent_seat,
-            "backend": engine.backend,
-            "baseline": baseline,
-            "judged_by": each.decides,
-        }
-        rows += played.with_column("against", each.name).record()
-    first = sets[0]
-    record = {
-        "protocol": "the same seeds and seats for every policy; 95 % intervals over episodes, "
-        "by bootstrap; of wins and draws, Wilson's",
-        "env": first.env,
-        **about,
-        "games": first.episodes,
-        "first_seed": first.seeds.start,
-        "max_steps": first.max_steps,
-        "bootstrap": first.resamples,
-        "results": results,
-        "policies": policies,
-    }
-    assert kept is not None
-    return record, rows, kept.of(player=AGENT)

@@ -19,6 +19,7 @@ import numpy as np
 
 from training.evaluation.intervals import RESAMPLES, Interval, Resamples, share
 from training.evaluation.loop import Step
+from training.players.player import Cost
 from training.run import games
 from training.run.games import Column
 
@@ -120,11 +121,14 @@ class Results:
         Of the columns that are there and of those that follow from them.
     actions : tuple of ndarray of int32, or None
         Of each row, if they were to be kept.
+    costs : mapping of str to Cost
+        By player, of all decisions in the episodes that were played.
     """
 
     columns: dict[str, np.ndarray]
     about: Mapping[str, Column] = field(default_factory=dict)
     actions: tuple[np.ndarray, ...] | None = None
+    costs: Mapping[str, Cost] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -262,8 +266,7 @@ class Results:
         """
         names = {recorded: name for name, recorded in RECORDED.items()}
         columns = {names.get(name, name): np.array([row[name] for row in rows]) for name in rows[0]}
-        about = {**COMMON, **games.get_game(env).columns}
-        about |= {name: each for name, each in MEETING.items() if name not in about}
+        about = list_columns(games.get_game(env).columns)
         present = {n: c for n, c in about.items() if n in columns or c.of is not None}
         return cls(columns, present)
 
@@ -277,7 +280,16 @@ def join(tables: Sequence[Results]) -> Results:
     if any(each.actions is not None for each in tables):
         nothing = np.zeros(0, np.int32)
         kept = tuple(a for each in tables for a in each.actions or (nothing,) * len(each))
-    return Results(columns, first.about, kept)
+    costs = add_costs(pair for each in tables for pair in each.costs.items())
+    return Results(columns, first.about, kept, costs)
+
+
+def add_costs(costs: Iterable[tuple[str, Cost]]) -> dict[str, Cost]:
+    """Add up the costs of each player by name."""
+    total: dict[str, Cost] = {}
+    for name, cost in costs:
+        total.setdefault(name, Cost()).add(cost)
+    return total
 
 
 class Estimates:
@@ -321,6 +333,13 @@ class Estimates:
             alone = about is not None and about.kind == "flag" and about.per is None
             alone = alone and len(np.unique(own[cluster])) == len(own)
             self.means[player][name] = share(own[name]) if alone else interval
+
+    def record(self) -> dict[str, dict[str, list[float | None]]]:
+        """Return player to column to value, low and high, as JSON values."""
+        return {
+            player: {column: mean.to_list() for column, mean in means.items()}
+            for player, means in self.means.items()
+        }
 
     def difference(self, a: str, b: str, column: str) -> Interval:
         """Return the mean of player ``a`` less that of ``b``, clusters paired."""
@@ -452,6 +471,12 @@ class Recorder:
         actions = actions[np.argsort(episodes, kind="stable")]
         lengths = np.bincount(episodes, minlength=len(self._seeds))
         return tuple(np.split(actions, np.cumsum(lengths)[:-1]))
+
+
+def list_columns(own: Mapping[str, Column]) -> dict[str, Column]:
+    """List all columns that episodes of a game may have, given its own."""
+    meeting = {name: each for name, each in MEETING.items() if name not in own}
+    return {**COMMON, **own, **meeting}
 
 
 def columns_of(engine: Any, at_table: bool = False) -> dict[str, Column]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,10 @@ from rich.console import Console
 
 from training.evaluation import replays
 from training.evaluation.evaluation import Entrant, Evaluation, play
-from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, Judging, get_judging
-from training.evaluation.report import play_sets, report
+from training.evaluation.judging import COMPARE, EPISODES, EVALUATE, get_judging
+from training.evaluation.report import EvaluationReport, report
 from training.evaluation.results import Results
+from training.players.player import Cost
 from training.players.trained import Trained, load
 from training.run import files, machine
 from training.run.config import RunConfig
@@ -85,35 +86,13 @@ def evaluate(
     return record
 
 
-@dataclass(frozen=True)
-class RunEvaluation:
-    """The results of the evaluation of a run.
-
-    Parameters
-    ----------
-    record : dict
-        Fields of ``evaluation.json``.
-    rows : list of dict, optional
-        Lines of ``episodes.jsonl``.
-    played : Results, optional
-        Episodes of the agent with their actions, to choose replays from.
-    env_options : mapping
-        Options of the environment in which they were played, beside those of the run.
-    """
-
-    record: dict[str, Any]
-    rows: list[dict[str, Any]] | None = None
-    played: Results | None = None
-    env_options: Mapping[str, Any] = field(default_factory=dict)
-
-
 def evaluate_trained(
     console: Console,
     title: str,
     trained: Trained,
     options: EvaluationConfig,
     asked: Mapping[str, Any],
-) -> RunEvaluation:
+) -> EvaluationReport:
     """Play with a trained agent and with those it is compared with; print the tables.
 
     Parameters
@@ -128,54 +107,17 @@ def evaluate_trained(
     """
     judging = get_judging(trained.config.env)
     if judging.evaluate is not None:
-        return RunEvaluation(judging.evaluate(judging, console, title, trained, options, asked))
+        return EvaluationReport(judging.evaluate(judging, console, title, trained, options, asked))
     if judging.refuse is not None:
         judging.refuse(trained, asked)
-    play_it = _evaluate_against if judging.meets else _evaluate_alone
-    evaluated = play_it(judging, console, title, trained, options, asked)
+    players = judging.players_of(trained, options, EVALUATE)
+    plan = judging.evaluations(trained.config, options, EVALUATE, asked, trained.steps)
+    evaluated = report(judging, console, title, [each.by(players) for each in plan])
+    assert evaluated.played is not None
+    evaluated = replace(evaluated, played=evaluated.played.of(player=AGENT))
     if judging.taken is not None:
-        env_options = {**trained.config.env_options, **evaluated.env_options}
-        judging.taken(console, trained, evaluated.played, env_options, asked)
+        judging.taken(console, trained, evaluated.played, evaluated.env_options, asked)
     return evaluated
-
-
-def _evaluate_alone(
-    judging: Judging,
-    console: Console,
-    title: str,
-    trained: Trained,
-    options: EvaluationConfig,
-    asked: Mapping[str, Any],
-) -> RunEvaluation:
-    """Play the episodes of a game in which nobody meets."""
-    first, *others = judging.evaluations(trained.config, options, EVALUATE, asked)
-    players = judging.players_of(trained, options, EVALUATE)
-    engine = first.make_engine()
-    changed = judging.starts_of(trained.config, asked)[EPISODES]
-    env_options = {**changed, **judging.report_options(engine)}
-    played = play(first.by(players), engine, keep_actions=(AGENT,))
-    record = {first.name: report(judging, console, title, first, engine, played)}
-    for each in others:
-        engine = each.make_engine()
-        where, more = f"{title}, from the {each.name}", play(each.by(players), engine)
-        record[each.name] = report(judging, console, where, each, engine, more)
-    return RunEvaluation({**record}, played.record(), played.of(player=AGENT), env_options)
-
-
-def _evaluate_against(
-    judging: Judging,
-    console: Console,
-    title: str,
-    trained: Trained,
-    options: EvaluationConfig,
-    asked: Mapping[str, Any],
-) -> RunEvaluation:
-    """Play against all opponent sets; replays are chosen against the first one."""
-    players = judging.players_of(trained, options, EVALUATE)
-    steps = trained.steps
-    sets = judging.evaluations(trained.config, options, EVALUATE, asked, steps)
-    record, rows, kept = play_sets(judging, console, title, [each.by(players) for each in sets])
-    return RunEvaluation({"matches": record}, rows, kept, {"opponent": sets[0].against})
 
 
 def play_for_comparison(
@@ -206,11 +148,7 @@ def play_for_comparison(
     compared: dict[str, Any] = {}
     for each in judging.evaluations(reference, options, COMPARE):
         played = play(each.by(judging.players_of(trained, options, COMPARE)))
-        drawn = each.estimate(played)
-        compared[each.name] = {
-            player: {column: mean.to_list() for column, mean in means.items()}
-            for player, means in drawn.means.items()
-        }
+        compared[each.name] = each.estimate(played).record()
     path = run.path / "evaluation.json"
     before = files.read_object(path)
     if "compared" in before or before.get("checkpoint") != trained.path.name:
@@ -244,7 +182,7 @@ def describe(run: RunFolder, trained: Trained, options: EvaluationConfig) -> dic
         "created": machine.now(),
         "command": machine.command(),
         "seed": options.seed,
-        "policy": trained.policy(),
+        "policy": trained.describe_actions(),
         "intervals": f"95 %, percentile bootstrap, {options.bootstrap} resamples",
         **machine.built_from(),
     }
@@ -299,37 +237,6 @@ def count_trained_ticks(trained: Trained) -> int | None:
 # -- a run whose agent searches --------------------------------------------------------------------
 
 
-class Searches:
-    """Makes players of an agent that searches, and adds up their costs.
-
-    Parameters
-    ----------
-    agent : training.search.agent.SearchAgent
-    """
-
-    def __init__(self, agent: Any) -> None:
-        self._agent = agent
-        self._made: list[Any] = []
-
-    def player(self, engine: Any) -> Any:
-        """Make a player of an engine."""
-        self._made.append(self._agent.player(engine))
-        return self._made[-1]
-
-    def record(self) -> dict[str, Any]:
-        """Return name and options of the search, and the cost of a decision, as JSON values."""
-        players = self._made
-        decisions = sum(player.decisions for player in players)
-        spent = 1000 * sum(player.cpu_s for player in players)
-        return {
-            "name": self._agent.name,
-            "options": players[0].searcher.options.to_dict() if players else None,
-            "decisions": decisions,
-            "searched": sum(player.searched for player in players),
-            "cpu_ms_per_decision": round(spent / decisions, 4) if decisions else None,
-        }
-
-
 def evaluate_search(
     run: RunFolder,
     trained: Trained,
@@ -360,14 +267,29 @@ def evaluate_search(
         JSON values.
     """
     torch.set_num_threads(1)
-    searches, begin = Searches(agent), time.perf_counter()
-    searching = replace(trained, search=searches.player)
+    players: list[Any] = []
+    cost, begin = Cost(), time.perf_counter()
+
+    def make_player(engine: Any) -> Any:
+        players.append(agent.player(engine))
+        return players[-1]
+
+    searching = replace(trained, search=make_player)
     evaluated = evaluate_trained(console, agent.name, searching, options, asked)
-    search = searches.record()
-    cost, share = search["cpu_ms_per_decision"], search["searched"] / max(search["decisions"], 1)
+    for player in players:
+        cost.add(player.cost)
+    searched = sum(player.searched for player in players)
     console.print(
-        f"{agent.name}: {cost:.2f} ms of CPU time a decision, {share:.0%} of them searched"
+        f"{agent.name}: {cost.cpu_ms:.2f} ms of CPU time a decision, "
+        f"{searched / max(cost.decisions, 1):.0%} of them searched"
     )
+    search = {
+        "name": agent.name,
+        "options": players[0].searcher.options.to_dict(),
+        "decisions": cost.decisions,
+        "searched": searched,
+        "cpu_ms_per_decision": round(cost.cpu_ms, 4),
+    }
     return {
         **describe(run, trained, options),
         "policy": "search",

@@ -14,7 +14,7 @@ from fastenv import BatchEngine, make_game
 from fastenv.errors import ConfigError
 from fastenv.registry import short_id
 from training.evaluation import tables
-from training.evaluation.evaluation import MAX_STEPS, Evaluation, name_sets, play
+from training.evaluation.evaluation import MAX_STEPS, Evaluation, name_sets
 from training.evaluation.intervals import Interval
 from training.evaluation.judging import (
     EPISODES,
@@ -24,11 +24,12 @@ from training.evaluation.judging import (
     get_judging,
     plan_seeds,
 )
-from training.evaluation.report import play_sets, report
+from training.evaluation.report import report
 from training.logs.run_data import describe_opponents
 from training.players.names import RANDOM_LEGAL, find_player
 from training.players.player import MakePlayer
 from training.players.trained import DRAWN, load
+from training.run.envs import make_engine
 from training.run.folder import RunFolder
 from training.run.names import AGENT, is_search
 from training.run.options import require
@@ -69,12 +70,10 @@ def play_bots(
         max_steps=asked.get("max_steps", MAX_STEPS),
         decides=judging.decides,
     )
-    if not judging.meets:
-        engine = usual.make_engine()
-        played = play(usual.by(judging.scripted(names)), engine)
-        record = report(judging, console, "bots", usual, engine, played)
-        return {**record, "episodes": played.record()}
     players = judging.scripted(names)
+    if not judging.meets:
+        alone = report(judging, console, "bots", [usual.by(players)])
+        return {**alone.record[EPISODES], "episodes": alone.rows}
     against = asked.get("opponents") or names or judging.bots
     require(bool(against), "--opponents", None, "named: this game does not say who plays it")
     unknown = judging.unknown(env, {}, against)
@@ -84,10 +83,10 @@ def play_bots(
         replace(usual, name=name, against=opponent).by(players)
         for name, opponent in name_sets(against).items()
     ]
-    record, rows, _ = play_sets(judging, Console(quiet=True), "bots", sets)
-    console.print(_make_cross_table(judging, record, seeds))
+    met = report(judging, Console(quiet=True), "bots", sets)
+    console.print(_make_cross_table(judging, met.record["matches"], seeds))
     console.print(f"rows against columns; {IN_TURN[0].lower()}{IN_TURN[1:]}")
-    return {**record, "episodes": rows}
+    return {**met.record["matches"], "episodes": met.rows}
 
 
 def _make_cross_table(judging: Judging, record: Mapping[str, Any], seeds: range) -> Table:
@@ -153,12 +152,12 @@ def compare_agents(
     require(episodic, "--against", list(others), f"left out: {config.env} has no episodes for one")
     plan = judging.evaluations(config, options, EVALUATE, asked)[0]
     plan = replace(plan, options={**config.env_options, **judging.starts_of(None, asked)[EPISODES]})
-    engine = plan.make_engine()
+    engine = make_engine(plan.env, 1, plan.options)
     named = [(run.name, run), *((name, _find_folder(name, root)) for name in others)]
     players, drawn = _make_players(named, judging, engine, sample)
     first = next(iter(players))
-    played = play(plan.by(players), engine)
-    record = report(judging, console, "beside each other", plan, engine, played, first)
+    beside = report(judging, console, "beside each other", [plan.by(players)], first)
+    record = beside.record[EPISODES]
     paired = f"{plan.decides}_minus_baseline"
     for name, entry in record["policies"].items():
         if entry[paired] is not None:

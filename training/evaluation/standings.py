@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -11,10 +10,9 @@ from rich.table import Table as Printed
 
 from training.evaluation import skill
 from training.evaluation.contest import POINTS, Contest, Standing
-from training.evaluation.intervals import Interval
 from training.evaluation.judging import Shown
 from training.evaluation.loop import MAX_DECISIONS
-from training.evaluation.tables import format_interval, name_column, show_interval
+from training.evaluation.tables import fit_columns, format_interval, name_column, show_interval
 
 IQM, AHEAD, CPU = "IQM", "above next %", "CPU ms"  # headings
 OVER = "points over next"
@@ -25,23 +23,20 @@ _DIGITS = ((1, 3), (10, 2), (50, 1))  # of points up to a size; beyond it none
 def show(console: Console, contest: Contest) -> None:
     """Print the standings, in as many tables as the terminal is too narrow for one."""
     seats = [
-        (", drawn" if one.name in contest.drawn else "")
-        + (f" ({one.seats} seats)" if one.seats > 1 else "")
+        (", drawn" if one.drawn else "") + (f" ({one.seats} seats)" if one.seats > 1 else "")
         for one in contest.standings
     ]
     names = [escape(one.name) + more for one, more in zip(contest.standings, seats, strict=True)]
-    columns = _make_columns(contest.standings, contest.statistics) | _make_own_columns(contest)
-    if contest.cpu_ms:
-        columns[CPU] = [
-            f"{contest.cpu_ms[one.name]:.3g}" if one.name in contest.cpu_ms else ""
-            for one in contest.standings
-        ]
+    columns = _make_columns(contest.standings) | _make_own_columns(contest)
     groups = f", {contest.groups} groups" if contest.groups > 1 else ""
     title = (
         f"{contest.games:,} games: {contest.deals:,} deals, {contest.num_players} rotations of the "
         f"seats{groups}"
     )
-    for part in _split(columns, console.width - 4 - min(_NAME, max(map(len, names)))):
+    widths = [3 + max(map(len, (heading, *cells))) for heading, cells in columns.items()]
+    room = console.width - 4 - min(_NAME, max(map(len, names)))
+    for numbers in fit_columns(widths, room):
+        part = [[*columns][k] for k in numbers]
         table = Printed(title=title if "points" in part else None, title_justify="left")
         table.add_column("player", overflow="fold")
         for heading in part:
@@ -53,23 +48,7 @@ def show(console: Console, contest: Contest) -> None:
         console.print(line, style="dim")
 
 
-def _split(columns: Mapping[str, Sequence[str]], room: int) -> list[list[str]]:
-    """Split columns into parts that fit side by side; return the headings of each part."""
-    parts: list[list[str]] = [[]]
-    left = room
-    for heading, cells in columns.items():
-        width = 3 + max(map(len, (heading, *cells)))
-        if parts[-1] and width > left:
-            parts.append([])
-            left = room
-        parts[-1].append(heading)
-        left -= width
-    return parts
-
-
-def _make_columns(
-    standings: Sequence[Standing], statistics: Mapping[str, Any]
-) -> dict[str, list[str]]:
+def _make_columns(standings: Sequence[Standing]) -> dict[str, list[str]]:
     """Make the cells of each column by its heading."""
     ends = [abs(end) for one in standings for end in (one.points.low, one.points.high)]
     decimals = next((digits for size, digits in _DIGITS if max(ends) <= size), 0)
@@ -80,26 +59,28 @@ def _make_columns(
     if any(one.draws.value for one in standings):
         columns["drawn %"] = [format_interval(one.draws, 1, 100) for one in standings]
     columns["openskill"] = [format_interval(one.skill, 1) for one in standings]
-    own = [statistics[one.name] for one in standings]
-    below = [one.name for one in standings[1:]]
-    paired = [one.over[name] for one, name in zip(standings, below, strict=False)]
-    columns[OVER] = [*(format_interval(each, decimals) for each in paired), ""]
-    columns[IQM] = [format_interval(Interval.from_list(each["iqm"]), decimals) for each in own]
-    over = [each["probability_of_improvement"] for each in own]
-    ahead = [Interval.from_list(p[name]) for p, name in zip(over, below, strict=False)]
+    nexts = [*zip(standings, (one.name for one in standings[1:]), strict=False)]
+    over = [one.over[name] for one, name in nexts]
+    columns[OVER] = [*(format_interval(each, decimals) for each in over), ""]
+    columns[IQM] = [format_interval(one.iqm, decimals) for one in standings]
+    ahead = [one.ahead[name] for one, name in nexts]
     columns[AHEAD] = [*(format_interval(each, 1, 100) for each in ahead), ""]
     return columns
 
 
 def _make_own_columns(contest: Contest) -> dict[str, list[str]]:
-    """Make the cells of the game's own measures, by heading."""
+    """Make the cells of the game's own measures, and of the cost, by heading."""
     shown = [Shown(name, column) for name, column in contest.about.items()]
-    return {
+    columns = {
         name_column(each): [
-            show_interval(each, contest.measures[one.name][each.name]) for one in contest.standings
+            show_interval(each, one.measures[each.name]) for one in contest.standings
         ]
         for each in shown
     }
+    spent = [one.cpu_ms for one in contest.standings]
+    if any(each is not None for each in spent):
+        columns[CPU] = ["" if each is None else f"{each:.3g}" for each in spent]
+    return columns
 
 
 def _explain_columns(contest: Contest, columns: Sequence[str]) -> list[str]:
@@ -117,13 +98,13 @@ def _explain_columns(contest: Contest, columns: Sequence[str]) -> list[str]:
         f"{IQM}: mean points of the middle half of the deals; {AHEAD}: deals on which it comes to "
         "more than the next, equal ones half",
     ]
-    if contest.drawn:
+    if any(one.drawn for one in contest.standings):
         lines.append("drawn: its actions are drawn from its policy; else it takes the best one")
-    if contest.cpu_ms:
+    if CPU in columns:
         lines.append(f"{CPU}: CPU time of a decision, on the mean of all that it took")
     if contest.given_up:
         lines.append(
-            f"{contest.given_up} games were given up after {MAX_DECISIONS:,} decisions, and count "
-            "as they stood"
+            f"{contest.given_up} games were given up after {MAX_DECISIONS:,} decisions: "
+            "their points count as they stood, and nobody has won"
         )
     return [f"{line}." for line in lines]

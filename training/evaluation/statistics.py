@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from training.evaluation.intervals import LEVEL, RESAMPLES, Interval, share_of
+from training.evaluation.intervals import LEVEL, RESAMPLES, Interval, share
 
 CUT = 0.25  # of the scores, at either end, that an interquartile mean leaves out
 ENOUGH = 10  # runs, from which on intervals by bootstrap hold about 95 %
@@ -159,58 +158,15 @@ def _bootstrap(
 # -- players that have met on the same deals -------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TableStatistics:
-    """Statistics of players on the same deals.
-
-    Parameters
-    ----------
-    iqm : tuple of Interval
-        Interquartile mean over deals, by player; 95 % bootstrap over deals.
-    improvement : tuple of tuple of Interval
-        ``[a][b]`` is how probable it is that player a comes to more than b on a deal, equal ones
-        half, with Wilson's interval; 0.5 for a player and itself.
-    """
-
-    iqm: tuple[Interval, ...]
-    improvement: tuple[tuple[Interval, ...], ...]
-
-    def record(self, names: Sequence[str]) -> dict[str, Any]:
-        """Return the statistics as JSON values, by the names of the players."""
-        return {
-            name: {
-                "iqm": self.iqm[k].to_list(),
-                "probability_of_improvement": {
-                    other: probability.to_list()
-                    for other, probability in zip(names, self.improvement[k], strict=True)
-                    if other != name
-                },
-            }
-            for k, name in enumerate(names)
-        }
-
-
-def table_statistics(scores: Any, resamples: int = RESAMPLES, seed: int = 0) -> TableStatistics:
-    """Compute interquartile means over deals and probabilities of improvement.
+def improvement_on_deals(ours: np.ndarray, theirs: np.ndarray) -> Interval:
+    """Estimate how probable it is to come to more than another on a deal, equal ones half.
 
     Two players are compared deal by deal, as luck falls on both alike: to the definition each deal
-    is a task of one run. One deal has no interval of the interquartile mean.
+    is a task of one run. The interval is Wilson's.
 
     Parameters
     ----------
-    scores : array_like of float, shape (deals, players)
-        Of each player on each deal, such as its mean points over the rotations of the seats.
-    resamples, seed : int
+    ours, theirs : ndarray of float, shape (deals,)
+        Of each player, such as its mean points over the rotations of the seats.
     """
-    table = np.asarray(scores, np.float64)
-    deals, players = table.shape
-    means = tuple(iqm_interval(column, resamples, seed) for column in table.T)
-    sums = _compare(table[:, :, None], table[:, None, :]).sum(0)
-    improvement = tuple(
-        tuple(share_of(float(sums[a, b]), deals) if a != b else _EVEN for b in range(players))
-        for a in range(players)
-    )
-    return TableStatistics(means, improvement)
-
-
-_EVEN = Interval(0.5, 0.5, 0.5)
+    return share(_compare(ours, theirs))

@@ -73,6 +73,19 @@ def make_table(
     return table
 
 
+def fit_columns(widths: Iterable[int], room: int) -> list[list[int]]:
+    """Split columns into parts that fit side by side; return the numbers of each part's columns."""
+    parts: list[list[int]] = []
+    left = 0
+    for k, width in enumerate(widths):
+        if not parts or width > left:
+            parts.append([])
+            left = room
+        parts[-1].append(k)
+        left -= width
+    return parts
+
+
 def tabulate(
     means: Mapping[str, Mapping[str, Interval]],
     columns: Sequence[Shown],

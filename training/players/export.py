@@ -29,8 +29,13 @@ def export(
     half: bool = False,
     values: bool = False,
     average: bool = False,
+    make_card: Callable[[RunFolder, Trained], str] | None = None,
 ) -> Path:
-    """Write the network of a run's checkpoint as a run folder of its own.
+    """Write the network of a run's checkpoint as a folder of its own; ``load_policy`` reads it.
+
+    It is a run folder with one checkpoint. With ``make_card`` it can be uploaded to a hub of
+    models: it has ``model.safetensors``, ``config.json`` and the card ``README.md``, which is the
+    one in the folder of the run if that has metadata, else one written from that folder.
 
     Parameters
     ----------
@@ -45,20 +50,26 @@ def export(
         Keep the network of the values too, which decides nothing.
     average : bool
         Write the averaged policy of self-play in place of the last one.
+    make_card : callable, optional
+        Writes a card from the folder of a run.
 
     Returns
     -------
     Path
-        The checkpoint that was written.
+        The checkpoint that was written, or the file of weights.
 
     Raises
     ------
     RunError, CheckpointError
         If ``folder`` is there already, or the run has no such whole checkpoint.
     ConfigError
-        If the run keeps no average.
+        If the run keeps no average, or hubs cannot read its card.
+    ImportError
+        Without safetensors, for a hub.
     """
-    trained = _load(run, folder, name)
+    _refuse_taken(folder)
+    trained = load(run, name)
+    text = "" if make_card is None else card.read(run.path) or make_card(run, trained)
     saved = read_again(trained.path)
     parameters = saved.model["policy"]
     if average:
@@ -66,62 +77,20 @@ def export(
         allowed = f"left out: {run.name} keeps no averaged policy (selfplay.average)"
         require(kept is not None, "--average", True, allowed)
         parameters = kept
+    policy = _select_parameters(parameters, half, values)
+    identity = trainers.get_module(run.config.trainer).identity(run, trained.engine())
     with _make_whole(folder) as unfinished:
         shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-        policy = _select_parameters(parameters, half, values)
+        if make_card is not None:
+            weights.save(unfinished / WEIGHTS, saved.steps, identity, policy)
+            files.write_text(unfinished / card.FILE, text)
+            return folder / WEIGHTS
         rows = np.zeros((0, saved.rows.shape[1]), np.uint8)
         state = checkpoint.State(
             saved.steps, {"policy": policy}, {"exported_from": run.name}, rows, arrays={}
         )
-        identity = _make_identity(run, trained)
         written = checkpoint.save(unfinished / "checkpoints", state, identity, keep=1)
-    return folder / "checkpoints" / written.name
-
-
-def export_for_hub(
-    run: RunFolder,
-    folder: Path,
-    name: str | None = None,
-    *,
-    half: bool = False,
-    values: bool = False,
-    make_card: Callable[[RunFolder, Trained], str],
-) -> Path:
-    """Write the network of a run's checkpoint as a folder that can be uploaded to a hub of models.
-
-    It has ``model.safetensors``, ``config.json`` and the card ``README.md``: the one in the folder
-    of the run if it has metadata, else one written from that folder. ``load_policy`` reads it.
-
-    Parameters
-    ----------
-    run, folder, name, half, values
-        See :func:`export`.
-    make_card : callable
-        Writes a card from the folder of a run.
-
-    Returns
-    -------
-    Path
-        The file of weights.
-
-    Raises
-    ------
-    RunError, CheckpointError
-        See :func:`export`.
-    ConfigError
-        If the card of the run cannot be read by hubs.
-    ImportError
-        Without safetensors.
-    """
-    trained = _load(run, folder, name)
-    text = card.read(run.path) or make_card(run, trained)
-    saved = read_again(trained.path)
-    policy = _select_parameters(saved.model["policy"], half, values)
-    with _make_whole(folder) as unfinished:
-        shutil.copyfile(run.path / "config.json", unfinished / "config.json")
-        weights.save(unfinished / WEIGHTS, saved.steps, _make_identity(run, trained), policy)
-        files.write_text(unfinished / card.FILE, text)
-    return folder / WEIGHTS
+        return folder / "checkpoints" / written.name
 
 
 def network_in(folder: Path) -> Path | None:
@@ -150,12 +119,6 @@ def copy_network(file: Path, folder: Path) -> Path:
     return folder / file.name
 
 
-def _load(run: RunFolder, folder: Path, name: str | None) -> Trained:
-    """Load the agent to export; refuse a folder that exists."""
-    _refuse_taken(folder)
-    return load(run, name)
-
-
 def _refuse_taken(folder: Path) -> None:
     if folder.exists():
         raise _taken(folder)
@@ -174,12 +137,6 @@ def _make_whole(folder: Path) -> Iterator[Path]:
         yield unfinished
         if not files.put_in_place(unfinished, folder):  # another export was quicker
             raise _taken(folder)
-
-
-def _make_identity(run: RunFolder, trained: Trained) -> dict[str, Any]:
-    trainer = trainers.get_module(run.config.trainer)
-    identity: dict[str, Any] = trainer.identity(run, trained.engine())
-    return identity
 
 
 def _select_parameters(parameters: Mapping[str, Any], half: bool, values: bool) -> dict[str, Any]:

@@ -44,7 +44,13 @@ def name_in_line(who: Who) -> str:
     return short_name(who) if isinstance(who, str) else f"{SEARCH}{name_in_line(who.base)}"
 
 
-def load_who(name: str, runs: Path = Path("runs")) -> Who:
+def load_who(
+    name: str,
+    runs: Path = Path("runs"),
+    *,
+    checkpoint: str | None = None,
+    member: int | None = None,
+) -> Who:
     """Load a player by name: a trained agent, an agent with search, or the name of a bot.
 
     Parameters
@@ -53,19 +59,26 @@ def load_who(name: str, runs: Path = Path("runs")) -> Who:
         A path or the name of a run, that of a bot, or ``search:`` before one of them.
     runs : Path
         Folder of all runs.
+    checkpoint : str, optional
+        Name of one, or ``best``; default that of the path, or the newest.
+    member : int, optional
+        Network of an ensemble, from 1 on; default the first.
 
     Raises
     ------
     ConfigError, RunError, CheckpointError
         If a path is no trained agent, or a search option is invalid.
     """
+    which: dict[str, Any] = {"checkpoint": checkpoint, "member": member}
     if is_search(name):
-        agent: Who = registry.FUNCTIONS.load("search")(name, runs)
+        agent: Who = registry.FUNCTIONS.load("search")(name, runs, **which)
         return agent
-    path = Path(name) if Path(name).exists() else runs / name
-    if path.exists():
-        return load_policy(path)
-    return load_policy(name) if "/" in name else name
+    path = runs / name if not Path(name).exists() and (runs / name).exists() else Path(name)
+    if not path.exists() and "/" not in name:
+        return name  # of a bot, or the game refuses it
+    if checkpoint is not None:
+        path = path / "checkpoints" / checkpoint
+    return load_policy(path, member=member)
 
 
 def make_player(

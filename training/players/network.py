@@ -24,7 +24,7 @@ from training.players.bots import Bot
 from training.players.draws import LaneDraws, gumbel
 from training.players.parts import Parts, learnt_part
 from training.players.player import Player
-from training.players.policy import Policy
+from training.players.policy import Policy, legal_softmax
 from training.players.table import find_table
 from training.run import games
 from training.run.seating import env_of_table, needs_mixing, without_seating
@@ -69,11 +69,6 @@ class Network:
         self._states = np.zeros((engine.num_envs, size), np.float32)
         self._draws = LaneDraws(engine.num_envs) if sample else None
 
-    @property
-    def remembers(self) -> bool:
-        """Whether it has a memory."""
-        return self._states.shape[1] > 0
-
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Reset the states of lanes."""
         self._states[lanes] = 0
@@ -102,11 +97,9 @@ class Network:
         """Return the probability of each action, shape (k, A); NaN with a memory."""
         engine.refresh()
         probabilities = np.full((len(lanes), engine.num_actions), np.nan)
-        if len(lanes) and not self.remembers:
-            logits = self._logits(self.see(engine, lanes))  # type: ignore[call-arg]
-            logits = np.where(engine.mask[lanes] != 0, logits, -np.inf).astype(np.float64)
-            weights = np.exp(logits - logits.max(1, keepdims=True))
-            probabilities[:] = weights / weights.sum(1, keepdims=True)
+        if len(lanes) and not isinstance(self._logits, RecurrentLogits):
+            logits = self._logits(self.see(engine, lanes))
+            probabilities[:] = legal_softmax(logits, engine.mask[lanes] != 0)
         return probabilities
 
 

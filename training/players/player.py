@@ -49,6 +49,31 @@ class Player(Protocol):
 MakePlayer = Callable[[Any], Player]
 
 
+@dataclass
+class Cost:
+    """The cost of the decisions of a player.
+
+    Attributes
+    ----------
+    decisions : int
+    cpu_s : float
+        CPU seconds of all threads.
+    """
+
+    decisions: int = 0
+    cpu_s: float = 0.0
+
+    @property
+    def cpu_ms(self) -> float:
+        """Milliseconds of CPU time a decision; 0 of none."""
+        return 1000 * self.cpu_s / max(self.decisions, 1)
+
+    def add(self, other: Cost) -> None:
+        """Add the cost of further decisions."""
+        self.decisions += other.decisions
+        self.cpu_s += other.cpu_s
+
+
 @dataclass(frozen=True)
 class Thought:
     """The results of a search for one decision.

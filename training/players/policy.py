@@ -166,9 +166,7 @@ class Policy:
         rows, single = self._convert_obs(obs)
         legal = self._check_mask(mask, len(rows), single)
         logits, _ = self._compute_logits(rows, self._check_state(state, len(rows), single))
-        logits = np.where(legal, logits, -np.inf).astype(np.float64)
-        weights = np.exp(logits - logits.max(1, keepdims=True))
-        chances: np.ndarray = weights / weights.sum(1, keepdims=True)
+        chances = legal_softmax(logits, legal)
         return chances[0] if single else chances
 
     def search(self, **options: Any) -> Any:
@@ -330,6 +328,14 @@ class Policy:
         refuse_unless(shown == wanted, f"observation {shown}{named}", allowed)
         fits = getattr(actions, "n", None) == self.num_actions
         refuse_unless(fits, f"action space {actions}{named}", f"Discrete({self.num_actions})")
+
+
+def legal_softmax(logits: np.ndarray, legal: np.ndarray) -> np.ndarray:
+    """Compute the probabilities of legal actions, float64 (n, A), from logits (n, A)."""
+    scores = np.where(legal, logits, -np.inf).astype(np.float64)
+    weights = np.exp(scores - scores.max(1, keepdims=True))
+    chances: np.ndarray = weights / weights.sum(1, keepdims=True)
+    return chances
 
 
 def _make_writable(array: np.ndarray) -> np.ndarray:

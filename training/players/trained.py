@@ -76,7 +76,7 @@ class Trained:
         """Whether evaluations have it play with drawn actions too: it is asked to, or its game."""
         return self.sample or games.get_game(self.config.env).draws
 
-    def policy(self) -> str:
+    def describe_actions(self) -> str:
         """Describe the choice of its actions, for a record."""
         if self.mixes:
             return DRAWS

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ import numpy as np
 
 from fastenv import BatchEngine
 from training.players.draws import LaneDraws, gumbel
-from training.players.names import make_player
-from training.players.player import Player, Thought, Weighs
+from training.players.names import load_who, make_player
+from training.players.player import Cost, Player, Thought, Weighs
 from training.players.policy import Policy
-from training.players.trained import load_policy
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
 from training.search.options import SearchOptions
@@ -63,7 +61,7 @@ def parse(name: str) -> tuple[str, SearchOptions]:
         If the name has another form or unknown options.
     """
     who, *assignments = name.removeprefix(SEARCH).split(",")
-    require(is_search(name) and bool(who), "player", name, ALLOWED)
+    require(is_search(name) and bool(who) and not is_search(who), "player", name, ALLOWED)
     values: dict[str, Any] = {}
     for text in assignments:
         key, sign, value = text.partition("=")
@@ -86,10 +84,8 @@ def load(
     name : str
     runs : Path
         Folder of all runs.
-    checkpoint : str, optional
-        Name of one, or ``best``; default that of the path, or the newest.
-    member : int, optional
-        Network of an ensemble, from 1 on; default the first.
+    checkpoint, member
+        See :func:`training.players.names.load_who`.
 
     Raises
     ------
@@ -97,13 +93,9 @@ def load(
         If there is no such agent, or an option that there is not.
     """
     who, options = parse(name)
-    path = Path(who) if Path(who).exists() else runs / who
-    if not path.exists() and "/" not in who:
-        return SearchAgent(who, options, name)  # a bot, or the table refuses it
-    path = path if path.exists() else Path(who)
-    if checkpoint is not None:
-        path = path / "checkpoints" / checkpoint
-    return SearchAgent(load_policy(path, member=member), options, name)
+    base = load_who(who, runs, checkpoint=checkpoint, member=member)
+    assert isinstance(base, Policy | str)  # as parse has seen to
+    return SearchAgent(base, options, name)
 
 
 class SearchPlayer:
@@ -121,10 +113,10 @@ class SearchPlayer:
     explains : bool
         See :class:`training.players.player.Explains`.
     searcher : Searcher
-    decisions, searched : int
-        Decisions so far, and those in which it searched.
-    cpu_s : float
-        CPU seconds of all its threads.
+    cost : Cost
+        Of its decisions so far, which the loop that plays counts.
+    searched : int
+        Decisions in which it searched.
 
     Raises
     ------
@@ -144,7 +136,7 @@ class SearchPlayer:
         self._draws = LaneDraws(engine.num_envs)
         self._remembers = policy is not None and policy.state_size > 0
         self.explains, self._thoughts = False, dict[int, Thought]()
-        self.decisions, self.searched, self.cpu_s = 0, 0, 0.0
+        self.cost, self.searched = Cost(), 0
 
     def begin(self, engine: Any, lanes: np.ndarray, seeds: np.ndarray | None = None) -> None:
         """Reset lanes in which games begin."""
@@ -169,7 +161,6 @@ class SearchPlayer:
         KeyboardInterrupt
             If the search was interrupted and it does not explain; else the best so far is played.
         """
-        begun = time.process_time()
         engine.refresh()
         self._forget(lanes)
         searcher = self.searcher
@@ -188,9 +179,7 @@ class SearchPlayer:
             if self.explains:
                 self._keep_thoughts(results, lanes[where], actions[where], wanted[where])
             finished = results.finished
-        self.decisions += len(lanes)
         self.searched += len(where)
-        self.cpu_s += time.process_time() - begun
         if not finished and not self.explains:
             raise KeyboardInterrupt
         return actions

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from training.evaluation.contest import rank, standings
 from training.evaluation.loop import MAX_DECISIONS, Loop
+from training.evaluation.results import MEETING, Results
 
 
 class FirstLegal:
@@ -30,3 +32,29 @@ def play_table(engine, players, seating, seeds, limit=MAX_DECISIONS, first=0):
     for _ in Loop(engine, players, seeds, seating=seating, draws=draws, limit=limit):
         pass
     return engine.get_outcomes()
+
+
+def results_of(names, points):
+    """Return the results of members of a group, by their points (deals, games, members)."""
+    deals, games, members = points.shape
+    best = points == points.max(2, keepdims=True)
+    wins = best / best.sum(2, keepdims=True)
+    columns = {
+        "player": np.tile(names, deals * games),
+        "member": np.tile(np.arange(members), deals * games),
+        "seed": np.repeat(np.arange(deals), games * members),
+        "points": points.ravel(),
+        "win": wins.ravel(),
+        "draw": (wins.ravel() > 0) & (wins.ravel() < 1),
+    }
+    return Results(columns, {name: MEETING[name] for name in ("points", "win", "draw")})
+
+
+def rank_by_points(names, *points, groups=None, judged_by="win", resamples=20):
+    """Rank players who came to these points in each group, (deals, games, members)."""
+    groups = [range(len(names))] if groups is None else groups
+    met = {
+        tuple(who): results_of([names[k] for k in who], each)
+        for who, each in zip(groups, points, strict=True)
+    }
+    return rank(standings(names, met, resamples=resamples), judged_by)

@@ -17,9 +17,8 @@ from tests.slow import every, together
 from tests.tables import walk
 from training.evaluate import main
 from training.evaluation import contest as contests
-from training.evaluation.contest import contest, load_players, standings
+from training.evaluation.contest import contest, load_players
 from training.evaluation.standings import AHEAD, IQM, OVER, show
-from training.evaluation.statistics import table_statistics
 from training.players import network
 from training.players.bots import Bot
 from training.players.names import make_player
@@ -28,7 +27,7 @@ from training.run import games
 from training.run.envs import make_engine
 
 from .met import NIM, RACE
-from .tables import FirstLegal, play_table
+from .tables import FirstLegal, play_table, rank_by_points
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
@@ -153,13 +152,13 @@ def test_of_more_players_than_seats_every_two_meet(agent):
 def test_groups_of_three_of_four_are_rated_by_openskill_too():
     """Whoever has the lower number comes to more, in whatever group."""
     groups = [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
-    met = [(who, np.tile(-np.array(who, float), (20, 3, 1))) for who in groups]
-    found, per_deal = standings(load_players(list("abcd")), met, 20, 0)
+    points = [np.tile(-np.array(who, float), (20, 3, 1)) for who in groups]
+    found = rank_by_points(list("abcd"), *points, groups=groups)
     assert [one.name for one in found] == list("abcd")
     skills = [one.skill.value for one in found]
     assert skills == sorted(skills, reverse=True)
     assert [one.wins.value for one in found] == [1, 1 / 3, 0, 0]
-    assert per_deal.tolist() == [[0, -1, -2, -3]] * 20
+    assert [one.iqm.to_list() for one in found] == [[-k] * 3 for k in range(4)]
 
 
 def test_eight_seats_are_shared_in_turns(agent):
@@ -186,7 +185,7 @@ def test_points_over_another_are_paired_by_deals():
     """Luck that falls on both leaves the interval of their difference, however much it is."""
     luck = np.random.default_rng(1).normal(0, 100, (30, 1, 1))
     points = luck + np.array([3.0, 0.0]) + np.zeros((30, 2, 2))
-    first, second = standings(load_players(["a", "b"]), [((0, 1), points)], 50, 0)[0]
+    first, second = rank_by_points(["a", "b"], points, resamples=50)
     assert first.over["b"].to_list() == pytest.approx([3.0, 3.0, 3.0])
     assert second.over["a"].to_list() == pytest.approx([-3.0, -3.0, -3.0])
     assert first.points.high - first.points.low > 20
@@ -235,9 +234,8 @@ def test_what_the_engine_shows_is_what_an_observer_encodes(agent, kinds, monkeyp
 
 
 def test_draws_of_given_points():
-    players = load_players(["a", "b", "c"])
     points = np.tile([[[3.0, 3.0, 0.0], [2.5, 2.5, 2.5], [0.0, 1.0, 0.5]]], (4, 1, 1))
-    found = {one.name: one for one in standings(players, [([0, 1, 2], points)], 20, 0)[0]}
+    found = {one.name: one for one in rank_by_points(list("abc"), points)}
     wins = {"a": (1 / 2 + 1 / 3) / 3, "b": (1 / 2 + 1 / 3 + 1) / 3, "c": 1 / 9}
     draws = {"a": 2 / 3, "b": 2 / 3, "c": 1 / 3}
     for name, one in found.items():
@@ -248,7 +246,7 @@ def test_draws_of_given_points():
 
 def test_equal_players_have_equal_skill():
     points = np.ones((6, 3, 3))
-    found = standings(load_players(["a", "b", "c"]), [([0, 1, 2], points)], 20, 0)[0]
+    found = rank_by_points(list("abc"), points)
     for one in found:
         assert one.skill.value == pytest.approx(25)
         assert (one.wins.value, one.draws.value) == (pytest.approx(1 / 3), 1)
@@ -259,7 +257,7 @@ def test_skill_tells_strengths_apart():
     rng = np.random.default_rng(0)
     strength = np.array([2.0, 1.0, 0.0, -2.0])
     points = strength + rng.gumbel(size=(100, 4, 4))
-    found = standings(load_players(list("abcd")), [(range(4), points)], 20, 0)[0]
+    found = rank_by_points(list("abcd"), points)
     assert [one.name for one in found] == list("abcd")
     values = [one.skill for one in found]
     assert all(a.low > b.high for a, b in pairwise(values))
@@ -268,7 +266,8 @@ def test_skill_tells_strengths_apart():
 def test_a_game_without_an_end_is_given_up(agent, monkeypatch):
     monkeypatch.setattr(contests, "MAX_DECISIONS", 3)
     found = contest(load_players(["random", "random"]), 4, env=NIM, resamples=10)
-    assert found.given_up > 0
+    assert found.given_up == found.games
+    assert [(one.wins.value, one.draws.value) for one in found.standings] == [(0, 0)] * 2
     assert found.record()["given_up"] == found.given_up
 
 
@@ -344,10 +343,7 @@ def test_a_table_says_what_it_plays(agent):
 def test_standings_fit_a_terminal(capsys, width, tables):
     points = np.random.default_rng(0).integers(-300, 300, size=(20, 4, 4)) // 100 * 100.0
     names = ["pretrained/skullking-ppo", "rule_hard", "an/agent", "random"]
-    players = [contests.Entrant(name, name) for name in names]
-    ranked, per_deal = standings(players, [(range(4), points)], 50, 0)
-    statistics = table_statistics(per_deal, 50, 0).record(names)
-    found = contests.Contest(FLAT, ranked, 20, 4, 0, 1, 2, statistics)
+    found = contests.Contest(FLAT, rank_by_points(names, points, resamples=50), 20, 4, 0, 1, 2)
     show(Console(width=width), found)
     shown = capsys.readouterr().out
     assert max(map(len, shown.splitlines())) <= width

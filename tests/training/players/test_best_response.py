@@ -47,9 +47,10 @@ def test_who_plays_better_gains_what_it_has_more():
     assert cost is None
     assert found.wins.low > 0.25
     assert found.gain.low > 0
-    own, (points, _) = measured.play(None)[0], measured.play(player)
-    assert points.shape == own.shape == (10, 4, 4)
-    assert found.gain.value == pytest.approx(points[:, :, 0].mean() - own[:, :, 0].mean())
+    (own, _), (played, _) = measured.play(None), measured.play(player)
+    assert len(own) == len(played) == 10 * 4
+    gained = played["points"].mean() - own["points"].mean()
+    assert found.gain.value == pytest.approx(gained)
 
 
 @pytest.mark.slow

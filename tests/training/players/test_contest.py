@@ -12,14 +12,14 @@ from tests.nim import NimGame
 from tests.slow import every
 from tests.tables import walk
 from training.evaluate import main
-from training.evaluation.contest import contest, load_players, standings
+from training.evaluation.contest import contest, load_players
 from training.evaluation.judging import get_judging
 from training.evaluation.standings import show
 from training.players.table import find_table
 from training.run.folder import RunError
 
 from .met import NIM
-from .tables import FirstLegal, play_table
+from .tables import FirstLegal, play_table, rank_by_points
 
 FLAT = "SkullKingFlat-v0"
 PRETRAINED = "pretrained/skullking-ppo"
@@ -75,12 +75,20 @@ def test_the_same_player_against_itself_is_even():
 
 
 def test_standings_of_given_points():
-    players = load_players(["a", "b"])
     points = np.tile([[[10, 0], [10, 0], [0, 5]]], (4, 1, 1))
-    first, second = standings(players, [([0, 1], points)], 50, 0)[0]
+    first, second = rank_by_points(["a", "b"], points)
     assert (first.name, second.name) == ("a", "b")
     assert first.points.value == pytest.approx(20 / 3)
     assert second.wins.value == pytest.approx(1 / 3)
+
+
+def test_a_contest_of_one_deal_is_a_record_without_nan():
+    points = np.tile([[[3.0, 1.0, 1.0]]], (1, 3, 1))
+    found = {one.name: one.record() for one in rank_by_points(["a", "b", "c"], points)}
+    text = json.dumps(found, allow_nan=False)
+    assert json.loads(text)["a"]["iqm"] == [3.0, None, None]
+    assert list(found["b"]["probability_of_improvement"]) == ["a", "c"]
+    assert found["b"]["probability_of_improvement"]["c"][0] == 0.5
 
 
 def test_a_game_for_points_is_ranked_by_points():
@@ -88,9 +96,8 @@ def test_a_game_for_points_is_ranked_by_points():
     points = np.full((10, 2, 2), 1.0)
     points[..., 1] = -1
     points[0] = [-100, 100]
-    met, players = [((0, 1), points)], load_players(["rule_hard", "heuristic"])
     for judged_by, first in (("win", "rule_hard"), ("points", "heuristic")):
-        found, _ = standings(players, met, 50, 0, judged_by)
+        found = rank_by_points(["rule_hard", "heuristic"], points, judged_by=judged_by)
         assert found[0].name == first, judged_by
 
 

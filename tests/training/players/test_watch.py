@@ -10,7 +10,7 @@ from tests.needs import needs_core
 from training.evaluation import run_card
 from training.evaluation.contest import load_players
 from training.logs import film
-from training.players.export import export, export_for_hub
+from training.players.export import export
 from training.players.names import name_in_line
 from training.run.folder import RunFolder
 from training.watch import main
@@ -50,7 +50,7 @@ def exported(tmp_path_factory):
     folder, run = tmp_path_factory.mktemp("exported"), RunFolder.open(Path(AGENT))
     written = export(run, folder / "agent")
     shutil.copytree(written, written.parent / "best" / written.name)
-    export_for_hub(run, folder / "hub", make_card=run_card.make)
+    export(run, folder / "hub", make_card=run_card.make)
     return folder
 
 

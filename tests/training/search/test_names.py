@@ -53,7 +53,10 @@ def test_a_name_says_who_searches_and_how():
 
 @walk(
     "name",
-    ["search:", "search:,worlds=2", "search:a,worlds", "search:a,=2", "search:a,lead=1,lead=2"],
+    [
+        *("search:", "search:,worlds=2", "search:search:a", "search:a,worlds", "search:a,=2"),
+        "search:a,lead=1,lead=2",
+    ],
 )
 def test_names_of_another_form_are_refused(name):
     with pytest.raises(ConfigError, match=r"must be search:WHO, a trained agent or a bot"):

@@ -13,6 +13,7 @@ from fastenv.skullking.tables import Phase
 from tests.tables import walk
 from tests.training.players.tables import play_table
 from training.evaluation.contest import load_players
+from training.evaluation.loop import Loop, ask
 from training.players.names import make_player
 from training.players.player import Thought, begin_all, every_lane
 from training.players.table import find_table
@@ -73,13 +74,14 @@ def test_only_some_decisions_are_searched_and_counted():
     engine = table(3)
     player, lanes = seat("search:heuristic,worlds=2", engine), np.arange(3)
     player.explains = True
-    player.act(engine, lanes)  # bids are not
-    assert (player.decisions, player.searched) == (3, 0)
+    (cost,) = Loop(engine, [player], seeds=lanes).costs
+    ask(engine, [player], lanes, costs=[cost])  # bids are not
+    assert (player.cost.decisions, player.searched) == (3, 0)
     assert all(player.thought(lane) is None for lane in lanes)
-    player.act(to_cards(engine), lanes)
-    assert (player.decisions, player.searched) == (6, 3)
+    ask(to_cards(engine), [player], lanes, costs=[cost])
+    assert (player.cost.decisions, player.searched) == (6, 3)
     assert all(player.thought(lane) is not None for lane in lanes)
-    assert player.cpu_s > 0
+    assert player.cost.cpu_s > 0
 
 
 def test_a_lead_that_nothing_has_leaves_the_policy_alone():
