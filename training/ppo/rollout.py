@@ -267,7 +267,7 @@ class RewardScale(nn.Module):
 # -- how the engine writes into it -----------------------------------------------------------------
 
 
-class Lanes:
+class RolloutLanes:
     """Lanes of a rollout: the engine steps, and what comes of it is stored.
 
     On a CPU the engine writes observations and masks where they are used.
@@ -366,7 +366,7 @@ class Lanes:
         """Do nothing: observations and masks are where they belong."""
 
 
-class StagedLanes(Lanes):
+class StagedRolloutLanes(RolloutLanes):
     """Lanes of a rollout on a device, filled by way of two slots."""
 
     def _connect(self) -> None:

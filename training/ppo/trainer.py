@@ -32,13 +32,13 @@ from training.ppo import diagnostics
 from training.ppo.loss import KL, TERMS, Auxiliary, Objective
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import (
-    Lanes,
     Minibatches,
     Part,
     Piece,
     RewardScale,
     Rollout,
-    StagedLanes,
+    RolloutLanes,
+    StagedRolloutLanes,
     TruncatedEpisodes,
 )
 from training.run import checkpoint
@@ -212,7 +212,7 @@ class PPOTrainer(Trainer):
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
             view_size=self.net.view_size,
         )
-        kind = Lanes if device.type == "cpu" else StagedLanes
+        kind = RolloutLanes if device.type == "cpu" else StagedRolloutLanes
         self._lanes = kind(self.rollout, engine, ppo.gamma)
         self._state = self.net.initial_state(self.num_envs)
         scaled = self.native.normalize_rewards
