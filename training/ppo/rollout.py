@@ -591,7 +591,9 @@ class Minibatches:
         There is none where all ranks together have less than two decisions: one alone has no
         deviation to be normalised by.
         """
-        total = self._ranks.count(len(units)) if self._some is not None else len(units)
+        total: float = len(units)
+        if self._some is not None and self._ranks.size > 1:
+            total = self._ranks.count(len(units))
         if total * self._ranks.size < 2:
             return []
         burnt = self._burn_in if self._recurrent else 0

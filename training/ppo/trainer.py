@@ -221,18 +221,6 @@ class PPOTrainer(Trainer):
         # What is on the way to the engine.
         self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
 
-    @property
-    def precision(self) -> Precision:
-        """Precision of matrix products; ``auto`` is resolved at the first iteration."""
-        if self._precision is None:
-            raise RuntimeError("precision=auto chooses at the first iteration")
-        return self._precision
-
-    @property
-    def chosen_precision(self) -> str:
-        """Name of the precision; ``auto`` until it has chosen."""
-        return self._asked if self._precision is None else self._precision.name
-
     def _set_precision(self, name: str) -> None:
         self._precision = Precision(name, self.device)
         if name == "bf16" and isinstance(self.net, nn.Module):  # one of several is taken apart
@@ -644,11 +632,6 @@ class PPOTrainer(Trainer):
         return cpu_seconds(minibatch)
 
     # -- saving ----------------------------------------------------------------------------------
-
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the network, in host memory."""
-        copied: dict[str, Any] = checkpoint.copy_to_host(self.net.state_dict())
-        return copied
 
     def state(self) -> State:
         """See :meth:`Trainer.state`; the arrays are observations and masks."""

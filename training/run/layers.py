@@ -141,7 +141,9 @@ def merge_layers(
     options = fit_minibatch(_merge_all({}, from_file, args), flags, say)
     config = RunConfig.from_mapping(options)
     shorter = merge(_without_foreign(from_file, slower.get("trainer")), slower)
-    less = fit_minibatch(_merge_all({}, shorter, args), flags, _ignore)
+    # Flags may be of the trainer that the file names first.
+    trainer = flags.get("trainer", slower.get("trainer"))
+    less = fit_minibatch(_merge_all({}, shorter, args, trainer), flags, _ignore)
     config = fit_speed(config, RunConfig.from_mapping(less), say)
     return fit_rollout(config, say)
 
@@ -159,11 +161,12 @@ def _ignore(_line: str) -> None:
 
 
 def _merge_all(
-    base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace
+    base: dict[str, Any], from_file: dict[str, Any], args: argparse.Namespace, trainer: Any = None
 ) -> dict[str, Any]:
-    """Merge the values of all layers."""
+    """Merge the values of all layers; of the flags those of a trainer, if one is named."""
     name = args.preset or from_file.get("preset")
-    layers = [base, {} if name is None else load_preset(name), from_file, _read_flags(args)]
+    flags = _without_foreign(_read_flags(args), trainer)
+    layers = [base, {} if name is None else load_preset(name), from_file, flags]
     # Each chooses the backend as a whole: a flag is not added to those of a layer below.
     return reduce(merge, map(name_backend, layers))
 
