@@ -293,7 +293,7 @@ class EnsembleTrainer(PPOTrainer):
 
     def _evaluate_members(self, obs: Tensor, active: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Compute logits (m, k, A) and values (m, k) of the members of a minibatch."""
-        with self.precision.autocast:
+        with self._autocast:
             outputs: tuple[Tensor, Tensor] = self.net(obs, active)
         return outputs
 

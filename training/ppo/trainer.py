@@ -222,7 +222,9 @@ class PPOTrainer(Trainer):
         self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
 
     def _set_precision(self, name: str) -> None:
-        self._precision = Precision(name, self.device)
+        self._precision = precision = Precision(name, self.device)
+        # Bound once: they are asked for in every pass.
+        self._autocast, self._scaler = precision.autocast, precision.scaler
         if name == "bf16" and isinstance(self.net, nn.Module):  # one of several is taken apart
             fuse(self.net)
 
@@ -345,7 +347,7 @@ class PPOTrainer(Trainer):
         rollout = self.rollout
         self._lanes.begin()
         self._values_later = self._learns_some and self._knows_values_later
-        with self._acting(), self.precision.autocast:
+        with self._acting(), self._autocast:
             for t in range(rollout.steps):
                 state = self._decide(t)
                 self._lanes.step(t, self._actions.numpy(), state, self.on_step)
@@ -409,7 +411,7 @@ class PPOTrainer(Trainer):
         Where PPO learns only some decisions, those of these decisions too, and no others.
         """
         rollout, truncated = self.rollout, self._lanes.truncated
-        with torch.inference_mode(), self.precision.autocast:
+        with torch.inference_mode(), self._autocast:
             view = self._view(rollout.steps)
             if self._values_later:
                 self._write_values()
@@ -531,10 +533,10 @@ class PPOTrainer(Trainer):
 
     def _add_auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
         """Add the gradient of the further loss to that of a minibatch."""
-        with self.precision.autocast:
+        with self._autocast:
             loss = auxiliary.loss(self.net, minibatch)
         if loss is not None:
-            self.precision.scaler.scale(loss).backward()
+            self._scaler.scale(loss).backward()
 
     def _gradient(self, parts: Iterable[Part], objective: Objective) -> Tensor:
         """Add the gradients of the parts of a minibatch up; return its terms of the loss."""
@@ -555,7 +557,7 @@ class PPOTrainer(Trainer):
 
     def _evaluate_exactly(self, piece: Piece) -> tuple[Tensor, Tensor]:
         """Compute logits (k, A) and values (k,) of a piece in float32, contiguous."""
-        with self.precision.autocast:
+        with self._autocast:
             logits, value = self._evaluate(piece)
         return logits.float().contiguous(), value.float().contiguous()
 
@@ -575,7 +577,7 @@ class PPOTrainer(Trainer):
     ) -> tuple[Tensor, Tensor]:
         """Compute the part of a piece in the loss of its minibatch, scaled, and in its terms."""
         loss, means = self._loss(piece, objective)
-        return self.precision.scaler.scale(loss * share), means * share
+        return self._scaler.scale(loss * share), means * share
 
     def _backward(self, loss: Tensor, piece: Piece, objective: Objective, share: float) -> None:
         if isinstance(self._loss, Compiled):
@@ -584,7 +586,7 @@ class PPOTrainer(Trainer):
             loss.backward()
 
     def _forward_and_loss(self, piece: Piece, objective: Objective) -> tuple[Tensor, Tensor]:
-        with self.precision.autocast:
+        with self._autocast:
             logits, value = self._evaluate(piece)
         return objective.loss(logits, value, piece.samples)
 
@@ -600,7 +602,7 @@ class PPOTrainer(Trainer):
         """Clip the gradients and step; return their norm before."""
         if self.ranks.size > 1:
             self.ranks.average_gradients(self.net.parameters())
-        scaler = self.precision.scaler
+        scaler = self._scaler
         scaler.unscale_(self.optimizer)
         if watch is not None:
             watch.before()
@@ -641,7 +643,7 @@ class PPOTrainer(Trainer):
         copied = {
             "policy": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "scaler": self.precision.scaler.state_dict(),
+            "scaler": self._scaler.state_dict(),
             "sampler": self._sampler.state_dict(),
             "minibatch": {"generator": self.minibatches.generator.get_state()},
             "state": self._state,
@@ -684,7 +686,7 @@ class PPOTrainer(Trainer):
         self.net.load_state_dict(model["policy"])
         self.optimizer.load_state_dict(model["optimizer"])
         self._set_precision(counters["precision"])
-        self.precision.scaler.load_state_dict(model["scaler"])
+        self._scaler.load_state_dict(model["scaler"])
         self.precision.skipped = int(counters["skipped_steps"])
         self._sampler.load_state_dict(model["sampler"])
         self.minibatches.generator.set_state(model["minibatch"]["generator"])
