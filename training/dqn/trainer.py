@@ -84,6 +84,8 @@ class DQNTrainer(Trainer):
         device or precision that is not there.
     """
 
+    net: QNetwork
+
     def __init__(
         self,
         engines: Sequence[Engine],

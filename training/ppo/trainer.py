@@ -108,6 +108,7 @@ class PPOTrainer(Trainer):
         a device or precision that is not there.
     """
 
+    net: ActorCritic
     may_choose = True  # the precision, where none is asked for
     # What each part of an iteration belongs to, with ``native.timers``.
     PHASES: ClassVar[dict[str, str]] = {

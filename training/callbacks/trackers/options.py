@@ -36,7 +36,7 @@ KINDS: dict[str, type[Tracker]] = {
     "archive": StateArchive,
 }
 # Parameters that are not options: they are other trackers or the run's.
-_GIVEN = ("engine", "sources", "exclude", "seed")
+_GIVEN = ("engine", "exclude", "seed")
 # An archive asks a counter of visits, and statistics of episodes ask the archive.
 _ORDER = {"visits": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")

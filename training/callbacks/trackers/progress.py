@@ -24,6 +24,7 @@ from training.run.engine import Engine
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
 _NO_LIMIT = np.iinfo(np.int64).max
+TAIL = (1.0 - 0.95) / 2.0  # of a posterior, on both sides of its interval
 
 
 @dataclass(frozen=True)
@@ -133,13 +134,12 @@ class BayesProgressTracker(Tracker):
         for k, event in enumerate(self._events):
             self._values[:, k] = read(event.source, seen)
 
-    def intervals(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
-        """Compute the equal-tailed interval of each event's posterior."""
+    def _compute_intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Compute the equal-tailed interval of 95 % of each event's posterior."""
         from scipy.special import betaincinv  # takes a while to import, and few commands need it
 
-        tail = (1.0 - level) / 2.0
-        low = betaincinv(self.alpha, self.beta, tail)
-        high = 1.0 - betaincinv(self.beta, self.alpha, tail)
+        low = betaincinv(self.alpha, self.beta, TAIL)
+        high = 1.0 - betaincinv(self.beta, self.alpha, TAIL)
         ends = zip(low.tolist(), high.tolist(), strict=True)
         return {event.name: pair for event, pair in zip(self._events, ends, strict=True)}
 
@@ -149,6 +149,6 @@ class BayesProgressTracker(Tracker):
         means = self.alpha / (self.alpha + self.beta)
         for event, mean in zip(self._events, means.tolist(), strict=True):
             record[f"{event.name}"] = mean
-        for name, (low, high) in self.intervals().items():
+        for name, (low, high) in self._compute_intervals().items():
             record[f"{name}_low"], record[f"{name}_high"] = low, high
         return record
