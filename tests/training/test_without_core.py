@@ -52,6 +52,16 @@ def test_with_the_core_nothing_is_less(capsys):
     assert capsys.readouterr().err == ""
 
 
+def test_options_of_the_trainer_with_the_core_can_be_set():
+    config = config_of("--set", "expert.search=worlds=4", "--backend", "reference")
+    assert (config.trainer, config.expert.search) == (FULL["trainer"], "worlds=4")
+
+
+def test_without_the_core_they_are_left_out(no_core):
+    config = config_of("--set", "expert.search=worlds=4")
+    assert (config.trainer, config.total_steps) == (LESS["trainer"], LESS["total_steps"])
+
+
 def test_what_is_asked_for_is_done(no_core, capsys):
     for flags in (["--total-steps", "50000"], ["--set", "total_steps=50000"]):
         config = config_of(*flags)

@@ -19,6 +19,7 @@ from training.callbacks.windows import Windows
 from training.evaluation.judging import get_judging
 from training.logs.boards import check_wandb
 from training.logs.run_log import RunLog
+from training.nets.precision import set_up_torch
 from training.run import envs, games, registry, schedules, trainers
 from training.run.callback import Callback, EngineStep, Progress
 from training.run.config import RunConfig
@@ -27,7 +28,6 @@ from training.run.folder import RunError, RunFolder
 from training.run.loop import Outcome, Stop, TrainingLoop, run_training
 from training.run.seating import check_opponents, has_agents
 from training.run.seeds import stream_seed
-from training.run.torch_setup import set_up_torch
 from training.run.trainer import Trainer
 
 

@@ -84,6 +84,8 @@ class DQNTrainer(Trainer):
         device or precision that is not there.
     """
 
+    net: QNetwork
+
     def __init__(
         self,
         engines: Sequence[Engine],
@@ -162,18 +164,6 @@ class DQNTrainer(Trainer):
         firsts = np.cumsum([0, *(engine.num_envs for engine in engines)]).tolist()
         parts = zip(firsts, engines, strict=False)
         self._lanes = [ReplayLanes(self.replay, first, engine) for first, engine in parts]
-
-    @property
-    def precision(self) -> Precision:
-        """Precision of matrix products; ``auto`` is resolved once the lanes have begun."""
-        if self._precision is None:
-            raise RuntimeError("precision=auto chooses at the first iteration")
-        return self._precision
-
-    @property
-    def chosen_precision(self) -> str:
-        """Name of the precision; ``auto`` until it has chosen."""
-        return self._asked if self._precision is None else self._precision.name
 
     def begin(self) -> None:
         """Give both networks the first parameters, if there are any."""
@@ -421,11 +411,6 @@ class DQNTrainer(Trainer):
         return cpu_seconds(decision)
 
     # -- saving ----------------------------------------------------------------------------------
-
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the network, in host memory."""
-        copied: dict[str, Any] = copy_to_host(self.net.state_dict())
-        return copied
 
     def state(self) -> State:
         """See :meth:`Trainer.state`; the arrays are observations and masks."""

@@ -33,7 +33,7 @@ from training.ppo.loss import KL, OF_A_MEMBER, TERMS, Objective
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import Minibatches, Part, Samples, TruncatedEpisodes, explained_variance
 from training.ppo.trainer import PPOTrainer, get_sum_dtype
-from training.run.engine import Engine, OnStep
+from training.run.engine import Engine
 from training.run.options import decay, require
 from training.run.seeds import stream_seed, training_seed
 from training.run.stats import Window
@@ -72,7 +72,7 @@ class EnsembleTrainer(PPOTrainer):
     members : sequence of Member
     total_steps : int
         Decisions of all members together.
-    device, deterministic, on_step
+    device, deterministic
 
     Raises
     ------
@@ -96,7 +96,6 @@ class EnsembleTrainer(PPOTrainer):
         total_steps: int,
         device: str = "auto",
         deterministic: bool = False,
-        on_step: OnStep | None = None,
     ) -> None:
         check(ppo, native, len(members), engine.num_envs)
         self.members = tuple(members)
@@ -111,7 +110,6 @@ class EnsembleTrainer(PPOTrainer):
             seed=members[0].seed,
             device=device,
             deterministic=deterministic,
-            on_step=on_step,
         )
 
     def _block(self, member: int) -> slice:
@@ -293,7 +291,7 @@ class EnsembleTrainer(PPOTrainer):
 
     def _evaluate_members(self, obs: Tensor, active: Sequence[int]) -> tuple[Tensor, Tensor]:
         """Compute logits (m, k, A) and values (m, k) of the members of a minibatch."""
-        with self.precision.autocast:
+        with self._autocast:
             outputs: tuple[Tensor, Tensor] = self.net(obs, active)
         return outputs
 

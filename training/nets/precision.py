@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+import os
 import sys
 import time
 import warnings
@@ -20,8 +21,8 @@ import torch
 from torch import Tensor
 
 from fastenv.errors import ConfigError
+from training.run.config import RunConfig
 from training.run.options import require
-from training.run.torch_setup import be_deterministic
 
 LOW = {"bf16": torch.bfloat16, "fp16": torch.float16}
 KNOWN = ("fp32", *LOW)
@@ -162,6 +163,23 @@ class Precision:
             self.skipped = updates - taken
 
 
+def be_deterministic(deterministic: bool) -> None:
+    """Allow only algorithms that give the same bits every time, on a device too, or all again."""
+    if deterministic:
+        # Without it every matrix product on CUDA is refused.
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+        # It would fill every new tensor to show reads of what was never written: we have none.
+        torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+        torch.backends.cudnn.benchmark = False
+    torch.use_deterministic_algorithms(deterministic)
+
+
+def set_up_torch(config: RunConfig) -> None:
+    """Set the threads and the algorithms of torch for a run."""
+    torch.set_num_threads(config.network_threads)
+    be_deterministic(config.deterministic)
+
+
 def configure_torch(device: torch.device, deterministic: bool) -> None:
     """Set the switches of torch that belong to the process, not to a tensor.
 
@@ -169,7 +187,7 @@ def configure_torch(device: torch.device, deterministic: bool) -> None:
     ----------
     device : torch.device
     deterministic : bool
-        See :func:`training.run.torch_setup.be_deterministic`.
+        See :func:`be_deterministic`.
     """
     be_deterministic(deterministic)
     if device.type == "cuda":

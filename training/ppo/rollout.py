@@ -267,7 +267,7 @@ class RewardScale(nn.Module):
 # -- how the engine writes into it -----------------------------------------------------------------
 
 
-class Lanes:
+class RolloutLanes:
     """Lanes of a rollout: the engine steps, and what comes of it is stored.
 
     On a CPU the engine writes observations and masks where they are used.
@@ -366,7 +366,7 @@ class Lanes:
         """Do nothing: observations and masks are where they belong."""
 
 
-class StagedLanes(Lanes):
+class StagedRolloutLanes(RolloutLanes):
     """Lanes of a rollout on a device, filled by way of two slots."""
 
     def _connect(self) -> None:
@@ -591,7 +591,9 @@ class Minibatches:
         There is none where all ranks together have less than two decisions: one alone has no
         deviation to be normalised by.
         """
-        total = self._ranks.count(len(units)) if self._some is not None else len(units)
+        total: float = len(units)
+        if self._some is not None and self._ranks.size > 1:
+            total = self._ranks.count(len(units))
         if total * self._ranks.size < 2:
             return []
         burnt = self._burn_in if self._recurrent else 0

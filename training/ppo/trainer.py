@@ -32,13 +32,13 @@ from training.ppo import diagnostics
 from training.ppo.loss import KL, TERMS, Auxiliary, Objective
 from training.ppo.options import NativeConfig, PPOConfig
 from training.ppo.rollout import (
-    Lanes,
     Minibatches,
     Part,
     Piece,
     RewardScale,
     Rollout,
-    StagedLanes,
+    RolloutLanes,
+    StagedRolloutLanes,
     TruncatedEpisodes,
 )
 from training.run import checkpoint
@@ -108,6 +108,7 @@ class PPOTrainer(Trainer):
         a device or precision that is not there.
     """
 
+    net: ActorCritic
     may_choose = True  # the precision, where none is asked for
     # What each part of an iteration belongs to, with ``native.timers``.
     PHASES: ClassVar[dict[str, str]] = {
@@ -212,7 +213,7 @@ class PPOTrainer(Trainer):
             chunk=self.native.seq_len if self.net.is_recurrent else ppo.n_steps,
             view_size=self.net.view_size,
         )
-        kind = Lanes if device.type == "cpu" else StagedLanes
+        kind = RolloutLanes if device.type == "cpu" else StagedRolloutLanes
         self._lanes = kind(self.rollout, engine, ppo.gamma)
         self._state = self.net.initial_state(self.num_envs)
         scaled = self.native.normalize_rewards
@@ -221,20 +222,10 @@ class PPOTrainer(Trainer):
         # What is on the way to the engine.
         self._actions = torch.zeros(self.num_envs, dtype=torch.int64, pin_memory=self._pinned)
 
-    @property
-    def precision(self) -> Precision:
-        """Precision of matrix products; ``auto`` is resolved at the first iteration."""
-        if self._precision is None:
-            raise RuntimeError("precision=auto chooses at the first iteration")
-        return self._precision
-
-    @property
-    def chosen_precision(self) -> str:
-        """Name of the precision; ``auto`` until it has chosen."""
-        return self._asked if self._precision is None else self._precision.name
-
     def _set_precision(self, name: str) -> None:
-        self._precision = Precision(name, self.device)
+        self._precision = precision = Precision(name, self.device)
+        # Bound once: they are asked for in every pass.
+        self._autocast, self._scaler = precision.autocast, precision.scaler
         if name == "bf16" and isinstance(self.net, nn.Module):  # one of several is taken apart
             fuse(self.net)
 
@@ -357,7 +348,7 @@ class PPOTrainer(Trainer):
         rollout = self.rollout
         self._lanes.begin()
         self._values_later = self._learns_some and self._knows_values_later
-        with self._acting(), self.precision.autocast:
+        with self._acting(), self._autocast:
             for t in range(rollout.steps):
                 state = self._decide(t)
                 self._lanes.step(t, self._actions.numpy(), state, self.on_step)
@@ -421,7 +412,7 @@ class PPOTrainer(Trainer):
         Where PPO learns only some decisions, those of these decisions too, and no others.
         """
         rollout, truncated = self.rollout, self._lanes.truncated
-        with torch.inference_mode(), self.precision.autocast:
+        with torch.inference_mode(), self._autocast:
             view = self._view(rollout.steps)
             if self._values_later:
                 self._write_values()
@@ -543,10 +534,10 @@ class PPOTrainer(Trainer):
 
     def _add_auxiliary_gradient(self, auxiliary: Auxiliary, minibatch: int) -> None:
         """Add the gradient of the further loss to that of a minibatch."""
-        with self.precision.autocast:
+        with self._autocast:
             loss = auxiliary.loss(self.net, minibatch)
         if loss is not None:
-            self.precision.scaler.scale(loss).backward()
+            self._scaler.scale(loss).backward()
 
     def _gradient(self, parts: Iterable[Part], objective: Objective) -> Tensor:
         """Add the gradients of the parts of a minibatch up; return its terms of the loss."""
@@ -567,7 +558,7 @@ class PPOTrainer(Trainer):
 
     def _evaluate_exactly(self, piece: Piece) -> tuple[Tensor, Tensor]:
         """Compute logits (k, A) and values (k,) of a piece in float32, contiguous."""
-        with self.precision.autocast:
+        with self._autocast:
             logits, value = self._evaluate(piece)
         return logits.float().contiguous(), value.float().contiguous()
 
@@ -587,7 +578,7 @@ class PPOTrainer(Trainer):
     ) -> tuple[Tensor, Tensor]:
         """Compute the part of a piece in the loss of its minibatch, scaled, and in its terms."""
         loss, means = self._loss(piece, objective)
-        return self.precision.scaler.scale(loss * share), means * share
+        return self._scaler.scale(loss * share), means * share
 
     def _backward(self, loss: Tensor, piece: Piece, objective: Objective, share: float) -> None:
         if isinstance(self._loss, Compiled):
@@ -596,7 +587,7 @@ class PPOTrainer(Trainer):
             loss.backward()
 
     def _forward_and_loss(self, piece: Piece, objective: Objective) -> tuple[Tensor, Tensor]:
-        with self.precision.autocast:
+        with self._autocast:
             logits, value = self._evaluate(piece)
         return objective.loss(logits, value, piece.samples)
 
@@ -612,7 +603,7 @@ class PPOTrainer(Trainer):
         """Clip the gradients and step; return their norm before."""
         if self.ranks.size > 1:
             self.ranks.average_gradients(self.net.parameters())
-        scaler = self.precision.scaler
+        scaler = self._scaler
         scaler.unscale_(self.optimizer)
         if watch is not None:
             watch.before()
@@ -645,11 +636,6 @@ class PPOTrainer(Trainer):
 
     # -- saving ----------------------------------------------------------------------------------
 
-    def policy(self) -> dict[str, Any]:
-        """Return a copy of the parameters of the network, in host memory."""
-        copied: dict[str, Any] = checkpoint.copy_to_host(self.net.state_dict())
-        return copied
-
     def state(self) -> State:
         """See :meth:`Trainer.state`; the arrays are observations and masks."""
         check_parameters(self.net)
@@ -658,7 +644,7 @@ class PPOTrainer(Trainer):
         copied = {
             "policy": self.net.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "scaler": self.precision.scaler.state_dict(),
+            "scaler": self._scaler.state_dict(),
             "sampler": self._sampler.state_dict(),
             "minibatch": {"generator": self.minibatches.generator.get_state()},
             "state": self._state,
@@ -701,7 +687,7 @@ class PPOTrainer(Trainer):
         self.net.load_state_dict(model["policy"])
         self.optimizer.load_state_dict(model["optimizer"])
         self._set_precision(counters["precision"])
-        self.precision.scaler.load_state_dict(model["scaler"])
+        self._scaler.load_state_dict(model["scaler"])
         self.precision.skipped = int(counters["skipped_steps"])
         self._sampler.load_state_dict(model["sampler"])
         self.minibatches.generator.set_state(model["minibatch"]["generator"])

@@ -15,10 +15,10 @@ from typing import Any, TypeVar
 from torch import Tensor, nn
 
 from fastenv.errors import ConfigError, FileError, show, show_reason
-from fastenv.files import open_regular, parse_json
+from fastenv.files import parse_json
 from training.run import files
 from training.run.options import Options, require
-from training.run.weights import load_library
+from training.run.weights import load_library, read_tensors
 
 MOST = 1 << 27  # bytes of a file
 
@@ -111,9 +111,7 @@ class NetworkFile:
         """Read what :meth:`write` has written, the texts first; errors as of :meth:`load`."""
         library, allowed = self.library(), f"a file that {self.command} has written"
         try:
-            with open_regular(path, MOST), library.safe_open(path, "pt") as file:
-                about = file.metadata() or {}
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            about, tensors = read_tensors(library, path, MOST)
         except FileError as error:
             raise self._make_refusal(path, error) from error
         except (library.SafetensorError, KeyError, ValueError, OSError) as error:

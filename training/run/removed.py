@@ -59,6 +59,8 @@ OPTIONS: dict[str, dict[str, Removed]] = {
         "weights": Removed("age", "newer snapshots are drawn more often"),
     },
 }
+# Of an event of the tracker progress.
+EVENTS = {"weight": Removed(1.0, "each event is logged by itself")}
 # Kinds of trackers, and what does something like it.
 TRACKERS = {
     "rnd": "visits pays for what is new",
@@ -89,14 +91,23 @@ def drop_removed(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def drop_from_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]:
     """Drop the removed options from those of a section; see :func:`drop_removed`."""
-    for name, removed in OPTIONS[section].items():
+    return _drop(OPTIONS[section], section, values)
+
+
+def drop_from_event(option: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the removed options from those of an event that an option names; likewise."""
+    return _drop(EVENTS, option, values)
+
+
+def _drop(gone: Mapping[str, Removed], option: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    for name, removed in gone.items():
         if name in values:
             value, default = values[name], removed.default
             allowed = (
                 f"{format_values(default)} or left out: the option was removed, and {removed.today}"
             )
-            require(_is_default(value, default), f"{section}.{name}", value, allowed)
-    return {name: value for name, value in values.items() if name not in OPTIONS[section]}
+            require(_is_default(value, default), f"{option}.{name}", value, allowed)
+    return {name: value for name, value in values.items() if name not in gone}
 
 
 def refuse_tracker(option: str, kind: object) -> None:

@@ -14,7 +14,7 @@ from torch.nn import Module
 
 from fastenv.errors import FastEnvError
 from training.run.callback import Log
-from training.run.checkpoint import State
+from training.run.checkpoint import State, copy_to_host
 from training.run.engine import Engine, OnStep
 
 # Plain values by name: ``train`` has figures of the update, ``phases`` the seconds of each part of
@@ -49,23 +49,35 @@ class Trainer:
         Updates of the parameters until now.
     device : object
         Where the network is; ``str`` names it.
+    net : object
+        The network of the policy, unless :meth:`policy` finds its parameters elsewhere.
     delays_actions : bool
         It takes delayed actions out of the masks itself
         (:func:`training.run.schedules.mask_delayed`); else the run writes them anew.
     """
 
     engines: Sequence[Engine]
+    net: Any
     on_step: OnStep | None = None
     log: Log = Log()  # which nobody reads
     steps: int = 0
     updates: int = 0
     device: Any = "cpu"
     delays_actions: bool = False
+    _asked: str = "fp32"
+    _precision: Any = None  # training.nets.precision.Precision, once one is chosen
+
+    @property
+    def precision(self) -> Any:
+        """Precision of matrix products; ``auto`` is resolved once the lanes have begun."""
+        if self._precision is None:
+            raise RuntimeError("precision=auto chooses at the first iteration")
+        return self._precision
 
     @property
     def chosen_precision(self) -> str:
         """Name of the precision of the layers; ``auto`` until it has chosen."""
-        return "fp32"
+        return self._asked if self._precision is None else str(self._precision.name)
 
     def begin(self) -> None:
         """Prepare a training that begins anew, such as by a warm start."""
@@ -116,7 +128,8 @@ class Trainer:
 
     def policy(self) -> dict[str, Any]:
         """Copy the parameters of the policy to host memory."""
-        raise NotImplementedError
+        copied: dict[str, Any] = copy_to_host(self.net.state_dict())
+        return copied
 
     def close(self) -> None:
         """End threads and processes."""

@@ -83,7 +83,7 @@ def load(path: Path, identity: Mapping[str, Any]) -> State:
     """
     library = load_library("Weights of agents")
     try:
-        head, tensors = _read(library, path, MOST)
+        head, tensors = read_tensors(library, path, MOST)
         if {name: head.get(name) for name in FORMAT} != FORMAT:
             raise CheckpointError(f"{show_path(path)} is foreign: no agent of this version.")
         steps, saved, expected = _parse_about(head["about"])
@@ -120,7 +120,9 @@ def load_library(what: str) -> Any:
     return safetensors
 
 
-def _read(library: Any, path: Path, most: int) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
+def read_tensors(
+    library: Any, path: Path, most: int
+) -> tuple[dict[str, str], dict[str, torch.Tensor]]:
     """Read the metadata and the tensors of a file of at most so many bytes."""
     with open_regular(path, most), library.safe_open(path, "pt") as file:
         return file.metadata() or {}, {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118

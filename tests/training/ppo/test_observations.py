@@ -11,7 +11,7 @@ from tests.toy import RaceGame
 from tests.training.ppo.conftest import collect
 from tests.training.ppo.engines import Bytes, Seek
 from tests.training.ppo.test_learning import returns
-from training.ppo.rollout import StagedLanes
+from training.ppo.rollout import StagedRolloutLanes
 
 GAMMA, LAMBDA = 0.9, 0.8
 
@@ -110,7 +110,7 @@ def test_frames_stay_bytes_until_the_convolutions(make_trainer):
 
 def test_records_reach_a_device_by_way_of_slots(make_trainer, monkeypatch):
     direct = make_trainer(race())
-    monkeypatch.setattr("training.ppo.trainer.Lanes", StagedLanes)
+    monkeypatch.setattr("training.ppo.trainer.RolloutLanes", StagedRolloutLanes)
     staged = make_trainer(race())
     for _ in range(3):
         assert direct.iterate()["train"] == staged.iterate()["train"]

@@ -60,7 +60,7 @@ def test_values_of_cut_off_observations_are_those_before_the_update(make_trainer
 def test_slots_bring_the_same_rollout_as_direct_writes(make_trainer, monkeypatch, engine):
     """What is done on CUDA, without CUDA."""
     direct = make_trainer(engine(6))
-    monkeypatch.setattr(ppo_trainer, "Lanes", ppo_rollout.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "RolloutLanes", ppo_rollout.StagedRolloutLanes)
     staged = make_trainer(engine(6))
     # As if the observations lay on the device too: they go through the slots.
     for _ in range(2):
@@ -78,7 +78,7 @@ def test_only_cuda_is_copied_to_and_from_without_waiting(make_trainer, monkeypat
         asked.append(non_blocking)
         return copy(self, source, non_blocking)
 
-    monkeypatch.setattr(ppo_trainer, "Lanes", ppo_rollout.StagedLanes)
+    monkeypatch.setattr(ppo_trainer, "RolloutLanes", ppo_rollout.StagedRolloutLanes)
     monkeypatch.setattr(torch.Tensor, "copy_", spy)
     trainer = make_trainer(Counting(6))
     trainer.start()

@@ -174,7 +174,7 @@ def test_what_no_stage_can_have_is_refused_by_name(engine, given, named, allowed
         ({"prior": [1, 2, 3]}, "prior=[1, 2, 3]", "a list of two numbers"),
         ({"name": 5}, "name=5", "a text"),
         ({"threshold": "much"}, "threshold='much'", "a number"),
-        ({"weight": []}, "weight=[]", "a finite number"),
+        ({"weight": 2.0}, "weight=2.0", "1.0 or left out: the option was removed, and each"),
         ({"limit": 2.5}, "limit=2.5", "an integer"),
         ({"kind": []}, "kind=[]", "one of 'rise', 'fall', 'change'"),
         ({"kind": "jump"}, "kind='jump'", "one of 'rise', 'fall', 'change'"),
@@ -213,6 +213,7 @@ def test_options_that_stages_and_events_do_not_have_or_lack_are_named(engine):
 
 def test_what_is_possible_in_stages_and_events_is_taken(engine):
     event = {"name": "a", "source": "won", "kind": "fall", "limit": None, "prior": [1, 0.5]}
+    event["weight"] = 1  # which was the default of an option that was removed
     stage = {"quest": "a", "when": {}, "reward": 2, "requires": []}
     given = {"progress": {"events": [event]}, "quests": {"stages": [stage]}}
     named = options.build(engine, given, seed=0)._named

@@ -10,7 +10,7 @@ from training.callbacks.trackers import BayesProgressTracker, Event
 EVENTS = [
     Event("gain", "value", 3),
     Event("loss", "value", 4, kind="fall", limit=3),
-    Event("other room", lambda v: v["room"], kind="change", limit=2, prior=(0.5, 2.0), weight=2.0),
+    Event("other room", lambda v: v["room"], kind="change", limit=2, prior=(0.5, 2.0)),
 ]
 
 
@@ -54,11 +54,6 @@ def test_figures_are_those_of_the_beta_distribution():
     assert figures["gain"] == 0.25
     for bound, share in (("gain_low", 0.025), ("gain_high", 0.975)):
         assert below(figures[bound], 3, 9) == pytest.approx(share, abs=1e-12)
-    known = (0.25 + 0.5 + 2 * 0.25) / 4
-    assert tracker.novelty(0.1, 0.5) == pytest.approx(0.1 + 0.4 * (1 - known))
-    without = BayesProgressTracker(Trace(3), [*EVENTS[:2], Event("room", "room", weight=0.0)])
-    without.alpha[:], without.beta[:] = [3.0, 1.0, 2.0], [9.0, 1.0, 6.0]
-    assert without.novelty(0.1, 0.5) == pytest.approx(0.1 + 0.4 * (1 - (0.25 + 0.5) / 2))
 
 
 def test_a_restored_tracker_goes_on_alike():
@@ -88,9 +83,5 @@ def test_mistakes_are_named():
     ):
         with pytest.raises(ConfigError, match=match):
             BayesProgressTracker(engine, wrong)
-    for weights in ([0.0], [0.0, 0.0], [2.0, -1.0]):  # of which there may be no mean
-        events = [Event(f"event {k}", "room", weight=w) for k, w in enumerate(weights)]
-        with pytest.raises(ConfigError, match=r"^weight=\[.*\] .* above 0 for one at least"):
-            BayesProgressTracker(engine, events)
     with pytest.raises(ConfigError, match="half_life"):
         BayesProgressTracker(engine, EVENTS, half_life=0)

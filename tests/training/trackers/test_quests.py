@@ -9,10 +9,9 @@ STAGES = [
     Stage("door", {"room": 1}, reward=0.1),
     Stage("door", {"room": 2, "x": (1, 3)}, reward=0.3),
     Stage("key", {"flags": Bit(2)}, reward=1.7, requires=["door"]),
-    Stage("rich", {"purse": (2.0, np.inf)}, reward=0.7),
-    Stage("rich", {"purse": (3.0, np.inf), "flags": Bit(0)}, reward=0.01),
+    Stage("rich", {"value": (2.0, np.inf)}, reward=0.7),
+    Stage("rich", {"value": (3.0, np.inf), "flags": Bit(0)}, reward=0.01),
 ]
-SOURCES = {"purse": "value"}
 
 
 class ClassicQuests:
@@ -47,7 +46,7 @@ class ClassicQuests:
 @pytest.mark.parametrize("scope", ["episode", "lifetime"])
 def test_rewards_equal_a_loop_over_environments(n, scope):
     engine = Trace(n, seed=n)
-    quests = QuestReward(engine, STAGES, SOURCES, scope)
+    quests = QuestReward(engine, STAGES, scope)
     classic, finished = [ClassicQuests() for _ in range(n)], []
     for done in run(engine, quests, 100):
         for lane, one in enumerate(classic):
@@ -64,10 +63,10 @@ def test_rewards_equal_a_loop_over_environments(n, scope):
 
 def test_a_state_is_restored():
     engine = Trace(7)
-    quests = QuestReward(engine, STAGES, SOURCES, "lifetime")
+    quests = QuestReward(engine, STAGES, "lifetime")
     for _ in run(engine, quests, 20):
         pass
-    other = QuestReward(engine, STAGES, SOURCES, "lifetime")
+    other = QuestReward(engine, STAGES, "lifetime")
     other.load_state_dict(quests.state_dict())
     assert np.array_equal(other.progress, quests.progress)
     assert np.array_equal(other.completed, quests.completed)
@@ -78,8 +77,8 @@ def test_mistakes_are_named():
     with pytest.raises(ConfigError, match="requires 'y': no such quest"):
         QuestReward(engine, [Stage("x", {"room": 1}, requires=["y"])])
     with pytest.raises(ConfigError, match="'purse'"):
-        QuestReward(engine, STAGES)
+        QuestReward(engine, [Stage("rich", {"purse": 2})])
     with pytest.raises(ConfigError, match="scope"):
-        QuestReward(engine, STAGES, SOURCES, "day")
+        QuestReward(engine, STAGES, "day")
     with pytest.raises(ConfigError, match="64 quests"):
         QuestReward(engine, [Stage(str(k), {"room": 1}) for k in range(64)])

@@ -1,6 +1,7 @@
 """Several trackers at once, as a trainer calls them."""
 
 import io
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_a_run_of_prospector_is_followed_and_resumed_to_the_bit():
     engine, trackers, obs, mask = start(5)
     rng, stored = np.random.default_rng(0), []
     collect(engine, trackers, rng, 150, obs, mask, stored)
-    figures = trackers.metrics()
+    figures = trackers.record()["trackers"]
     assert figures["visits/visits"] == 7 * 150
     assert figures["visits/cells"] > 2
     assert figures["archive/restarts"] > 0
@@ -71,12 +72,12 @@ def test_a_run_of_prospector_is_followed_and_resumed_to_the_bit():
     assert figures["episodes/episodes"] + figures["episodes/excluded"] == ended > 0
 
     file = io.BytesIO()
-    torch.save(trackers.state_dict(), file)
+    torch.save(trackers.tensors(), file)
     file.seek(0)
     engine2, trackers2, obs2, mask2 = start(6)
     engine2.set_states(engine.get_states())
     obs2[:], mask2[:] = engine2.obs, engine2.mask
-    trackers2.load_state_dict(torch.load(file, weights_only=True))
+    trackers2.restore(SimpleNamespace(trackers=torch.load(file, weights_only=True)))
     assert np.array_equal(obs, obs2)
     rng2 = np.random.default_rng()
     rng2.bit_generator.state = rng.bit_generator.state
@@ -85,7 +86,7 @@ def test_a_run_of_prospector_is_followed_and_resumed_to_the_bit():
     collect(engine, trackers, rng, 60, obs, mask, here)
     collect(engine2, trackers2, rng2, 60, obs2, mask2, there)
     assert np.array_equal(here, there)
-    assert trackers.metrics() == trackers2.metrics()
+    assert trackers.record() == trackers2.record()
 
 
 def test_lanes_from_the_archive_are_seen_by_the_trainer_and_the_other_trackers():
@@ -123,7 +124,7 @@ def test_foreign_engines_and_states_are_refused():
     with pytest.raises(ValueError, match="another engine"):
         trackers.step(None, EngineStep(Trace(2), None, engine.obs, engine.mask))
     with pytest.raises(CheckpointError, match="this run has v"):
-        trackers.load_state_dict({"w": {}})
+        trackers.restore(SimpleNamespace(trackers={"w": {}}))
     visits = VisitCounter(engine, "x", 6)
     with pytest.raises(CheckpointError, match="counts"):
         visits.load_state_dict(VisitCounter(engine, "x", 5).state_dict())

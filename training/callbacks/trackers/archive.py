@@ -14,10 +14,10 @@ import numpy.typing as npt
 from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
-    Archive,
     Array,
     Source,
     StepReader,
+    Tracker,
     check_room,
     check_source,
     ended_lanes,
@@ -30,7 +30,7 @@ from training.run.engine import Engine
 _NO_LIMIT = np.iinfo(np.int64).max
 
 
-class StateArchive(Archive):
+class StateArchive(Tracker):
     """State rows by cell, and episodes that begin in them.
 
     A row has its generator in it: what chance brings after it is the same each time. It has the
@@ -72,6 +72,7 @@ class StateArchive(Archive):
     """
 
     growing = ("cells", "visits", "scores", "last_steps", "blobs")
+    placed: Array
 
     def __init__(
         self,
@@ -116,10 +117,6 @@ class StateArchive(Archive):
     scores = property(lambda self: self._scores[: self._used])
     last_steps = property(lambda self: self._last[: self._used])
     blobs = property(lambda self: self._blobs[: self._used])
-
-    def __len__(self) -> int:
-        """Return the number of cells."""
-        return self._used
 
     def maybe_add_many(
         self,

@@ -142,12 +142,14 @@ class Tracker(ABC):
     ----------
     bonus : ndarray of float64, shape (n,), or None
         What the tracker would add to the rewards of the step.
+    placed : ndarray of bool, shape (n,), or None
+        Lanes whose episode began in a state that the tracker put there; None if it puts none.
     """
 
     kept: ClassVar[tuple[str, ...]] = ()  # attributes that make up the state: arrays, plain values
     growing: tuple[str, ...] = ()  # those of them whose length is not fixed
     bonus: Array | None = None
-    note: str = ""  # printed when a run begins
+    placed: Array | None = None
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -234,18 +236,6 @@ def _pack(value: Any) -> Any:
     return torch.from_numpy(np.array(value)) if isinstance(value, np.ndarray) else value
 
 
-class Archive(Tracker):
-    """A tracker that puts states into lanes at the beginning of their episodes.
-
-    Attributes
-    ----------
-    placed : ndarray of bool, shape (n,)
-        Lanes whose episode began in such a state.
-    """
-
-    placed: Array
-
-
 class Trackers(Callback):
     """The trackers of an engine, called after each step.
 
@@ -257,15 +247,16 @@ class Trackers(Callback):
     engine : Engine
     trackers : mapping of str to Tracker
         Names, for state and metrics, in the order in which they observe.
-    archive : Archive, optional
-        Observes last and resets first, so that the others see the states it has put into lanes.
+    archive : Tracker, optional
+        One that puts states into lanes. It observes last and resets first, so that the others see
+        these states.
     """
 
     def __init__(
         self,
         engine: Engine,
         trackers: Mapping[str, Tracker],
-        archive: Archive | None = None,
+        archive: Tracker | None = None,
     ) -> None:
         self._engine, self._archive = engine, archive
         self._named = dict(trackers) | ({} if archive is None else {"archive": archive})
@@ -276,14 +267,8 @@ class Trackers(Callback):
         self._bonus_sums: dict[str, float] = {}
         self._decisions = 0
 
-    def start(self, loop: Progress) -> None:
-        """Print the notes of the trackers."""
-        for name, tracker in self._named.items():
-            if tracker.note:
-                loop.log.say(f"tracker {name}: {tracker.note}")
-
     def begin_iteration(self, loop: Progress) -> None:
-        """Reset the sums of the bonuses that :meth:`metrics` reports."""
+        """Reset the sums of the bonuses that :meth:`record` reports."""
         self._bonus_sums, self._decisions = {}, 0
 
     def step(self, loop: Progress, step: EngineStep) -> None:
@@ -306,8 +291,8 @@ class Trackers(Callback):
             return
         for tracker in self._resetting:
             tracker.reset(done, obs)
-            if tracker is self._archive:
-                moved = done[self._archive.placed[done]]
+            if tracker is self._archive and tracker.placed is not None:
+                moved = done[tracker.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
 
     @property
@@ -315,7 +300,7 @@ class Trackers(Callback):
         """Lanes whose episode began in the archive, shape (n,); None without an archive."""
         return None if self._archive is None else self._archive.placed
 
-    def metrics(self) -> dict[str, float]:
+    def record(self) -> dict[str, Any]:
         """Return the figures of all trackers, as ``name/figure``.
 
         ``name/bonus`` is what one has added to the reward of a decision, a mean since
@@ -327,14 +312,16 @@ class Trackers(Callback):
             for key, value in tracker.metrics().items()
         }
         each = max(1, self._decisions)
-        return figures | {f"{name}/bonus": total / each for name, total in self._bonus_sums.items()}
+        figures |= {f"{name}/bonus": total / each for name, total in self._bonus_sums.items()}
+        return {"trackers": figures}
 
-    def state_dict(self) -> dict[str, Any]:
+    def tensors(self) -> dict[str, Any]:
         """Return the states of all trackers, by name."""
         return {name: tracker.state_dict() for name, tracker in self._named.items()}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` returned; CheckpointError if the trackers differ."""
+    def restore(self, saved: State) -> None:
+        """Restore from a checkpoint; CheckpointError if the trackers differ."""
+        state = saved.trackers or {}
         if set(state) != set(self._named):
             raise CheckpointError(
                 f"the state is of the trackers {', '.join(sorted(state))}, this run has "
@@ -342,15 +329,3 @@ class Trackers(Callback):
             )
         for name, tracker in self._named.items():
             tracker.load_state_dict(state[name])
-
-    def record(self) -> dict[str, Any]:
-        """Return the figures of the trackers."""
-        return {"trackers": self.metrics()}
-
-    def tensors(self) -> dict[str, Any]:
-        """Return the states of the trackers, by name."""
-        return self.state_dict()
-
-    def restore(self, saved: State) -> None:
-        """Restore from a checkpoint."""
-        self.load_state_dict(saved.trackers or {})

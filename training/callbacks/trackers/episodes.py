@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -21,7 +24,7 @@ from training.run.engine import Engine
 
 
 class EpisodeStats(Tracker):
-    """The last episodes, and sums over a window.
+    """The last episodes, and sums over all.
 
     Parameters
     ----------
@@ -35,7 +38,7 @@ class EpisodeStats(Tracker):
         Number of episodes that are remembered.
     """
 
-    kept = ("ring", "sums", "position", "window_start", "excluded")
+    kept = ("ring", "sums", "position", "excluded")
 
     def __init__(
         self,
@@ -53,7 +56,7 @@ class EpisodeStats(Tracker):
         self._no_success = np.zeros(engine.num_envs)
         self.ring = np.zeros((size, 3))
         self.sums = np.zeros(3)
-        self.position = self.window_start = self.excluded = 0
+        self.position = self.excluded = 0
 
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """Do nothing: the engine keeps the sums of running episodes."""
@@ -81,20 +84,17 @@ class EpisodeStats(Tracker):
             return self.ring[: self.position]
         return np.roll(self.ring, -(self.position % len(self.ring)), axis=0)
 
-    def clear_window(self) -> None:
-        """Begin a new window."""
-        self.sums[:] = 0.0
-        self.window_start = self.position
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """See :class:`Tracker`; earlier versions also saved where the sums began, which was 0."""
+        super().load_state_dict({k: x for k, x in state.items() if k != "window_start"})
 
     def metrics(self) -> dict[str, float]:
-        """Return means over the last episodes and over the window, as far as there are any."""
-        window = self.position - self.window_start
-        record = {"episodes": float(self.position), "window_episodes": float(window)}
+        """Return means over the last episodes and over all (``window_``), if there are any."""
+        number = self.position
+        record = {"episodes": float(number), "window_episodes": float(number)}
         if self._exclude is not None:
             record["excluded"] = float(self.excluded)
-        means = {"": self.last().mean(0)} if self.position else {}
-        if window:
-            means["window_"] = self.sums / window
+        means = {"": self.last().mean(0), "window_": self.sums / number} if number else {}
         for prefix, (reward, length, success) in means.items():
             record[f"{prefix}return"], record[f"{prefix}length"] = float(reward), float(length)
             if self._success is not None:

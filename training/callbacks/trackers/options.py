@@ -25,7 +25,7 @@ from training.callbacks.trackers.sources import is_number, source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
 from training.run.options import MAX_NAME, Number, Options, Text, Truth, Whole, refused, require
-from training.run.removed import refuse_tracker
+from training.run.removed import drop_from_event, refuse_tracker
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,
@@ -36,7 +36,7 @@ KINDS: dict[str, type[Tracker]] = {
     "archive": StateArchive,
 }
 # Parameters that are not options: they are other trackers or the run's.
-_GIVEN = ("engine", "sources", "exclude", "seed")
+_GIVEN = ("engine", "exclude", "seed")
 # An archive asks a counter of visits, and statistics of episodes ask the archive.
 _ORDER = {"visits": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")
@@ -188,7 +188,7 @@ def _make_items(
 
 
 def _make_event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
-    values = _check(Event, given, option)
+    values = _check(Event, drop_from_event(option, given), option)
     return Event(**{**values, "source": source_of(engine, values["source"], f"{option}.source")})
 
 

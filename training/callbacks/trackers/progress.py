@@ -21,10 +21,10 @@ from training.callbacks.trackers.base import (
     read,
 )
 from training.run.engine import Engine
-from training.run.options import require
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
 _NO_LIMIT = np.iinfo(np.int64).max
+TAIL = (1.0 - 0.95) / 2.0  # of a posterior, on both sides of its interval
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,6 @@ class Event:
         Steps of the episode within which it must happen; default all.
     prior : tuple of float
         ``alpha`` and ``beta`` before any episode.
-    weight : float
-        In :meth:`BayesProgressTracker.novelty`; at least 0, and above 0 for one event at least.
     """
 
     name: str
@@ -54,11 +52,10 @@ class Event:
     kind: Literal["rise", "fall", "change"] = "rise"
     limit: int | None = None
     prior: tuple[float, float] = (1.0, 1.0)
-    weight: float = 1.0
 
 
 class BayesProgressTracker(Tracker):
-    """Share of episodes in which events happen: for logs and bonuses.
+    """Share of episodes in which events happen, for logs.
 
     Whether a policy may go on in a curriculum is decided by :mod:`training.callbacks.gate`, not by
     this.
@@ -99,9 +96,6 @@ class BayesProgressTracker(Tracker):
             raise ConfigError(f"half_life={half_life}: must be above 0, or None")
         if len({event.name for event in events}) < len(events) or not events:
             raise ConfigError("events: at least one, each with a name of its own")
-        weights = [event.weight for event in events]
-        allowed = "at least 0 for each event, and above 0 for one at least"
-        require(min(weights) >= 0 < max(weights), "weight", weights, allowed)
         self._events = tuple(events)
         self._keep = 1.0 if half_life is None else 0.5 ** (1.0 / half_life)
         self._kind = np.array([_KINDS[e.kind] for e in events])
@@ -140,35 +134,21 @@ class BayesProgressTracker(Tracker):
         for k, event in enumerate(self._events):
             self._values[:, k] = read(event.source, seen)
 
-    def mean(self) -> Array:
-        """Return the posterior means, shape (E,)."""
-        mean: Array = self.alpha / (self.alpha + self.beta)
-        return mean
-
-    def intervals(self, level: float = 0.95) -> Mapping[str, tuple[float, float]]:
-        """Compute the equal-tailed interval of each event's posterior."""
+    def _compute_intervals(self) -> Mapping[str, tuple[float, float]]:
+        """Compute the equal-tailed interval of 95 % of each event's posterior."""
         from scipy.special import betaincinv  # takes a while to import, and few commands need it
 
-        tail = (1.0 - level) / 2.0
-        low = betaincinv(self.alpha, self.beta, tail)
-        high = 1.0 - betaincinv(self.beta, self.alpha, tail)
+        low = betaincinv(self.alpha, self.beta, TAIL)
+        high = 1.0 - betaincinv(self.beta, self.alpha, TAIL)
         ends = zip(low.tolist(), high.tolist(), strict=True)
         return {event.name: pair for event, pair in zip(self._events, ends, strict=True)}
-
-    def novelty(self, low: float, high: float) -> float:
-        """Return the weight of an exploration bonus: ``high`` as long as no event happens.
-
-        ``low + (high - low) * (1 - m)`` with ``m`` the weighted mean of the posterior means.
-        """
-        weights = np.array([event.weight for event in self._events])
-        mean = float(np.average(self.mean(), weights=weights))
-        return low + (high - low) * (1.0 - mean)
 
     def metrics(self) -> dict[str, float]:
         """Return mean and 95 % interval of each event's posterior."""
         record = {}
-        for event, mean in zip(self._events, self.mean().tolist(), strict=True):
+        means = self.alpha / (self.alpha + self.beta)
+        for event, mean in zip(self._events, means.tolist(), strict=True):
             record[f"{event.name}"] = mean
-        for name, (low, high) in self.intervals().items():
+        for name, (low, high) in self._compute_intervals().items():
             record[f"{name}_low"], record[f"{name}_high"] = low, high
         return record

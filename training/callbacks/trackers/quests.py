@@ -55,8 +55,6 @@ class QuestReward(Tracker):
     ----------
     engine : Engine
     stages : sequence of Stage
-    sources : mapping of str to str or callable, optional
-        Columns that conditions name and that are not info columns of the engine.
     scope : "episode" or "lifetime"
         Whether a lane begins its quests anew in each episode, or never.
 
@@ -74,7 +72,6 @@ class QuestReward(Tracker):
         self,
         engine: Engine,
         stages: Sequence[Stage],
-        sources: Mapping[str, Source] | None = None,
         scope: Literal["episode", "lifetime"] = "episode",
     ) -> None:
         super().__init__(engine)
@@ -100,7 +97,7 @@ class QuestReward(Tracker):
                         f"quest {show(stage.quest)} requires {show(name)}: no such quest"
                     )
                 self._requires[self.quests.index(stage.quest)] |= 1 << self.quests.index(name)
-        self._columns, self._low, self._high = _compile_conditions(engine, ordered, sources or {})
+        self._columns, self._low, self._high = _compile_conditions(engine, ordered)
         n = engine.num_envs
         self._values = np.zeros((n, len(self._columns)))
         self.progress = np.zeros((n, len(self.quests)), np.uint8)
@@ -132,7 +129,7 @@ class QuestReward(Tracker):
 
 
 def _compile_conditions(
-    engine: Engine, stages: Sequence[Stage], sources: Mapping[str, Source]
+    engine: Engine, stages: Sequence[Stage]
 ) -> tuple[list[tuple[Source, int | None]], Array, Array]:
     """Compile conditions to columns (source, bit) and their least and greatest values by stage."""
     columns: dict[tuple[str, int | None], int] = {}
@@ -147,7 +144,7 @@ def _compile_conditions(
     for k, by_column in enumerate(limits):
         for column, ends in by_column.items():
             low[k, column], high[k, column] = ends
-    read_from = [(check_source(engine, sources.get(name, name)), bit) for name, bit in columns]
+    read_from = [(check_source(engine, name), bit) for name, bit in columns]
     return read_from, low, high
 
 

@@ -143,10 +143,6 @@ class VisitCounter(Tracker):
             raise ValueError(f"lane {lane}: {name} {numbers[lane]} must be {allowed}")
         return numbers
 
-    def visits(self, cell: int) -> int:
-        """Return the number of visits of a cell; 0 for -1, nowhere."""
-        return self.table.visits(cell) if cell >= 0 else 0
-
     def metrics(self) -> dict[str, float]:
         """Return the number of cells seen, and the number of visits."""
         counts = self.table.counts
@@ -171,9 +167,6 @@ class _Dense:
 
     def visit(self, cell: Array, episode: Array, count_out: Array, first_out: Array) -> None:
         kernels.visit_dense(cell, episode, self.counts, self._stamps, count_out, first_out)
-
-    def visits(self, cell: int) -> int:
-        return int(self.counts[cell])
 
     def save(self, episode: Array) -> dict[str, Any]:
         return {"counts": self.counts, "stamps": self._stamps}
@@ -210,10 +203,6 @@ class _Hashed:
             *(cell, episode, self._index, self._cells, self._counts, self._used),
             *(self._pairs, self._stamps, self._pairs_used, count_out, first_out),
         )
-
-    def visits(self, cell: int) -> int:
-        number = self._index[kernels.find(self._index, self._cells, np.int64(cell))]
-        return int(self._counts[number]) if number >= 0 else 0
 
     def save(self, episode: Array) -> dict[str, Any]:
         pairs, stamps = self._select_live(episode)
