@@ -230,21 +230,10 @@ class Case:
         }
         self.standard_name, *self.others = self.engines
         self.standard: BatchEngine = self.engines[self.standard_name]
-        self.history: list[list[Any]] = [[] for _ in range(num_envs)]
         self.step: int = 0
         self.events: list[Event] = []
-        self._apply_to_all(
-            lambda engine: engine.reset_many(seeds=seed), f"reset with {seed} + lane"
-        )
-
-    def _apply_to_all(
-        self, do: Callable[[BatchEngine], None], word: Any, lanes: Array | None = None
-    ) -> None:
         for engine in self.engines.values():
-            do(engine)
-        n = self.standard.num_envs
-        for lane in range(n) if lanes is None else np.flatnonzero(lanes):
-            self.history[lane].append(word[lane] if isinstance(word, list) else word)
+            engine.reset_many(seeds=seed)
 
     def advance(
         self, illegal: float = 0.05, events: float = 0.05, searches: float = 0.05
@@ -295,7 +284,7 @@ class Case:
         if self.standard.opponent is None or self.rng.random() >= 0.3:
             return []
         players = draw_players(self.standard.game, self.rng)
-        return [("opponent", players, (self.rng.random(len(self.history)) < 0.5).tolist())]
+        return [("opponent", players, (self.rng.random(self.standard.num_envs) < 0.5).tolist())]
 
     def apply(self, event: Event) -> Difference | None:
         """Do something to all engines, and return the first difference after it.
@@ -311,30 +300,24 @@ class Case:
         self.events.append(event)
         if kind == "search":
             return self.check_search(np.random.default_rng(given[0]))
-        if kind == "step":
-            actions, select, auto = np.asarray(given[0]), np.asarray(given[1]), given[2]
-            self._apply_to_all(
-                lambda engine: engine.step_many(actions, select=select, autoreset=auto),
-                given[0],
-                select,
-            )
-        elif kind == "reset":
-            lanes = np.asarray(given[0])
-            self._apply_to_all(lambda engine: engine.reset_many(mask=lanes), "reset", lanes)
-        elif kind == "opponent":
-            players, lanes = given[0], np.asarray(given[1])
-            self._apply_to_all(
-                lambda engine: engine.configure("opponent", players, lanes),
-                f"opponent={players}",
-                lanes,
-            )
-        else:
-            rows, seating = self.standard.get_states(), self.standard.get_seating()
-            word = "reload, players too" if given[0] else "reload"
-            self._apply_to_all(lambda engine: engine.set_states(rows), word)
-            if given[0]:
-                self._apply_to_all(lambda engine: engine.set_seating(seating), word)
+        rows, seating = self.standard.get_states(), self.standard.get_seating()
+        for engine in self.engines.values():
+            if kind == "step":
+                actions, lanes, autoreset = np.asarray(given[0]), np.asarray(given[1]), given[2]
+                engine.step_many(actions, select=lanes, autoreset=autoreset)
+            elif kind == "reset":
+                engine.reset_many(mask=np.asarray(given[0]))
+            elif kind == "opponent":
+                engine.configure("opponent", given[0], np.asarray(given[1]))
+            else:
+                engine.set_states(rows)
+                if given[0]:
+                    engine.set_seating(seating)
         return self.check()
+
+    def play(self, events: Iterable[Event]) -> Difference | None:
+        """Return the first difference, now or after one of the events."""
+        return self.check() or next(filter(None, map(self.apply, events)), None)
 
     def check(self) -> Difference | None:
         """Return the first difference between the first backend and the others.
@@ -372,8 +355,22 @@ class Case:
         """
         field, place, values = found
         lane = place if lanes is None else lanes[place]
-        history = [*self.history[lane], *([] if word is None else [word])]
+        history = [*self._history_of(lane), *([] if word is None else [word])]
         return Difference(self.seed, self.options, pair, self.step, lane, field, values, history)
+
+    def _history_of(self, lane: int) -> list[Any]:
+        """Return the actions of a lane, and in words what else was done to it."""
+        history: list[Any] = [f"reset with {self.seed} + lane"]
+        for kind, *given in self.events:
+            if kind == "step" and given[1][lane]:
+                history.append(given[0][lane])
+            elif kind == "reset" and given[0][lane]:
+                history.append("reset")
+            elif kind == "opponent" and given[1][lane]:
+                history.append(f"opponent={given[0]}")
+            elif kind == "reload":
+                history.append("reload, players too" if given[0] else "reload")
+        return history
 
     # -- search ----------------------------------------------------------------------------------
 
@@ -581,7 +578,7 @@ def _run(case: Case, steps: int, seconds: float, tally: Tally) -> float:
                 tally.cut += 1
                 break
             tally.difference = case.advance()
-            tally.steps += len(case.history)
+            tally.steps += case.standard.num_envs
         return time.monotonic() - begun - compiled()
 
 
@@ -667,7 +664,7 @@ def _shorten(
         nonlocal best
         case = make()
         try:
-            found = case.check() or next(filter(None, map(case.apply, tried)), None)
+            found = case.play(tried)
         except FastEnvError:  # a lane that has ended, an action that is not legal now
             return None
         field = difference.field.partition("[")[0]
@@ -706,6 +703,6 @@ def replay(
         Whether the backends still differ.
     """
     made = _make_case(env_id, seed, options or {}, num_envs, backends, threads)
-    found = made.check() or next(filter(None, map(made.apply, case)), None)
+    found = made.play(case)
     print(found or "no difference")
     return found is not None

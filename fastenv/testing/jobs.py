@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import closing
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from itertools import repeat
 from typing import Any, ClassVar
 
 from fastenv.errors import ConfigError
 from fastenv.testing.factories import Source
 from fastenv.testing.laws import RESET, Laws
-from fastenv.testing.play import Hit, Invalid, Play, Terms, follow
+from fastenv.testing.play import Invalid, Play, Terms
 from fastenv.testing.recipes import Sync
-from fastenv.testing.report import Case, Finding, Report, place_of, write_script
-from fastenv.testing.search import Search
+from fastenv.testing.report import Case, Finding, Report, write_script
+from fastenv.testing.search import Player, Search
 from fastenv.testing.shrink import shorten, simpler
 from fastenv.testing.stress import (
+    AGAIN,
     STRESSES,
     UNSEEDED,
     Missing,
-    Stress,
+    Question,
     move_generators,
     stresses_for,
 )
-from fastenv.testing.tracks import (
-    EngineTrack,
-    Frame,
-    SingleTrack,
-    Track,
-    TurnsTrack,
-    VectorTrack,
-    make_track,
-    side_by_side,
-)
-from fastenv.testing.twins import stress_of
+from fastenv.testing.tracks import Frame, SingleTrack, Track, make_track, side_by_side
+from fastenv.testing.twins import WORLDS_DRAWN, Twin, question_of
 
 SHORTENING = 4.0  # seconds of processor time, at most, for one finding
-LOST = 20  # cases that may end by a broken law, or by a difference that does not come again
+LOST = 20  # cases that may end before their last call, or by a finding that does not come again
 
 
 @dataclass(frozen=True)
@@ -61,137 +53,165 @@ class Job(ABC):
         """What is examined, by name."""
         return (self.env.name,)
 
-    def make(self, laws: Laws, **more: Any) -> Track:
-        """Return the track in doubt, with more keyword arguments of the environment."""
-        return make_track(self.env.make(**more), laws)
+    @property
+    @abstractmethod
+    def itself(self) -> Question:
+        """What must hold of a case without any stress."""
+
+    def question(self, stress: str) -> Question:
+        """Return the question of a stress by its name."""
+        return STRESSES[stress]
 
     @abstractmethod
-    def start(self, laws: Laws) -> Play:
-        """Return new environments to play on."""
-
-    @abstractmethod
-    def questions(self, track: Track) -> dict[str, Stress]:
-        """Return what must hold, by names of stresses; the first, "", is the case itself."""
+    def questions(self, track: Track) -> dict[str, Question]:
+        """Return by name what must hold of a track like this one."""
 
     @abstractmethod
     def arguments(self) -> dict[str, str]:
         """Return the arguments of a script, as Python text."""
 
-    def stress(self, name: str) -> Stress:
-        """Return a stress by its name."""
-        return STRESSES[name]
+    def make(self, opened: ExitStack, laws: Laws, **more: Any) -> Track:
+        """Return the track in doubt, with more keyword arguments of the environment."""
+        track = make_track(self.env.make(**more), laws)
+        opened.callback(track.close)
+        return track
+
+    def start(self, opened: ExitStack, laws: Laws) -> Play:
+        """Return new environments to play on."""
+        move_generators(1)
+        return Play(self.make(opened, laws), repeat(None), self.itself, self.terms)
 
     def play(
-        self,
-        case: Case,
-        stress: str = "",
-        trace: list[Frame] | None = None,
-        laws: Laws | None = None,
-    ) -> Hit | None:
-        """Play a case on new environments, and return where it fails.
+        self, case: Case, laws: Laws, player: Player | None = None
+    ) -> tuple[list[Frame], Finding | None]:
+        """Play a case on new environments; return what it showed, and where it fails.
 
         Parameters
         ----------
         case : list
-        stress : str
-            What a second track bears; "": the case itself.
-        trace : list of dict, optional
-            What an undisturbed track showed, if that is known.
-        laws : Laws, optional
+            Without what is not played; with what the player adds.
+        laws : Laws
             Takes which rules are broken.
+        player : Player, optional
+            Goes on with the case.
 
         Raises
         ------
         Invalid
             The case chooses what is not legal.
         """
-        if trace is None:
-            with closing(self.start(laws or Laws(quiet=True))) as play:
-                hit = play.run(case)
-            if hit is not None or not stress:
-                return None if stress else hit  # under stress, that is something else
-            trace = play.trace
+        with ExitStack() as opened:
+            play = self.start(opened, laws)
+            return play.trace, play.run(case, player)
+
+    def stress(self, case: Case, trace: list[Frame], question: Question) -> Finding | None:
+        """Play a case once more under a stress, and return where it differs from what it showed.
+
+        Raises
+        ------
+        Missing
+            The environment cannot do what the stress needs.
+        """
         move_generators(2)
-        lead = self.stress(stress).lead
-        with closing(lead(lambda **more: self.make(Laws(quiet=True), **more))) as leading:
-            return follow(case, trace, leading, self.terms)
+        with ExitStack() as opened:
+
+            def make(**more: Any) -> Track:
+                return self.make(opened, Laws(quiet=True), **more)
+
+            play = Play(None, question.lead(make), question, self.terms, trace=trace)
+            return play.run(list(case))
+
+    def find_again(self, case: Case, stress: str = "", quiet: bool = False) -> list[Finding]:
+        """Return what is wrong in a case, or what it does not bear under a stress."""
+        laws = Laws(quiet=quiet)
+        trace, found = self.play(case, laws)
+        if not stress:
+            return [*laws.broken.values(), *([] if found is None else [found])]
+        if len(trace) < len(case):  # something else is wrong
+            return []
+        found = self.stress(case, trace, self.question(stress))
+        return [] if found is None else [found]
 
     def run(self, search: Search) -> Report:
         """Search until the time is over, or until nothing is left that could be found."""
         report, laws, lost = Report(self.names), Laws(), 0
-        with closing(self.start(Laws(quiet=True))) as play:
-            questions = self.questions(play.first)
-            search.lanes = getattr(play.first, "num_lanes", 1)
-            copied = SingleTrack, TurnsTrack
-            search.look_ahead = self.copies and isinstance(play.second or play.first, copied)
+        with ExitStack() as opened:
+            track = self.start(opened, Laws(quiet=True)).first
+            assert track is not None
+            questions = self.questions(track)
+            search.lanes = track.num_lanes
+            search.look_ahead = self.copies and track.mode is None
         while questions and lost < LOST:
-            case, trace, hit = self._play_next(search, laws)
+            known = len(laws.broken)
+            case, trace, parted = self._play_next(search, laws)
             report.count(case)
-            report.findings += self._laws_of(case, laws, report)
-            name = ""
-            if hit is None:
-                name, hit = self._ask(questions, case, trace, report, search)
-            if hit is not None and name == "again" and hit.field.startswith("info."):
-                report.findings.append(self._ignore(hit.field))
-                hit = None
-            if hit is not None and name in questions and hit.field != "broken law":
-                finding = self._find(case, hit, questions[name])
-                if finding is not None:
-                    report.findings.append(finding)
-                    _drop(name, questions)
+            found = list(laws.broken.values())[known:]
+            if len(trace) < len(case):
+                lost += 1
+            elif parted is None:
+                parted = self._ask(questions, case, trace, report, search)
+            if parted is not None and parted.stress in questions:
+                found.append(parted)
+            for each in found:
+                shortest = self._shorten(case, each)
+                if shortest is None:
+                    lost += 1
+                    continue
+                report.findings.append(shortest)
+                if each is parted:
+                    _drop(each.stress, questions)
                     if len(self.names) > 1:  # of two, the first difference is enough
                         questions.clear()
-                    hit = None
-            lost += hit is not None
             if search.is_over():
                 break
-        if lost == LOST and not report.faults:
+        if lost >= LOST and not report.faults:
             rule = "a difference comes again when the same case is played on new environments"
             names = self.names[0], self.names[-1]
             said = "differs", "not always"
-            report.findings.append(Finding("law broken", rule, "the same twice", "", names, said))
-        report.findings += [each for each in laws.findings.values() if each.kind == "note"]
+            report.findings.append(Finding("law broken", rule, "the same twice", names, said))
+        report.findings += laws.notes.values()
         report.cells, report.seconds = len(search.cells), search.spent
         return report
 
-    def _play_next(self, search: Search, laws: Laws) -> tuple[Case, list[Frame], Hit | None]:
+    def _play_next(self, search: Search, laws: Laws) -> tuple[Case, list[Frame], Finding | None]:
         """Play the next case; where copies looked ahead, play it again without them."""
         case: Case = []
         player = search.next_player()
         try:
-            with closing(self.start(laws)) as play:
-                hit = play.run(case, player)
+            trace, found = self.play(case, laws, player)
             if player.looked_ahead:
-                with closing(self.start(Laws(quiet=True))) as play:
-                    hit = play.run(case)
+                trace, found = self.play(case, Laws(quiet=True))
         except Invalid:  # both refuse it, or copies are not independent: a stress says so
             return [], [], None
-        return case, play.trace, hit
+        return case, trace, found
 
     def _ask(
         self,
-        questions: dict[str, Stress],
+        questions: dict[str, Question],
         case: Case,
         trace: list[Frame],
         report: Report,
         search: Search,
-    ) -> tuple[str, Hit | None]:
-        """Return the first stress that a case does not bear, and where."""
-        for name, stress in tuple(questions.items()):
+    ) -> Finding | None:
+        """Return where a case does not bear the first of the stresses that it does not bear."""
+        for name, question in tuple(questions.items()):
             if not name:
                 continue
             try:
-                hit = self.play(case, name, trace)
+                found = self.stress(case, trace, question)
             except Missing as error:
-                found = Finding("capability missing", f"{name}: {error}", stress.source)
-                report.findings.append(found)
+                missing = Finding("capability missing", f"{name}: {error}", question.source)
+                report.findings.append(missing)
                 del questions[name]
                 continue
-            if hit is not None or search.is_late():
-                return name, hit
+            if found is not None and name == AGAIN and found.field.startswith("info."):
+                report.findings.append(self._ignore(found.field))
+                return None
+            if found is not None or search.is_late():
+                return found
             if name == UNSEEDED:  # asked once
                 del questions[name]
-        return "", None
+        return None
 
     def _ignore(self, info: str) -> Finding:
         """Compare an info no more that is not the same twice, such as the time a step took."""
@@ -199,87 +219,45 @@ class Job(ABC):
         self.terms.ignore.append(name)
         return Finding("note", f"{name} differs from run to run: it is not compared", RESET)
 
-    def _find(self, case: Case, hit: Hit, question: Stress) -> Finding | None:
+    def _shorten(self, case: Case, found: Finding) -> Finding | None:
         """Return a finding with a short case; None where it does not come again."""
-        try:
-            again = self.play(list(case), question.name)
-        except Invalid:
-            again = None
-        if again is None and question.name != "again":
+        case, last = case[: found.index + 1], found
+
+        def play_again(tried: Case) -> Case | None:
+            nonlocal last
+            try:
+                again = self.find_again(tried, found.stress, found.kind == "difference")
+            except (Invalid, Missing):
+                return None
+            for each in again:
+                if each.is_like(found):
+                    last = each
+                    return tried[: each.index + 1]
             return None
-        case = case[: hit.index + 1]
-        if again is not None and again.index == hit.index:  # or something outlives the environment
-            case, hit = _shorten(case, again, lambda tried: self.play(tried, question.name))
-        place = place_of(case, hit.index)
-        who = f" of {hit.who}" if hit.who else ""
-        finding = Finding(
-            "difference" if question.name or len(self.names) > 1 else "law broken",
-            hit.rule or question.rule,
-            question.source,
-            f"{hit.field}{who}, {place}" if hit.field else f"{hit.who or 'the agent'}, {place}",
-            self.names_of(question.name),
-            hit.values,
-            case,
-            question.name,
-        )
-        return self._with_script(finding, f"{' and '.join(self.names)}: {finding.rule}.")
 
-    def names_of(self, stress: str) -> tuple[str, str]:
-        """Return what the two values of a hit are called."""
-        if stress:
-            return "alone", stress
-        return (self.names[0], self.names[1]) if len(self.names) > 1 else ("raised", "allowed")
+        kept = play_again(list(case))
+        if kept is None and found.kind != "law broken" and found.stress != AGAIN:
+            return None
+        if kept is None or len(kept) < len(case):  # something outlives the environment
+            return self.with_script(replace(found, case=case))
+        case = shorten(case, play_again, simpler, SHORTENING)
+        return self.with_script(replace(last, case=case))
 
-    def _with_script(self, finding: Finding, title: str) -> Finding:
-        given = self.arguments() | {"stress": repr(finding.stress) if finding.stress else ""}
-        script = write_script(title, f"{__package__}:replay", given, finding.case)
-        return replace(finding, script=script)
-
-    def _laws_of(self, case: Case, laws: Laws, report: Report) -> list[Finding]:
-        """Return the laws that were broken for the first time, each with a short case."""
-        known = {finding.rule for finding in report.findings}
-        found = []
-        for rule, finding in laws.findings.items():
-            if rule in known or finding.kind == "note":
-                continue
-
-            def breaks(tried: Case, rule: str = rule) -> Hit | None:
-                laws = Laws()
-                self.play(tried, laws=laws)
-                return Hit(len(tried) - 1, "", "", ("", "")) if rule in laws.findings else None
-
-            short, hit = _shorten(case, Hit(len(case) - 1, "", "", ("", "")), breaks)
-            finding = replace(finding, case=short, where=place_of(short, hit.index))
-            found.append(self._with_script(finding, f"{self.names[0]}: {rule}."))
-        return found
+    def with_script(self, found: Finding) -> Finding:
+        """Return a finding with a script that shows it again."""
+        given = self.arguments() | {"stress": repr(found.stress) if found.stress else ""}
+        title = f"{' and '.join(self.names)}: {found.rule}."
+        script = write_script(title, f"{__package__}:replay", given, found.case)
+        return replace(found, script=script)
 
 
-def _drop(name: str, questions: dict[str, Stress]) -> None:
+def _drop(name: str, questions: dict[str, Question]) -> None:
     """Leave out what was answered, and what would only be the same fault again."""
     del questions[name]
-    if name == "again":  # what is not the same twice differs under any stress
+    if name == AGAIN:  # what is not the same twice differs under any stress
         questions.clear()
     if name == "copied":
         questions.pop("beside its copy", None)
-
-
-def _shorten(case: Case, hit: Hit, fails: Callable[[Case], Hit | None]) -> tuple[Case, Hit]:
-    """Return a shorter case that fails in the same field, and where."""
-    best = hit
-
-    def kept(tried: Case) -> Case | None:
-        nonlocal best
-        try:
-            found = fails(tried)
-        except Invalid:
-            return None
-        if found is None or not hit.is_like(found):
-            return None
-        best = found
-        return tried[: found.index + 1]
-
-    case = shorten(case[: hit.index + 1], kept, simpler, SHORTENING)
-    return case, best
 
 
 @dataclass(frozen=True)
@@ -294,7 +272,13 @@ class Compare(Job):
     def names(self) -> tuple[str, ...]:  # noqa: D102
         return self.env.name, self.reference.name
 
-    def start(self, laws: Laws) -> Play:
+    @property
+    def itself(self) -> Question:  # noqa: D102
+        same_seed = "" if self.sync else "; both draw the same from a seed, or need a sync"
+        rule = f"{self.names[0]} does what {self.names[1]} does"
+        return Question("", rule, f"the reference{same_seed}", names=self.names)
+
+    def start(self, opened: ExitStack, laws: Laws) -> Play:
         """Make both.
 
         Raises
@@ -302,39 +286,35 @@ class Compare(Job):
         ConfigError
             They are of kinds that cannot be compared.
         """
-        first, quiet = self.make(laws), Laws(quiet=True)
-        second = make_track(self.reference.make(), quiet)
-        many = VectorTrack, EngineTrack
-        if isinstance(first, many) and isinstance(second, SingleTrack):
-            second.close()
-            second = side_by_side(self.reference.make, first, quiet)
         a, b = self.names
-        lanes = isinstance(first, many) and isinstance(second, many)
-        if type(first) is not type(second) and not lanes:
+        first, quiet = self.make(opened, laws), Laws(quiet=True)
+        second = make_track(self.reference.make(), quiet)
+        opened.callback(second.close)
+        if first.mode is not None and isinstance(second, SingleTrack):
+            second = side_by_side(self.reference.make, first, quiet)
+            opened.callback(second.close)
+        vectors = first.mode is not None and second.mode is not None
+        if first.kind != second.kind and not vectors:
             raise ConfigError(
                 f"{a} is {first.kind} and {b} {second.kind}: they cannot be compared; a vector "
                 "can be compared with a single environment"
             )
-        if lanes and first.mode != second.mode:  # type: ignore[attr-defined]
+        if first.mode is not second.mode and first.mode is not None and second.mode is not None:
             raise ConfigError(
-                f"{a} resets its lanes by {first.mode.value} and {b} by "  # type: ignore[attr-defined]
-                f"{second.mode.value}: compare each with the single environment"  # type: ignore[attr-defined]
+                f"{a} resets its lanes by {first.mode.value} and {b} by {second.mode.value}: "
+                "compare each with the single environment"
             )
         if self.sync is not None and not second.singles():
             raise ConfigError(
                 f"sync: sets the state of single environments, and {b} is {second.kind}"
             )
         move_generators(1)
-        return Play(first, second, self.terms, self.sync)
+        return Play(first, repeat(second), self.itself, self.terms, self.sync)
 
-    def questions(self, track: Track) -> dict[str, Stress]:  # noqa: D102
-        rule = f"{self.names[0]} does what {self.names[1]} does"
-        source = "the reference"
-        if self.sync is not None:
-            return {"": Stress("", rule, source, STRESSES["again"].lead)}
-        source += "; both draw the same from a seed, or need a sync"
-        beside = STRESSES["beside another instance"]  # of which one pair alone has none
-        return {"": Stress("", rule, source, beside.lead), beside.name: beside}
+    def questions(self, track: Track) -> dict[str, Question]:  # noqa: D102
+        # One pair alone has no other instance beside it; what a sync needs is not told of one.
+        stresses = () if self.sync else ("beside another instance",)
+        return {"": self.itself} | {name: STRESSES[name] for name in stresses}
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
         texts = {"fast": self.env.text, "reference": self.reference.text, "sync": self.sync_text}
@@ -346,24 +326,24 @@ class Check(Job):
     """One environment that must be equal to itself; see :func:`fastenv.testing.check`."""
 
     copies: bool = True  # type: ignore[misc]
-    twin: Callable[..., Any] | None = None
+    twin: Twin | None = None
 
-    def start(self, laws: Laws) -> Play:  # noqa: D102
-        move_generators(1)
-        return Play(self.make(laws), None, self.terms)
-
-    def stress(self, name: str) -> Stress:  # noqa: D102
-        twins = stress_of(self.twin)
-        return twins if name == twins.name else super().stress(name)
-
-    def questions(self, track: Track) -> dict[str, Stress]:  # noqa: D102
+    @property
+    def itself(self) -> Question:  # noqa: D102
         rule = "resets and legal actions are accepted"
         source = "Gymnasium, Env.step: actions of action_space; masks: legal actions"
-        questions = {"": Stress("", rule, source, STRESSES["again"].lead)}
-        questions |= {name: STRESSES[name] for name in stresses_for(track, self.copies)}
-        if self.twin is not None and not hasattr(track, "num_lanes"):
-            twins = stress_of(self.twin)
-            questions[twins.name] = twins
+        names = "raised", "allowed"
+        return Question("", rule, source, kind="law broken", names=names)
+
+    def question(self, stress: str) -> Question:  # noqa: D102
+        if self.twin is not None and stress == WORLDS_DRAWN:
+            return question_of(self.twin)
+        return super().question(stress)
+
+    def questions(self, track: Track) -> dict[str, Question]:  # noqa: D102
+        questions = {"": self.itself} | stresses_for(track, self.copies)
+        if self.twin is not None and track.mode is None:
+            questions[WORLDS_DRAWN] = question_of(self.twin)
         return questions
 
     def arguments(self) -> dict[str, str]:  # noqa: D102

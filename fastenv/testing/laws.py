@@ -19,8 +19,9 @@ MASKS = "a mask of legal actions, as sb3-contrib and PettingZoo read it"
 PARALLEL = "PettingZoo, Parallel API"
 TURNS = "PettingZoo, AEC API"
 OWNED = "Gymnasium, Env.step returns values; VectorEnv, copy=True by default"
-RETURNED = "returned", "allowed"
+STARTED = "reset", "(observation, info)", RESET
 FIVE = "(observation, reward, terminated, truncated, info)"
+STEPPED = "step", FIVE, STEP
 
 
 class Broken(Exception):
@@ -33,12 +34,19 @@ class Laws:
     Parameters
     ----------
     quiet : bool
-        Keep nothing: for tracks that are only compared with.
+        Leave out what takes long: for tracks that are only compared with.
+
+    Attributes
+    ----------
+    index : int
+        Of the call of the case that is played now.
     """
 
     def __init__(self, *, quiet: bool = False) -> None:
-        self.findings: dict[str, Finding] = {}
+        self.broken: dict[str, Finding] = {}
+        self.notes: dict[str, Finding] = {}
         self.quiet = quiet
+        self.index: int = 0
 
     def hold(
         self, holds: Any, rule: str, source: str, value: Any, allowed: Any, *, fatal: bool = False
@@ -52,34 +60,31 @@ class Laws:
         """
         if holds:
             return
-        if not self.quiet and rule not in self.findings:
+        if rule not in self.broken:
             a, b = (each if isinstance(each, str) else show(each) for each in (value, allowed))
-            self.findings[rule] = Finding("law broken", rule, source, "", RETURNED, (a, b))
+            names = "returned", "allowed"
+            self.broken[rule] = Finding("law broken", rule, source, names, (a, b), index=self.index)
         if fatal:
             raise Broken(f"{rule}: {show(value)}")
 
     def note(self, rule: str, source: str) -> None:
         """Keep a remark that is no fault."""
-        self.findings.setdefault(rule, Finding("note", rule, source))
+        self.notes[rule] = Finding("note", rule, source)
 
-    def check_tuple(self, result: Any, call: str, names: str, source: str) -> Any:
-        """Return what a call returned, which must be a tuple of what the names say."""
+    def check_result(self, result: Any, call: str, names: str, source: str) -> Any:
+        """Return what a call returned: a tuple of what the names say, of which the last is a dict.
+
+        Raises
+        ------
+        Broken
+            It is none.
+        """
         length = len(result) if hasattr(result, "__len__") else "?"
         right = isinstance(result, tuple) and length == names.count(",") + 1
         value = f"{type(result).__name__} of {length}"
         self.hold(right, f"{call} returns {names}", source, value, names, fatal=True)
-        return result
-
-    def check_reset(self, result: Any) -> Any:
-        """Return observation and info of a reset."""
-        observation, info = self.check_tuple(result, "reset", "(observation, info)", RESET)
-        self.hold(isinstance(info, Mapping), "info is a dict", RESET, info, "a dict", fatal=True)
-        return observation, info
-
-    def check_step(self, result: Any) -> Any:
-        """Return what a step returned, whose info is a dict."""
-        info = self.check_tuple(result, "step", FIVE, STEP)[4]
-        self.hold(isinstance(info, Mapping), "info is a dict", STEP, info, "a dict", fatal=True)
+        is_dict = isinstance(result[-1], Mapping)
+        self.hold(is_dict, "info is a dict", source, result[-1], "a dict", fatal=True)
         return result
 
     def check_kept(self, kept: Any, returned: Any) -> None:
@@ -142,18 +147,16 @@ class Laws:
 def why_outside(value: Any, space: spaces.Space[Any]) -> str:
     """Say in which way a value does not lie in its space."""
     if isinstance(space, spaces.Dict) and isinstance(value, Mapping):
-        if set(value) != set(space.spaces):
-            return f"keys {sorted(map(str, value))}"
-        for key, each in space.spaces.items():
-            if not each.contains(value[key]):
-                return f"[{key!r}]: {why_outside(value[key], each)}"
+        for key in space.spaces.keys() & value.keys():
+            if not space[key].contains(value[key]):
+                return f"[{key!r}]: {why_outside(value[key], space[key])}"
+        return f"keys {sorted(map(str, value))}"
     if isinstance(space, spaces.Box) and isinstance(value, np.ndarray):
         if value.shape != space.shape:
             return f"shape {value.shape}"
         if not np.can_cast(value.dtype, space.dtype):
             return f"dtype {value.dtype}"
-        with np.errstate(invalid="ignore"):
-            outside = ~((value >= space.low) & (value <= space.high))
+        outside = ~((value >= space.low) & (value <= space.high))
         if outside.any():
             place = tuple(int(k) for k in np.argwhere(outside)[0])
             bounds = f"{space.low[place]} to {space.high[place]}"

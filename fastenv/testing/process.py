@@ -12,10 +12,10 @@ from typing import Any
 
 from fastenv.errors import ConfigError, FastEnvError
 from fastenv.testing.jobs import Job
-from fastenv.testing.play import say_error
-from fastenv.testing.report import Case, Finding, Report, place_of, write_script
+from fastenv.testing.report import Case, Finding, Report
 from fastenv.testing.search import Search, time_of
 from fastenv.testing.tracks import Pulse
+from fastenv.testing.values import say_error
 
 
 def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
@@ -109,13 +109,8 @@ def _work(connection: Connection, job: Job, seconds: float, seed: int) -> None:
 
 def _give_up(job: Job, case: Case, rule: str, what: str, seconds: float) -> Report:
     """Return the report of an environment that ended its process, or does not answer."""
-    title = f"{' and '.join(job.names)}: {what}."
-    script = write_script(title, f"{__package__}:replay", job.arguments(), case)
-    where = f"in or after {place_of(case, len(case) - 1)}"
-    names, values = ("did", ""), (what, "")
-    finding = Finding(
-        "law broken", rule, "whoever steps it", where, names, values, case, script=script
-    )
-    report = Report(job.names, [finding], seconds=seconds)
+    source, last = "whoever steps it", len(case) - 1
+    found = Finding("law broken", rule, source, ("did", ""), (what, ""), case, last)
+    report = Report(job.names, [job.with_script(found)], seconds=seconds)
     report.count(case)
     return report

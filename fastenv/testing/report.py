@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+import dataclasses
+import re
+from dataclasses import asdict, dataclass
 from pprint import pformat
 from typing import Any, Literal
 
@@ -42,12 +44,14 @@ class Finding:
         What should hold.
     source : str
         Who says so.
-    where : str
-        Who, which field, step and episode.
     names, values : tuple of str
         What was compared, and what each gave.
     case : list of int, None or dict
         The shortest that was found: resets with their seeds, and the actions of the steps.
+    index : int
+        Of the call of the case that shows it; -1: before the first.
+    who, field : str
+        Of whom what differs.
     stress : str
         What was done to the second track, "" in a comparison of two environments.
     script : str
@@ -57,17 +61,33 @@ class Finding:
     kind: Kind
     rule: str
     source: str
-    where: str = ""
     names: tuple[str, str] = ("", "")
     values: tuple[str, str] = ("", "")
-    case: Case = field(default_factory=list)
+    case: Case = dataclasses.field(default_factory=list)
+    index: int = -1
+    who: str = ""
+    field: str = ""
     stress: str = ""
     script: str = ""
+
+    @property
+    def where(self) -> str:
+        """What differs, of whom, and in which step of which episode."""
+        subject = " of ".join(filter(None, (self.field, self.who)))
+        place = place_of(self.case, self.index) if self.case or self.stress else ""
+        return ", ".join(filter(None, (subject, place)))
 
     @property
     def steps(self) -> int:
         """Number of steps of the case."""
         return sum(map(is_step, self.case))
+
+    def is_like(self, other: Finding) -> bool:
+        """Return whether another one is about the same rule and field."""
+        ours, theirs = (
+            (each.rule, each.stress, re.split(r"[\[:]", each.field)[0]) for each in (self, other)
+        )
+        return ours == theirs
 
     def __str__(self) -> str:
         """Return it in a few lines."""
@@ -104,7 +124,7 @@ class Report:
     """
 
     names: tuple[str, ...]
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = dataclasses.field(default_factory=list)
     episodes: int = 0
     steps: int = 0
     cells: int = 0
@@ -128,7 +148,8 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dicts, lists, numbers and text."""
-        return asdict(self)
+        places = [{"where": finding.where} | asdict(finding) for finding in self.findings]
+        return asdict(self) | {"findings": places}
 
     def __str__(self) -> str:
         """Return the report as text."""

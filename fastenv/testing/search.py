@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
-from fastenv.testing.report import Call, Case
+from fastenv.testing.report import Case
 from fastenv.testing.tracks import Actions, Choice, Frame, Track
 from fastenv.testing.values import leaves
 
@@ -40,10 +40,6 @@ def sample(choice: Choice, rng: np.random.Generator) -> Any:
     if isinstance(space, spaces.Discrete):
         legal = np.ones(space.n) if choice.mask is None else choice.mask
         return int(rng.choice(np.flatnonzero(legal))) + int(space.start)
-    if isinstance(space, spaces.MultiDiscrete):
-        return (rng.integers(space.nvec) + space.start).tolist()
-    if isinstance(space, spaces.MultiBinary):
-        return rng.integers(0, 2, space.shape).tolist()
     if isinstance(space, spaces.Box):
         low = np.where(np.isfinite(space.low), space.low, -1.0)
         high = np.where(np.isfinite(space.high), space.high, 1.0)
@@ -57,7 +53,8 @@ def sample(choice: Choice, rng: np.random.Generator) -> Any:
     if isinstance(space, spaces.Tuple):
         return [sample(Choice(each), rng) for each in space.spaces]
     space.seed(int(rng.integers(2**31)))
-    return space.sample()
+    drawn = space.sample()
+    return drawn.tolist() if isinstance(drawn, np.ndarray) else drawn
 
 
 def cells_of(frame: Frame) -> set[int]:
@@ -104,7 +101,6 @@ class Player:
         self._search, self._left = search, episodes
         self._most = self._new = 0
         self._calls: Case = []  # of this episode
-        self.over: bool = False
         self.looked_ahead: bool = False
 
     def see(self, frame: Frame) -> None:
@@ -113,20 +109,19 @@ class Player:
         self._search.cells |= fresh
         self._new += len(fresh)
 
-    def next(self, track: Track) -> Call:
-        """Return the next call; ``over`` says that there is none."""
+    def next(self, track: Track) -> Case:
+        """Return the next call in a list, which is empty at the end."""
         if not self._calls or track.over or len(self._calls) > self._most:
             if self._new and len(self._calls) > 1:
                 self._search.keep(self._calls)
-            self.over = self._left == 0
-            if self.over:
-                return None
+            if self._left == 0:
+                return []
             self._left -= 1
             self._calls = [self._begin()]
         else:
             self._calls.append(self._choose(track))
         self._search.send("call", self._calls[-1])
-        return self._calls[-1]
+        return self._calls[-1:]
 
     def _begin(self) -> int:
         """Return the seed of the next episode."""
@@ -154,8 +149,7 @@ class Player:
         step = len(self._calls) - 1
         if step < len(self._prefix):
             actions: Any = self._prefix[step]
-            turn = track.turn
-            if actions.keys() == turn.keys() and all(turn[k].allows(actions[k]) for k in turn):
+            if track.allows(actions):
                 return actions  # type: ignore[no-any-return]
             self._prefix = []
         ahead = self._look_ahead(track) if self._style == "look ahead" else None

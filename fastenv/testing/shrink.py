@@ -11,10 +11,6 @@ import numpy as np
 Part = TypeVar("Part")
 
 
-class OutOfTime(Exception):
-    """The shortest case so far must do."""
-
-
 def shorten(
     case: list[Part],
     fails: Callable[[list[Part]], list[Part] | None],
@@ -38,29 +34,23 @@ def shorten(
 
     def attempt(tried: list[Part]) -> bool:
         nonlocal case
-        if time.process_time() > end:
-            raise OutOfTime
-        kept = fails(list(tried))
-        if kept is not None:
-            case = kept
+        kept = fails(list(tried)) if time.process_time() < end else None
+        case = case if kept is None else kept
         return kept is not None
 
-    try:
-        length = len(case) + 1
-        while len(case) < length:
-            length, size = len(case), max(len(case) // 2, 1)
-            while size:
-                place = 0
-                while place < len(case):
-                    if not attempt(case[:place] + case[place + size :]):
-                        place += size
-                size //= 2
-        for place in reversed(range(len(case))):
-            for part in simplify(case[place]) if place < len(case) else ():
-                if attempt([*case[:place], part, *case[place + 1 :]]):
-                    break
-    except OutOfTime:
-        pass
+    length = len(case) + 1
+    while len(case) < length:
+        length, size = len(case), max(len(case) // 2, 1)
+        while size:
+            place = 0
+            while place < len(case):
+                if not attempt(case[:place] + case[place + size :]):
+                    place += size
+            size //= 2
+    for place in reversed(range(len(case))):
+        for part in simplify(case[place]) if place < len(case) else ():
+            if attempt([*case[:place], part, *case[place + 1 :]]):
+                break
     return case
 
 

@@ -11,15 +11,17 @@ import random
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import numpy as np
 
 from fastenv.testing.laws import OWNED, RESET
+from fastenv.testing.report import Finding, Kind
 from fastenv.testing.search import sample
-from fastenv.testing.tracks import MASKS, SingleTrack, Track, TurnsTrack
+from fastenv.testing.tracks import MASKS, Frame, Track, TurnsTrack
+from fastenv.testing.values import say_error
 
-Make = Callable[..., Track]  # takes keyword arguments of the environment; its laws are quiet
+# Makes a track, with more keyword arguments of the environment; whoever gives it closes the tracks.
+Make = Callable[..., Track]
 Tracks = Generator[Track, None, None]
 Lead = Callable[[Make], Tracks]
 
@@ -38,45 +40,66 @@ class Fault(Exception):
         self.who: str = who
 
 
+def lead_again(make: Make) -> Tracks:
+    """Do nothing else."""
+    track = make()
+    while True:
+        yield track
+
+
 @dataclass(frozen=True)
-class Stress:
-    """A way to disturb.
+class Question:
+    """What must hold in every case.
 
     Parameters
     ----------
     name : str
-        As scripts write it.
+        What is done to a second track, as scripts write it; "" of the case itself.
     rule, source : str
         What must hold, and who says so.
     lead : callable
-        Takes what makes a track, and yields the track of the next call.
+        Takes what makes a track, and yields the second track of each call.
+    kind, names
+        Of a finding; by default a difference between the track alone and under the stress.
     """
 
     name: str
     rule: str
     source: str
-    lead: Lead
+    lead: Lead = lead_again
+    kind: Kind = "difference"
+    names: tuple[str, ...] = ()
+
+    def find(self, index: int, a: str, b: str, who: str = "", field: str = "") -> Finding:
+        """Return what is found at a call of a case: both values, of whom and what."""
+        first, second = self.names or ("alone", self.name)
+        return Finding(
+            self.kind,
+            self.rule,
+            self.source,
+            (first, second),
+            (a, b),
+            index=index,
+            who=who,
+            field=field,
+            stress=self.name,
+        )
 
 
-STRESSES: dict[str, Stress] = {}
+AGAIN = "again"
+UNSEEDED = "reset without a seed"
+COPIED = "a copy goes on as the original would, and neither changes the other"
+STRESSES: dict[str, Question] = {
+    AGAIN: Question(AGAIN, "the same seed and actions give the same episode", f"{RESET}: the seed")
+}
 
 
 def _stress(name: str, rule: str, source: str) -> Callable[[Lead], Lead]:
     def keep(lead: Lead) -> Lead:
-        STRESSES[name] = Stress(name, rule, source, lead)
+        STRESSES[name] = Question(name, rule, source, lead)
         return lead
 
     return keep
-
-
-@_stress("again", "the same seed and actions give the same episode", f"{RESET}: the seed")
-def _lead_again(make: Make) -> Tracks:
-    track = make()
-    try:
-        while True:
-            yield track
-    finally:
-        track.close()
 
 
 @_stress(
@@ -90,7 +113,6 @@ def _lead_anew(make: Make) -> Tracks:
         yield track
         while not track.over:
             yield track
-        track.close()
 
 
 @_stress(
@@ -101,34 +123,36 @@ def _lead_anew(make: Make) -> Tracks:
 def _lead_beside(make: Make) -> Tracks:
     track, other, rng = make(), make(), np.random.default_rng(5)
     other.reset(93)
-    try:
-        while True:
-            yield track
-            if other.over or rng.random() < 0.1:
-                other.reset(int(rng.integers(1000)))
-            _play_aside(other, rng, 1)
-    finally:
-        other.close()
-        track.close()
-
-
-def _lead_disturbed(make: Make, disturb: Callable[[Track, int], object]) -> Tracks:
-    for number, track in enumerate(_lead_again(make)):
+    while True:
         yield track
-        disturb(track, number)
+        if other.over or rng.random() < 0.1:
+            other.reset(int(rng.integers(1000)))
+        play_on(other, rng, 1)
 
 
-_stress("with what it returned overwritten", "what it returned belongs to the caller", OWNED)(
-    lambda make: _lead_disturbed(make, lambda track, _: track.overwrite_returned())
-)
-_stress(
+@_stress("with what it returned overwritten", "what it returned belongs to the caller", OWNED)
+def _lead_overwritten(make: Make) -> Tracks:
+    for track in lead_again(make):
+        yield track
+        track.overwrite_returned()
+
+
+@_stress(
     "with the global generators moved",
     "an environment draws from its own generator alone",
     "Gymnasium, Env.np_random",
-)(lambda make: _lead_disturbed(make, lambda _, number: move_generators(number)))
-_stress("with everybody observed again", "looking changes nothing", "masks; PettingZoo: observe")(
-    lambda make: _lead_disturbed(make, lambda track, _: track.observe_again())
 )
+def _lead_moved(make: Make) -> Tracks:
+    for number, track in enumerate(lead_again(make)):
+        yield track
+        move_generators(number)
+
+
+@_stress("with everybody observed again", "looking changes nothing", "masks; PettingZoo: observe")
+def _lead_observed(make: Make) -> Tracks:
+    for track in lead_again(make):
+        yield track
+        track.observe_again()
 
 
 @_stress(
@@ -137,16 +161,12 @@ _stress("with everybody observed again", "looking changes nothing", "masks; Pett
 def _lead_closed(make: Make) -> Tracks:
     other = make()
     other.reset(95)
-    _play_aside(other, np.random.default_rng(5), 3)
+    play_on(other, np.random.default_rng(5), 3)
     track = make()
     other.close()
     other.close()
-    try:
-        while True:
-            yield track
-    finally:
-        track.close()
-        track.close()
+    while True:
+        yield track
 
 
 def _lead_copied(make: Make, how: str = "copy", original: bool = False) -> Tracks:
@@ -158,13 +178,11 @@ def _lead_copied(make: Make, how: str = "copy", original: bool = False) -> Track
             try:
                 twin = track.copied(how)
             except Exception as error:
-                raise Missing(f"{type(error).__name__}: {error}") from error
-            _play_aside(twin if original else track, rng, 3)
+                raise Missing(say_error(error)) from error
+            play_on(twin if original else track, rng, 3)
             track = track if original else twin
 
 
-UNSEEDED = "reset without a seed"
-COPIED = "a copy goes on as the original would, and neither changes the other"
 _stress("copied", COPIED, "Python, copy.deepcopy")(_lead_copied)
 _stress("pickled", "what was pickled and read goes on as the original would", "Python, pickle")(
     lambda make: _lead_copied(make, "pickle")
@@ -181,16 +199,13 @@ def _lead_rendered(make: Make) -> Tracks:
         track.reset(94)
         picture = track.env.render()
     except Exception as error:
-        raise Missing(f"{type(error).__name__}: {error}") from error
+        raise Missing(say_error(error)) from error
     if picture is None:
         raise Missing("render() returns None")
-    try:
-        for number in count():
-            yield track
-            if is_rare(number):
-                track.env.render()
-    finally:
-        track.close()
+    for number in count():
+        yield track
+        if is_rare(number):
+            track.env.render()
 
 
 @_stress(
@@ -200,40 +215,35 @@ def _lead_rendered(make: Make) -> Tracks:
 )
 def _lead_unseeded(make: Make) -> Tracks:
     """Compare the starts after a reset without a seed, before any call of the case."""
-    starts: list[list[Any]] = []
+    firsts, seconds = [], []
     for seed in range(8):
         track = make()
-        try:
-            starts.append([_look_of(track.reset(given)) for given in (seed, None)])
-        except Exception:  # others say so
-            break
-        finally:
-            track.close()
-    firsts, seconds = zip(*starts, strict=True) if len(starts) == 8 else ((), ())
+        firsts.append(_look_of(track.reset(seed)))
+        seconds.append(_look_of(track.reset(None)))
     random_start = len(set(firsts)) > 2
     if random_start and (len(set(seconds)) == 1 or seconds == firsts):
         rule = STRESSES[UNSEEDED].rule
         raise Fault(rule, ("the same start each time", "another start each time"))
-    yield from _lead_again(make)
+    yield from lead_again(make)
 
 
-def _look_of(frame: Any) -> str:
+def _look_of(frame: Frame) -> str:
     return str(sorted((str(key), repr(value)) for key, value in frame.items() if key[1] != "mask"))
 
 
-def play_some(track: Track, rng: np.random.Generator, steps: int) -> None:
-    """Lead a track through some random steps of its episode."""
-    for _ in range(steps):
-        if not track.over:
-            track.step({who: sample(choice, rng) for who, choice in track.turn.items()})
+def play_on(track: Track, rng: np.random.Generator, steps: int) -> str:
+    """Lead a track through random steps of its episode, and return what it raises, "" if nothing.
 
-
-def _play_aside(track: Track, rng: np.random.Generator, steps: int) -> None:
-    """Play what nobody looks at; what it raises is found where it is looked at."""
+    Most often nobody looks: what it raises is found where it is looked at.
+    """
     try:
-        play_some(track, rng, steps)
-    except Exception:
+        for _ in range(steps):
+            if not track.over:
+                track.step({who: sample(choice, rng) for who, choice in track.turn.items()})
+    except Exception as error:
         track.over = True
+        return say_error(error)
+    return ""
 
 
 def is_rare(number: int) -> bool:
@@ -247,13 +257,13 @@ def move_generators(seed: int) -> None:
     np.random.seed(seed)  # noqa: NPY002
 
 
-def stresses_for(track: Track, copies: bool) -> list[str]:
+def stresses_for(track: Track, copies: bool) -> dict[str, Question]:
     """Return what a track of this kind must bear; that it gives the same again comes first."""
     left_out = set() if copies else {"copied", "pickled", "beside its copy"}
     game = getattr(track.env, "unwrapped", track.env)
     if not isinstance(track, TurnsTrack) and not any(hasattr(game, name) for name in MASKS):
         left_out.add("with everybody observed again")
     modes = (getattr(track.env, "metadata", None) or {}).get("render_modes") or ()
-    if not isinstance(track, (SingleTrack, TurnsTrack)) or "rgb_array" not in modes:
+    if track.mode is not None or "rgb_array" not in modes:
         left_out.add("rendered")
-    return [name for name in STRESSES if name not in left_out]
+    return {name: each for name, each in STRESSES.items() if name not in left_out}

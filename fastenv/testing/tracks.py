@@ -22,7 +22,8 @@ from gymnasium.vector.utils import batch_space
 
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
-from fastenv.testing.laws import FIVE, PARALLEL, STEP, TURNS, VECTOR, Laws
+from fastenv.testing.laws import FIVE, PARALLEL, STARTED, STEP, STEPPED, TURNS, VECTOR, Laws
+from fastenv.testing.report import Call
 from fastenv.testing.values import keep, of_lane, overwrite, to_action
 
 Frame = dict[tuple[str, str], Any]
@@ -74,16 +75,22 @@ class Track(ABC):
     """
 
     kind: str
+    mode: AutoresetMode | None = None  # of a vector
 
     def __init__(self, env: Any, laws: Laws) -> None:
         self.env = env
         self.laws = laws
+        self.num_lanes: int = 1
         self.over: bool = True
         self.turn: dict[str, Choice] = {}
         self.begun: set[str] = set()
         self.resting: set[str] = set()
         self._returned: Any = ()  # what the last call handed out, and a copy of it
         self._kept: Any = ()
+
+    def call(self, call: Call) -> Frame:
+        """Make a call of a case: a reset with a seed, or a step with actions."""
+        return self.step(call) if isinstance(call, dict) else self.reset(call)
 
     @abstractmethod
     def reset(self, seed: int | None) -> Frame:
@@ -92,6 +99,11 @@ class Track(ABC):
     @abstractmethod
     def step(self, actions: Actions) -> Frame:
         """Take the chosen actions."""
+
+    def allows(self, actions: Actions) -> bool:
+        """Return whether these are legal actions of those whose turn it is."""
+        turn = self.turn
+        return actions.keys() == turn.keys() and all(turn[k].allows(actions[k]) for k in turn)
 
     def singles(self) -> dict[str, Any]:
         """Return the single environments whose state can be set."""
@@ -176,13 +188,13 @@ class SingleTrack(Track):
         return {"": self.env}
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        observation, info = self.laws.check_reset(self.env.reset(seed=seed))
+        observation, info = self.laws.check_result(self.env.reset(seed=seed), *STARTED)
         self.over, self.begun, self.resting, self._steps = False, {""}, set(), 0
         return self._frame(observation, (), info)
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         result = self.env.step(to_action(self.env.action_space, actions[""]))
-        observation, *paid, info = self.laws.check_step(result)
+        observation, *paid, info = self.laws.check_result(result, *STEPPED)
         self.laws.check_reward(paid[0])
         for name, flag in zip(PAID[1:], paid[1:], strict=True):
             is_flag = isinstance(flag, (bool, np.bool_))
@@ -224,7 +236,7 @@ class VectorTrack(Track):
         if mode is None:
             rule = "a vector environment declares its autoreset mode; taken as NEXT_STEP"
             laws.note(rule, "Gymnasium, VectorEnv.metadata['autoreset_mode']")
-        self.mode: AutoresetMode = AutoresetMode(mode or AutoresetMode.NEXT_STEP)
+        self.mode: AutoresetMode | None = AutoresetMode(mode or AutoresetMode.NEXT_STEP)
         self._space: spaces.Space[Any] = env.observation_space
         if not isinstance(env, VectorEnv):  # EnvPool calls that of one lane its space
             single = getattr(env, "single_observation_space", env.observation_space)
@@ -233,7 +245,7 @@ class VectorTrack(Track):
         self._finals: list[tuple[str, str]] = []  # final observations, and what came after them
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
+        observations, infos = self._take(self.env.reset(seed=seed), STARTED)
         self.over, self._ended = False, np.zeros(self.num_lanes, np.bool_)
         self.begun, self.resting = self._lanes(~self._ended), set()
         self._hand_out(observations, infos)
@@ -245,7 +257,7 @@ class VectorTrack(Track):
         batch: Any = tuple(chosen)
         if not isinstance(space, (spaces.Dict, spaces.Tuple)):
             batch = np.asarray(chosen, self.env.action_space.dtype)
-        observations, *paid, infos = self.laws.check_step(self.env.step(batch))
+        observations, *paid, infos = self._take(self.env.step(batch), STEPPED)
         self._hand_out(observations, *paid, infos)
         self._check_paid(paid)
         rewards, terminated, truncated = paid = [np.asarray(each) for each in paid]
@@ -264,12 +276,18 @@ class VectorTrack(Track):
             lanes = np.flatnonzero(self._ended).tolist()
             final = {lane: keep(of_lane(observations, lane)) for lane in lanes}
             again = self.env.reset(options={"reset_mask": self._ended.copy()})
-            begun = self.laws.check_reset(again)
+            begun = self._take(again, STARTED)
             shown = [begun if k in final else shown[k] for k in range(self.num_lanes)]
         return self._frame(shown, paid, final)
 
     def singles(self) -> dict[str, Any]:  # noqa: D102
         return {f"lane {k}": env for k, env in enumerate(getattr(self.env, "envs", ()))}
+
+    def _take(self, result: Any, form: tuple[str, str, str]) -> Any:
+        """Hold what a call returned to its form, and the observations to their space."""
+        result = self.laws.check_result(result, *form)
+        self.laws.check_observation(result[0], self._space)
+        return result
 
     @staticmethod
     def _lanes(which: np.ndarray) -> set[str]:
@@ -319,8 +337,6 @@ class VectorTrack(Track):
         frame: Frame = {}
         self.turn = {}
         for lane, (observations, infos) in enumerate(shown):
-            if lane == 0 or shown[lane - 1][0] is not observations:
-                self.laws.check_observation(observations, self._space)
             who, masks = f"lane {lane}", find_mask(self.env, infos)
             waits = masks is None or who in self.resting
             mask = None if waits else self.laws.check_mask(masks[lane], space)
@@ -357,8 +373,8 @@ class EngineTrack(Track):
     """A :class:`fastenv.BatchEngine`: lanes that begin again in the step that ends an episode."""
 
     kind = "an engine"
+    mode: AutoresetMode | None = AutoresetMode.SAME_STEP
     turn: dict[str, Choice]
-    mode = AutoresetMode.SAME_STEP
 
     def __init__(self, env: BatchEngine, laws: Laws) -> None:
         super().__init__(env, laws)
@@ -404,13 +420,13 @@ class ParallelTrack(Track):
     over: bool
 
     def reset(self, seed: int | None) -> Frame:  # noqa: D102
-        observations, infos = self.laws.check_reset(self.env.reset(seed=seed))
+        observations, infos = self.laws.check_result(self.env.reset(seed=seed), *STARTED)
         return self._frame(observations, (), infos)
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         acting = list(self.env.agents)
         chosen = {k: to_action(self.env.action_space(k), actions[k]) for k in acting}
-        result = self.laws.check_tuple(self.env.step(chosen), "step", FIVE, PARALLEL)
+        result = self.laws.check_result(self.env.step(chosen), "step", FIVE, PARALLEL)
         for each in result:
             rule = "step returns five dicts, one key for each agent that acted"
             same = set(each) == set(result[0]) >= set(acting)
@@ -483,7 +499,7 @@ class TurnsTrack(Track):
     def _last(self) -> Any:
         """Return what ``last()`` says, whose reward is what the agent is owed."""
         last, agent = self.env.last(), self.env.agent_selection
-        self.laws.check_tuple(last, "last()", FIVE, TURNS)
+        self.laws.check_result(last, "last()", FIVE, TURNS)
         right = math.isclose(last[1], self.owed[agent], rel_tol=1e-6, abs_tol=1e-9)
         rule = "the reward of last() is the sum of an agent's rewards since it acted"
         self.laws.hold(right, rule, TURNS, last[1], f"{self.owed[agent]!r} for {agent}")

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.testing.laws import Laws
-from fastenv.testing.play import say_error
-from fastenv.testing.stress import Fault, Make, Stress, Tracks, is_rare, play_some
+from fastenv.testing.stress import Fault, Make, Question, Tracks, is_rare, lead_again, play_on
 from fastenv.testing.tracks import ParallelTrack, Track, TurnsTrack
 from fastenv.testing.values import first_difference, show
 
@@ -18,25 +17,27 @@ WORLDS = 3  # of a position and an agent
 RULE = "an agent sees nothing of what is hidden from it"
 REACHED = "a drawn world is reached by legal actions from the beginning"
 STEPS = 12  # that a world is played on
+WORLDS_DRAWN = "beside worlds that look the same"
 
 Twin = Callable[[Any, Any, Any], Any]
 
 
-def stress_of(twin: Twin | None) -> Stress:
-    """Return the stress that draws worlds by a twin in the positions of a case."""
+def question_of(twin: Twin) -> Question:
+    """Return the question whether the worlds that a twin draws look the same and are possible."""
 
     def lead(make: Make) -> Tracks:
-        track, rng = make(), np.random.default_rng(5)
-        try:
-            for number in count():
-                yield track
-                if is_rare(number) and not track.over:
-                    for agent in getattr(track.env, "agents", [""]):
-                        _check_worlds(twin, track, agent, rng)
-        finally:
-            track.close()
+        rng = np.random.default_rng(5)
+        for number, track in zip(count(), lead_again(make), strict=False):
+            yield track
+            if is_rare(number) and not track.over:
+                for agent in _agents(track.env):
+                    _check_worlds(twin, track, agent, rng)
 
-    return Stress("beside worlds that look the same", RULE, "the game's own twin", lead)
+    return Question(WORLDS_DRAWN, RULE, "the game's own twin", lead)
+
+
+def _agents(env: Any) -> list[str]:
+    return list(getattr(env, "agents", [""]))
 
 
 def _look(env: Any, agent: str) -> Any:
@@ -50,7 +51,7 @@ def _look(env: Any, agent: str) -> Any:
     return None
 
 
-def _check_worlds(twin: Any, track: Track, agent: str, rng: np.random.Generator) -> None:
+def _check_worlds(twin: Twin, track: Track, agent: str, rng: np.random.Generator) -> None:
     """Hold worlds to look the same, and to be possible: they play on, a replay leads there.
 
     Raises
@@ -59,17 +60,17 @@ def _check_worlds(twin: Any, track: Track, agent: str, rng: np.random.Generator)
     """
     before = _look(track.env, agent)
     for _ in range(WORLDS):
-        result = twin(track.env, agent, rng)
-        replay: Any
-        world, replay = result if isinstance(result, tuple) else (result, None)
+        world, replay = twin(track.env, agent, rng), None
+        if isinstance(world, tuple):
+            world, replay = world
         _hold_same("drawing a world changes nothing", agent, before, _look(track.env, agent))
         _hold_same(RULE, agent, before, _look(world, agent))
         if replay is not None:
             start = _replay(replay[0], replay[1], agent)
-            for each in getattr(start, "agents", [""]):
+            for each in _agents(start):
                 _hold_same(REACHED, agent, _look(start, each), _look(world, each))
-    trouble = _play_on(track, world, rng)
-    if trouble is not None:
+    trouble = _trouble_of(track, world, rng)
+    if trouble:
         rule = "a drawn world is possible: it plays on by legal actions"
         raise Fault(rule, (trouble, "nothing"), agent)
 
@@ -83,8 +84,7 @@ def _hold_same(rule: str, agent: str, a: Any, b: Any) -> None:
 def _replay(start: Any, actions: list[Any], agent: str) -> Any:
     """Lead the beginning of an AEC game to a world by legal actions, and return it."""
     for number, action in enumerate(actions):
-        actor = start.agent_selection
-        mask = start.observe(actor)
+        mask = start.observe(start.agent_selection)
         mask = mask.get("action_mask") if isinstance(mask, dict) else None
         if mask is not None and not mask[int(action)]:
             said = f"action {action!r} of step {number} is not legal"
@@ -93,19 +93,16 @@ def _replay(start: Any, actions: list[Any], agent: str) -> Any:
     return start
 
 
-def _play_on(track: Track, world: Any, rng: np.random.Generator) -> str | None:
-    """Return what a world raises or breaks when it is played on."""
+def _trouble_of(track: Track, world: Any, rng: np.random.Generator) -> str:
+    """Return what a world raises or breaks when it is played on, "" if nothing."""
     laws = Laws()
-    twin = track.around(world, laws)
-    if isinstance(twin, TurnsTrack):
-        twin.find_turn()  # the others may have other choices there
-    elif isinstance(twin, ParallelTrack) and any(
-        each.mask is not None for each in twin.turn.values()
+    played = track.around(world, laws)
+    if isinstance(played, TurnsTrack):
+        played.find_turn()  # the others may have other choices there
+    elif isinstance(played, ParallelTrack) and any(
+        each.mask is not None for each in played.turn.values()
     ):
-        return None
-    try:
-        play_some(twin, rng, STEPS)
-    except Exception as error:
-        return say_error(error)
-    broken = [each for each in laws.findings.values() if each.kind == "law broken"]
-    return f"{broken[0].rule}: {broken[0].values[0]}" if broken else None
+        return ""
+    raised = play_on(played, rng, STEPS)
+    broken = [f"{rule}: {found.values[0]}" for rule, found in laws.broken.items()]
+    return raised or next(iter(broken), "")
