@@ -1,8 +1,5 @@
 """The single environment and the public constructors."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
@@ -184,15 +181,6 @@ def test_one_environment_loads_one_state(env, n):
         env.set_state(np.repeat(before, n))
     assert env.get_state() == before
     env.set_state(np.repeat(before, 1))
-
-
-@pytest.mark.parametrize("copy_of", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
-def test_copies_go_on_alone(env, copy_of):
-    env.reset(seed=5)
-    env.step(1)
-    twin = copy_of(env)
-    assert play(env, [1, 0, 1, 1]) == play(twin, [1, 0, 1, 1])
-    assert env.np_random.random() == twin.np_random.random()
 
 
 def test_render_modes_are_those_of_the_game():

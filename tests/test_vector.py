@@ -1,7 +1,5 @@
 """The vector environment, on a toy game: beside Gymnasium's own, in each autoreset mode."""
 
-import pickle
-
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import data_equivalence
@@ -227,16 +225,6 @@ def test_seeds_of_lanes_are_checked_as_single_ones(seed, most):
     assert np.array_equal(vec.get_states(), before)
     assert vec.np_random is stream
     assert vec.np_random_seed[-1] == 2**64 - 1
-
-
-def test_a_pickled_vector_env_goes_on_as_the_original():
-    vec, _ = pair(AutoresetMode.NEXT_STEP)
-    vec.reset(seed=0)
-    for _ in range(5):
-        vec.step(np.ones(N, int))
-    twin = pickle.loads(pickle.dumps(vec))
-    for _ in range(20):
-        assert data_equivalence(vec.step(np.ones(N, int)), twin.step(np.ones(N, int)), exact=True)
 
 
 def test_sample_legal_is_uniform_over_legal_actions():

@@ -1,7 +1,6 @@
 """PettingZoo's own suites over every game that several play, and what its users rely on."""
 
 import contextlib
-import pickle
 import re
 import runpy
 import warnings
@@ -333,19 +332,6 @@ def test_seats_of_bots_are_no_agents():
     assert env.possible_agents == ["player_1", "player_3"]
     env.reset(seed=1)
     assert {agent for agent, _ in play(env, np.random.default_rng(1))} == {"player_1", "player_3"}
-
-
-def test_a_copy_goes_on_where_the_original_stood():
-    env = table_of("ability")
-    env.reset(seed=2)
-    rng = np.random.default_rng(0)
-    for _, (agent, seen) in zip(range(5), play(env, rng), strict=False):
-        assert agent
-        assert seen
-    copy = pickle.loads(pickle.dumps(env))
-    same = zip(*(play(e, np.random.default_rng(4)) for e in (env, copy)), strict=True)
-    for (a, x), (b, y) in same:
-        assert (a, x["observation"].tobytes()) == (b, y["observation"].tobytes())
 
 
 @walk("action", [None, 1.0, True, "0", 11, -1, [0], 3, 10**40])
