@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import fastenv
 from tests.needs import needs_core
+from tests.slow import together
 
 IDS = (
     *("GameBoyPixels-v0", "GameBoyGoal-v0", "GameBoyOverworld-v0", "LanternWalk-v0"),
@@ -106,7 +107,7 @@ def test_info_modes_change_nothing_but_the_info(info_mode):
 @needs_core
 @pytest.mark.parametrize(
     ("env_id", "policy"),
-    [("GameBoyPixels-v0", "CnnPolicy"), ("LanternWalk-v0", "MultiInputPolicy")],
+    together([("LanternWalk-v0", "MultiInputPolicy"), ("GameBoyPixels-v0", "CnnPolicy")], 2),
 )
 def test_stable_baselines_learns(env_id, policy):
     sb3 = pytest.importorskip("stable_baselines3")

@@ -8,6 +8,7 @@ from fastenv.gameboy.position import pack
 from fastenv.gameboy.reference import Machine
 from tests.gameboy.machines import assert_same
 from tests.needs import needs_core
+from tests.slow import late
 from tests.tables import walk
 from tools.gameboy.generators.banks import OPEN, banking_cartridge
 from tools.gameboy.machines import SEVERAL, build, machine_with_memory, reloaded
@@ -40,7 +41,7 @@ def console():
 
 
 @walk("name", KINDS)
-@walk("seeds", [range(3), pytest.param(range(3, 15), marks=pytest.mark.slow)])
+@walk("seeds", [range(1), *late(range(1, 15))])
 def test_random_banks_and_ram(console, name, seeds):
     seen = set()
     for seed in seeds:

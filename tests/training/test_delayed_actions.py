@@ -9,6 +9,7 @@ import pytest
 import fastenv
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
+from tests.slow import late
 from training.commands import replay
 from training.evaluate import main
 from training.evaluation import replays
@@ -127,7 +128,7 @@ CONFIG = {
 }
 
 
-@pytest.fixture(scope="module", params=["native", "sb3"])
+@pytest.fixture(scope="module", params=["native", *late("sb3")])
 def config(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("config") / "prospector.json"
     path.write_text(json.dumps(CONFIG | {"trainer": request.param}))
