@@ -46,7 +46,6 @@ TOYS = {  # whose rows have an entry an agent
     "ring mixed": lambda: RingGame("mixed", raise_illegal=False),
 }
 AGENTS = [name for name in SEVERAL if fastenv.make_game(name).spec.num_agents > 1]
-each_table = pytest.mark.parametrize("table", TABLES)
 # Every id of the registry that several players meet in; pytest's --env chooses one of them.
 each_game = pytest.mark.parametrize("env_id", [*SEVERAL, *TABLES, *TOYS])
 each_of_agents = pytest.mark.parametrize("env_id", [*AGENTS, *TOYS])

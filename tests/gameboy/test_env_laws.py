@@ -1,6 +1,5 @@
 """What holds for environments of the Game Boy: stacks, resets, actions, visits, goals, ends."""
 
-import pickle
 import tracemalloc
 from dataclasses import replace
 
@@ -542,13 +541,6 @@ def test_a_preset_gives_options_that_others_override():
     assert make_game(preset="scale", stack_k=2).config.stack_k == 2
     with pytest.raises(ConfigError, match="preset='fast' is not possible: preset must be one of"):
         make_game(preset="fast")
-
-
-def test_a_game_is_rebuilt_from_its_pickle():
-    game = make_game(kind="overworld", stack_k=2, sticky=0.5)
-    again = pickle.loads(pickle.dumps(game))
-    assert again.shared.tobytes() == game.shared.tobytes()
-    assert again.spec == game.spec
 
 
 def test_a_bank_can_be_replaced_as_a_whole():

@@ -1,7 +1,6 @@
 """Two Game Boys on a cable as an environment of two agents (docs/gameboy.md, 22.1)."""
 
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -149,13 +148,6 @@ def test_seeds_and_streams():
     assert (rows["bot_rng"].any(axis=1)).all()
     engine.reset_many(seeds=0)
     assert engine.get_states().tobytes() == rows.tobytes()
-
-
-def test_a_game_is_pickled():
-    game = make_game(stack_k=1)
-    again = pickle.loads(pickle.dumps(game))
-    assert again.shared.tobytes() == game.shared.tobytes()
-    assert again.spec == game.spec
 
 
 # -- two programs, states and maps -----------------------------------------------------------------

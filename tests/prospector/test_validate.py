@@ -17,7 +17,7 @@ from fastenv.prospector.state import STATE_DTYPE
 from fastenv.prospector.validate import CHUNK, validate_rows
 from fastenv.verify import available, first_difference
 from tests.prospector import golden
-from tests.prospector.drivers import ReferenceDriver, inject
+from tests.prospector.drivers import EngineDriver, inject
 from tests.prospector.games import away, info_of, obs_of, random_walk, rows_of
 from tests.tables import walk
 
@@ -48,10 +48,9 @@ def test_golden_injections_pass(path):
     trace = golden.Trace(path)
     if not trace.meta["inject"]:
         return
-    driver = ReferenceDriver(float(trace["time_max"]))
+    driver = EngineDriver(float(trace["time_max"]), "reference")
     driver.reset(int(trace["seed"]))
-    inject(driver, trace.group("inject_"))
-    validate_rows(rows_of(driver.game), ProspectorConfig(driver.game.time_max).rules_record())
+    inject(driver, trace.group("inject_"))  # rows that are loaded are checked
 
 
 # -- one wrong field ----------------------------------------------------------------------------

@@ -10,7 +10,6 @@ from fastenv.skullking.reference import (
     FREE,
     OPEN,
     Play,
-    TrickRules,
     effective_class,
     estimate,
     hand_sizes,
@@ -22,16 +21,6 @@ from fastenv.skullking.reference import (
 from fastenv.skullking.tables import NUM_CARDS, NUMBER, SUIT, TRUMP, CardClass
 from tests.skullking.scenarios import TRICKS, cards, plays
 from tests.tables import walk
-
-
-def trick_rules(options: dict) -> TrickRules:
-    return TrickRules(
-        late_suit=options.get("late_suit", False),
-        trump_any_time=options.get("trump_any_time", False),
-        left_of_kraken=options.get("kraken_leader") == "left_of_kraken",
-        whale_void_would_win=options.get("whale_void_leader") == "would_win",
-        tigress_bonus=options.get("tigress_bonus", True),
-    )
 
 
 @walk("s", [s for s in TRICKS if not s.options], ids=lambda s: s.id)
