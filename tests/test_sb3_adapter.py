@@ -141,17 +141,6 @@ def test_a_single_buffer_would_be_overwritten():
     assert not np.array_equal(kept, value)
 
 
-def test_terminal_observations_belong_to_the_caller():
-    venv = batch()
-    venv.seed(0)
-    venv.reset()
-    for _ in range(30):
-        infos = venv.step(np.ones(N, np.int64))[3]
-        for info in infos:
-            if "terminal_observation" in info:
-                assert not np.shares_memory(info["terminal_observation"], venv.engine.final_obs)
-
-
 def test_running_infos_are_empty_and_read_only_if_they_are_shared():
     venv = batch(infos="shared")
     venv.reset()

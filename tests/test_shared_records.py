@@ -15,7 +15,7 @@ from fastenv.vector import sample_legal
 from fastenv.verify import first_difference
 from tests.needs import FASTEST
 from tests.race import HERE, everything
-from tests.slow import late
+from tests.slow import diagonal, late
 from tests.tables import walk
 from tests.toy import RaceGame
 
@@ -161,8 +161,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("env_id", CHANGES)
+@pytest.mark.parametrize(("env_id", "how"), diagonal(CHANGES, COPIES))
 def test_copies_of_every_view_have_the_record_and_the_id(env_id, how):
     part, field, value, options = CHANGES[env_id]
     for view, engine in views_of(env_id, options):

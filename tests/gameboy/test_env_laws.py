@@ -132,36 +132,6 @@ def test_sticky_actions_repeat_at_their_rate():
 
 
 @needs_core
-@pytest.mark.parametrize("options", [{}, WORLD, WORLD | {"visits": 99}, {"kind": "goal"}], ids=str)
-def test_a_masked_reset_is_a_fresh_one_and_touches_no_other_lane(options):
-    engine = engine_of(6, **options, states="lantern_walk", start_state=3)
-    obs, fresh = fields_of(engine.obs), engine.get_state()
-    for _ in play(engine, 4):
-        pass
-    before = engine.get_state()
-    mask = np.array([1, 0, 1, 0, 0, 0], np.uint8)
-    engine.reset_many(mask=mask)
-    after = engine.get_state()
-    assert np.array_equal(after[mask == 0], before[mask == 0])
-    for field, was in zip(fields_of(engine.obs), obs, strict=True):
-        assert np.array_equal(field[mask == 1], was[mask == 1])
-    rows = (blob.view(engine.spec.state_dtype)[:, 0] for blob in (after, fresh))
-    after_rows, fresh_rows = rows
-    for name in set(engine.spec.state_dtype.names) - {"visits", "visit_id"}:
-        assert np.array_equal(after_rows[name][mask == 1], fresh_rows[name][mask == 1]), name
-    for skip in (True, False):
-        engine.reset_many(mask=np.zeros(6, bool), skip_reset_if_empty=skip)
-        assert np.array_equal(engine.get_state(), after)
-    engine.reset_many(seeds=0)
-    assert np.array_equal(engine.get_state(), fresh)
-
-
-def fields_of(obs):
-    """Return copies of the parts of an observation."""
-    return [obs[name].copy() for name in obs.dtype.names] if obs.dtype.names else [obs.copy()]
-
-
-@needs_core
 def test_start_states_are_drawn_from_the_stream_and_chosen_by_the_knob():
     engine = engine_of(300, stack_k=1, **WALK)
     starts = engine.info["start_state"].copy()
