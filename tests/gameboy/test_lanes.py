@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import fastenv
@@ -213,17 +213,3 @@ def test_random_bytes_are_refused_or_played(seed, changed):
         engine.set_state(None, blob)
     for _ in range(2):
         engine.step_many(rng.integers(0, 8, 3), select=~engine.ended)
-
-
-@needs_core
-@settings(max_examples=5)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_rows_of_random_play_are_possible(seed):
-    rng = np.random.default_rng(seed)
-    for env_id in IDS:
-        options = {"start_state": None, "sticky": 0.2, "stack_k": int(rng.integers(1, 4))}
-        engine = fastenv.make_engine(env_id, 8, **options)
-        engine.reset_many(seeds=seed)
-        for _ in range(3):
-            engine.step_many(rng.integers(0, 8, 8))
-        engine.game.validate(engine.get_states())
