@@ -183,6 +183,7 @@ def test_another_process_and_the_reference_play_the_same_game():
 # -- the kernels without Numba's compiler --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kernels_agree_without_the_compiler():
     env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run(

@@ -364,6 +364,7 @@ def test_places_come_from_the_derived_record_and_the_rest_from_the_row():
 # do it by itself, so that these are the same bits as well.
 
 
+@pytest.mark.slow
 def test_kernels_agree_without_the_compiler():
     run = subprocess.run(
         [sys.executable, "-m", "tests.prospector.test_kernels"],

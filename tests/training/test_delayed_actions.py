@@ -188,6 +188,7 @@ def test_evaluation_shows_reference_lines_and_bots_beside_the_agent(run):
     assert len(rows) == 4 * len(record["policies"])
 
 
+@pytest.mark.slow
 def test_agent_whose_training_held_back_to_the_end_is_shown_both_ways(train, tmp_path):
     path = tmp_path / "config.json"
     rule = {"action": 68, "ticks": 20}
