@@ -41,7 +41,7 @@ def test_a_seed_also_fixes_the_episodes_after_the_first(env):
     assert all(np.array_equal(o, env.reset()[0]) for o in seconds)
 
 
-@pytest.mark.parametrize("seed", [-1, 2**64, 10**5000], ids=range(3))
+@walk("seed", [-1, 2**64, 10**5000], ids=range(3))
 def test_a_seed_that_another_one_would_equal_is_refused(env, seed):
     env.reset(seed=2**64 - 1)
     before, stream = env.get_state(), env.np_random
@@ -96,7 +96,7 @@ def test_stepping_before_the_first_reset_is_refused(env):
         env.step(0)
 
 
-@pytest.mark.parametrize("action", [3, -1, 2**40])
+@walk("action", [3, -1, 2**40])
 def test_an_action_out_of_range_moves_nothing(env, action):
     env.reset(seed=0)
     before = env.get_state()
@@ -105,7 +105,7 @@ def test_an_action_out_of_range_moves_nothing(env, action):
     assert env.get_state() == before
 
 
-@pytest.mark.parametrize("action", [1.0, float("nan"), True, None, "1", [1], np.array([1]), 0.5])
+@walk("action", [1.0, float("nan"), True, None, "1", [1], np.array([1]), 0.5])
 def test_an_action_that_is_no_integer_is_refused(env, action):
     env.reset(seed=0)
     with pytest.raises(fastenv.InvalidActionError, match="integer"):
@@ -165,7 +165,7 @@ def test_a_state_can_be_branched_from(env):
     assert play(other, [1, 0, 1, 1]) == a
 
 
-@pytest.mark.parametrize("n", [0, 2, 3])
+@walk("n", [0, 2, 3])
 def test_one_environment_loads_one_state(env, n):
     env.reset(seed=5)
     before = env.get_state()
@@ -229,8 +229,8 @@ def test_impossible_configurations_are_refused_by_name(options, message):
         fastenv.make_vec(num_envs=2, **options)
 
 
-@pytest.mark.parametrize("env_id", [[], None, 3, b"Prospector-v0", {}, "", "fastenv/"], ids=repr)
-@pytest.mark.parametrize(
+@walk("env_id", [[], None, 3, b"Prospector-v0", {}, "", "fastenv/"], ids=repr)
+@walk(
     "make",
     [
         fastenv.make,
@@ -244,7 +244,7 @@ def test_ids_that_are_none_are_refused(make, env_id):
         make(env_id)
 
 
-@pytest.mark.parametrize("game", [[], None, 3, b"Prospector-v0", WalkGame], ids=repr)
+@walk("game", [[], None, 3, b"Prospector-v0", WalkGame], ids=repr)
 def test_games_that_are_none_are_refused(game):
     for make in (FastEnv, lambda each, **options: FastVectorEnv(each, 2, **options)):
         for options in ({}, {"goal": 3}):
@@ -252,8 +252,8 @@ def test_games_that_are_none_are_refused(game):
                 make(game, **options)
 
 
-@pytest.mark.parametrize("env_id", ["SkullKingFlat-v0", "Prospector-v0"])
-@pytest.mark.parametrize("kind", [True, None, [], {}, 3, "", np.array(["random"])], ids=repr)
+@walk("env_id", ["SkullKingFlat-v0", "Prospector-v0"])
+@walk("kind", [True, None, [], {}, 3, "", np.array(["random"])], ids=repr)
 def test_bots_that_are_none_are_refused(env_id, kind):
     env = fastenv.make(env_id, backend="reference")
     env.reset(seed=0)
