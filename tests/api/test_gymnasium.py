@@ -239,12 +239,12 @@ WITHOUT_PILLOW = """
 import sys
 sys.modules["PIL"] = None
 import fastenv
-for env_id in fastenv.list_envs():
-    for mode in fastenv.make_game(env_id).spec.render_modes:
-        env = fastenv.make(env_id, render_mode=mode)
+for env_id in ("SkullKingFlat-v0", "Prospector-v0", "DrMarioPlacement-v0"):
+    for mode in ("ansi", "rgb_array"):
+        env = fastenv.make(env_id, render_mode=mode, backend="reference")
         env.reset(seed=0)
         try:
-            assert env.render() and mode == "ansi", (env_id, mode)
+            assert env.render() and mode == "ansi", env_id
         except ImportError as error:
             assert mode == "rgb_array" and "Pillow: pip install" in str(error), (env_id, error)
 """
