@@ -59,7 +59,7 @@ def test_random_banks_and_ram(console, name, seeds):
                 raise AssertionError(f"seed {seed}: {error}") from error
             machine = reloaded(machine)
             seen |= set(machine.bus.wram[0x1000:0x1100])
-    assert len(seen) > 12, "the programs have seen next to nothing"
+    assert len(seen) > min(12, 2 * len(seeds)), "the programs have seen next to nothing"
 
 
 def test_a_program_runs_in_ram_that_is_seen_repeatedly(console):
