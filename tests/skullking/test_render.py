@@ -30,7 +30,7 @@ VARIANTS = {
 Position = tuple[SkullKing, np.void, np.void]
 
 
-def positions(steps: int = 250, seed: int = 1, **options: object) -> Iterator[Position]:
+def positions(steps: int = 120, seed: int = 1, **options: object) -> Iterator[Position]:
     """Play legal random actions; yield the game, its row and its rules at every decision."""
     config = SkullKingConfig.from_options(**options)
     rules, knobs = config.rules_record()[0], config.default_knobs(1)[0]

@@ -26,7 +26,7 @@ from training import benchmark_v9
 from training.apps.skullking import pair_benchmark
 from training.bench import configs, games, records, tables, targets, timing
 from training.bench.configs import CONFIGS, MEASURED
-from training.bench.env_modes import EnvPlan, Playback, env_only
+from training.bench.env_modes import EnvPlan, env_only
 from training.bench.stock import Flags
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.commands import milestones
@@ -497,17 +497,6 @@ def test_bar_rows_say_how_they_were_taken(bar_rows):
             assert len(row["load"]) == 2
     worker = bar_rows[0]
     assert worker["bytes_per_step"] == 203 * 4 + 11 + 4 + 3 * 4 + 2 + len(INFO_COLUMNS) * 4
-
-
-def test_recording_replays_the_same_play():
-    recorded = Playback(EnvPlan("SkullKingWorker-v0", num_envs=16, batches=8, stagger=4))
-    work = recorded.work
-    returns = []
-    for _ in range(2):
-        work.prepare()
-        work.run()
-        returns.append(recorded.engine.get_states().tobytes())
-    assert returns[0] == returns[1]
 
 
 def test_summary_takes_medians_and_marks_noise():
