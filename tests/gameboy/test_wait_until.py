@@ -10,6 +10,7 @@ from fastenv.gameboy import make_game
 from tests.gameboy.test_lanes import all_agree
 from tests.gameboy.test_pokemon_maps import READ_ON, TO_THE_CLERK, TO_THE_SHOP, parcel, walk_there
 from tests.needs import needs_core
+from tests.slow import every
 from tests.tables import walk
 
 WAIT = {"ram_map": "parcel", "rom": "parcel", "wait_until": "joy_ignore == 0"}
@@ -61,7 +62,7 @@ CASES = [
 ]  # fmt: skip
 
 
-@walk("options", CASES, ids=lambda options: options["wait_until"][:10])
+@walk("options", every(2, CASES))
 def test_backends_wait_alike(options, backends):
     one = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
     game = make_game(**WAIT | one | {"wait_steps": 2, "max_steps": 3} | options)
