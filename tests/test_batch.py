@@ -202,7 +202,7 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("call", CALLS)
+@walk("call", CALLS)
 def test_only_selected_lanes_are_touched(game, call):
     n, select = 6, np.array([1, 0, 0, 1, 1, 0], np.uint8)
     every, some = started(game, n), started(game, n)
@@ -386,7 +386,7 @@ def test_a_bot_sees_what_its_own_agent_sees():
         assert bot_call(lanes, agent=agent, params=fast)["out"].tolist() == [stride] * 3
 
 
-@pytest.mark.parametrize("agent", [-1, 2, 2**31 - 1])
+@walk("agent", [-1, 2, 2**31 - 1])
 def test_agents_that_are_not_there_have_no_bots(agent):
     with pytest.raises(ValueError, match=f"agent {agent}: there is no such bot"):
         bot_call(started(RaceGame(), 2), agent=agent)
@@ -404,7 +404,7 @@ def test_a_game_without_bots_or_without_generators_says_so():
 # -- rows that belong to no lane -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 9])
+@walk("k", [0, 1, 2, 9])
 def test_any_number_of_rows_is_encoded_and_no_lane_touched(game, k):
     lanes, others = started(game, 2), started(game, 9, seed=100)
     others.step(1)
@@ -528,9 +528,7 @@ def assert_refused(lanes, method, name, wrong, error, message=None):
     call(lanes, method)
 
 
-@pytest.mark.parametrize(
-    ("method", "name"), [pair for pair in ARRAYS if pair[1] not in ("params", "rows")]
-)
+@walk(("method", "name"), [pair for pair in ARRAYS if pair[1] not in ("params", "rows")])
 def test_arrays_of_another_size_are_refused_by_name(game, method, name):
     lanes = started(game, 3)
     good = given_to(lanes)[name]
@@ -542,7 +540,7 @@ def test_arrays_of_another_size_are_refused_by_name(game, method, name):
             assert_refused(lanes, method, name, wrong, ValueError, message)
 
 
-@pytest.mark.parametrize(("method", "name"), ARRAYS)
+@walk(("method", "name"), ARRAYS)
 def test_arrays_with_gaps_are_refused(game, method, name):
     lanes = started(game, 3)
     good = given_to(lanes)[name]
@@ -554,9 +552,7 @@ def test_arrays_with_gaps_are_refused(game, method, name):
     assert_refused(lanes, method, name, wrong, ValueError, "not C-contiguous")
 
 
-@pytest.mark.parametrize(
-    ("method", "name"), [(m, n) for m, names in WRITTEN.items() for n in names]
-)
+@walk(("method", "name"), [(m, n) for m, names in WRITTEN.items() for n in names])
 def test_destinations_that_are_read_only_are_refused(game, method, name):
     lanes = started(game, 3)
     wrong = copied(given_to(lanes)[name])
@@ -564,7 +560,7 @@ def test_destinations_that_are_read_only_are_refused(game, method, name):
     assert_refused(lanes, method, name, wrong, ValueError, "read-only")
 
 
-@pytest.mark.parametrize(("method", "name"), [pair for pair in ARRAYS if pair[0] not in WRITTEN])
+@walk(("method", "name"), [pair for pair in ARRAYS if pair[0] not in WRITTEN])
 def test_what_is_only_read_may_be_read_only(game, method, name):
     lanes = started(game, 3)
     given = copied(given_to(lanes)[name])
@@ -572,7 +568,7 @@ def test_what_is_only_read_may_be_read_only(game, method, name):
     call(lanes, method, **{name: given})
 
 
-@pytest.mark.parametrize(("method", "name"), ARRAYS)
+@walk(("method", "name"), ARRAYS)
 def test_what_is_no_array_is_refused(game, method, name):
     for wrong in ([1, 1, 1], 3, None)[: 2 if name in ("seeds", "rng_states") else 3]:
         errors = (TypeError, ValueError, AttributeError)
@@ -610,9 +606,7 @@ def test_nothing_is_encoded_before_it_is_known_where_to(game, method):
         call(lanes, method)
 
 
-@pytest.mark.parametrize(
-    "name", [field.name for field in fields(Buffers) if field.name not in ("obs", "mask")]
-)
+@walk("name", [field.name for field in fields(Buffers) if field.name not in ("obs", "mask")])
 def test_destinations_that_do_not_fit_are_not_bound(game, name):
     lanes = started(game, 3)
     good = getattr(lanes.out, name)

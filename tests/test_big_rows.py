@@ -20,8 +20,8 @@ import pytest
 
 from fastenv.engine import BatchEngine
 from tests.needs import needs_core
-from tests.race import BACKENDS, engine_of
-from tests.slow import diagonal
+from tests.race import engine_of
+from tests.slow import diagonal, late
 from tests.toy import RaceGame
 
 MB = 1 << 20
@@ -61,7 +61,10 @@ SIZES = {
 }
 
 
-@pytest.mark.parametrize(("backend", "opponent"), diagonal(SIZES, [None, "random"]))
+@pytest.mark.parametrize(
+    ("backend", "opponent"),
+    diagonal([*late("numba", "cython"), "reference", "fast"], [None, "random"]),
+)
 def test_calls_allocate_what_they_were_asked_for(backend, opponent):
     n, size, factor = SIZES[backend]
     game = RaceGame(size=size)
@@ -175,7 +178,10 @@ def outcome(engine, call, named, quiet=False):
 
 
 @linux
-@pytest.mark.parametrize(("backend", "opponent"), diagonal(BACKENDS, [None, "random"]))
+@pytest.mark.parametrize(
+    ("backend", "opponent"),
+    diagonal([*late("numba", "cython"), "reference", "fast"], [None, "random"]),
+)
 def test_rows_that_are_not_named_are_not_looked_at(backend, opponent):
     """A row is several pages, so a look at a single flag of each is a page fetched for each."""
     game = RaceGame(size=20_000, raise_illegal=True)

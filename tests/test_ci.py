@@ -14,10 +14,15 @@ ROOT = Path(__file__).resolve().parents[1]
 MAKE = """#!/usr/bin/env bash
 echo "begun $*" >>begun
 case "$1" in
-    "${FAILS:-none}") echo "what $1 found"; sleep "${HOLDS:-0}"; exit 3 ;;
+    "${FAILS:-none}") echo "what $1 found"; exit 3 ;;
     "${HANGS:-none}") sleep 600 & echo "$!" >child; wait ;;
     test) echo "7 passed in 0.10s" ;;
 esac
+"""
+# The script looks once a second whether a stage has ended.
+SLEEP = f"""#!/usr/bin/env bash
+[ "$1" = 1 ] && set -- 0.05
+exec {shutil.which("sleep")} "$1"
 """
 pytestmark = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
@@ -27,8 +32,9 @@ def checkout(tmp_path):
     """A repository of two commits, of which the last one does not touch the core."""
     shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
     (tmp_path / "bin").mkdir()
-    (tmp_path / "bin" / "make").write_text(MAKE)
-    (tmp_path / "bin" / "make").chmod(0o755)
+    for name, text in (("make", MAKE), ("sleep", SLEEP)):
+        (tmp_path / "bin" / name).write_text(text)
+        (tmp_path / "bin" / name).chmod(0o755)
     commit(tmp_path, "fastenv/core.py")
     commit(tmp_path, "page.md")
     return tmp_path

@@ -107,24 +107,6 @@ def test_what_sb3_keeps_of_a_step_is_not_overwritten_by_the_next():
         assert not any(np.shares_memory(obs["me"], other["me"]) for other in seen[:i])
 
 
-def test_last_observations_belong_to_the_caller():
-    venv = batch()
-    venv.reset()
-    found = []
-    for _ in range(40):
-        found += [
-            i["terminal_observation"] for i in venv.step(np.ones(N, np.int64))[3] if "episode" in i
-        ]
-    assert found
-    kept = [{k: v.copy() for k, v in obs.items()} for obs in found]
-    for _ in range(40):
-        venv.step(np.ones(N, np.int64))
-    for obs, value in zip(found, kept, strict=True):
-        for name in obs:
-            assert not np.shares_memory(obs[name], venv.engine.final_obs)
-            assert np.array_equal(obs[name], value[name])
-
-
 def test_columns_of_any_shape_reach_the_infos_of_ended_episodes():
     venv = batch(info_columns=("clock", "mood", "apart", "places", "progress"))
     venv.reset()

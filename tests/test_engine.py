@@ -107,21 +107,6 @@ def test_unselected_lanes_are_left_alone(backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_given_destinations_receive_what_the_own_buffers_would(backend):
-    a, b = engine_of(backend), engine_of(backend)
-    obs, mask = np.zeros((N, 3), np.float32), np.zeros((N, 3), np.uint8)
-    kept = b.obs.copy()
-    a.step_many(np.ones(N, int))
-    b.step_many(np.ones(N, int), obs_out=obs, mask_out=mask)
-    assert np.array_equal(obs, a.obs)
-    assert np.array_equal(mask, a.mask)
-    assert np.array_equal(b.obs, kept)
-    b.refresh()
-    assert np.array_equal(b.obs, obs)
-    assert np.array_equal(b.mask, mask)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
 def test_states_can_be_taken_out_put_back_and_branched(backend):
     engine = engine_of(backend)
     for _ in range(3):
@@ -160,35 +145,6 @@ def test_trusted_rows_are_not_checked_and_otherwise_the_same(backend, monkeypatc
     assert np.array_equal(engine.get_states(), saved)
     assert np.array_equal(engine.obs, obs)
     assert np.array_equal(engine.encode_obs_many(saved, trusted=True), obs)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_pickled_engine_goes_on_as_the_original(backend):
-    engine = engine_of(backend)
-    engine.configure("limit", 3, [1])
-    engine.step_many(np.ones(N, int), autoreset=False)
-    twin = pickle.loads(pickle.dumps(engine))
-    assert np.array_equal(twin.ended, engine.ended)
-    for e in (engine, twin):
-        if e.ended.any():
-            e.reset_many(mask=e.ended.copy())
-    for _ in range(20):
-        for e in (engine, twin):
-            e.step_many(np.ones(N, int))
-        assert snapshot(twin) == snapshot(engine)
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_knob_is_taken_at_the_next_reset(backend):
-    engine = engine_of(backend)
-    engine.configure("limit", 2, idx=1)
-    assert engine.get_states()["limit"].tolist() == [12] * N
-    assert engine.get_knob("limit") == [12, 2, 12, 12, 12]
-    engine.reset_many()
-    assert engine.get_states()["limit"].tolist() == [12, 2, 12, 12, 12]
-    with pytest.raises(fastenv.ConfigError):
-        engine.configure("limit", 0)
-    assert engine.get_knob("limit", 1) == [2]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -284,55 +240,6 @@ def test_a_game_may_take_any_integer(backend):
     assert engine.get_states()["illegal"].tolist() == [1, 1, 1, 1, 0]
 
 
-BAD_BUFFERS = {
-    "dtype": (lambda: np.zeros((N, 3), np.float64), "float32"),
-    "shape": (lambda: np.zeros((N, 4), np.float32), "shape"),
-    "order": (lambda: np.zeros((3, N), np.float32).T, "contiguous"),
-    "read-only": (lambda: np.frombuffer(bytes(N * 12), np.float32).reshape(N, 3), "read-only"),
-    "list": (lambda: [[0.0] * 3] * N, "NumPy array"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD_BUFFERS)
-def test_an_unusable_buffer_moves_nothing(kind):
-    engine = engine_of()
-    before = snapshot(engine)
-    make, message = BAD_BUFFERS[kind]
-    with pytest.raises(ValueError, match=f"obs_out.*{message}"):
-        engine.step_many(np.ones(N, int), obs_out=make())
-    with pytest.raises(ValueError, match="mask_out"):
-        engine.step_many(np.ones(N, int), mask_out=make())
-    assert snapshot(engine) == before
-
-
-def test_a_lane_without_an_episode_cannot_be_stepped():
-    engine = BatchEngine(WalkGame(), N, "reference")
-    with pytest.raises(fastenv.ResetNeededError, match="lane 0"):
-        engine.step_many(np.ones(N, int))
-    engine.reset_many(mask=np.array([1, 0, 1, 1, 1], bool))
-    with pytest.raises(fastenv.ResetNeededError, match="lane 1"):
-        engine.step_many(np.ones(N, int))
-    engine.step_many(np.ones(N, int), select=np.array([1, 0, 1, 1, 1], bool))
-
-
-def test_rows_from_outside_are_checked():
-    engine = engine_of()
-    before = snapshot(engine)
-    rows = engine.get_states()
-    rows["position"][3] = -4
-    with pytest.raises(fastenv.StateError, match="lane 3: position"):
-        engine.set_states(rows)
-    with pytest.raises(fastenv.StateError, match="4 rows for 5 lanes"):
-        engine.set_states(rows[:4])
-    with pytest.raises(fastenv.StateError, match=r"rows must be a record of .*, got float64"):
-        engine.set_states(np.zeros(N))
-    with pytest.raises(fastenv.StateError, match="uint8"):
-        engine.set_state(None, np.zeros((N, 7), np.uint8))
-    with pytest.raises(ValueError, match=r"outside 0\.\.4"):
-        engine.set_states(rows[:1], 5)
-    assert snapshot(engine) == before
-
-
 def test_buffers_are_aligned_contiguous_and_persistent():
     engine = engine_of()
     names = ["obs", "mask", "reward", "terminated", "truncated"]
@@ -425,12 +332,6 @@ def test_only_the_wanted_columns_are_written(backend, wanted):
     assert ended
     copy = pickle.loads(pickle.dumps(part))
     assert (copy.info_columns, copy.term_columns) == (part.info_columns, part.term_columns)
-
-
-@pytest.mark.parametrize("wanted", ["goal", ("colour",), ("goal", "goal"), (1,)])
-def test_unusable_columns_are_refused(wanted):
-    with pytest.raises(fastenv.ConfigError, match="info_columns"):
-        BatchEngine(WalkGame(), 1, info_columns=wanted)
 
 
 @pytest.mark.parametrize("dtype", [bool, np.float32, np.float64])

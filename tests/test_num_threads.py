@@ -21,7 +21,7 @@ def _unset(monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
 
 
-@pytest.mark.parametrize("given", [1, 2, 4, np.int64(3), np.uint8(2)])
+@walk("given", [1, 2, 4, np.int64(3), np.uint8(2)])
 def test_as_many_as_there_are_lanes(given):
     found = threads(given)
     assert found == given
@@ -45,15 +45,15 @@ def test_more_than_lanes(given):
         threads(given)
 
 
-@pytest.mark.parametrize("given", [257, 300, 2**31])
+@walk("given", [257, 300, 2**31])
 def test_more_than_any_machine_has_use_for(given):
     assert threads(256, 300) == 256
     with pytest.raises(ConfigError, match=f"num_threads={given}: must be at most 256"):
         threads(given, 300)
 
 
-@pytest.mark.parametrize(("text", "lanes", "found"), [("3", 4, 3), ("3", 2, 2), ("256", 300, 256)])
-@pytest.mark.parametrize("zeros", ["", "0", "000"])
+@walk(("text", "lanes", "found"), [("3", 4, 3), ("3", 2, 2), ("256", 300, 256)])
+@walk("zeros", ["", "0", "000"])
 def test_the_variable_is_the_default(monkeypatch, text, lanes, found, zeros):
     """Legal, but more than there are lanes: as many as there are, for it is meant for all."""
     monkeypatch.setenv(VARIABLE, zeros + text)
@@ -67,7 +67,7 @@ TEXTS += ["257", "100000", "99999999999999999999", "1" * 5000, "²", "٣", "五"
 TEXTS += ["000000001999", "0000000001999", "000000001" + "9" * 5000, "0" * 5000]
 
 
-@pytest.mark.parametrize("text", TEXTS, ids=lambda text: ascii(text[:24]))
+@walk("text", TEXTS, ids=lambda text: ascii(text[:24]))
 def test_what_the_variable_cannot_be(monkeypatch, text):
     monkeypatch.setenv(VARIABLE, text)
     for lanes in (1, 3000):

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from fastenv.engine import BatchEngine
 from fastenv.errors import InvalidActionError
 from fastenv.vector import sample_legal
 from tests.race import BACKENDS, N, engine_of, everything, rows_of
@@ -138,22 +137,6 @@ def test_unsigned_nonsense_of_an_idle_agent_is_ignored_too(backend):
     assert everything(quiet) == everything(loud)
 
 
-@every_backend
-def test_lanes_that_are_not_selected_may_be_sent_anything(backend):
-    engine = engine_of(backend)
-    engine.step_many(np.ones((N, 2), int))
-    before, tau, obs = engine.get_states(), engine.tau.copy(), engine.obs.copy()
-    select = np.array([0, 1, 0, 1, 1], bool)
-    actions = np.where(select[:, None], 1, [[10**9, -7]])
-    engine.step_many(actions, select=select)
-    assert np.array_equal(engine.get_states()[~select], before[~select])
-    assert np.array_equal(engine.tau[~select], tau[~select])
-    assert np.array_equal(engine.obs[~select], obs[~select])
-    for column in (engine.reward, engine.terminated, engine.truncated, engine.terms["progress"]):
-        assert not column[~select].any()
-    assert (engine.get_states()[select] != before[select]).all()
-
-
 def holes(n=N):
     """Return rows with a hole two fields before agent 1, in lanes 2 and 4, where both are awake."""
     rows = clear_road(n, ready_at=(10, 10), needs_action=(1, 1))
@@ -237,34 +220,6 @@ def test_an_episode_may_be_cut_short(backend):
     engine.step_many(np.tile([1, 0], (N, 1)))
     assert engine.truncated.tolist() == [1] * N
     assert not engine.terminated.any()
-
-
-@every_backend
-def test_one_lane_of_a_batch_is_an_engine_of_one_lane(backend):
-    batch = engine_of(backend, 3, seed=20)
-    singles = [BatchEngine(RaceGame(), 1, backend) for _ in range(3)]
-    for i, single in enumerate(singles):
-        single.reset_many(seeds=20 + i)
-    rng = np.random.default_rng(0)
-    for _ in range(30):
-        actions = sample_legal(batch.mask, rng)
-        batch.step_many(actions)
-        for i, single in enumerate(singles):
-            single.step_many(actions[i : i + 1])
-            assert np.array_equal(single.get_states()[0], batch.get_states()[i])
-            assert np.array_equal(single.obs[0], batch.obs[i])
-            assert single.reward[0].tolist() == batch.reward[i].tolist()
-
-
-def test_an_engine_without_an_opponent_shows_all_and_nobody_plays_one_agent_alone():
-    from fastenv.errors import ConfigError
-    from tests.toy import WalkGame
-
-    with pytest.raises(ConfigError, match="opponent='walker': this game has one agent"):
-        BatchEngine(WalkGame(), 1, "reference", opponent="walker")
-    with pytest.raises(ConfigError, match="'nobody': must be one of random, slow, fast"):
-        BatchEngine(RaceGame(), 1, "reference", opponent="nobody")
-    assert BatchEngine(RaceGame(), 1, "reference", opponent="slow").num_agents == 1
 
 
 def test_a_lane_without_a_legal_action_is_named_with_its_agent():

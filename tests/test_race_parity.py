@@ -1,16 +1,11 @@
 """Every backend, any number of threads and any schedule: the same bits of a game of two agents."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
-from fastenv.engine import BatchEngine, rng_streams
-from fastenv.vector import sample_legal
+from fastenv.engine import rng_streams
 from fastenv.verify import Case, first_difference
-from tests.needs import needs_core
-from tests.race import BACKENDS, ENGINES, HERE, N, OtherFunctions, engine_of, everything
+from tests.race import BACKENDS, ENGINES, HERE, N, engine_of
 from tests.slow import diagonal
 from tests.tables import walk
 from tests.toy import RaceGame
@@ -46,82 +41,6 @@ def test_all_backends_agree_after_every_step(variant, seed, seated):
     assert ended > N
     assert idle > N
     assert (illegal > 0) == (variant != "refuses")
-
-
-EVENTS = ("reset", "seeds", "load", "shared", "knob", "elsewhere", "copy", "some")
-
-
-def lead(engines, rng, word):
-    """Do one thing, the same to all engines: what ``Case`` does, and what else users do."""
-    first, n = engines[0], engines[0].num_envs
-    lanes = rng.random(n) < 0.5
-    if first.ended.any():
-        lanes |= first.ended
-        word = "reset"
-    actions = sample_legal(first.mask, rng)
-    wild = rng.random(actions.shape) < 0.2
-    actions = np.where(wild, rng.integers(0, first.num_actions, actions.shape), actions)
-    number = int(rng.integers(1, 40))
-    rows, blob = first.get_states(), first.game.shared.copy()
-    blob["goal"], blob["bonus"] = 5 + number, number / 7
-    for i, engine in enumerate(engines):
-        if word == "reset":
-            engine.reset_many(mask=lanes)
-        elif word == "seeds":
-            engine.reset_many(seeds=[None if lane else number for lane in lanes])
-        elif word == "load":
-            engine.set_states(rows[lanes][::-1], lanes)
-        elif word == "shared":
-            engine.set_shared(blob)
-        elif word == "knob":
-            engine.configure("limit", 20 + number, lanes)
-        elif word == "elsewhere":
-            obs, mask = np.zeros_like(engine.obs), np.zeros_like(engine.mask)
-            engine.step_many(actions, obs_out=obs, mask_out=mask)
-            engine.refresh()
-            for name in obs.dtype.names:
-                assert np.array_equal(obs[name], engine.obs[name])
-            assert np.array_equal(mask, engine.mask)
-        elif word == "copy":
-            engines[i] = pickle.loads(pickle.dumps(engine))
-            engines[i].step_many(actions)  # what belongs to the last step is not pickled
-        elif word == "some":
-            engine.step_many(actions, select=lanes, autoreset=False)
-        else:
-            engine.step_many(actions)
-
-
-@walk(("seed", "opponent"), diagonal([0, 1], [None, "random", "slow"]))
-def test_nothing_that_can_be_done_to_them_tells_engines_apart(opponent, seed):
-    print("seed", seed)
-    rng, game = np.random.default_rng(seed), RaceGame(goal=9)
-    engines = [
-        BatchEngine(game, N, backend, threads, opponent=opponent)
-        for backend, threads in ENGINES.values()
-    ]
-    for engine in engines:
-        engine.reset_many(seeds=seed)
-    for step in range(96):
-        lead(engines, rng, EVENTS[step // 4 % len(EVENTS)] if step % 4 == 3 else "step")
-        for engine, name in zip(engines, ENGINES, strict=True):
-            found = first_difference(engines[0], engine)
-            assert found is None, (name, step, found)
-
-
-@needs_core
-@walk(("opponent", "chunk"), diagonal([None, "fast"], [0, 1, 3, 64]))
-def test_schedules_do_not_matter(chunk, opponent):
-    n, rng = 11, np.random.default_rng(chunk)
-    engines = [
-        engine_of("fast", n, OtherFunctions({"chunk": c}, {}), num_threads=k, opponent=opponent)
-        for c, k in ((0, 1), (chunk, 1), (chunk, 2), (chunk, 3), (chunk, n))
-    ]
-    for _ in range(60):
-        actions = rng.integers(0, 4, engines[0].mask.shape[:-1])
-        select = rng.random(n) < 0.8
-        for engine in engines:
-            engine.step_many(actions, select=select)
-            assert first_difference(engines[0], engine) is None
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -189,48 +108,3 @@ def test_parameters_of_a_bot_are_read(backend):
     out = np.full(40, 9, np.int32)
     assert engine.bot_actions("fast", agent=1, out=out) is out
     assert np.array_equal(out, reach)
-
-
-COPIES = {
-    "pickle": lambda engine: pickle.loads(pickle.dumps(engine)),
-    "copy": copy.copy,
-    "deepcopy": copy.deepcopy,
-}
-
-
-@walk(("backend", "opponent", "how"), diagonal(BACKENDS, [None, "random"], COPIES))
-def test_a_copy_goes_on_as_the_original_and_alone(backend, opponent, how):
-    columns = ("share", "gain", "places")
-    engine = engine_of(backend, opponent=opponent, info_columns=columns)
-    engine.configure("limit", 33, [1])
-    rng, shape = np.random.default_rng(1), engine.mask.shape[:-1]
-    for _ in range(5):
-        engine.step_many(rng.integers(0, 4, shape), select=~engine.ended, autoreset=False)
-    twin = COPIES[how](engine)
-    assert (twin.opponent, twin.info_columns) == (opponent, ("share", "places"))
-    assert (twin.term_columns, twin.num_agents) == (("gain",), engine.num_agents)
-    assert np.array_equal(twin.get_states(), engine.get_states())
-    before = everything(engine)
-    script = rng.integers(0, 4, (30, *shape))
-    seen = []
-    for one in (twin, engine):
-        if one is engine:
-            assert everything(engine) == before  # the twin's steps moved nothing here
-        if one.ended.any():
-            one.reset_many(mask=one.ended.copy())
-        for actions in script:
-            one.step_many(actions)
-        seen.append(everything(one))
-    assert seen[0] == seen[1]
-
-
-@pytest.mark.parametrize("backend", ["reference", "fast"])
-def test_a_copy_of_an_engine_that_was_never_reset_is_one_too(backend):
-    twin = pickle.loads(pickle.dumps(BatchEngine(RaceGame(), N, backend)))
-    assert twin.never_reset().all()
-    assert twin.ended.all()
-    half = BatchEngine(RaceGame(), N, backend)
-    half.reset_many(mask=np.array([0, 1, 0, 0, 1], bool), seeds=3)
-    twin = pickle.loads(pickle.dumps(half))
-    assert twin.never_reset().tolist() == [True, False, True, True, False]
-    assert np.array_equal(twin.get_states([1, 4]), half.get_states([1, 4]))

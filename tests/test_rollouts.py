@@ -19,7 +19,7 @@ from tests.needs import FASTEST, HAS_CORE, needs_core
 from tests.nim import NimGame
 from tests.race import ENGINES, OtherFunctions, engine_of, everything
 from tests.ring import RingGame
-from tests.slow import every
+from tests.slow import diagonal, every
 from tests.tables import walk
 from tests.toy import KEPT, SEEN, STATE, RaceGame, WalkGame
 
@@ -84,7 +84,7 @@ def found(rollouts):
     return [array.tobytes() for array in arrays]
 
 
-@walk("seed", every(2, range(4)))
+@walk("seed", every(4, range(4)))
 @walk("name", GAMES)
 def test_backends_play_the_same_rollouts(name, seed):
     game, rng = GAMES[name](), np.random.default_rng(seed)
@@ -95,7 +95,7 @@ def test_backends_play_the_same_rollouts(name, seed):
     assert rows.tobytes() == before
 
 
-@walk("seed", range(4))
+@walk("seed", every(4, range(4)))
 @walk("name", WORLDS)
 def test_backends_draw_the_same_worlds(name, seed):
     game, rng = GAMES[name](), np.random.default_rng(seed)
@@ -220,8 +220,10 @@ def test_the_engine_itself_stays_where_it_is(backend):
     assert everything(engine) == before
 
 
-@walk("name", ENGINES)
-@walk("columns", [(), ("progress",), ("clock", "gain"), ("gain", "progress")])
+@walk(
+    ("name", "columns"),
+    diagonal(ENGINES, [(), ("progress",), ("clock", "gain"), ("gain", "progress")]),
+)
 def test_columns_change_nothing(name, columns):
     rows = positions(RaceGame(), seed=4)
     whole, part = (engines(RaceGame(), **o)[name] for o in ({}, {"info_columns": columns}))

@@ -16,6 +16,7 @@ import fastenv
 from fastenv.adapters.sb3 import BatchVecEnv, make_sb3_vec_env
 from fastenv.engine import BatchEngine
 from fastenv.env import FastEnv
+from tests.slow import late
 from tests.toy import WalkGame
 
 N = 4
@@ -55,7 +56,7 @@ def assert_same_steps(ours, theirs, steps, actions_of):
     assert ended
 
 
-@pytest.mark.parametrize("backend", ["reference", "numba", "cython", "fast"])
+@pytest.mark.parametrize("backend", ["reference", *late("numba", "cython"), "fast"])
 def test_equal_to_dummy_vec_env(backend):
     rng = np.random.default_rng(0)
     assert_same_steps(batch(backend), dummy(), 300, lambda masks: rng.integers(0, 3, N))
@@ -68,7 +69,7 @@ def test_equal_to_dummy_vec_env_on_skull_king():
     assert isinstance(ours, BatchVecEnv)
     assert isinstance(theirs, DummyVecEnv)
     legal = fastenv.sample_legal
-    assert_same_steps(ours, theirs, 500, lambda masks: legal(masks, rng).astype(np.int64))
+    assert_same_steps(ours, theirs, 150, lambda masks: legal(masks, rng).astype(np.int64))
 
 
 def test_what_sb3_keeps_of_a_step_is_not_overwritten_by_the_next():
@@ -139,17 +140,6 @@ def test_a_single_buffer_would_be_overwritten():
     for _ in range(3):
         venv.step(np.ones(N, np.int64))
     assert not np.array_equal(kept, value)
-
-
-def test_terminal_observations_belong_to_the_caller():
-    venv = batch()
-    venv.seed(0)
-    venv.reset()
-    for _ in range(30):
-        infos = venv.step(np.ones(N, np.int64))[3]
-        for info in infos:
-            if "terminal_observation" in info:
-                assert not np.shares_memory(info["terminal_observation"], venv.engine.final_obs)
 
 
 def test_running_infos_are_empty_and_read_only_if_they_are_shared():

@@ -15,7 +15,7 @@ from fastenv.vector import sample_legal
 from fastenv.verify import first_difference
 from tests.needs import FASTEST
 from tests.race import HERE, everything
-from tests.slow import every, late
+from tests.slow import diagonal, late
 from tests.tables import walk
 from tests.toy import RaceGame
 
@@ -45,7 +45,7 @@ GAMES = {
     ),
     "goal": ("GameBoyGoal-v0", {}, 1, 0, {"head.rules.alpha", "head.rules.threshold"}),
 }  # fmt: skip
-SLOW = ("goal", "placement")
+QUICK = ("flat", "manager")
 
 
 def leaves(dtype, path=()):
@@ -101,9 +101,7 @@ def play(engines, steps, rng):
 
 
 @walk("most", [1, *late(5)])
-@walk(  # "world" has the fields of "goal" too, "match" those of "placement"
-    "name", [*late(*SLOW), *every(2, (name for name in GAMES if name not in SLOW))]
-)
+@walk("name", [*QUICK, *late(*(name for name in GAMES if name not in QUICK))])
 def test_each_field_is_taken_by_all_backends_alike_or_refused(name, most):
     env_id, options, lanes, steps, must = GAMES[name]
     game, rng = fastenv.make_game(env_id, **options), np.random.default_rng(1)
@@ -163,8 +161,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("how", COPIES)
-@pytest.mark.parametrize("env_id", CHANGES)
+@pytest.mark.parametrize(("env_id", "how"), diagonal(CHANGES, COPIES))
 def test_copies_of_every_view_have_the_record_and_the_id(env_id, how):
     part, field, value, options = CHANGES[env_id]
     for view, engine in views_of(env_id, options):

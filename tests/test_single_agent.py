@@ -1,8 +1,5 @@
 """A game of several agents shown as one with one: the engine, and the single environment."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -198,18 +195,6 @@ def test_columns_may_be_chosen_and_ordered(backend):
         assert set(ours) == {*wanted, "tau", "action_mask"}
         del theirs["clock"]
         assert data_equivalence(ours, theirs, exact=True)
-
-
-@every_backend
-@pytest.mark.parametrize("how", [copy.deepcopy, lambda e: pickle.loads(pickle.dumps(e))])
-def test_a_copy_of_an_environment_goes_on_alone(backend, how):
-    columns = ("places", "clock", "gain")
-    env = FastEnv(RaceGame(), backend=backend, opponent="random", info_columns=columns)
-    env.reset(seed=4)
-    env.step(1)
-    twin = how(env)
-    ours = [env.step(action) for action in (1, 2, 0, 3)]
-    assert data_equivalence(ours, [twin.step(action) for action in (1, 2, 0, 3)], exact=True)
 
 
 def test_a_game_of_several_agents_needs_an_opponent_or_all_of_them():

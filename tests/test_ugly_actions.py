@@ -70,7 +70,7 @@ RAGGED = {
 }
 
 
-@pytest.mark.parametrize("kind", ACTIONS | RAGGED)
+@walk("kind", ACTIONS | RAGGED)
 @every_backend
 def test_actions_that_are_none(backend, kind):
     engine = engine_of(backend)
@@ -92,7 +92,7 @@ def test_they_are_refused_as_actions(kind):
         engine.step_many((ACTIONS | RAGGED)[kind]())
 
 
-@pytest.mark.parametrize("kind", RAGGED)
+@walk("kind", RAGGED)
 def test_one_environment_promises_the_same(kind):
     env = FastEnv(WalkGame(), backend="reference")
     env.reset(seed=0)
@@ -125,7 +125,7 @@ NO_ACTIONS = [4, -1, 2**100, -(2**100), float("nan"), 1.0, True, None, "1", [1],
 NO_ACTIONS += [np.array([1]), np.array([[1, 2]]), np.uint64(2**64 - 1), np.float32(1), object]
 
 
-@pytest.mark.parametrize("action", NO_ACTIONS, ids=repr)
+@walk("action", NO_ACTIONS, ids=repr)
 @every_backend
 def test_one_environment_refuses_them_too(backend, action):
     env = FastEnv(RaceGame(), backend=backend, opponent="slow", info_columns=("clock",))

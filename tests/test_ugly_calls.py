@@ -37,7 +37,7 @@ SELECTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", SELECTIONS)
+@walk("kind", SELECTIONS)
 @every_backend
 def test_selections_that_are_none(backend, kind):
     engine = engine_of(backend)

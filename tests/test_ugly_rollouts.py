@@ -8,6 +8,7 @@ from fastenv.errors import ConfigError, InvalidActionError, StateError
 from tests.needs import FASTEST
 from tests.nim import NimGame
 from tests.race import HERE, engine_of, everything
+from tests.tables import walk
 from tests.test_ugly_calls import endless
 from tests.toy import RaceGame, WalkGame
 
@@ -52,7 +53,7 @@ SEEDS = {
 }
 
 
-@pytest.mark.parametrize("kind", SEEDS)
+@walk("kind", SEEDS)
 @each_backend
 def test_seeds_that_are_none(backend, kind):
     seeds, message = SEEDS[kind], r"^seeds must be (an integer or 5 of them, got|a plain array)"
@@ -77,7 +78,7 @@ AGENTS = {
 }
 
 
-@pytest.mark.parametrize("kind", AGENTS)
+@walk("kind", AGENTS)
 @each_backend
 def test_agents_that_are_not_there(backend, kind):
     message = r"^agents=.*: must be 0..1, or 5 such numbers$|^agents must be an? (plain )?array"
@@ -87,7 +88,7 @@ def test_agents_that_are_not_there(backend, kind):
 COUNTS = [0, -1, 1.0, True, None, "3", float("nan"), [1]]
 
 
-@pytest.mark.parametrize("count", COUNTS)
+@walk("count", COUNTS)
 @each_backend
 def test_counts_of_nothing(backend, count):
     message = r"=.*: must be an integer of at least 1$"
@@ -98,7 +99,7 @@ def test_counts_of_nothing(backend, count):
         refuse(backend, lambda e, r: e.rollout(r, limit=count), ConfigError, f"^limit{message}")
 
 
-@pytest.mark.parametrize("count", [10**15, 2**63, 10**30])
+@walk("count", [10**15, 2**63, 10**30])
 @each_backend
 def test_counts_beyond_all_memory(backend, count):
     message = "^worlds=.*: must be fewer: there is not as much memory here$"
@@ -112,7 +113,7 @@ UNTIL += ["frames=2147483648", "frames=100000000005", "frames=²", "frames= 3", 
 UNTIL += [b"apart", True, ["apart"], float("nan")]
 
 
-@pytest.mark.parametrize("until", UNTIL)
+@walk("until", UNTIL)
 @each_backend
 def test_conditions_that_a_game_does_not_have(backend, until):
     message = r"^until=.*: must be None or 'apart' or 'frames=K', K from 1 to 2147483647$"
@@ -139,7 +140,7 @@ PLAYERS = {
 }
 
 
-@pytest.mark.parametrize("kind", PLAYERS)
+@walk("kind", PLAYERS)
 @each_backend
 def test_players_that_a_game_does_not_have(backend, kind):
     players, message = PLAYERS[kind]
@@ -164,14 +165,14 @@ ACTIONS = {
 }
 
 
-@pytest.mark.parametrize("kind", ACTIONS)
+@walk("kind", ACTIONS)
 @each_backend
 def test_actions_that_are_none(backend, kind):
     actions, message = ACTIONS[kind]
     refuse(backend, lambda e, rows: e.rollout(rows, actions), InvalidActionError, message)
 
 
-@pytest.mark.parametrize("backend", HERE)
+@walk("backend", HERE)
 def test_actions_that_are_illegal_now(backend):
     game = WalkGame(raise_illegal=True)
     engine = engine_of(backend, game=game)
@@ -208,7 +209,7 @@ OF = {
 }
 
 
-@pytest.mark.parametrize("kind", OF)
+@walk("kind", OF)
 @each_backend
 def test_rows_by_numbers_that_are_none(backend, kind):
     message = r"^of=.*: must be numbers of rows, in 0\.\.4$|^of must be an? (plain )?array"
@@ -241,7 +242,7 @@ ROWS = {
 }
 
 
-@pytest.mark.parametrize("kind", ROWS)
+@walk("kind", ROWS)
 @each_backend
 def test_rows_that_are_none(backend, kind):
     change, message = ROWS[kind]

@@ -1,7 +1,5 @@
 """Many lanes of a game of several agents behind Gymnasium's vector interface, one agent or all."""
 
-import pickle
-
 import numpy as np
 import pytest
 from gymnasium import spaces
@@ -113,16 +111,6 @@ def test_results_are_copies_unless_asked_otherwise(copied):
     assert reward.dtype == np.float64
     assert np.shares_memory(infos["places"], vec.engine.info["places"]) is not copied
     assert np.shares_memory(infos["tau"], vec.engine.tau) is not copied
-
-
-def test_a_pickled_vector_environment_goes_on():
-    vec = FastVectorEnv(RaceGame(goal=8), N, opponent="random", autoreset_mode="same_step")
-    vec.reset(seed=0)
-    vec.step(np.ones(N, int))
-    twin = pickle.loads(pickle.dumps(vec))
-    for _ in range(25):
-        a, b = (each.step(np.full(N, 2)) for each in (vec, twin))
-        assert data_equivalence(a, b, exact=True), explain(a, b)
 
 
 # -- all agents ------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import fastenv
 from tests.needs import needs_core
+from tests.slow import together
 
 IDS = (
     *("GameBoyPixels-v0", "GameBoyGoal-v0", "GameBoyOverworld-v0", "LanternWalk-v0"),
@@ -86,27 +87,9 @@ def test_vector_env_equals_sync_vector_env(env_id, mode):
 
 
 @needs_core
-@pytest.mark.parametrize("info_mode", ["full", "stats", "none"])
-def test_info_modes_change_nothing_but_the_info(info_mode):
-    vec = fastenv.make_vec("GameBoyGoal-v0", 4, info_mode=info_mode, start_state=None)
-    full = fastenv.make_vec("GameBoyGoal-v0", 4, start_state=None)
-    vec.reset(seed=1)
-    full.reset(seed=1)
-    for action in (5, 6, 7):
-        actions = np.full(4, action)
-        a, b = vec.step(actions), full.step(actions)
-        assert data_equivalence(a[:4], b[:4], exact=True)
-    if info_mode == "none":
-        assert "dist" not in a[4]
-    elif info_mode == "stats":
-        mean = next(value for name, value in a[4].items() if "dist" in name and "mean" in name)
-        assert float(mean) == pytest.approx(b[4]["dist"].mean())
-
-
-@needs_core
 @pytest.mark.parametrize(
     ("env_id", "policy"),
-    [("GameBoyPixels-v0", "CnnPolicy"), ("LanternWalk-v0", "MultiInputPolicy")],
+    together([("LanternWalk-v0", "MultiInputPolicy"), ("GameBoyPixels-v0", "CnnPolicy")], 2),
 )
 def test_stable_baselines_learns(env_id, policy):
     sb3 = pytest.importorskip("stable_baselines3")

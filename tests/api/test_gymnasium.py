@@ -2,6 +2,8 @@
 
 import pickle
 import re
+import subprocess
+import sys
 
 import gymnasium
 import numpy as np
@@ -207,20 +209,6 @@ def test_seeds_are_shown_as_they_were_given(seed):
             fastenv.make_vec(IDS[2], 2).reset(seed=seed)
 
 
-@every_id
-def test_pickled_environments_go_on(env_id):
-    env = gymnasium.make(env_id)
-    env.reset(seed=0)
-    twin = pickle.loads(pickle.dumps(env))
-    assert data_equivalence(env.step(0), twin.step(0), exact=True)
-    vec = fastenv.make_vec(env_id, 2)
-    vec.reset(seed=0)
-    other = pickle.loads(pickle.dumps(vec))
-    for _ in range(10):
-        actions = fastenv.sample_legal(vec.action_masks(), 0)
-        assert data_equivalence(vec.step(actions), other.step(actions), exact=True)
-
-
 @pytest.mark.parametrize("render_mode", ["ansi", "rgb_array"])
 @every_id
 def test_rendered_frames(env_id, render_mode):
@@ -231,8 +219,10 @@ def test_rendered_frames(env_id, render_mode):
     vec = gymnasium.make_vec(
         env_id, num_envs=2, vectorization_mode="vector_entry_point", render_mode=render_mode
     )
+    env = fastenv.make(env_id, render_mode=render_mode)
     vec.reset(seed=0)
-    frames = vec.render()
+    env.reset(seed=1)
+    rows, frames = vec.get_states().tobytes(), vec.render()
     assert len(frames) == 2
     for frame in frames:
         if render_mode == "ansi":
@@ -240,6 +230,29 @@ def test_rendered_frames(env_id, render_mode):
         else:
             assert frame.dtype == np.uint8
             assert frame.ndim == 3
+    for again in (vec.render()[1], env.render()):
+        np.testing.assert_array_equal(again, frames[1])
+    assert vec.get_states().tobytes() == rows
+
+
+WITHOUT_PILLOW = """
+import sys
+sys.modules["PIL"] = None
+import fastenv
+for env_id in ("SkullKingFlat-v0", "Prospector-v0", "DrMarioPlacement-v0"):
+    for mode in ("ansi", "rgb_array"):
+        env = fastenv.make(env_id, render_mode=mode, backend="reference")
+        env.reset(seed=0)
+        try:
+            assert env.render() and mode == "ansi", env_id
+        except ImportError as error:
+            assert mode == "rgb_array" and "Pillow: pip install" in str(error), (env_id, error)
+"""
+
+
+def test_text_needs_no_pillow_and_pictures_say_what_to_install():
+    done = subprocess.run([sys.executable, "-c", WITHOUT_PILLOW], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 @every_id
@@ -252,9 +265,6 @@ def test_speed_can_be_measured_as_others_do(env_id):
 
 
 def test_ids_are_registered_once_and_without_an_import():
-    import subprocess
-    import sys
-
     fastenv.games.register_envs()  # again: no warning, which would be an error here
     code = "import gymnasium; e = gymnasium.make('fastenv:fastenv/SkullKingWorker-v0'); "
     code += "e.reset(seed=0); print(e.spec.id)"

@@ -1,7 +1,6 @@
 """PettingZoo's own suites over every game that several play, and what its users rely on."""
 
 import contextlib
-import pickle
 import re
 import runpy
 import warnings
@@ -24,7 +23,7 @@ suites = pytest.importorskip("pettingzoo.test")
 from pettingzoo.utils.conversions import aec_to_parallel  # noqa: E402
 
 from fastenv.adapters.pettingzoo import aec_env, parallel_env  # noqa: E402
-from tests.slow import diagonal, every  # noqa: E402
+from tests.slow import every  # noqa: E402
 from tests.tables import walk  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +46,6 @@ TOYS = {  # whose rows have an entry an agent
     "ring mixed": lambda: RingGame("mixed", raise_illegal=False),
 }
 AGENTS = [name for name in SEVERAL if fastenv.make_game(name).spec.num_agents > 1]
-each_table = pytest.mark.parametrize("table", TABLES)
 # Every id of the registry that several players meet in; pytest's --env chooses one of them.
 each_game = pytest.mark.parametrize("env_id", [*SEVERAL, *TABLES, *TOYS])
 each_of_agents = pytest.mark.parametrize("env_id", [*AGENTS, *TOYS])
@@ -240,21 +238,6 @@ def test_bots_play_the_seat_that_is_shown(env_id):
 # -- in turns ------------------------------------------------------------------------------------
 
 
-@walk(("table", "backend"), diagonal([*TABLES, *TOYS], ["reference", "numba", "cython", "fast"]))
-def test_all_backends_show_the_same_table(table, backend):
-    envs = [table_of(table), table_of(table, backend=backend)]
-    for env in envs:
-        env.reset(seed=3)
-    rngs = [np.random.default_rng(1) for _ in envs]
-    decisions = 0
-    for (a, x), (b, y) in zip(*map(play, envs, rngs), strict=True):
-        assert a == b
-        assert alike(x, y)
-        assert envs[0]._cumulative_rewards == envs[1]._cumulative_rewards
-        decisions += 1
-    assert decisions >= 4
-
-
 @pytest.mark.parametrize("reward", ["points", "points_rank"])
 def test_every_seat_is_paid_what_the_agent_in_it_is_paid(reward):
     """The row's agent is in each seat once; deals and moves are the same, so all must agree."""
@@ -284,33 +267,6 @@ def test_every_seat_is_paid_what_the_agent_in_it_is_paid(reward):
             assert engine.ep_return[0] == pytest.approx(paid[f"player_{seat}"], abs=1e-4)
 
 
-def test_a_seat_sees_its_own_cards_alone():
-    """Exchanging what a seat has not seen changes nothing that it is shown."""
-    env = table_of("flat, abilities", obs_ext="memory")
-    other = table_of("flat, abilities", obs_ext="memory")
-    other.reset(seed=0)
-    env.reset(seed=5)
-    rng, decisions = np.random.default_rng(5), 0
-    for agent, seen in play(env, rng):
-        row = env.engine.get_states()
-        known = int(row["known"][0, 0]) | int(row["known"][0, 1]) << 64
-        unseen = [card for card in range(74) if not known >> card & 1]
-        renamed = np.append(np.arange(74), -1)
-        renamed[unseen] = rng.permutation(unseen)
-        for name in ("stock", "discard"):
-            row[name] = renamed[row[name]]
-        row["voids"] = 0  # the other hands may hold what these seats have shown not to have
-        for seat in range(4):
-            hand = row["hand"][0, seat, : row["hand_len"][0, seat]]
-            if f"player_{seat}" != agent:
-                hand[:] = np.sort(renamed[hand])
-        other.engine.set_states(row)
-        shown = other.engine.obs[0]
-        assert shown.tobytes() == seen["observation"].tobytes()
-        decisions += 1
-    assert decisions > 40
-
-
 def test_others_are_shown_what_they_saw_at_their_own_decision():
     env = table_of("flat")
     env.reset(seed=1)
@@ -333,19 +289,6 @@ def test_seats_of_bots_are_no_agents():
     assert env.possible_agents == ["player_1", "player_3"]
     env.reset(seed=1)
     assert {agent for agent, _ in play(env, np.random.default_rng(1))} == {"player_1", "player_3"}
-
-
-def test_a_copy_goes_on_where_the_original_stood():
-    env = table_of("ability")
-    env.reset(seed=2)
-    rng = np.random.default_rng(0)
-    for _, (agent, seen) in zip(range(5), play(env, rng), strict=False):
-        assert agent
-        assert seen
-    copy = pickle.loads(pickle.dumps(env))
-    same = zip(*(play(e, np.random.default_rng(4)) for e in (env, copy)), strict=True)
-    for (a, x), (b, y) in same:
-        assert (a, x["observation"].tobytes()) == (b, y["observation"].tobytes())
 
 
 @walk("action", [None, 1.0, True, "0", 11, -1, [0], 3, 10**40])

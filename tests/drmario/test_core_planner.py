@@ -9,7 +9,6 @@ from fastenv.drmario import reachability
 from fastenv.drmario.reachability import INFEASIBLE, SPAWN
 from fastenv.errors import ConfigError, InvalidActionError
 from tests.drmario.boards import charged_board, random_boards, recorded_questions
-from tests.drmario.random_play import ask, random_play
 from tests.drmario.rows import Scripts
 from tests.drmario.stepper import replay
 from tests.slow import late
@@ -144,40 +143,6 @@ def test_every_script_locks_where_and_when_promised(seed, n):
         assert every_script(engine, *questions(rng, min(n, 2000), 3, 45)) > n // 100
     assert every_script(engine, *questions(rng, 20, 0, 3)) > 20
     assert every_script(engine, *questions(rng, 20), extended=True) > 20
-
-
-@pytest.mark.parametrize(
-    ("level", "decisions"), [(0, 30), (10, 30), pytest.param(10, 1000, marks=pytest.mark.slow)]
-)
-def test_scripts_do_in_the_engine_what_they_promise(level, decisions):
-    """Played by its script, a pill locks in the frame of its cost, in the cells of its action."""
-    rng = np.random.default_rng(level)
-    for number, (game, player) in enumerate(random_play(level, "high", rng)):
-        question = ask(game, player)
-        costs = core.plan(*question)[0]
-        action = rng.choice(np.flatnonzero(costs != INFEASIBLE))
-        buttons, lengths = core.script(*question, action)
-        before = np.array(player.board)
-        for byte in buttons[0].tolist():
-            assert player.next_action == 0
-            game.play([byte])
-        assert player.next_action == 1
-        assert lengths[0] == costs[action]
-        first = action % 128
-        second = first + (1, 8, -1, -8)[action // 128]
-        changed = np.flatnonzero(before != player.board)
-        assert changed.tolist() == sorted([first, second])
-        assert player.board[first] & 0x0F == player.color_first
-        if number == decisions:
-            break
-
-
-def test_batch_is_many_singles():
-    boards, parities, gravities = questions(np.random.default_rng(3), 500)
-    singles = [
-        core.plan(boards[i : i + 1], parities[i], gravities[i])[0] for i in range(len(boards))
-    ]
-    np.testing.assert_array_equal(core.plan(boards, parities, gravities), singles)
 
 
 def test_threads_do_not_share_their_search():

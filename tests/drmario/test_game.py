@@ -1,16 +1,14 @@
 """The game as an engine sees it: options, knobs, opponents, rows that are refused."""
 
-import pickle
 from zipfile import ZipFile
 
 import numpy as np
 import pytest
 
-from fastenv.drmario import DrMarioGame, make_game
+from fastenv.drmario import make_game
 from fastenv.drmario import tables as t
 from fastenv.engine import BatchEngine, rng_streams
 from fastenv.errors import ConfigError, StateError
-from tests.drmario import golden
 from tests.needs import FASTEST
 from tests.tables import walk
 
@@ -160,14 +158,6 @@ def test_knobs_take_effect_at_the_next_reset():
         engine.configure("gravity", 1)
 
 
-def test_games_are_rebuilt_from_a_pickle():
-    game = make_game(agents=2, placement=True, level=(3, 4))
-    again = pickle.loads(pickle.dumps(game))
-    assert isinstance(again, DrMarioGame)
-    assert again.config == game.config
-    assert again.shared.tobytes() == game.shared.tobytes()
-
-
 @pytest.mark.parametrize("placement", [False, True])
 def test_a_match_is_shown_as_one_agent_with_a_bot(placement):
     opponent = "first" if placement else "random"
@@ -235,16 +225,6 @@ def test_rows_keep_to_their_size(agents):
     shown = make_game(agents=agents, placement=False, stack=4).spec.state_dtype
     plain = make_game(agents=agents, placement=False, stack=1).spec.state_dtype
     assert shown.itemsize - plain.itemsize <= 4 * 144 * agents
-
-
-def test_golden_files_of_another_schema_are_refused_by_name(tmp_path):
-    path = tmp_path / "layouts_new.npz"
-    np.savez(path, level=np.zeros(1))
-    with pytest.raises(golden.GoldenError, match=r"layouts_new\.npz: no array 'seed'"):
-        golden.load(path, "layouts")
-    path.write_bytes(path.read_bytes()[:50])
-    with pytest.raises(golden.GoldenError, match=r"layouts_new\.npz cannot be read"):
-        golden.load(path, "layouts")
 
 
 @pytest.mark.parametrize("agents", [1, 2])

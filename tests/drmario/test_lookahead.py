@@ -180,6 +180,7 @@ def test_equal_halves_are_weighed_once():
     assert len(set(boards)) == len(boards) < sum(cost != t.INFEASIBLE for cost in costs)
 
 
+@pytest.mark.slow
 @needs_core
 def test_it_clears_more_than_greedy():
     """High bottles at high speed: greedy loses some, looking ahead none."""

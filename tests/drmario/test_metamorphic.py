@@ -6,70 +6,9 @@ import pytest
 from fastenv.drmario import make_game
 from fastenv.drmario import tables as t
 from fastenv.engine import BatchEngine
-from fastenv.vector import sample_legal
-from fastenv.verify import outputs
 from tests.needs import FASTEST
 
-KINDS = {
-    "frames": {"placement": False, "level": 20, "speed": "high"},
-    "latched frames": {"placement": False, "actions": "latched", "level": 3},
-    "frames of two": {"placement": False, "agents": 2, "level": (20, 4), "speed": ("high", "low")},
-    "placements": {"level": 18, "speed": "high"},
-    "placements by scripts": {"level": 19, "mode": "replay"},
-    "placements of two": {"agents": 2, "level": (18, 7), "speed": ("medium", "high")},
-    "one of two": {"agents": 2, "level": 20, "opponent": "random"},
-    "few viruses": {"level": -2, "speed": "high", "task_max_frames": 900},
-}
 PRESSED = ("buttons_prev", "buttons_held", "buttons_pressed")
-every_kind = pytest.mark.parametrize("kind", KINDS)
-
-
-def engine_of(kind, n, seed=3):
-    """Return an engine that has been reset."""
-    options = KINDS[kind] | {"intro_frames": 1}
-    opponent = options.pop("opponent", None)
-    engine = BatchEngine(make_game(**options), n, FASTEST, opponent=opponent)
-    engine.reset_many(seeds=seed)
-    return engine
-
-
-def length(kind):
-    return 120 if "frames" in kind else 25
-
-
-def everything(engine):
-    """Return all there is to see of each lane, as bytes by lane."""
-    parts = [part for _, part in outputs(engine)]
-    return [[part[lane].tobytes() for part in parts] for lane in range(engine.num_envs)]
-
-
-@every_kind
-def test_a_batch_is_as_many_games_alone(kind):
-    n, rng = 3, np.random.default_rng(1)
-    batch, alone = engine_of(kind, n), [engine_of(kind, 1, 3 + i) for i in range(n)]
-    for step in range(length(kind)):
-        actions = sample_legal(batch.mask, rng)
-        batch.step_many(actions)
-        for i, engine in enumerate(alone):
-            engine.step_many(actions[i : i + 1])
-        assert everything(batch) == [everything(engine)[0] for engine in alone], step
-
-
-@every_kind
-def test_a_game_put_aside_goes_on_as_if_it_had_not_been(kind):
-    """In other lanes of another engine, in the other order."""
-    n, rng = 4, np.random.default_rng(2)
-    engine, other = engine_of(kind, n), engine_of(kind, n, seed=99)
-    for step in range(2 * length(kind)):
-        if step == length(kind):
-            other.set_states(engine.get_states()[::-1])
-            seating = engine.get_seating()  # what no row counts
-            other.set_seating({name: array[::-1] for name, array in seating.items()})
-        actions = sample_legal(engine.mask, rng)
-        engine.step_many(actions)
-        if step >= length(kind):
-            other.step_many(actions[::-1])
-            assert everything(other) == everything(engine)[::-1], step
 
 
 def exchanged(buttons):

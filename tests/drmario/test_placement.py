@@ -19,11 +19,6 @@ def placed(knobs=None, seed=1, **options):
     return game
 
 
-def first_feasible(costs):
-    """Return the cheapest placement."""
-    return int(np.argmin(costs))
-
-
 def decision_columns(game, before):
     """Return what a golden file has of a step, by the names of its columns."""
     player = game.players[0]

@@ -1,8 +1,6 @@
 """What is drawn shows the game: every tile, the pills, the counters, and how it ended."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -241,21 +239,6 @@ def test_every_row_can_be_drawn(config):
             assert picture.shape == (HEIGHT, BLOCK * config.agents, 3)
             assert picture.dtype == np.uint8
     assert sprite_of(t.EMPTY) is None
-
-
-def test_pillow_is_not_needed_for_text():
-    code = (
-        "import sys; sys.modules['PIL'] = None\n"
-        "import numpy as np\n"
-        "from fastenv.drmario import render, state\n"
-        "row = np.zeros(1, state.state_dtype(1, 1))[0]\n"
-        "row['players']['board'] = 255\n"
-        "print(render.render_ansi(row))\n"
-        "try:\n    render.render_rgb(row)\nexcept ImportError as error:\n    print(error)\n"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "viruses" in shown.stdout
-    assert "need Pillow: pip install" in shown.stdout
 
 
 def test_placements_have_names_and_buttons_their_numbers():

@@ -13,7 +13,7 @@ from fastenv.errors import ConfigError, InvalidActionError
 from fastenv.gameboy import make_game
 from fastenv.gameboy.buttons import BUTTONS, MULTI_BINARY
 from fastenv.gameboy.tables import Key
-from tests.gameboy.lanes import BACKENDS, SHORT, engine_of
+from tests.gameboy.lanes import SHORT, engine_of
 from tests.gameboy.test_lanes import all_agree
 from tests.needs import FASTEST, needs_core
 from tests.tables import walk
@@ -179,12 +179,14 @@ repeats = st.one_of(
     policy=st.sampled_from(["lcd", "fixed"]),
     seed=st.integers(0, 999),
 )
-def test_backends_agree_on_chords_and_repeats(actions, step, repeat, pixels, policy, seed):
+def test_backends_agree_on_chords_and_repeats(
+    actions, step, repeat, pixels, policy, seed, backends
+):
     game = make_game(
         actions=actions, **step, **repeat, pixels=pixels, states="lantern_walk", start_state=None,
         stack_k=2, frame_policy=policy,
     )  # fmt: skip
-    engines = [BatchEngine(game, 2, backend) for backend in BACKENDS]
+    engines = [BatchEngine(game, 2, backend) for backend in backends]
     rng = np.random.default_rng(seed)
     for engine in engines:
         engine.reset_many(seeds=seed)

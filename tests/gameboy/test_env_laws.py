@@ -1,6 +1,5 @@
 """What holds for environments of the Game Boy: stacks, resets, actions, visits, goals, ends."""
 
-import pickle
 import tracemalloc
 from dataclasses import replace
 
@@ -130,36 +129,6 @@ def test_sticky_actions_repeat_at_their_rate():
 
 
 # -- start states and resets (docs/gameboy.md, 18) -------------------------------------------------
-
-
-@needs_core
-@pytest.mark.parametrize("options", [{}, WORLD, WORLD | {"visits": 99}, {"kind": "goal"}], ids=str)
-def test_a_masked_reset_is_a_fresh_one_and_touches_no_other_lane(options):
-    engine = engine_of(6, **options, states="lantern_walk", start_state=3)
-    obs, fresh = fields_of(engine.obs), engine.get_state()
-    for _ in play(engine, 4):
-        pass
-    before = engine.get_state()
-    mask = np.array([1, 0, 1, 0, 0, 0], np.uint8)
-    engine.reset_many(mask=mask)
-    after = engine.get_state()
-    assert np.array_equal(after[mask == 0], before[mask == 0])
-    for field, was in zip(fields_of(engine.obs), obs, strict=True):
-        assert np.array_equal(field[mask == 1], was[mask == 1])
-    rows = (blob.view(engine.spec.state_dtype)[:, 0] for blob in (after, fresh))
-    after_rows, fresh_rows = rows
-    for name in set(engine.spec.state_dtype.names) - {"visits", "visit_id"}:
-        assert np.array_equal(after_rows[name][mask == 1], fresh_rows[name][mask == 1]), name
-    for skip in (True, False):
-        engine.reset_many(mask=np.zeros(6, bool), skip_reset_if_empty=skip)
-        assert np.array_equal(engine.get_state(), after)
-    engine.reset_many(seeds=0)
-    assert np.array_equal(engine.get_state(), fresh)
-
-
-def fields_of(obs):
-    """Return copies of the parts of an observation."""
-    return [obs[name].copy() for name in obs.dtype.names] if obs.dtype.names else [obs.copy()]
 
 
 @needs_core
@@ -542,13 +511,6 @@ def test_a_preset_gives_options_that_others_override():
     assert make_game(preset="scale", stack_k=2).config.stack_k == 2
     with pytest.raises(ConfigError, match="preset='fast' is not possible: preset must be one of"):
         make_game(preset="fast")
-
-
-def test_a_game_is_rebuilt_from_its_pickle():
-    game = make_game(kind="overworld", stack_k=2, sticky=0.5)
-    again = pickle.loads(pickle.dumps(game))
-    assert again.shared.tobytes() == game.shared.tobytes()
-    assert again.spec == game.spec
 
 
 def test_a_bank_can_be_replaced_as_a_whole():

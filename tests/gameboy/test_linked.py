@@ -1,7 +1,6 @@
 """Two Game Boys on a cable as an environment of two agents (docs/gameboy.md, 22.1)."""
 
 import json
-import pickle
 
 import numpy as np
 import pytest
@@ -123,25 +122,6 @@ def test_backends_give_the_same_bits(seeds, steps):
 
 
 @needs_core
-def test_threads_change_nothing():
-    one, two = engine_of(6), engine_of(6, threads=2)
-    for _ in zip(play(one, 40), play(two, 40), strict=True):
-        pass
-    assert one.get_states().tobytes() == two.get_states().tobytes()
-
-
-@needs_core
-def test_a_row_goes_on_where_it_was():
-    engine, twin = engine_of(2), engine_of(2)
-    for _ in play(engine, 60):
-        pass
-    twin.set_states(engine.get_states())
-    for _ in zip(play(engine, 40, 1), play(twin, 40, 1), strict=True):
-        np.testing.assert_array_equal(engine.obs, twin.obs)
-    assert engine.get_states().tobytes() == twin.get_states().tobytes()
-
-
-@needs_core
 def test_seeds_and_streams():
     engine = engine_of(2)
     rows = engine.get_states()
@@ -149,13 +129,6 @@ def test_seeds_and_streams():
     assert (rows["bot_rng"].any(axis=1)).all()
     engine.reset_many(seeds=0)
     assert engine.get_states().tobytes() == rows.tobytes()
-
-
-def test_a_game_is_pickled():
-    game = make_game(stack_k=1)
-    again = pickle.loads(pickle.dumps(game))
-    assert again.shared.tobytes() == game.shared.tobytes()
-    assert again.spec == game.spec
 
 
 # -- two programs, states and maps -----------------------------------------------------------------
@@ -266,12 +239,3 @@ def test_rows_are_refused_by_field(change, message):
     change(rows)
     with pytest.raises(StateError, match=message):
         engine.set_states(rows)
-
-
-def test_an_unknown_bot_and_knob():
-    game = make_game()
-    with pytest.raises(ConfigError, match="must be random"):
-        game.bot("greedy")
-    with pytest.raises(ConfigError, match="there is start_state"):
-        game.set_knob(game.default_knobs(1), "rom", 0)
-    assert game.get_knob(game.default_knobs(1)[0], "start_state") == 0

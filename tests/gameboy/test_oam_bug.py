@@ -11,6 +11,7 @@ from fastenv.gameboy.reference import Machine
 from fastenv.gameboy.tables import LINE
 from tests.gameboy.machines import RANDOMS, assert_same
 from tests.needs import needs_core
+from tests.tables import walk
 from tools.gameboy.generators.display import spoiling_cartridge
 from tools.gameboy.machines import build, machine_with_memory
 
@@ -116,7 +117,7 @@ SPOILS = {
 }
 
 
-@pytest.mark.parametrize("name", SPOILS)
+@walk("name", SPOILS)
 def test_what_an_instruction_spoils(name, monkeypatch):
     program, wanted = bytes.fromhex(SPOILS[name][0].replace(" ", "")), SPOILS[name][1]
     machine = Machine(build(program))

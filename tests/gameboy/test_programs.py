@@ -22,9 +22,6 @@ PROGRAMS = [name for name in MANIFEST if name not in MICRO]
 RESULT, CHECKS = 0, 1  # in WRAM
 PASSED, FAILED = 1, 2
 SHORT = ("micro/daa.gb", "micro/dma.gb", "micro/serial.gb")
-IN_REFERENCE = [
-    name if name in SHORT else pytest.param(name, marks=pytest.mark.slow) for name in MICRO
-]
 
 
 def run_checks(machine, wram, frames=60):

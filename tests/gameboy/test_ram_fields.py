@@ -463,13 +463,13 @@ MAP = {
 
 
 @pytest.mark.parametrize("kind", [*late("pixels"), "overworld"])
-def test_hand_made_memory_goes_on_alike(kind, tmp_path):
+def test_hand_made_memory_goes_on_alike(kind, tmp_path, backends):
     world = {"memory": {"map": "$C300", "x": "$C301", "y": "$C302"}, "size": [2, 9, 9],
              "events": {"address": "$C400", "bits": 21}}  # fmt: skip
     path = write_map(tmp_path, MAP | (world if kind == "overworld" else {}))
     extra = {"visits": "cells"} if kind == "overworld" else {}
     game = make_game(kind=kind, rom=MBC5, ram_map=path, **ONE, **extra)
-    engines = [BatchEngine(game, 6, backend) for backend in BACKENDS]
+    engines = [BatchEngine(game, 6, backend) for backend in backends]
     for engine in engines:
         engine.reset_many(seeds=3)
     rows, rng = engines[0].get_states(), np.random.default_rng(4)
@@ -543,13 +543,13 @@ def maps(draw):
     return {"fields": fields, "rewards": rewards, "ends": ends}
 
 
-def test_every_type_is_read_alike(tmp_path):
+def test_every_type_is_read_alike(tmp_path, backends):
     """By the kernels for the info, by the core for the rewards, and as the page says."""
     types = [f"{order}{form}{size}" for form in "uidn" for size in range(1, 9) for order in "<>"]
     fields = {f"f{k}": {"address": 0xC000 + 11 * k, "type": of} for k, of in enumerate(types)}
     value = {"fields": fields, "rewards": {f"r{k}": f"f{k}" for k in range(len(types))}}
     game = make_game(rom=changing_rom(tmp_path), ram_map=write_map(tmp_path, value), **ONE)
-    engines = [BatchEngine(game, 8, backend) for backend in BACKENDS]
+    engines = [BatchEngine(game, 8, backend) for backend in backends]
     for engine in engines:
         engine.reset_many(seeds=0)
     rows, rng = engines[0].get_states(), np.random.default_rng(1)
@@ -584,7 +584,7 @@ BUSY = bytes.fromhex(
 )
 
 
-def test_every_memory_is_read_alike(tmp_path):
+def test_every_memory_is_read_alike(tmp_path, backends):
     """And as the program would read it where nothing is closed to it; the wave shows its bytes."""
     rom = tmp_path / "busy.gb"
     rom.write_bytes(build(BUSY, kind=0x1B, ram=3, banks=8, fill=bytes(range(251))).rom)
@@ -595,7 +595,7 @@ def test_every_memory_is_read_alike(tmp_path):
     value = {"fields": fields, "rewards": {name: f"sum({name})" for name in fields}}
     options = ONE | {"frame_policy": "fixed"}
     game = make_game(rom=rom, ram_map=write_map(tmp_path, value), **options)
-    engines = [BatchEngine(game, 1, backend) for backend in BACKENDS]
+    engines = [BatchEngine(game, 1, backend) for backend in backends]
     for engine in engines:
         engine.reset_many(seeds=0)
     modes, lines = set(), set()
@@ -683,26 +683,14 @@ def decoded(part, form):
     return sum(digits * (10 if form == "n" else 100) ** k for k, digits in enumerate(halves[::-1]))
 
 
-@settings(max_examples=15, deadline=None)
-@given(value=maps(), seed=st.integers(0, 2**32 - 1))
-@pytest.mark.slow
-def test_backends_agree_on_random_maps(tmp_path_factory, value, seed):
-    agree_on(tmp_path_factory, value, seed)
-
-
 @pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(value=maps(), seed=st.integers(0, 2**32 - 1))
 def test_backends_agree_on_many_random_maps(tmp_path_factory, value, seed):
-    agree_on(tmp_path_factory, value, seed)
-
-
-def agree_on(tmp_path_factory, value, seed):
     path = write_map(tmp_path_factory.mktemp("maps"), value)
     with suppress_long():
-        compare_on_random_memory(
-            make_game(rom=changing_rom(path.parent), ram_map=path, **ONE), seed
-        )
+        game = make_game(rom=changing_rom(path.parent), ram_map=path, **ONE)
+        compare_on_random_memory(game, seed)
 
 
 def changing_rom(folder):
@@ -758,14 +746,14 @@ def test_search_decodes_as_fields_do(content, kind):
 # -- many events of an overworld -------------------------------------------------------------------
 
 
-def test_events_go_up_to_65536(tmp_path):
+def test_events_go_up_to_65536(tmp_path, backends):
     value = {"memory": {"map": "$C100", "x": "$C101", "y": "$C102"}, "size": [3, 16, 16],
              "events": {"address": "$C000", "bits": 65_536, "rewarded": [5, 65_535]}}  # fmt: skip
     path = write_map(tmp_path, value)
     assert load_ram_map(path).num_events == 65_536
     game = make_game(kind="overworld", ram_map=path, visits="cells", renewing_events=(65_000,),
                      **SHORT, stack_k=1)  # fmt: skip
-    engines = [BatchEngine(game, 2, backend) for backend in BACKENDS]
+    engines = [BatchEngine(game, 2, backend) for backend in backends]
     for engine in engines:
         engine.reset_many(seeds=3)
         engine.step_many(np.array([4, 7]))

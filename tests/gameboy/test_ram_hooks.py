@@ -62,7 +62,7 @@ def step_all(engines, steps, **options):
 # -- what is counted -------------------------------------------------------------------------------
 
 
-def test_instructions_and_bytes_are_counted(tmp_path):
+def test_instructions_and_bytes_are_counted(tmp_path, backends):
     """The program goes round once in two frames; its inner loop counts from 3."""
     hooks = {
         "round": {"at": "00:0153"}, "call": {"at": "00:0180"}, "inner": {"at": "00:0183"},
@@ -73,7 +73,7 @@ def test_instructions_and_bytes_are_counted(tmp_path):
         "hidden": {"at": "00:0187", "info": False},
     }  # fmt: skip
     game = game_of(tmp_path, hooks=hooks, rewards={"new": "delta(call)", "all": "inner + hidden"})
-    engines = engines_of(game, 2, BACKENDS)
+    engines = engines_of(game, 2, backends)
     step_all(engines, 24)
     info = {name: int(engines[0].info[name][1]) for name in hooks if name != "hidden"}
     assert info["round"] in (11, 12, 13)
@@ -94,7 +94,7 @@ def test_instructions_and_bytes_are_counted(tmp_path):
     assert not engines[0].info["once"].any()
 
 
-@walk("loop", every(3, LOOPS))
+@walk("loop", every(9, LOOPS))
 def test_every_instruction_of_a_loop_that_waits_is_counted(loop, tmp_path):
     """Iterations of such loops are left out of the core, unless one of them is counted."""
     program = LOOPS[loop] + b"\x21\x00\xc0\x34" + b"\xc3\x50\x01"
@@ -189,11 +189,11 @@ def test_writes_are_off_unless_asked_for(tmp_path):
     assert game.config.writes == ()
 
 
-def test_fields_are_set_when_they_should_be(tmp_path):
+def test_fields_are_set_when_they_should_be(tmp_path, backends):
     options = ONE | {"writes": "all", "sticky": 0.3}
     rewards = {"a": "delta(a)", "money": "delta(money)", "t": "delta(t[0])"}
     game = game_of(tmp_path, options=options, hooks=HOOKS, writes=WRITES, rewards=rewards)
-    engines = engines_of(game, 3, BACKENDS)
+    engines = engines_of(game, 3, backends)
     one = engines[0]
     assert (one.info["money"] == 999999).all()
     assert one.info["writes"].tolist() == [2, 2, 2]
@@ -233,7 +233,7 @@ def test_numbers_become_bytes(kind, number, before, after):
     assert bytes_of(field, 0, number, bytes.fromhex(before)) == (0xC000, bytes.fromhex(after))
 
 
-def test_what_is_written_is_what_is_read(tmp_path):
+def test_what_is_written_is_what_is_read(tmp_path, backends):
     """All types by the core as by the plain functions, from random bytes."""
     types = [f"{order}{form}{size}" for form in "uidn" for size in (1, 2, 3, 8) for order in "<>"]
     fields = {f"f{k}": {"address": 0xC200 + 9 * k, "type": of} for k, of in enumerate(types)}
@@ -242,7 +242,7 @@ def test_what_is_written_is_what_is_read(tmp_path):
     writes = {f"w{k}": {"set": f"f{k}", "to": "n", "on": "step"} for k in range(len(types))}
     writes |= {"b": {"set": "bits", "to": "n % 2", "on": "step"}}
     game = game_of(tmp_path, options=ONE | {"writes": "all"}, fields=fields, writes=writes)
-    engines = engines_of(game, 4, BACKENDS)
+    engines = engines_of(game, 4, backends)
     rows, rng = engines[0].get_states(), np.random.default_rng(2)
     rows["wram"] = rng.integers(0, 256, rows["wram"].shape)
     rows["wram"][:, 0x500:0x508] = np.array([[5], [-1], [10**15], [-(2**63)]], "<i8").view(np.uint8)

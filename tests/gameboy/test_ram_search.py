@@ -47,7 +47,7 @@ def test_a_number_is_found_by_its_values():
     assert all(each["value"] == 5 for each in search.found())
 
 
-@pytest.mark.parametrize(
+@walk(
     ("name", "bytes_"),
     [("<u2", (0x34, 0x12)), (">u2", (0x12, 0x34)), ("<d2", (0x60, 0x46)), (">d2", (0x46, 0x60))],
 )
@@ -234,8 +234,8 @@ OPS = (None, "nonzero", "zero", "positive", "negative", "sign", "equal", "negati
        "not-equal", "less-than", "greater-than", "less-or-equal", "greater-or-equal")  # fmt: skip
 
 
-@pytest.mark.parametrize("op", OPS)
-@pytest.mark.parametrize("measurement", ["absolute", "delta"])
+@walk("op", OPS)
+@walk("measurement", ["absolute", "delta"])
 def test_operations_are_those_of_stable_retro(op, measurement, tmp_path):
     spec = {"measurement": measurement, "reference": 2} | ({"op": op} if op else {})
     scenario = {

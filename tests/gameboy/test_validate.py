@@ -163,21 +163,6 @@ CHANGES = st.lists(
 
 
 @needs_core
-@given(changes=CHANGES, frames=st.integers(1, 3), data=st.data())
-def test_any_bytes_are_refused_or_run(changes, frames, data):
-    from fastenv.gameboy.console import Console
-
-    row = flipped(pack(machine_with_memory(CARTRIDGE, 2)), changes)
-    try:
-        validate_rows(row, CARTRIDGE)
-    except StateError:
-        return
-    console = Console(CARTRIDGE, row)
-    console.run_frames(frames)
-    validate_rows(console.row, CARTRIDGE)
-
-
-@needs_core
 @given(changes=CHANGES)
 def test_what_is_not_refused_is_the_same_machine_to_both(changes):
     from fastenv.gameboy.console import Console
@@ -191,6 +176,8 @@ def test_what_is_not_refused_is_the_same_machine_to_both(changes):
     machine.run_frame(draw=False)
     console.run_frame(draw=False)
     assert pack(machine).tobytes() == console.row.tobytes(), differences(pack(machine), console.row)
+    console.run_frames(3)
+    validate_rows(console.row, CARTRIDGE)
 
 
 @needs_core

@@ -7,10 +7,10 @@ import fastenv
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
 from fastenv.gameboy import make_game
-from tests.gameboy.lanes import BACKENDS
 from tests.gameboy.test_lanes import all_agree
 from tests.gameboy.test_pokemon_maps import READ_ON, TO_THE_CLERK, TO_THE_SHOP, parcel, walk_there
 from tests.needs import needs_core
+from tests.slow import every
 from tests.tables import walk
 
 WAIT = {"ram_map": "parcel", "rom": "parcel", "wait_until": "joy_ignore == 0"}
@@ -62,11 +62,11 @@ CASES = [
 ]  # fmt: skip
 
 
-@walk("options", CASES, ids=lambda options: options["wait_until"][:10])
-def test_backends_wait_alike(options):
+@walk("options", every(2, CASES))
+def test_backends_wait_alike(options, backends):
     one = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
     game = make_game(**WAIT | one | {"wait_steps": 2, "max_steps": 3} | options)
-    engines = [BatchEngine(game, 3, backend) for backend in BACKENDS]
+    engines = [BatchEngine(game, 3, backend) for backend in backends]
     rng = np.random.default_rng(3)
     for engine in engines:
         engine.reset_many(seeds=1)

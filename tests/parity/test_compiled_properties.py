@@ -66,28 +66,6 @@ def test_observations_stay_within_their_bounds(tier, players):
 # -- illegal actions ----------------------------------------------------------------------------
 
 
-@compiled
-@pytest.mark.parametrize("tier", every(2, TIERS))
-def test_an_illegal_action_changes_nothing_and_a_legal_one_is_taken(tier):
-    counted = {"invalid_count", "ep_return", "ep_length"}
-    engine, rng = engine_of(tier, 64, 8, tigress="agent"), np.random.default_rng(1)
-    for _ in range(40):
-        before, obs, mask = engine.get_states(), engine.obs.copy(), engine.mask.copy()
-        illegal = (mask == 0).argmax(axis=1)
-        some = ~mask.all(axis=1)
-        engine.step_many(illegal, select=some)
-        rows = engine.get_states()
-        assert (rows["ev_invalid"][some] == 1).all()
-        for name in rows.dtype.names:
-            if not name.startswith("ev_") and name not in counted:
-                assert rows[name].tobytes() == before[name].tobytes(), name
-        assert engine.obs.tobytes() == obs.tobytes()
-        assert engine.mask.tobytes() == mask.tobytes()
-        engine.set_states(before)
-        random_step(engine, rng)
-        assert not engine.get_states()["ev_invalid"].any()
-
-
 # -- hidden information -------------------------------------------------------------------------
 
 
@@ -202,35 +180,10 @@ def test_another_process_and_the_reference_play_the_same_game():
 # -- automatic reset ----------------------------------------------------------------------------
 
 
-@walk(("tier", "backend"), diagonal(every(2, TIERS), RUNNABLE))
-def test_automatic_reset_is_a_reset_after_the_step(tier, backend):
-    n, steps = (256, 120) if backend == "fast" else (4, 90)
-    options = {"agent_seat": "rotate", "deals": "duplicate", "schedule": (2, 1)}
-    options["round_weights"] = "uniform"
-    one, two = (engine_of(tier, n, 6, backend, **options) for _ in range(2))
-    rng, ended = np.random.default_rng(2), 0
-    for _ in range(steps):
-        actions = fastenv.sample_legal(one.mask, rng)
-        one.step_many(actions)
-        two.step_many(actions, autoreset=False)
-        over = two.ended.copy()
-        ended += int(over.sum())
-        assert over.tolist() == ((one.terminated | one.truncated) != 0).tolist()
-        for name in ("reward", "terminated", "truncated"):
-            assert getattr(one, name).tobytes() == getattr(two, name).tobytes(), name
-        assert one.final_obs[over].tobytes() == two.obs[over].tobytes()
-        assert one.final_obs[over].tobytes() == two.final_obs[over].tobytes()
-        if over.any():
-            two.reset_many(mask=over)
-        for name in ("obs", "mask"):
-            assert getattr(one, name).tobytes() == getattr(two, name).tobytes(), name
-        assert one.get_state().tobytes() == two.get_state().tobytes()
-    assert ended > n
-
-
 # -- the kernels without Numba's compiler --------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_kernels_agree_without_the_compiler():
     env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     run = subprocess.run(

@@ -59,25 +59,6 @@ def test_backends_give_the_same_bits(agents, placement, opponent, number):
             assert difference is None, str(difference)
 
 
-@needs_core
-@pytest.mark.parametrize(("agents", "placement"), together(KINDS, 3))
-def test_rows_of_games_are_possible(agents, placement):
-    """The check of rows refuses nothing that a game reaches."""
-    for seed in range(4):
-        game, _ = game_of(seed, agents, placement)
-        engine, rng = BatchEngine(game, 16, "fast"), np.random.default_rng(seed)
-        engine.reset_many(seeds=seed)
-        for step in range(30 if placement else 600):
-            actions = engine.bot_actions("random", rng_streams(int(rng.integers(2**32)), 16))
-            if agents == 2:
-                who = "first" if placement else "random"
-                other = engine.bot_actions(who, rng_streams(step, 16), agent=1)
-                actions = np.stack([actions, other], axis=1)
-            engine.step_many(actions)
-            if placement or step % 20 == 0:
-                game.validate(engine.get_states())
-
-
 def hand_made(rows, rng, placement):
     """Give rows boards full of halves and viruses; in games of frames they are about to settle."""
     boards = rows["players"]["board"]

@@ -1,9 +1,5 @@
 """The four backends beside each other, every bit of every buffer after every step."""
 
-import hashlib
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +7,7 @@ from hypothesis import strategies as st
 
 import fastenv
 from fastenv.skullking import tables as t
-from fastenv.verify import BACKENDS, Case, available, draw_options, first_difference, verify
+from fastenv.verify import Case, available, draw_options, first_difference
 from tests.needs import needs_core
 from tests.slow import diagonal, every, late
 from tests.tables import walk
@@ -145,13 +141,6 @@ def test_a_difference_is_found_and_told():
         assert part in text
 
 
-def test_verify_runs_for_as_long_as_asked():
-    tally = verify(id_of("worker"), 0.5, seed=40, steps=20, backends=RUNNABLE)
-    assert tally.difference is None, f"\n{tally.difference}"
-    assert tally.cases >= 1
-    assert set(RUNNABLE) <= set(BACKENDS)
-
-
 # -- batches -----------------------------------------------------------------------------------
 
 
@@ -178,66 +167,6 @@ def test_results_do_not_depend_on_the_number_of_threads(tier):
         assert all(other == one for other in others)
 
 
-@needs_core
-@pytest.mark.parametrize("backend", every(2, RUNNABLE))
-def test_only_the_wanted_columns_are_written(backend):
-    whole = fastenv.make_engine(id_of("ability"), 8, backend=backend)
-    wanted = tuple(reversed([*whole.info][::3]))
-    part = fastenv.make_engine(id_of("ability"), 8, backend=backend, info_columns=wanted)
-    rng = np.random.default_rng(1)
-    for engine in (whole, part):
-        engine.reset_many(seeds=1)
-    assert set(part.info) == set(wanted)
-    for _ in range(60):
-        actions = fastenv.sample_legal(whole.mask, rng)
-        for engine in (whole, part):
-            engine.step_many(actions)
-        done = (whole.terminated | whole.truncated) != 0
-        for name in wanted:
-            np.testing.assert_array_equal(part.info[name], whole.info[name])
-            np.testing.assert_array_equal(part.final_info[name][done], whole.final_info[name][done])
-
-
-@pytest.mark.parametrize("tier", TIERS)
-def test_permuted_lanes_give_permuted_results(tier):
-    n = 33
-    order = np.random.default_rng(0).permutation(n)
-    plain, mixed = (fastenv.make_engine(id_of(tier), n) for _ in range(2))
-    plain.reset_many(seeds=list(range(n)))
-    mixed.reset_many(seeds=order.tolist())
-    for a, b in zip(roll(plain, 60), roll(mixed, 60, order), strict=True):
-        for x, y in zip(a, b, strict=True):
-            assert x[order].tobytes() == y.tobytes()
-
-
-@needs_core
-@pytest.mark.parametrize("tier", TIERS)
-def test_engines_do_not_disturb_each_other(tier):
-    alone, one, two = (fastenv.make_engine(id_of(tier), 5) for _ in range(3))
-    alone.reset_many(seeds=0)
-    expected = [[a.tobytes() for a in arrays] for arrays in roll(alone, 40)]
-    one.reset_many(seeds=0)
-    two.reset_many(seeds=99)
-    for want, arrays, _ in zip(expected, roll(one, 40), roll(two, 40), strict=True):
-        assert [a.tobytes() for a in arrays] == want
-
-
-@pytest.mark.parametrize("backend", [RUNNABLE[0], RUNNABLE[-1]])
-def test_a_lane_is_the_single_environment_with_its_seed(backend):
-    vec = fastenv.make_vec("SkullKingAbility-v0", 3, autoreset_mode="same_step", backend=backend)
-    envs = [fastenv.make("SkullKingAbility-v0", backend=backend) for _ in range(3)]
-    obs, _ = vec.reset(seed=50)
-    singles = [env.reset(seed=50 + i)[0] for i, env in enumerate(envs)]
-    for _ in range(40):
-        assert obs.tobytes() == np.stack(singles).tobytes()
-        actions = fastenv.sample_legal(vec.action_masks(), 1)
-        obs, *_ = vec.step(actions)
-        for i, env in enumerate(envs):
-            singles[i], _, terminated, truncated, _ = env.step(int(actions[i]))
-            if terminated or truncated:
-                singles[i], _ = env.reset()
-
-
 @walk("kind", list(t.BOT_NAMES))
 def test_scripted_players_agree(kind):
     from fastenv.engine import rng_streams
@@ -257,28 +186,3 @@ def test_scripted_players_agree(kind):
             assert all(engines[0].mask[i, action] for i, action in enumerate(a))
             for engine in engines:
                 engine.step_many(a)
-
-
-DIGEST = """
-import hashlib, numpy as np, fastenv
-vec = fastenv.make_vec("SkullKingAbility-v0", 7, autoreset_mode="same_step", opponents="mixed")
-digest = hashlib.sha256(vec.reset(seed=1)[0].tobytes())
-rng = np.random.default_rng(0)
-for _ in range(300):
-    digest.update(vec.step(fastenv.sample_legal(vec.action_masks(), rng))[0].tobytes())
-    digest.update(vec.get_states().tobytes())
-print(digest.hexdigest())
-"""
-
-
-@pytest.mark.slow
-@needs_core
-def test_processes_agree():
-    out = {
-        subprocess.run(
-            [sys.executable, "-c", DIGEST], capture_output=True, text=True, check=True
-        ).stdout
-        for _ in range(2)
-    }
-    assert len(out) == 1
-    assert len(out.pop().strip()) == hashlib.sha256().digest_size * 2

@@ -33,17 +33,6 @@ def test_players_act_alike_in_every_backend(name):
             engine.step_many(actions)
 
 
-def test_ended_lanes_get_no_action_and_draw_nothing():
-    engine = fastenv.make_engine("Prospector-v0", 2)
-    engine.reset_many(seeds=1)
-    engine.step_many(np.array([68, 6]), autoreset=False)
-    streams = rng_streams(1, 2)
-    actions = engine.bot_actions("random", streams)
-    assert actions[0] == 0
-    np.testing.assert_array_equal(streams[0], rng_streams(1, 2)[0])
-    assert (streams[1] != rng_streams(1, 2)[1]).any()
-
-
 @pytest.mark.parametrize(("name", "mean_profit"), [("short_haul", 200), ("rich_haul", 1000)])
 def test_haulers_survive_with_a_profit(name, mean_profit):
     worlds = 200

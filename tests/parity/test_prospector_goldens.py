@@ -20,7 +20,7 @@ BATCHES = {"reference": (1,), "numba": (1,), "cython": (1,), "fast": (1, 3)}
 
 
 @walk("path", every(9, golden.TRACES), ids=lambda path: path.stem)
-@walk("backend", [name for name in RUNNABLE if name != "reference"])
+@walk("backend", RUNNABLE)
 def test_backend_replays_a_golden_trace(backend, path):
     trace = golden.Trace(path)
     for num_envs in BATCHES[backend]:

@@ -1,73 +1,9 @@
-"""Who replays a golden trace: one protocol for the reference object and for every backend."""
-
-from typing import Any, Protocol
+"""Who replays a golden trace: an engine on any backend."""
 
 import numpy as np
 
-from fastenv.prospector import encoding, layout
-from fastenv.prospector.position import unpack
-from fastenv.prospector.reference import Prospector
-from tests.prospector.games import info_of, pay, rows_of
+from fastenv.prospector import layout
 from tests.prospector.golden import FIELDS
-
-
-class Driver(Protocol):
-    """One game; the arrays are those after the last call."""
-
-    obs: Any
-    mask: Any
-    reward: float
-    terminated: bool
-    truncated: bool
-
-    def reset(self, seed: int | None) -> None:
-        """Start an episode; without a seed the stream goes on."""
-
-    def step(self, action: int) -> None:
-        """Take a decision, and stay at the end of the episode if it ends one."""
-
-    def info(self) -> dict[str, float]:
-        """Return the info columns."""
-
-    def row(self) -> Any:
-        """Return a copy of the state, one record of STATE_DTYPE."""
-
-    def load(self, row: Any) -> None:
-        """Go on from a state."""
-
-
-class ReferenceDriver:
-    """The reference object itself."""
-
-    def __init__(self, time_max):
-        self.game = Prospector(time_max)
-        self.obs = np.empty(260, np.float32)
-        self.mask = np.empty(69, np.uint8)
-        self.reward = 0.0
-
-    def _look(self):
-        self.terminated, self.truncated = self.game.done == 1, self.game.done == 2
-        encoding.encode_obs(self.game, self.obs)
-        encoding.action_mask(self.game, self.mask)
-
-    def reset(self, seed):
-        self.game.reset(seed)
-        self._look()
-
-    def step(self, action):
-        self.game.step(action)
-        self.reward = pay(self.game)
-        self._look()
-
-    def info(self):
-        return info_of(self.game)
-
-    def row(self):
-        return rows_of(self.game)[0]
-
-    def load(self, row):
-        self.game = unpack(row, self.game.time_max)
-        self._look()
 
 
 class EngineDriver:

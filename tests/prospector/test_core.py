@@ -3,15 +3,13 @@
 import numpy as np
 import pytest
 
-from fastenv.prospector import encoding, make_game
+from fastenv.prospector import make_game
 from fastenv.prospector import tables as t
 from fastenv.prospector.position import unpack
 from fastenv.prospector.reference import Prospector
 from fastenv.prospector.state import STATE_DTYPE
 from tests.loops import Loop, copied
-from tests.prospector import golden
-from tests.prospector.drivers import replay
-from tests.prospector.games import info_of, pay, rows_of
+from tests.prospector.games import rows_of
 from tests.slow import every
 from tests.tables import walk
 
@@ -35,46 +33,6 @@ def assert_same_row(got, wanted, where):
     for name in STATE_DTYPE.names:
         if got[name].tobytes() != wanted[name].tobytes():
             raise AssertionError(f"{where}: {name} is {got[name]}, not {wanted[name]}")
-
-
-class CoreDriver:
-    """The core alone; observation, mask, reward and info come from the reference's encoding."""
-
-    def __init__(self, time_max):
-        self.batch, self.time_max = core_over(1, time_max), time_max
-        self.obs, self.mask = np.empty(260, np.float32), np.empty(69, np.uint8)
-        self.reward = 0.0
-
-    def _look(self):
-        self.game = unpack(self.batch.complete()[0], self.time_max)
-        self.terminated, self.truncated = self.game.done == 1, self.game.done == 2
-        encoding.encode_obs(self.game, self.obs)
-        encoding.action_mask(self.game, self.mask)
-
-    def reset(self, seed):
-        self.batch.reset(None if seed is None else [seed])
-        self._look()
-
-    def step(self, action):
-        self.batch.step(action)
-        self._look()
-        self.reward = pay(self.game)
-
-    def info(self):
-        return info_of(self.game)
-
-    def row(self):
-        return self.batch.complete()[0]
-
-    def load(self, row):
-        self.batch.rows[0] = row
-        self._look()
-
-
-@walk("path", every(14, golden.TRACES), ids=lambda path: path.stem)
-def test_core_replays_a_golden_trace(path):
-    trace = golden.Trace(path)
-    replay(CoreDriver(float(trace["time_max"])), trace)
 
 
 @pytest.mark.parity

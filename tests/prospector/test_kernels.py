@@ -19,7 +19,6 @@ from fastenv.prospector.state import BOT_DTYPE, STATE_DTYPE
 from fastenv.prospector.tables import TABLES, Action
 from fastenv.rng import Rng
 from tests.prospector import golden
-from tests.prospector.drivers import ReferenceDriver, inject
 from tests.prospector.games import pay, rows_of
 from tests.rowcalls import (
     Encoded,
@@ -229,37 +228,6 @@ def test_every_small_number():
 # -- golden traces ---------------------------------------------------------------------------------
 
 
-def golden_steps(path):
-    """Yield the reference at each step of a trace, with the recorded observation and reward."""
-    trace = golden.Trace(path)
-    driver = ReferenceDriver(float(trace["time_max"]))
-    driver.reset(int(trace["seed"]))
-    if trace.meta["inject"]:
-        inject(driver, trace.group("inject_"))
-    resets = dict(zip(trace["reset_step"].tolist(), trace["reset_seed"].tolist(), strict=True))
-    for t, action in enumerate(trace["actions"].tolist()):
-        driver.game.step(action)
-        yield driver.game, trace["obs"][t], trace["reward"][t]
-        pay(driver.game)
-        if t in resets:
-            driver.reset(None if trace.meta["reset_mode"] == "continue" else resets[t])
-
-
-@walk("path", every(14, golden.TRACES), ids=lambda path: path.stem)
-def test_golden_traces(path):
-    steps = list(golden_rows(path))
-    rows = np.concatenate([row for row, _, _ in steps])
-    time_max = float(golden.Trace(path)["time_max"])
-    got = by_kernels(make_game(time_max=time_max), rows)
-    assert got.obs.tobytes() == np.array([obs for _, obs, _ in steps]).tobytes()
-    np.testing.assert_allclose(got.reward, [r for _, _, r in steps], rtol=0, atol=1e-12)
-
-
-def golden_rows(path):
-    for game, obs, reward in golden_steps(path):
-        yield rows_of(game), obs, reward
-
-
 # -- bots ------------------------------------------------------------------------------------------
 
 
@@ -396,6 +364,7 @@ def test_places_come_from_the_derived_record_and_the_rest_from_the_row():
 # do it by itself, so that these are the same bits as well.
 
 
+@pytest.mark.slow
 def test_kernels_agree_without_the_compiler():
     run = subprocess.run(
         [sys.executable, "-m", "tests.prospector.test_kernels"],

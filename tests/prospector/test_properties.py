@@ -129,13 +129,6 @@ def test_every_action_takes_the_draws_of_the_table(game, decoys):
         assert draws_between(game.rng.state, later.rng.state, 400) == expected_draws(game, later)
 
 
-@given(seed=seeds)
-def test_equal_seeds_give_equal_episodes(seed):
-    one, two = random_walk(seed, 25), random_walk(seed, 25)
-    for a, b in zip(one, two, strict=True):
-        assert rows_of(a).tobytes() == rows_of(b).tobytes()
-
-
 @given(game=games())
 def test_a_scan_makes_more_certain(game):
     here = game.current_node

@@ -114,15 +114,6 @@ def test_episode_of_the_specification():
 # -- episodes and steps (docs/prospector.md, 6, 7) ----------------------------------------------
 
 
-def test_a_seed_starts_the_same_episode_again():
-    game = Prospector(seed=5)
-    first = rows_of(game).tobytes()
-    for action in (0, 8, 11):
-        game.step(action)
-    game.reset(5)
-    assert rows_of(game).tobytes() == first
-
-
 def test_without_a_seed_the_stream_goes_on():
     game = Prospector(seed=5)
     game.step(68)

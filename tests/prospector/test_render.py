@@ -1,8 +1,6 @@
 """What is drawn shows what a player may know, and no more, and is enough to play by."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -254,43 +252,11 @@ def test_nodes_have_a_place_each_on_the_ring_of_their_hops(seed):
     assert rings[0] == {0.0}
 
 
-def test_rendering_leaves_the_row_alone():
-    row = row_of(after(0, 8, 12, 29))
-    before = row.tobytes()
-    render_ansi(row, TIME_MAX)
-    render_rgb(row, TIME_MAX)
-    assert row.tobytes() == before
-
-
 def test_color_changes_no_text():
     row = row_of(after(0, 8, 12, 29))
     colored = render_ansi(row, TIME_MAX)
     assert "\x1b[" in colored
     assert re.sub(r"\x1b\[[\d;]*m", "", colored) == render_ansi(row, TIME_MAX, color=False)
-
-
-def test_pictures_without_pillow_say_what_to_install(monkeypatch):
-    monkeypatch.delattr(fastenv.prospector, "picture", raising=False)
-    monkeypatch.setitem(sys.modules, "fastenv.prospector.picture", None)
-    with pytest.raises(ImportError, match=r"pip install 'fastenv-rl\[notebooks\]'"):
-        render_rgb(row_of(after()), TIME_MAX)
-
-
-def test_importing_the_game_does_not_import_pillow():
-    code = "import sys, fastenv.prospector.render; sys.exit('PIL' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-@pytest.mark.parametrize("mode", ["ansi", "rgb_array"])
-def test_env_renders_where_it_stands(mode):
-    env = fastenv.make("Prospector-v0", render_mode=mode, time_max=500.0)
-    env.reset(seed=3)
-    env.step(0)
-    expected = Prospector(500.0, 3)
-    expected.step(0)
-    draw = render_ansi if mode == "ansi" else render_rgb
-    np.testing.assert_array_equal(env.render(), draw(row_of(expected), 500.0))
-    env.close()
 
 
 def test_it_can_be_played_in_a_terminal(capsys, monkeypatch):

@@ -315,21 +315,3 @@ def test_rollouts_of_every_player_agree(bot):
             assert got.decisions.tolist() == found[0].decisions.tolist(), where
             same_rows(got.rows, found[0].rows, where)
         assert limit is None or found[0].decisions.max() <= limit
-
-
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_a_rollout_is_what_an_engine_plays(backend):
-    eng = fastenv.make_engine("Prospector-v0", 3, backend=backend)
-    eng.reset_many(seeds=20)
-    start = eng.get_states()
-    found = eng.rollout(start, players="rich_haul")
-    total, steps, running = np.zeros(3), np.zeros(3, int), np.ones(3, bool)
-    while running.any():
-        actions = eng.bot_actions("rich_haul", np.ones((3, 4), np.uint64))
-        eng.step_many(actions, select=running, autoreset=False)
-        total[running] += eng.reward[running]
-        steps += running
-        running &= eng.get_states()["done"] == 0
-    assert found.outcomes[:, 0].tolist() == total.tolist()
-    assert found.decisions.tolist() == steps.tolist()
-    assert found.rows.tobytes() == eng.get_states().tobytes()

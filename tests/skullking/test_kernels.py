@@ -190,31 +190,6 @@ def test_altered_positions(tier, seed, variant):
 # -- hidden information (docs/skullking.md, 18) ----------------------------------------------------
 
 
-@walk("variant", ["default", "eight", "long"])
-@walk("tier", TIERS)
-def test_unseen_cards_and_secret_bids_do_not_show(tier, variant):
-    game, rng = game_of(tier, variant), random.Random(1)
-    rows, players = played_rows(tier, variant).copy(), int(game.rules["num_players"][0])
-    before = by_kernels(game, rows)
-    for row in rows:
-        # the stock is known after Jade: then only the other hands are exchanged
-        hidden = [("hand", s, k) for s in range(players) for k in range(row["hand_len"][s])]
-        hidden = [place for place in hidden if place[1] != row["agent"]]
-        if row["jade_seat"] != row["actor"]:
-            hidden += [("stock", k) for k in range(row["stock_pos"], row["stock_len"])]
-        cards = [row[name][tuple(index)] for name, *index in hidden]
-        rng.shuffle(cards)
-        for (name, *index), card in zip(hidden, cards, strict=True):
-            row[name][tuple(index)] = card
-        if row["phase"] in (Phase.BID, Phase.CANNON):
-            for seat in set(range(players)) - {int(row["agent"])}:
-                row["bid"][seat] = rng.randint(0, int(row["cards"]))
-                row["cannon"][seat] = rng.randrange(2)
-    after = by_kernels(game, rows)
-    assert after.obs.tobytes() == before.obs.tobytes()
-    assert after.mask.tobytes() == before.mask.tobytes()
-
-
 # -- what a row's functions write ------------------------------------------------------------------
 
 

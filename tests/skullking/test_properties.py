@@ -199,15 +199,6 @@ def test_the_50th_invalid_action_truncates():
 
 
 @given(options(), seeds)
-def test_seeded_games_repeat(chosen, seed):
-    rules, knobs = setup(**chosen)
-    first, second = (SkullKing(rules, knobs, seed) for _ in range(2))
-    second.reset()
-    second.reset(seed)
-    assert snapshot(first) == snapshot(second)
-
-
-@given(options(), seeds)
 def test_bots_decide_from_their_own_information(chosen, seed):
     for game in decisions(chosen, seed):
         seat = next(s for s in range(game.rules.num_players) if s != game.agent)

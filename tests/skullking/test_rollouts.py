@@ -6,14 +6,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import fastenv
-from fastenv.engine import BatchEngine, rng_streams
+from fastenv.engine import BatchEngine
 from fastenv.skullking import tables as t
 from fastenv.verify import available
 from tests.by_hand import bits
 from tests.needs import FASTEST, needs_core
 from tests.skullking.moments import TIERS, game_of, moments
 from tests.slow import every
-from tests.tables import walk
 
 few = settings(max_examples=8)
 seeds = st.integers(0, 2**32 - 1)
@@ -52,32 +51,7 @@ def test_backends_play_the_same_rollouts(tier, seed):
         assert all(other == expected for other in others)
 
 
-@needs_core
-@pytest.mark.parametrize("seed", range(3))
-def test_threads_and_company_change_nothing(seed):
-    game, rng = game_of("flat", seed), np.random.default_rng(seed)
-    rows = np.concatenate(list(moments(game, seed)))
-    one, three = (BatchEngine(game, 3, "fast", threads) for threads in (1, 3))
-    how = asked(game, rows, rng)
-    whole = one.rollout(rows, **how)
-    assert found(three.rollout(rows, **how)) == found(whole)
-    some = rng.permutation(len(rows))[: len(rows) // 2]
-    part = one.rollout(
-        rows, **how | {"of": some, "actions": how["actions"][some], "seeds": how["seeds"][some]}
-    )
-    assert bits(part.rows) == bits(whole.rows[some])
-    assert part.decisions.tolist() == whole.decisions[some].tolist()
-
-
 # -- what a rollout is -----------------------------------------------------------------------------
-
-
-OPTIONS = [
-    {"num_players": 4, "abilities": "auto", "mode": "game", "schedule": (3, 2)},
-    {"num_players": 2, "tigress": "agent", "abilities": "agent", "schedule": (7,)},
-    {"num_players": 3, "scoring": "rascal_cannon", "schedule": (5,), "agent_seat": 2},
-    {"num_players": 6, "trump_any_time": True, "late_suit": True, "schedule": (9,)},
-]
 
 
 def table(options, n=24, steps=0):
@@ -89,32 +63,6 @@ def table(options, n=24, steps=0):
     for _ in range(steps):
         engine.step_many(fastenv.sample_legal(engine.mask, rng))
     return engine, engine.get_states()
-
-
-@needs_core
-@walk("kind", ["random", "heuristic"])
-@walk("steps", [0, 14, 24])
-@walk("options", OPTIONS)
-def test_a_rollout_is_the_steps_of_an_engine(options, steps, kind):
-    """To the end of the episode, each lane with the generator of its own rollout."""
-    engine, rows = table(options, steps=steps)
-    bidding = (rows["phase"] == t.Phase.BID) | (rows["phase"] == t.Phase.CANNON)
-    rows = rows[(rows["actor"] == rows["agent"]) | ~bidding]  # else the first bids are made anew
-    rollouts = engine.rollout(rows, players=kind, seeds=7)
-    engine = BatchEngine(engine.game, len(rows), FASTEST)
-    engine.set_states(rows)
-    streams, taken = rng_streams(7, len(rows)), np.zeros(len(rows), int)
-    while not engine.ended.all():
-        running = ~engine.ended
-        taken += running
-        actions = engine.bot_actions(kind, streams)
-        engine.step_many(actions, select=running, autoreset=False)
-    ends = engine.get_states()
-    assert rollouts.decisions.tolist() == taken.tolist()
-    for name in set(ends.dtype.names) - {"ep_return", "ep_length"}:  # rewards are not counted
-        assert rollouts.rows[name].tolist() == ends[name].tolist(), name
-    assert (rollouts.rows["ep_length"] == rows["ep_length"]).all()
-    assert rollouts.outcomes.tolist() == ends["total"][:, : options["num_players"]].tolist()
 
 
 @needs_core

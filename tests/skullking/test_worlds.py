@@ -55,18 +55,6 @@ def test_backends_draw_the_same_worlds(tier, seed):
         assert all(worlds == expected for worlds in found)
 
 
-@needs_core
-def test_threads_and_company_change_nothing():
-    game = game_of("flat", 3)
-    rows = np.concatenate(list(moments(game, 3)))
-    numbers = np.arange(len(rows), dtype=np.uint64) * np.uint64(7)
-    one, three = (BatchEngine(game, 3, "fast", threads) for threads in (1, 3))
-    whole = one.resample(rows, 1, numbers)
-    assert three.resample(rows, 1, numbers).tobytes() == whole.tobytes()
-    some = np.random.default_rng(0).permutation(len(rows))[: len(rows) // 2]
-    assert one.resample(rows[some], 1, numbers[some]).tobytes() == whole[some].tobytes()
-
-
 # -- what stays ------------------------------------------------------------------------------------
 
 

@@ -9,6 +9,7 @@ import pytest
 import fastenv
 from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.errors import ConfigError
+from tests.slow import late
 from training.commands import replay
 from training.evaluate import main
 from training.evaluation import replays
@@ -127,7 +128,7 @@ CONFIG = {
 }
 
 
-@pytest.fixture(scope="module", params=["native", "sb3"])
+@pytest.fixture(scope="module", params=["native", *late("sb3")])
 def config(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("config") / "prospector.json"
     path.write_text(json.dumps(CONFIG | {"trainer": request.param}))
@@ -187,6 +188,7 @@ def test_evaluation_shows_reference_lines_and_bots_beside_the_agent(run):
     assert len(rows) == 4 * len(record["policies"])
 
 
+@pytest.mark.slow
 def test_agent_whose_training_held_back_to_the_end_is_shown_both_ways(train, tmp_path):
     path = tmp_path / "config.json"
     rule = {"action": 68, "ticks": 20}

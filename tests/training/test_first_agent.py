@@ -69,7 +69,8 @@ def test_lines_become_fewer_as_a_run_goes_on(monkeypatch):
 def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
     path = tmp_path / "first.json"
     evaluation = {"games": 4, "opponents": ["random"], "film": True, "bootstrap": 50}
-    values = {**TINY, "env": "SkullKingFlat-v0", "evaluation": {"during": "off", **evaluation}}
+    values = {**TINY, "env": "SkullKingFlat-v0", "env_options": {"schedule": [1, 2]}}
+    values |= {"evaluation": {"during": "off", **evaluation}}
     path.write_text(json.dumps(values))
     assert train(tmp_path, "first", config=path, evaluation=True) == 0
     said = capsys.readouterr().out

@@ -165,7 +165,7 @@ def test_episodes_in_blocks_begin_without_memory():
             ("SkullKingManager-v0", "matches"),
             ("Prospector-v0", "episodes"),
         ],
-        3,
+        4,
     ),
 )
 def test_recurrent_runs_are_evaluated(train, tmp_path, env, part):

@@ -21,11 +21,12 @@ from tests.needs import HAS_CORE, needs_core, needs_speed
 from tests.slow import late
 from tests.tables import walk
 from tests.training.bench.described import HEAD, assert_described
+from tests.training.bench.steppers import run_in_threads
 from training import benchmark_v9
 from training.apps.skullking import pair_benchmark
 from training.bench import configs, games, records, tables, targets, timing
 from training.bench.configs import CONFIGS, MEASURED
-from training.bench.env_modes import EnvPlan, Playback, env_only
+from training.bench.env_modes import EnvPlan, env_only
 from training.bench.stock import Flags
 from training.bench.timing import Sample, Work, interleaved, summary
 from training.commands import milestones
@@ -303,6 +304,7 @@ def test_bars_of_training_are_judged_or_say_why_not(training_rows):
     assert len([r for r in training_rows if r["mode"] == "train"]) == len(trainers.NAMED)
 
 
+@pytest.mark.slow
 @needs_speed
 def test_env_shares_are_shares(training_rows):
     found = [r for r in training_rows if r["mode"] == training.SHARE]
@@ -311,6 +313,7 @@ def test_env_shares_are_shares(training_rows):
         assert all(0 < share < 1 for share in row["share_env_all"])
 
 
+@pytest.mark.slow
 @needs_speed
 def test_missed_bars_decide_the_exit_status_only_on_request(
     training_rows, tmp_path, capsys, monkeypatch
@@ -464,6 +467,7 @@ def test_bars_of_prospector_are_all_judged(prospector_rows):
         assert bar["all"]
 
 
+@pytest.mark.slow
 @needs_core
 def test_rows_of_the_bars_say_what_ran(prospector_rows, bar_rows, training_rows):
     for rows in (prospector_rows, bar_rows, training_rows):
@@ -483,6 +487,7 @@ def test_a_mode_of_the_profiler_is_held_to_the_row_of_the_same_thing(prospector_
     assert records.find_floor(entry, every=lines).recorded == hold["steps_per_cpu_s"]
 
 
+@pytest.mark.slow
 @needs_core
 def test_bar_rows_say_how_they_were_taken(bar_rows):
     for row in bar_rows:
@@ -492,17 +497,6 @@ def test_bar_rows_say_how_they_were_taken(bar_rows):
             assert len(row["load"]) == 2
     worker = bar_rows[0]
     assert worker["bytes_per_step"] == 203 * 4 + 11 + 4 + 3 * 4 + 2 + len(INFO_COLUMNS) * 4
-
-
-def test_recording_replays_the_same_play():
-    recorded = Playback(EnvPlan("SkullKingWorker-v0", num_envs=16, batches=8, stagger=4))
-    work = recorded.work
-    returns = []
-    for _ in range(2):
-        work.prepare()
-        work.run()
-        returns.append(recorded.engine.get_states().tobytes())
-    assert returns[0] == returns[1]
 
 
 def test_summary_takes_medians_and_marks_noise():
@@ -523,6 +517,7 @@ def test_interleaved_takes_turns():
 @needs_core
 @pytest.mark.parametrize("env", ["SkullKingWorker-v0", *late("LanternWalk-v0")])
 def test_rows_of_the_flags_name_what_ran_and_say_what_was_possible(monkeypatch, env):
+    run_in_threads(monkeypatch)
     monkeypatch.setattr(flags, "PIECE", 24)
     rows = flags.rows_of_lanes(env, 3, 2, 1e-4)
     assert [(r["flag"], r["backend"]) for r in rows] == [
@@ -562,9 +557,9 @@ def test_flags_and_reference_take_the_same_steps_each_once(monkeypatch):
 
     monkeypatch.setattr(flags.Stepper, "step", spy)
     costs_of.cache_clear()
-    rows = flags.rows_of_lanes("DrMarioPlacement-v0", 2, 2, 1e-9)
+    rows = flags.rows_of_lanes("DrMarioPlacement-v0", 2, 1, 1e-9)
     assert costs_of.cache_info().currsize == 0  # nothing was planned in this process
-    pieces = 2 * timing.TURNS
+    pieces = timing.TURNS
     assert [r["steps"] for r in rows] == [pieces * 4] * 2
     assert len(taken["reference"]) == (1 + pieces) * 2  # a piece to warm up
     assert taken["reference"] == taken["numba"] == taken["cython"]

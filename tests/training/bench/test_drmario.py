@@ -28,6 +28,7 @@ def rows():
     return [row | {"title": drmario.title(row), "game": "Dr. Mario"} for row in rows]
 
 
+@pytest.mark.slow
 def test_bars_are_all_judged(rows):
     assert_described(rows)
     judged = targets.judge("bars", rows)

@@ -72,6 +72,7 @@ def test_every_bar_is_judged(rows):
     assert all(isinstance(bar["pass"], bool) for bar in judged if bar["measured"] is not None)
 
 
+@pytest.mark.slow
 @needs_core
 @pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_growth_above_the_limit_is_missed(rows):
@@ -81,6 +82,7 @@ def test_growth_above_the_limit_is_missed(rows):
         assert [bar["pass"] for bar in bars if bar["what"].endswith("rss")] == [passed]
 
 
+@pytest.mark.slow
 @needs_core
 @pytest.mark.filterwarnings("ignore:Using SDL2 binaries")
 def test_without_pyboy_its_bars_are_open(rows):

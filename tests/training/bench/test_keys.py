@@ -26,6 +26,7 @@ from fastenv.engine import BatchEngine
 from tests.needs import needs_core
 from tests.slow import late
 from tests.tables import walk
+from tests.training.bench.steppers import run_in_threads
 from tests.training.bench.test_scale import turn
 from training import benchmark_v9
 from training.bench import configs, env_modes, stock, timing, vectorised
@@ -132,7 +133,8 @@ def test_rows_of_the_game_boy(monkeypatch):
 
 @needs_core
 @walk("env", ["SkullKingManager-v0", *late("DrMarioVersus-v0", "GameBoyGoal-v0")])
-def test_rows_of_the_flags(env):
+def test_rows_of_the_flags(env, monkeypatch):
+    run_in_threads(monkeypatch)
     rows = flags.rows_of(env, 1, 1.0)
     assert len(rows) == 6
     assert {key(row["ran"]) for row in rows} <= recorded("flags.jsonl")

@@ -83,6 +83,7 @@ def test_rows_name_what_ran(step_rows):
         )
 
 
+@pytest.mark.slow
 @needs_core
 def test_steps_differ_in_what_they_name_alone(step_rows):
     assert len({row["minibatch"] for row in step_rows}) == 1
@@ -110,6 +111,7 @@ def test_network_that_could_not_be_compiled_is_named_plain(monkeypatch):
     assert trainer.names()["network"] == "plain"
 
 
+@pytest.mark.slow
 @needs_core
 def test_rows_are_shown_and_described(step_rows):
     assert step_table(step_rows).row_count == len(step_rows)

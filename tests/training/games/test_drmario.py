@@ -225,7 +225,7 @@ def test_matches_are_trained_for_and_judged_by_wins(tmp_path, capsys):
         "ppo": {"n_steps": 8, "batch_size": 32, "n_epochs": 1, "net_arch": [8]},
         "native": {"trunk": "shared", "heads": "placements"},
         "shaping": {"phi": "viruses", "kappa": 4},
-        "evaluation": {"during": "inline", "curve_episodes": 4, "episodes": 6, "bootstrap": 50},
+        "evaluation": {"during": "inline", "curve_episodes": 2, "episodes": 2, "bootstrap": 50},
     }
     (tmp_path / "versus.json").write_text(json.dumps(config))
     flags = ["--config", tmp_path / "versus.json", "--runs", tmp_path, "--name", "run"]

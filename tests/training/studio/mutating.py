@@ -30,7 +30,6 @@ WORDS = [
 ]
 FIELDS = ["x", "kind", "options", "players", "env", *WORDS]
 OPTIONS = ["rom", "states", "level", "schedule", "demo", *WORDS]
-SPLINTERS = ["", "\0", "}", "[" * 2000, '"', "NaN", "\\ud800"]
 VALUES = [None, True, -1, 0, 2**70, 1e400, -0.0, 1.5, [], {}, [[[[]]]], {"a": {"b": [1]}}, *WORDS]
 
 

@@ -14,6 +14,7 @@ from fastenv.drmario.tables import Mode, Reason, from_bcd
 from fastenv.errors import ConfigError
 from tests.drmario import golden
 from tests.needs import needs_core
+from tests.slow import diagonal
 from tests.training.test_shaping import TINY as SHAPED
 from training import play, watch
 from training.apps.drmario.panels import DrMarioPanels
@@ -108,8 +109,7 @@ def test_steps():
     assert session.totals.decisions == SKIP + 1
 
 
-@pytest.mark.parametrize("game", GAMES)
-@pytest.mark.parametrize("size", [(80, 24), (140, 40)])
+@pytest.mark.parametrize(("game", "size"), diagonal(GAMES, [(80, 24), (140, 40)]))
 def test_any_game_is_stepped_back_and_forth(game, size):
     bot, env, options = GAMES[game]
 
