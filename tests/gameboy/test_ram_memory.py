@@ -312,6 +312,24 @@ def test_bad_parts_are_refused_by_name(parts, says, tmp_path):
     assert "\n" not in str(error.value)
 
 
+def test_the_largest_files_are_read_or_refused(tmp_path):
+    """Of a megabyte of names; the time of each is what a name takes, and not its square."""
+    path, names = tmp_path / "map.json", [f"n{k:x}" for k in range(70_000)]
+    table = {"address": "$C000", "type": "u1", "count": 9, "names": dict.fromkeys(names, 1)}
+    path.write_text(json.dumps({"fields": {"t": table}}), encoding="utf-8")
+    program = load_program(path, "pixels")
+    assert program is not None
+    assert len(program.fields) == 70_001
+    sets = {name: {"key": ["1"], "capacity": 1} for name in names[:28_000]}
+    path.write_text(json.dumps({"sets": sets}, separators=(",", ":")), encoding="utf-8")
+    with pytest.raises(ConfigError, match="read 28,000 numbers, at most 1,024"):
+        load_program(path, "pixels")
+    twice = ",".join(f'"{name}":1' for name in [*names, names[-1]])
+    path.write_text(f'{{"constants": {{{twice}}}}}', encoding="utf-8")
+    with pytest.raises(ConfigError, match="'n1116f' is twice in an object"):
+        load_program(path, "pixels")
+
+
 SYM = """; made by an assembler
 [labels]
 00:0150 Start
