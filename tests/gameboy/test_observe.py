@@ -191,6 +191,8 @@ def test_an_observation_is_a_dict_for_gymnasium(ram_map):
         ({"observe": ["column[0]"]}, "column has 0 elements"),
         ({"observe": ["actions[0]"]}, "with numbers from 1 to 64"),
         ({"observe": ["actions[2x2]"]}, "observe: 'actions.2x2.'"),
+        ({"observe": ["actions", "actions[3]"]}, "observe: 'actions.3.' .* can be shown once"),
+        ({"observe": ["visited", "visited[3x3]"], "kind": "overworld"}, "visited can be shown onc"),
         ({"observe": ["plain"]}, "a number with a range: numbers.plain of the map has none"),
         ({"observe": ["far[0]"]}, "far has 0 elements"),
         ({"observe": ["visited"]}, "only an overworld remembers visits"),
