@@ -121,6 +121,18 @@ def test_a_full_set_is_told_of_once(tmp_path):
     assert engine.info["lost_keys"].min() >= 1
 
 
+def test_a_set_that_is_full_in_the_last_step_is_told_of(tmp_path):
+    """Its episode is over by then, and the next one has lost nothing."""
+    parts = {"sets": {"rooms": {"key": ["map"], "capacity": 1}}, "ends": {"truncated": "1"}}
+    engine = BatchEngine(game_of(tmp_path, **parts), 2, FASTEST)
+    engine.reset_many(seeds=0)
+    poke(engine, 200)
+    with pytest.warns(RuntimeWarning, match="a set of the RAM map is full"):
+        engine.step_many([0, 0])
+    assert not engine.info["lost_keys"].any()
+    assert (engine.final_info["lost_keys"] == 1).all()
+
+
 @pytest.mark.parametrize("capacity", [1, 7, 100])
 def test_a_table_is_a_dict_that_may_be_full(capacity):
     rng = np.random.default_rng(capacity)
