@@ -280,9 +280,14 @@ class BatchEngine(BatchState):
         return True
 
     def _warn(self) -> None:
-        """Warn of columns that are not 0, of each once."""
+        """Warn of columns that are not 0, of each once; also where the step ended the episode."""
+        ended = (self.terminated | self.truncated).view(np.bool_)
         for name in [*self._warned_of]:
-            lanes = np.flatnonzero(self.info[name])
+            now, last = (
+                column[name].reshape(self.num_envs, -1).any(axis=1)
+                for column in (self.info, self.final_info)
+            )
+            lanes = np.flatnonzero(now | (ended & last))
             if lanes.size:
                 self._warned_of.remove(name)
                 row = self.get_states(lanes[:1])[0]

@@ -447,7 +447,10 @@ class Game(Reference):
         """Name the decision that is due, for error messages."""
 
     def warning(self, column: str, row: np.void) -> str:
-        """Say what a column of ``spec.warned_of`` that is not 0 means, in the state ``row``."""
+        """Say what a column of ``spec.warned_of`` that is not 0 means, in the state ``row``.
+
+        Where the episode is over, the row may be that of the next one.
+        """
         return f"{column} of the info is not 0"
 
     def action_name(self, action: int, row: np.void | None = None) -> str:

@@ -192,7 +192,7 @@ class GameBoyGame(ConfiguredGame):
     def warning(self, column: str, row: np.void) -> str:
         memory = self.unpack(np.array([row])).remembered
         full = [each.of for each in memory.tables.values() if each.lost]
-        named = " and ".join(f"sets.{of.name} ({of.capacity:,} keys)" for of in full)
+        named = " and ".join(f"sets.{of.name} ({of.capacity:,} keys)" for of in full) or "a set"
         return (
             f"ram_map={show(str(self.config.ram_map))}: {named} of the RAM map is full: new keys "
             f"are left out, and {LOST} of the info counts them. A larger capacity has room."

@@ -9,7 +9,7 @@ from libc.string cimport memcmp, memcpy
 
 from fastenv.gameboy._machine cimport STAMP, Machine
 from fastenv.gameboy._program cimport evaluate_term, put_element
-from fastenv.gameboy._state cimport Field, Hook, Rules, Write
+from fastenv.gameboy._state cimport MBC2, Episode, Field, Hook, Rules, Shared, State, Write
 from fastenv.gameboy._transfers cimport catch_up
 
 cdef enum:
@@ -22,6 +22,14 @@ cdef inline void count_one(uint8_t* at, bint latches) noexcept nogil:
     memcpy(&found, at, 4)
     found = 1 if latches else found + 1
     memcpy(at, &found, 4)
+
+
+cdef inline void keep_half_bytes(uint8_t* row, const Rules* r) noexcept nogil:
+    # Of the RAM of an MBC2 there are the low halves alone.
+    cdef uint8_t* cart = row + sizeof(State) + sizeof(Episode)
+    cdef int k
+    for k in range(r.cart_bytes):
+        cart[k] &= 0x0F
 
 
 cdef inline void write_fields(
@@ -44,6 +52,8 @@ cdef inline void write_fields(
                 row, &fields[w[k].field], element,
                 evaluate_term(row, shared, r, w[k].to, NULL, NULL, 0),
             )
+        if (<const Shared*>shared).mbc == MBC2:
+            keep_half_bytes(row, r)
         count_one(row + r.counted_at + 4 * r.num_hooks, False)
 
 

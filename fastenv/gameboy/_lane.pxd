@@ -405,12 +405,13 @@ cdef inline void reset_lane(
 
 
 cdef inline void note_action(Lane* lane, int action) noexcept nogil:
-    # Remember an action, if some are.
-    cdef uint16_t* recent = <uint16_t*>(lane.row + lane.r.recent_at)
-    cdef int count = lane.r.num_recent
-    if count:
-        memmove(recent, recent + 1, 2 * (count - 1))
-        recent[count - 1] = action + 1
+    # Remember an action, if some are. Behind an odd number of bytes of visits they are not aligned.
+    cdef uint8_t* recent = lane.row + lane.r.recent_at
+    cdef uint16_t last = action + 1
+    cdef int older = 2 * (lane.r.num_recent - 1)
+    if lane.r.num_recent:
+        memmove(recent, recent + 2, older)
+        memcpy(recent + older, &last, 2)
 
 
 cdef inline void step_lane(uint8_t* row, const uint8_t* shared, int action) noexcept nogil:

@@ -113,6 +113,8 @@ def read_observed(config: GameBoyConfig, program: Program | None) -> Observed | 
         name = found["name"] if found else ""
         first = int(found["first"]) if found and found["first"] else None
         second = int(found["second"]) if found and found["second"] else None
+        if (name == ACTIONS and actions) or (name == VISITED and any(visited)):
+            raise _refusal(entry, f"left out: {name} can be shown once")
         if name == PIXELS and first is None:
             pixels = True
         elif name == ACTIONS and second is None:

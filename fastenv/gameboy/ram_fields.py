@@ -233,13 +233,14 @@ def read_fields(given: Any, where: str, taken: Mapping[str, str]) -> dict[str, R
     if not isinstance(given, dict):
         raise ConfigError(f"{where}: fields={show(given)} must be an object of names and fields.")
     found: dict[str, RamField] = {}
+    known = dict.fromkeys(given, "it is a field")
     for name, entry in given.items():
         check_name(name, f"{where}: fields", {})
         found[name] = field = read_field(name, entry, f"{where}: fields.{name}")
         for own, number in _names(entry, field, f"{where}: fields.{name}").items():
-            known = dict.fromkeys([*given, *found], "it is a field")
             check_name(own, f"{where}: fields", known)
             found[own] = field.element(own, number)
+            known[own] = "it is a field"
     for name, field in found.items():
         if field.info and name in taken:
             raise ConfigError(

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fastenv.errors import ConfigError, show
-from fastenv.gameboy.expressions import LARGEST, Expression, Scope, parse
+from fastenv.gameboy.expressions import LARGEST, Expression, Load, Scope, parse
 from fastenv.gameboy.ram_fields import (
     CARTRIDGE,
     HOOK,
@@ -23,7 +23,17 @@ from fastenv.gameboy.ram_fields import (
     read_address,
 )
 from fastenv.gameboy.state import Form
-from fastenv.gameboy.tables import CART_RAM, ECHO, HRAM, RAM_BANK, ROM_BANK, VRAM, WRAM
+from fastenv.gameboy.tables import (
+    CART_RAM,
+    ECHO,
+    HIGH,
+    HRAM,
+    IO,
+    RAM_BANK,
+    ROM_BANK,
+    VRAM,
+    WRAM,
+)
 
 MAX_HOOKS, MAX_WRITES = 64, 64
 COUNT, LATCH, TERMINATE, TRUNCATE = "count", "latch", "terminate", "truncate"
@@ -34,6 +44,11 @@ TIMES = {"reset": RESET, "step": STEP}
 ALL = -1  # elements that a write sets
 WRITES = "writes"  # column of the info: fields written in this episode
 TRAP = 0xD3  # an opcode that does not exist: where hooked instructions stand, the core finds it
+# Registers that timer, cable, sound and display change, by their place in page $FF.
+_MOVING = {
+    *(IO.SB, IO.SC, IO.DIV, IO.TIMA, IO.IF, IO.STAT, IO.LY),
+    *range(IO.NR10, IO.LCDC),
+}
 _AT = re.compile(r"([0-9A-Fa-f]{1,3}):\$?([0-9A-Fa-f]{4})")
 _ELEMENT = re.compile(r"([A-Za-z_]\w*)(?:\[([0-9]{1,6})\])?")
 
@@ -212,6 +227,10 @@ def read_writes(
     if not isinstance(given, dict) or len(given) > MAX_WRITES:
         raise ConfigError(f"{where}: writes must be an object of at most {MAX_WRITES}.")
     counts = {name: field.count for name, field in fields.items()}
+    for name in (hook.name for hook in hooks if given and hook.name in TIMES):
+        raise ConfigError(
+            f"{where}: hooks.{name}: writes know {name!r} as a time: choose another name."
+        )
     times = TIMES | {hook.name: k for k, hook in enumerate(hooks)}
     found = []
     for name, entry in given.items():
@@ -227,7 +246,27 @@ def read_writes(
         to = _value(entry["to"], f"{here}.to", counts)
         when = _value(entry["when"], f"{here}.when", counts) if "when" in entry else None
         found.append(Write(name, field, element, to, times[on], when))
+        if times[on] >= 0:
+            for key, value in (("to", to), ("when", when or ())):
+                _check_read_at_hook(value, fields, f"{here}.{key}", on)
     return tuple(found)
+
+
+def _check_read_at_hook(
+    expression: Expression, fields: Mapping[str, RamField], where: str, on: str
+) -> None:
+    """Refuse what changes by itself within a frame: the core has it between frames alone."""
+    for load in (step.load for step in expression if isinstance(step.load, Load)):
+        _check_read_at_hook(load.each, fields, where, on)
+        field = fields[load.field]
+        if load.element >= 0:
+            field = field.element(load.field, load.element)
+        read = range(max(field.place, HIGH), min(field.end, HRAM))
+        if any(address - HIGH in _MOVING for address in read):
+            raise ConfigError(
+                f"{where} is not possible: {load.field} is a register that changes by itself, "
+                f"which is not read at a hook such as {on}, but at 'reset' and 'step'."
+            )
 
 
 def _value(given: Any, where: str, counts: Mapping[str, int]) -> Expression:

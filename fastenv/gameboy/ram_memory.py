@@ -250,6 +250,8 @@ def read_sets(
     if not isinstance(given, dict):
         raise ConfigError(f"{where}: sets={show(given)} must be an object of names and sets.")
     found: dict[str, KeySet] = {}
+    keys: dict[str, tuple[Expression, ...]] = {}
+    scope, total = Scope(keys), 0
     for name, entry in given.items():
         here = f"{where}: sets.{name}"
         check_name(name, f"{where}: sets", taken)
@@ -261,15 +263,14 @@ def read_sets(
             raise ConfigError(
                 f"{here}.key={show(key)} must be a list of 1 to {MAX_NUMBERS} expressions."
             )
-        scope = Scope({each.name: each.key for each in found.values()})
         parsed = tuple(parse(text, f"{here}.key[{k}]", fields, scope) for k, text in enumerate(key))
         when = None
         if "when" in entry:
             when = parse(entry["when"], f"{here}.when", fields, scope)
         capacity = read_integer(entry, "capacity", here, 1, MAX_CAPACITY)
-        found[name] = KeySet(name, parsed, capacity, when)
-        if sum(each.bytes for each in found.values()) > MAX_MEMORY:
-            total = sum(each.bytes for each in found.values())
+        found[name], keys[name] = KeySet(name, parsed, capacity, when), parsed
+        total += found[name].bytes
+        if total > MAX_MEMORY:
             raise ConfigError(
                 f"{here}.capacity={capacity} is not possible: sets take {total / 2**20:.1f} MiB of "
                 f"each lane so far, at most {MAX_MEMORY >> 20} are allowed."

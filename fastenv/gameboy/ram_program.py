@@ -253,7 +253,7 @@ class Program:
         made = replace(self, writes=chosen)
         if not chosen:
             return made
-        if WRITES in (self.info_dtype("pixels").names or ()):
+        if WRITES in self.by_name or WRITES in (self.info_dtype("pixels").names or ()):
             raise ConfigError(
                 f"{where}: {WRITES} is the column that counts writes: choose another name."
             )

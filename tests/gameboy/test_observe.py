@@ -79,6 +79,21 @@ def test_backends_show_the_same(options, ram_map, backends):
             all_agree(engines)
 
 
+def test_actions_lie_behind_any_number_of_bytes(tmp_path):
+    """As those of visits are odd, so is the place of the actions: sanitizers see how it is used."""
+    path = tmp_path / "map.json"
+    places = {"memory": {"map": "$C000", "x": "$C001", "y": "$C002"}, "size": [1, 1, 1]}
+    path.write_text(json.dumps({**places, "numbers": {"n": "1"}}), encoding="utf-8")
+    options = {"kind": "overworld", "visits": "cells", "observe": ["actions[3]"], "ram_map": path}
+    engines = engines_of(1, **ONE, **options)
+    assert engines[0].get_states().dtype.fields["recent"][1] % 2 == 1
+    for action in (3, 1, 2, 5):
+        for engine in engines:
+            engine.step_many([action])
+        all_agree(engines)
+    assert engines[0].obs["actions"].reshape(3, -1).argmax(axis=1).tolist() == [1, 2, 5]
+
+
 def test_numbers_are_shown_by_their_ranges(ram_map):
     (engine,) = engines_of(1, [FASTEST], ram_map=ram_map, observe=["pixels", *NAMES], **ONE)
     dtype = engine.obs_dtype
@@ -191,6 +206,8 @@ def test_an_observation_is_a_dict_for_gymnasium(ram_map):
         ({"observe": ["column[0]"]}, "column has 0 elements"),
         ({"observe": ["actions[0]"]}, "with numbers from 1 to 64"),
         ({"observe": ["actions[2x2]"]}, "observe: 'actions.2x2.'"),
+        ({"observe": ["actions", "actions[3]"]}, "observe: 'actions.3.' .* can be shown once"),
+        ({"observe": ["visited", "visited[3x3]"], "kind": "overworld"}, "visited can be shown onc"),
         ({"observe": ["plain"]}, "a number with a range: numbers.plain of the map has none"),
         ({"observe": ["far[0]"]}, "far has 0 elements"),
         ({"observe": ["visited"]}, "only an overworld remembers visits"),

@@ -19,7 +19,7 @@ from tests.needs import FASTEST, needs_core
 from tests.slow import every
 from tests.tables import walk
 from tools.gameboy.machines import build
-from tools.gameboy.random_maps import write_rom
+from tools.gameboy.random_maps import PROGRAM, write_rom
 
 ONE = {"frames_per_step": 1, "release_after_frames": 1, "stack_k": 1}
 FIELDS = {
@@ -256,10 +256,53 @@ def test_what_is_written_is_what_is_read(tmp_path, backends):
             assert engines[0].info[f"f{k}"].tolist() == numbers, of
 
 
+def test_an_mbc2_keeps_half_of_what_is_written(tmp_path):
+    rom = rom_of(tmp_path, PROGRAM, kind=0x06, banks=4)
+    fields = {"saved": {"address": "$A000", "type": "<u2", "count": 3}}
+    writes = {"w": {"set": "saved", "to": 0xABCD, "on": "step"},
+              "h": {"set": "saved[2]", "to": "call + $F0F0", "on": "call"}}  # fmt: skip
+    game = game_of(
+        tmp_path, rom, ONE | {"writes": "all"}, fields=fields, hooks=HOOKS, writes=writes
+    )
+    engines = engines_of(game)
+    step_all(engines, 4)
+    assert engines[0].info["saved"][0, :2].tolist() == [0x0B0D, 0x0B0D]
+    for engine in engines:
+        engine.set_states(engine.get_states())
+
+
+def test_registers_that_stand_still_are_read_at_hooks(tmp_path):
+    """What a program alone changes is the same within a frame in all backends."""
+    writes = {"w": {"set": "a", "to": "page[64] + page[66] + page[144] + three[0]", "on": "h"}}
+    engines = engines_of(
+        game_of(tmp_path, None, ONE | {"writes": "all"}, **AT_A_HOOK, writes=writes)
+    )
+    step_all(engines, 4)
+    assert engines[0].info["writes"][0] == 2
+
+
+@pytest.mark.parametrize("part", ["fields", "constants"])
+def test_what_counts_writes_has_its_name_alone(part, tmp_path):
+    """Also where the other thing of that name is no column."""
+    parts = {"fields": FIELDS, "writes": {"w": SET}}
+    hidden = {"fields": {"address": "$C0F8", "type": "u1", "info": False}, "constants": 3}
+    parts[part] = {**parts.get(part, {}), "writes": hidden[part]}
+    game_of(tmp_path, **parts)
+    with pytest.raises(ConfigError, match="writes is the column that counts writes"):
+        game_of(tmp_path, options=ONE | {"writes": "all"}, **parts)
+
+
 # -- files -----------------------------------------------------------------------------------------
 
 HOOK = {"at": "00:0153"}
 SET = {"set": "a", "to": 1, "on": "step"}
+AT_A_HOOK = {
+    "hooks": {"h": HOOK},
+    "fields": FIELDS | {
+        "page": {"address": "$FF00", "type": "u1", "count": 256},
+        "three": {"address": "$FF43", "type": "u1", "count": 3},
+    },
+}  # fmt: skip
 BAD = [
     ({"hooks": []}, "hooks must be an object of at most 64"),
     ({"hooks": {"h": {}}}, r"hooks\.h=\{\} must be an object with at or written"),
@@ -292,6 +335,11 @@ BAD = [
     ({"writes": {"w": {**SET, "to": "random(0)"}}}, r"writes\.w\.to: column 8 .* from 1 to 21474"),
     ({"writes": {"w": {**SET, "to": 1.5}}}, r"writes\.w\.to=1\.5"),
     ({"writes": {"w": {**SET, "when": "b"}}}, r"writes\.w\.when: column 1 .* 'b' is no field"),
+    ({"hooks": {"step": HOOK}, "writes": {"w": SET}}, r"hooks\.step: writes know 'step' as a time"),
+    ({**AT_A_HOOK, "writes": {"w": {**SET, "on": "h", "to": "page[4]"}}},
+     r"writes\.w\.to is not possible: page is a register that changes by itself"),
+    ({**AT_A_HOOK, "writes": {"w": {**SET, "on": "h", "when": "sum(t * three) > 5"}}},
+     r"writes\.w\.when is not possible: three is a register that changes by itself"),
 ]  # fmt: skip
 
 

@@ -113,6 +113,18 @@ def test_a_full_set_is_told_of_once(tmp_path):
     assert engine.info["lost_keys"].min() >= 1
 
 
+def test_a_set_that_is_full_in_the_last_step_is_told_of(tmp_path):
+    """Its episode is over by then, and the next one has lost nothing."""
+    parts = {"sets": {"rooms": {"key": ["map"], "capacity": 1}}, "ends": {"truncated": "1"}}
+    engine = BatchEngine(game_of(tmp_path, **parts), 2, FASTEST)
+    engine.reset_many(seeds=0)
+    poke(engine, 200)
+    with pytest.warns(RuntimeWarning, match="a set of the RAM map is full"):
+        engine.step_many([0, 0])
+    assert not engine.info["lost_keys"].any()
+    assert (engine.final_info["lost_keys"] == 1).all()
+
+
 @pytest.mark.parametrize("capacity", [1, 7, 100])
 def test_a_table_is_a_dict_that_may_be_full(capacity):
     rng = np.random.default_rng(capacity)
@@ -302,6 +314,24 @@ def test_bad_parts_are_refused_by_name(parts, says, tmp_path):
     with pytest.raises(ConfigError, match=says) as error:
         game_of(tmp_path, **parts)
     assert "\n" not in str(error.value)
+
+
+def test_the_largest_files_are_read_or_refused(tmp_path):
+    """Of a megabyte of names; the time of each is what a name takes, and not its square."""
+    path, names = tmp_path / "map.json", [f"n{k:x}" for k in range(70_000)]
+    table = {"address": "$C000", "type": "u1", "count": 9, "names": dict.fromkeys(names, 1)}
+    path.write_text(json.dumps({"fields": {"t": table}}), encoding="utf-8")
+    program = load_program(path, "pixels")
+    assert program is not None
+    assert len(program.fields) == 70_001
+    sets = {name: {"key": ["1"], "capacity": 1} for name in names[:28_000]}
+    path.write_text(json.dumps({"sets": sets}, separators=(",", ":")), encoding="utf-8")
+    with pytest.raises(ConfigError, match="read 28,000 numbers, at most 1,024"):
+        load_program(path, "pixels")
+    twice = ",".join(f'"{name}":1' for name in [*names, names[-1]])
+    path.write_text(f'{{"constants": {{{twice}}}}}', encoding="utf-8")
+    with pytest.raises(ConfigError, match="'n1116f' is twice in an object"):
+        load_program(path, "pixels")
 
 
 SYM = """; made by an assembler
