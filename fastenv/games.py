@@ -6,19 +6,16 @@ ids, spawned ones too; a game's package is imported when one of its ids is made,
 
 from __future__ import annotations
 
-import importlib
-import sys
 from functools import partial
-from pathlib import Path
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
 import gymnasium
 from gymnasium.envs import registration
 
+from fastenv.examples import FOLDER
 from fastenv.registry import ENVS, NAMESPACE, Entry, register_finder, register_game
-
-EXAMPLES = "fastenv_examples"  # what ``docs/examples/`` of a checkout is called as a package
 
 
 def _skullking() -> ModuleType:
@@ -51,10 +48,6 @@ def _gameboy_link() -> ModuleType:
     return linked
 
 
-def _example(name: str) -> ModuleType:
-    return importlib.import_module(f"{EXAMPLES}.{name}")
-
-
 register_game(
     _skullking,
     {
@@ -85,16 +78,14 @@ register_game(
 )
 register_game(_gameboy_link, {"GameBoyLink-v0": {}})
 # Games of `docs/examples/`: made by name, and named by no list.
+_POKER, _DICE = "fastenv.examples.small_poker", "fastenv.examples.liars_dice"
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
-    **{f"{kind}Poker-v0": ("small_poker", {"kind": kind.lower()}) for kind in ("Kuhn", "Leduc")},
-    "LiarsDice-v0": ("liars_dice", {}),
+    **{f"{kind}Poker-v0": (_POKER, {"kind": kind.lower()}) for kind in ("Kuhn", "Leduc")},
+    "LiarsDice-v0": (_DICE, {}),
 }
-_folder = Path(__file__).resolve().parents[1] / "docs" / "examples"
 _small: dict[str, Entry] = {}
-if (_folder / "small_poker.py").exists():  # not in an installed package
-    sys.modules[EXAMPLES] = ModuleType(EXAMPLES)
-    sys.modules[EXAMPLES].__path__ = [str(_folder)]
-    _small = {i: Entry(partial(_example, name), fixed) for i, (name, fixed) in SMALL.items()}
+if (FOLDER / "small_poker.py").exists():  # not in an installed package
+    _small = {i: Entry(partial(import_module, name), fixed) for i, (name, fixed) in SMALL.items()}
     register_finder(_small.get)
 # `python -m fastenv new-game` enters a game above this line.
 

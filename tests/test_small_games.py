@@ -1,7 +1,10 @@
 """Kuhn poker, Leduc poker and Liar's Dice of docs/examples/: rules, chance, and equal bits."""
 
 import collections
+import pickle
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -180,3 +183,13 @@ def test_a_spec_takes_truths_alone(name):
     values = {field: getattr(spec, field) for field in ("num_actions", "state_dtype", "obs_shape")}
     with pytest.raises(ConfigError, match=f"{name}='yes': must be True or False"):
         GameSpec(**values, num_agents=2, **{name: "yes"}).check()
+
+
+def test_a_pickle_is_read_where_nothing_was_imported():
+    """So it enters a process that is spawned."""
+    names = "import pickle, sys; game = pickle.load(sys.stdin.buffer); print(game.env_id)"
+    for env, _ in GAMES.values():
+        given = pickle.dumps(fastenv.make_game(env))
+        command = [sys.executable, "-c", names]
+        told = subprocess.run(command, input=given, capture_output=True, check=True, cwd=ROOT)
+        assert told.stdout.decode().split() == [env]

@@ -115,11 +115,16 @@ def prepare(args: argparse.Namespace, adjusted: list[str] | None = None) -> tupl
     return run, lanes
 
 
-def going_on(run: RunFolder) -> str:
-    """Describe the flags that resume a run."""
+def resume_flags(run: RunFolder) -> str:
+    """Return the flags that resume a run."""
     root = str(run.path.parent)
     runs = "" if root == "runs" else f" --runs {shlex.quote(root)}"
-    return f"resume with --name {run.name} --resume{runs}"
+    return f"--name {run.name} --resume{runs}"
+
+
+def going_on(run: RunFolder) -> str:
+    """Describe the flags that resume a run."""
+    return f"resume with {resume_flags(run)}"
 
 
 def what_is_left(run: RunFolder | None) -> str:
@@ -150,14 +155,15 @@ def film(run: RunFolder) -> str:
 
 
 def what_is_next(run: RunFolder) -> str:
-    """Describe in one line what can be done with a run that is trained."""
+    """Name in one line commands for a run that is trained: meet it, look at it, train on."""
     from training.run.games import get_game
 
     where, config = shlex.quote(str(run.path)), run.config
     meets = bool(get_game(config.env).opponent_sets)
     see = f"play --against {where}" if meets else f"watch {where}"
-    on = f"--total-steps {2 * config.total_steps} ({going_on(run)})"
-    return f"next: python -m training {see}; python -m training studio; or train on, {on}"
+    on = f"train {resume_flags(run)} --total-steps {2 * config.total_steps}"
+    every = "; ".join(f"python -m training {each}" for each in (see, "studio", on))
+    return f"next: {every}"
 
 
 def follow_first_rank(args: argparse.Namespace) -> int:
@@ -204,17 +210,24 @@ def main(argv: list[str] | None = None) -> int:
                 markup=False,
             )
             return 0
-        if run.config.evaluation.after_training and not args.no_evaluation:
+        evaluation = run.config.evaluation
+        judges = evaluation.after_training and not args.no_evaluation
+        lines: list[str] = []
+        if judges:
             from training.evaluation.conclusion import conclude
 
             conclude(run, outcome, console)
-            for line in (*([film(run)] * run.config.evaluation.film), what_is_next(run)):
-                console.print(line, markup=False, highlight=False, soft_wrap=True)
         else:
-            console.print(
+            lines.append(
                 f"{run.name}: {outcome.steps:,} decisions in {outcome.wall_s:.0f} s of training, "
                 f"in {run.path}"
             )
+        if evaluation.film and not args.no_evaluation:
+            lines.append(film(run))
+        if judges:
+            lines.append(what_is_next(run))
+        for line in lines:
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
     except (ConfigError, FastEnvError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

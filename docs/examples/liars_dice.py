@@ -102,8 +102,8 @@ class DiceGame(PlainGame):
             state_dtype=STATE_DTYPE,
             info_dtype=INFO_DTYPE,
             info_labels={"winner": ("nobody", "first", "second")},
-            kernel_module="fastenv_examples.liars_dice_kernels",
-            core_module="fastenv_examples.liars_dice_kernels",
+            kernel_module="fastenv.examples.liars_dice_kernels",
+            core_module="fastenv.examples.liars_dice_kernels",
             render_modes=("ansi",),
             hidden=True,
             mixed=True,
@@ -150,7 +150,7 @@ class DiceGame(PlainGame):
 
     def core(self):
         """Return reset, step and the like, compiled by Numba."""
-        from fastenv_examples.liars_dice_kernels import core
+        from fastenv.examples.liars_dice_kernels import core
 
         return core()
 

@@ -2,8 +2,8 @@
 
 import numba as nb
 import numpy as np
-from fastenv_examples.liars_dice import INFO_DTYPE, SHARED_DTYPE, STATE_DTYPE
-from fastenv_examples.numba_rng import bounded, next_bits, seed_rng
+from fastenv.examples.liars_dice import INFO_DTYPE, SHARED_DTYPE, STATE_DTYPE
+from fastenv.examples.numba_rng import bounded, next_bits, seed_rng
 from numba import types
 
 from fastenv.game import Compiled

@@ -167,8 +167,8 @@ class PokerGame(PlainGame):
             obs_bounds=(0.0, 1.0),
             state_dtype=STATE_DTYPE,
             info_dtype=INFO_DTYPE,
-            kernel_module="fastenv_examples.small_poker_kernels",
-            core_module="fastenv_examples.small_poker_kernels",
+            kernel_module="fastenv.examples.small_poker_kernels",
+            core_module="fastenv.examples.small_poker_kernels",
             render_modes=("ansi",),
             hidden=True,
             mixed=True,
@@ -219,7 +219,7 @@ class PokerGame(PlainGame):
 
     def core(self):
         """Return reset, step and the like, compiled by Numba."""
-        from fastenv_examples.small_poker_kernels import core
+        from fastenv.examples.small_poker_kernels import core
 
         return core()
 

@@ -50,6 +50,22 @@ def test_exported_agent_in_half_precision_is_nearly_the_same(finished, tmp_path,
     assert "--half" in capsys.readouterr().err
 
 
+def test_half_precision_leaves_the_scale_of_observations(tmp_path):
+    """It may be of larger numbers, and of more observations, than float16 has."""
+    sizes = ("num_envs=4", "ppo.n_steps=16", "ppo.batch_size=32", "ppo.net_arch=[8]")
+    words = [word for each in sizes for word in ("--set", each)]
+    words += ["--env", "CartPole-v1", "--set", "native.normalize_observations=true"]
+    words += ["--total-steps", "64", "--no-evaluation", "--runs", str(tmp_path), "--name", "run"]
+    assert main(words) == 0
+    run = RunFolder.open(tmp_path / "run")
+    export(run, tmp_path / "half", half=True)
+    whole, half = (saved_policy(tmp_path / name) for name in ("run", "half"))
+    for name, value in half.items():
+        scale = name.startswith("encoder.scale.")
+        assert value.dtype == (whole[name].dtype if scale else torch.float16)
+    assert {f"encoder.scale.{name}" for name in ("mean", "var", "count")} < set(half)
+
+
 def test_values_are_kept_where_they_are_asked_for(finished, tmp_path, capsys):
     assert command.main([str(finished), str(tmp_path / "whole"), "--values"]) == 0
     assert set(saved_policy(tmp_path / "whole")) == set(saved_policy(finished))

@@ -81,7 +81,21 @@ def test_the_end_says_what_to_do_next_and_films_a_game(tmp_path, train, capsys):
     assert f"python -m training play --against {run}" in line
     assert "python -m training studio" in line
     twice = 2 * values["total_steps"]
-    assert f"--total-steps {twice} (resume with --name first --resume" in line
+    on = f"python -m training train --name first --resume --runs {tmp_path} --total-steps {twice}"
+    assert line.endswith(on)
+
+
+@needs_core
+def test_a_film_needs_no_evaluation(tmp_path, train, capsys):
+    path = tmp_path / "first.json"
+    evaluation = {"during": "off", "after_training": False, "film": True}
+    path.write_text(json.dumps({**TINY, "env": "SkullKingFlat-v0", "evaluation": evaluation}))
+    assert train(tmp_path, "first", config=path, evaluation=True) == 0
+    film = tmp_path / "first" / "film.gif"
+    assert film.read_bytes()[:4] == b"GIF8"
+    said = capsys.readouterr().out.splitlines()
+    assert said[-1] == f"a game of it: {film}"
+    assert said[-2].startswith("first: ")
 
 
 @needs_core

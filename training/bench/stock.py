@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from gymnasium import spaces
 from sb3_contrib import MaskablePPO
@@ -96,6 +97,7 @@ class Stopwatch(BaseCallback):
         self._count = 0
         self._done = False
         self._gathered = self._cleared = 0.0
+        self._paid: list[float] = []  # mean reward of each step of the rollout
         self.iterations: list[Iteration] = []
         self.warmup_s = 0.0
         self.rewards: list[float] = []
@@ -134,15 +136,17 @@ class Stopwatch(BaseCallback):
         self._vec.busy_s = 0.0
         model: Any = self.model
         self._open = Iteration(model.n_steps * model.n_envs)
+        self._paid.clear()
         self._began, self._cpu = time.perf_counter(), time.process_time()
 
     def _on_step(self) -> bool:
+        # As the environment pays: SB3 adds values of truncated episodes to those in its buffer.
+        self._paid.append(float(np.mean(self.locals["rewards"])))
         return not self._done
 
     def _on_rollout_end(self) -> None:
         self._collected = time.perf_counter()
-        buffer: Any = self.model
-        self.rewards.append(float(buffer.rollout_buffer.rewards.mean()))
+        self.rewards.append(statistics.fmean(self._paid))
 
     def _on_training_end(self) -> None:
         if not self._done:

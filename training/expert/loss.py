@@ -203,14 +203,15 @@ class ExpertLoss:
         """Ask the teacher about the kept decisions in which there is a choice."""
         self._minibatches = minibatches
         question = self._gather(rollout) if self._kept else None
+        # Taken first: while the teacher still answers, it must stay as it was when it was asked.
+        answers = None if self._ahead is None else self._ahead.result()
+        self._ahead = None
         if question is not None:
             self._teacher.prepare()
-        answers = None
-        if self._options.delay:
-            answers = None if self._ahead is None else self._ahead.result()
-            self._ahead = None if question is None else _begin(self._answer, question)
-        elif question is not None:
-            answers = self._answer(question)
+            if self._options.delay:
+                self._ahead = _begin(self._answer, question)
+            else:
+                answers = self._answer(question)
         if self.weight == 0.0:
             self._window.clear()
         elif answers is not None and len(answers.obs):

@@ -208,7 +208,10 @@ class SearchTeacher:
         seats = some.seats
         if self._table.spec.num_agents == 1:
             seats = searcher.seats_of(self._table, some.rows, some.seats)
-        means = searcher.search(some.rows, seats, some.legal, some.seeds).estimates.means()
+        found = searcher.search(some.rows, seats, some.legal, some.seeds)
+        if not found.finished:  # part of an answer would be learnt as if it were the whole
+            raise KeyboardInterrupt
+        means = found.estimates.means()
         own = self._prior * some.logits.astype(np.float64)
         seen = np.isfinite(means)
         better = np.where(seen, means - means.max(1, keepdims=True), 0.0)

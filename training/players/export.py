@@ -20,6 +20,9 @@ from training.run import checkpoint, files, trainers, weights
 from training.run.folder import WEIGHTS, RunError, RunFolder
 from training.run.options import require
 
+# Beginning of the names of what observations are scaled by: float16 ends at 65,504, counts do not.
+SCALE = "encoder.scale."
+
 
 def export(
     run: RunFolder,
@@ -46,6 +49,7 @@ def export(
         Checkpoint; default the newest.
     half : bool
         Keep parameters as float16, half as large; they are float32 again where they are played.
+        The scale of observations stays as it is.
     values : bool
         Keep the network of the values too, which decides nothing.
     average : bool
@@ -144,7 +148,7 @@ def _select_parameters(parameters: Mapping[str, Any], half: bool, values: bool) 
     return {
         name: _select_parameters(value, half, values)
         if isinstance(value, Mapping)
-        else _halve(value, half)
+        else _halve(value, half and not name.startswith(SCALE))
         for name, value in parameters.items()
         if values or not name.startswith(checkpoint.VALUE)
     }

@@ -542,6 +542,7 @@ class Minibatches:
         self._units = rollout.steps * len(self._lanes) // self._length
         self._per_minibatch = ppo.batch_size // self._length
         self._asked, self._width = native.micro_batch, max(ppo.net_arch)
+        self._rounds = not native.normalize_observations  # which comes before any rounding
         self.begin("fp32")
         self.generator = torch.Generator(rollout.device)
 
@@ -565,7 +566,8 @@ class Minibatches:
             rows = self._per_minibatch * self._length
         elif precision == "bf16":
             rows = LOW_ROWS * torch.get_num_threads()
-            self._rollout.round()
+            if self._rounds:
+                self._rollout.round()
         wanted = (self._asked or rows) // self._length
         self._per_piece = divisor(self._per_minibatch, max(1, wanted))
 

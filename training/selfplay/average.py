@@ -71,6 +71,9 @@ class AveragedPolicy:
         self._done += size
         for mean, new in zip(self.net.parameters(), self._learner.parameters(), strict=True):
             mean.lerp_(new, moved)
+        # What is no parameter, such as the scale of observations, is a mean of its own.
+        for own, theirs in zip(self.net.buffers(), self._learner.buffers(), strict=True):
+            own.copy_(theirs)
         self._sum, self._count, self._minibatches = 0.0, 0, minibatches
         if self._magnet:
             self._obs, self._mask = (x[:-1].flatten(0, 1) for x in (rollout.obs, rollout.mask))

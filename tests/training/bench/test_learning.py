@@ -9,16 +9,21 @@ import subprocess
 import sys
 import time
 
+import gymnasium
 import numpy as np
 import pytest
+import torch
 from rich.console import Console
+from stable_baselines3 import PPO
+from stable_baselines3.common.vec_env import DummyVecEnv
 
 from tests.tables import walk
 from training import benchmark_v9
 from training.bench import configs, games, learning, runner, tables
 from training.bench.learning import Curve, Estimate, Use
-from training.bench.stock import Flags
+from training.bench.stock import Flags, Stopwatch
 from training.run import machine
+from training.sb3.vec import TrainerVecEnv
 
 
 def test_a_straight_line_has_its_slope_and_no_noise():
@@ -239,3 +244,30 @@ def test_what_was_measured_stays_where_it_is_stopped(tmp_path):
         ("repeat", "baseline", k) for k in (1, 2, 3)
     ]
     assert all(row["cpu_share"] > 0 and row["reward_per_hour"] is not None for row in rows)
+
+
+class Pays(gymnasium.Env):
+    """Pays 1 for each step, and is cut off after two."""
+
+    observation_space = gymnasium.spaces.Box(0, 1, (1,))
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        self.steps = 0
+        return np.zeros(1, np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        return np.zeros(1, np.float32), 1.0, False, self.steps == 2, {}
+
+
+def test_rewards_are_those_of_the_environment_where_episodes_are_cut_off():
+    """SB3 adds the value of what follows to the rewards that it learns from."""
+    vec = TrainerVecEnv(DummyVecEnv([Pays, Pays]))
+    model = PPO("MlpPolicy", vec, n_steps=8, batch_size=16, n_epochs=1, device="cpu")
+    with torch.no_grad():
+        model.policy.value_net.bias.fill_(100)
+    watch = Stopwatch(vec, lambda seen: len(seen) == 2)
+    model.learn(1000, callback=watch)
+    assert watch.rewards == [1, 1, 1]
+    assert watch.curve().steps == [0, 16, 32]

@@ -11,6 +11,7 @@ from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
 from tests.training.test_resume import metrics
+from training.expert import loss
 from training.expert.options import ExpertConfig
 from training.expert.run import make_trainer
 from training.nets.layout import obs_layout
@@ -216,16 +217,51 @@ def test_answers_that_are_late_are_those_to_the_questions_before():
     for delay in (0, 1):
         expert = {"search": "worlds=2", "share": 1.0, "weight": 1e-30, "delay": delay}
         trainer = make_trainer(RunConfig.from_mapping({**TINY, "expert": expert}))
-        loss = trainer._auxiliary
         found = []
         for _ in range(3):
             trainer.iterate()
-            found.append(list(loss._window))
+            found.append(list(trainer._auxiliary._window))
         learnt[delay] = found
         trainer.close()
     assert not learnt[1][0]
     for late, prompt in zip(learnt[1][1:], learnt[0], strict=False):
         assert equal([each._asdict() for each in late], [each._asdict() for each in prompt])
+
+
+class Late:
+    """Answers that are looked for when they are needed, at the last moment."""
+
+    def __init__(self, answer, question):
+        self._answer, self._question = answer, question
+
+    def result(self):
+        return self._answer(self._question)
+
+
+class Prompt(Late):
+    """Answers that are there at once."""
+
+    def __init__(self, answer, question):
+        self._found = answer(question)
+
+    def result(self):
+        return self._found
+
+
+def test_answers_are_the_same_however_long_they_take(monkeypatch):
+    """The network that searches stays as it was when it was asked."""
+    learnt = []
+    for begin in (Prompt, Late):
+        monkeypatch.setattr(loss, "_begin", begin)
+        expert = {"search": "worlds=2,rollouts=policy", "share": 0.2, "delay": 1}
+        ppo = {**TINY["ppo"], "learning_rate": 0.05}
+        trainer = make_trainer(RunConfig.from_mapping({**TINY, "ppo": ppo, "expert": expert}))
+        for _ in range(3):
+            trainer.iterate()
+        learnt.append([each._asdict() for each in trainer._auxiliary._window])
+        trainer.close()
+    assert learnt[0]
+    assert equal(*learnt)
 
 
 @pytest.mark.parametrize("threads", every(1, [2, 8]))

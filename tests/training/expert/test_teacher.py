@@ -82,6 +82,20 @@ def test_an_agent_answers_as_it_plays_whatever_is_asked_beside(states):
     assert (again == answers[some]).all()
 
 
+def test_a_search_that_is_interrupted_is_no_answer(states, monkeypatch):
+    """Ctrl-C ends a search early, with what it has: nothing for some decisions."""
+    engine, rows, obs, legal = states
+    net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
+    teacher = SearchTeacher(net, config_of(), engine, "worlds=4", 5.0, 1.0)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(teacher._searcher.blueprint, "play_on", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        teacher.answers(asked(rows, logits_of(net, obs), legal))
+
+
 @walk("prior", [1.0, 0.5, 0.0])
 def test_search_answers_by_the_means_and_the_network(states, prior):
     engine, rows, obs, legal = states

@@ -105,3 +105,17 @@ def test_the_scale_belongs_to_the_network_that_plays():
     with torch.no_grad():
         wanted = trainer.net.logits(torch.from_numpy(obs))
     np.testing.assert_allclose(logits(obs), wanted, rtol=1e-6)
+
+
+def test_what_is_learnt_from_is_scaled_before_it_is_rounded():
+    """In bfloat16 all numbers from 1,022 to 1,026 are one: their differences would be gone."""
+    trainer = make_trainer(RunConfig.from_mapping(TINY))
+    rollout, minibatches = trainer.rollout, trainer.minibatches
+    rollout.obs[:] = 1024 + torch.rand_like(rollout.obs)
+    trainer.net.encoder.update(rollout.obs[:-1].flatten(0, 1))
+    minibatches.begin("bf16")
+    for (part,) in minibatches.epoch():
+        piece = rollout.gather(part)
+        wanted = rollout.obs.flatten(0, 1)[part.places]
+        assert torch.equal(trainer.net.encoder(piece.obs), trainer.net.encoder(wanted))
+        assert trainer.net.encoder(wanted).std() > 0.9

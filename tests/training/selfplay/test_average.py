@@ -97,6 +97,17 @@ def test_the_magnet_pulls_the_learner_to_the_average():
     assert all(each.grad is None for each in average.net.parameters())
 
 
+def test_the_average_sees_observations_on_the_scale_of_the_learner():
+    sections = SECTIONS[0], NativeConfig(normalize_observations=True)
+    net = ActorCritic(ObsLayout(5, 3), *sections, 1)
+    average, rollout = AveragedPolicy(net, 10, 1.0, seed=0), rollout_of()
+    net.encoder.update(100 + 10 * rollout.obs.flatten(0, 1))
+    average.begin(rollout, 1)
+    assert float(average.loss(net, 0).detach()) == 0
+    obs = 100 + 10 * rollout.obs[0]
+    assert torch.equal(average.net.logits(obs), net.logits(obs))
+
+
 # -- in a run --------------------------------------------------------------------------------------
 
 KUHN = {
