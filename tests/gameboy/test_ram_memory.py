@@ -39,6 +39,14 @@ def game_of(folder, **parts):
     return make_game(rom=write_rom(folder), ram_map=write_map(folder, **parts), **ONE)
 
 
+def poke(engine, *numbers):
+    """Set the first bytes of memory that the program does not write in the next step."""
+    rows = engine.get_states()
+    rows["wram"][:, : len(numbers)] = numbers
+    rows["halted"], rows["high"][:, 0xFF] = 1, 0
+    engine.set_states(rows)
+
+
 # -- what an episode comes to, told apart from the program -----------------------------------------
 
 
