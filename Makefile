@@ -87,7 +87,7 @@ $(RLLIB_VENV): requirements-rllib.txt
 	touch $@
 
 # New pins or flags do not change time stamps of sources, so what they made before is removed.
-# Where no compiler works, everything runs on Numba, and the next make tries again.
+# Where no compiler works, games step in plain Python, and the next make tries again.
 $(EXTENSION): $(VENV) $(shell find fastenv -name '*.pyx' -o -name '*.pxd' -o -name '*.h') \
     $(if $(shell find fastenv -name '*.so'),,again)
 	$(if $(filter $(VENV),$?),rm -rf build/cython build/temp.* build/lib.*)

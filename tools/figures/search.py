@@ -44,7 +44,9 @@ def skull_king(name: str = "skullking-search.json") -> str:
         games = " / ".join(f"{rows[other]['games']:,}" for other in STRANGERS if other in rows)
         made.append([PART_NAMES[part], label, *cells, cost, games])
     heads = ("", "one seat", *(f"3 x `{other}`" for other in STRANGERS), "CPU ms", "games")
-    return f"{table(heads, made)}\n\n{record.source}."
+    commits = dict.fromkeys(row["git_rev"][:7] for row in record.head["rows"])
+    source = f"`benchmarks/{record.path.name}`, rows at {', '.join(commits)}"
+    return f"{table(heads, made)}\n\n{source}. CPU ms is the mean over the opponents."
 
 
 def open_cards(name: str = "skullking-search.json") -> str:

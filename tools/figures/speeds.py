@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import statistics
 
 from tools.figures import records
@@ -103,7 +104,8 @@ def flags_alone() -> str:
     ]
     heads = ("environment", "flag", *(f"{n} lane{'s' * (n > 1)}" for n in lanes))
     parts = [row["share_of_limit"] for row in rows if row["env"].startswith(_LIMITED)]
-    part = f"Of what Amdahl's law allows, Skull King and Prospector reach {min(parts):.2f} or more."
+    least = math.floor(100 * min(parts)) / 100
+    part = f"Of what Amdahl's law allows, Skull King and Prospector reach {least:.2f} or more."
     return f"{table(heads, made)}\n\n{flags_verdict()} {part}\n\n{record.source}, {record.load}."
 
 

@@ -188,8 +188,9 @@ def _check_configs() -> Iterator[str]:
         record = newest(pattern)
         (command,), name = record.head["commands"], record.path.name
         if pattern.startswith("make-train"):
-            recipe = re.search(r"^train:.*\n\t\$\(PY\) (.+)$", makefile, re.MULTILINE)
-            if not recipe or not command.startswith(f"python {recipe[1]} --seed SEED"):
+            usual = re.search(r"\bskullking:(\w+)", makefile)
+            wanted = f"python -m training train --config training/configs/{usual and usual[1]}.yaml"
+            if not command.startswith(f"{wanted} --seed SEED"):
                 yield f"{name}: it is not of what make train runs"
         (path,) = re.findall(r"--config (\S+)", command)
         config = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))

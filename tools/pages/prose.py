@@ -33,7 +33,7 @@ END = re.compile(
 SHORT = re.compile(r"\b(?:Dr|Mr|Ms|St|No|Fig|vs|al|e\.g|i\.e|cf|approx|[A-Z])\.$")
 WORD = re.compile(rf"[\w{CODE}]")
 RULE_BOOKS = {f"docs/{game}.md" for game in ("drmario", "gameboy", "lantern_walk", "prospector")}
-LONG = RULE_BOOKS | {"docs/skullking.md", "docs/reference/options.md"}
+LONG = RULE_BOOKS | {"docs/skullking.md", "docs/reference/options.md", "CHANGELOG.md"}  # looked up
 MOST_OF_A_SENTENCE, MOST_OF_A_PAGE, MOST_OF_THE_README = 40, 3000, 900
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 BLOCK = 1 << 40
 
-# Episodes of Prospector begin at 0, the seeds that people give.
+# Evaluations by episodes begin at 0, the seeds that people give.
 MATCH_SEEDS = 1 * BLOCK  # whole games of an evaluation; decks reach up to 12 blocks
 # Rounds at equal goals, of the same evaluation. The matches' first decks have these seeds too: both
 # measure the same policy, and nothing is chosen by either.
