@@ -139,6 +139,27 @@ def test_one_comparison_is_no_comparisons():
     assert not [line for line in printed(found) if "even share" in line]
 
 
+def test_drawn_actions_are_judged_beside_the_best_ones():
+    results = {
+        "rule_hard": {
+            "trained, drawn": {"wins": [0.5, 0.48, 0.52]},
+            "trained": {"wins": [0.3, 0.28, 0.32]},
+            "heuristic": {"wins": [0.45, 0.43, 0.47]},
+        },
+    }
+    assert [line.rstrip() for line in printed(compared(results, of_wins))] == [
+        "                    wins % against",
+        "who plays           3 x rule_hard",
+        "trained             30.0 [28.0, 32.0]",
+        "trained, drawn      50.0 [48.0, 52.0]",
+        "heuristic           45.0 [43.0, 47.0]",
+        "even share          25.0",
+        "trained is          worse",
+        "trained, drawn is   better",
+        "",
+    ]
+
+
 def test_nobody_to_compare_with_is_said():
     assert conclusion.verdict([])[0] == "compared with: nobody"
     assert conclusion.blocks([]) == []

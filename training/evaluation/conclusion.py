@@ -30,7 +30,7 @@ COLUMNS, ROWS = 12, 12  # at most so many groups of results, and so many scripte
 _GOALS = Shown("overall", Column("share", decimals=1))
 _OURS = (AGENT, "decoded")  # how players begin that are made of the trained network
 _WORDS = {1: "better", 0: "unclear", -1: "worse"}
-_EVEN, _VERDICT = "even share", f"{AGENT} is"
+_EVEN, _VERDICT, _DRAWN = "even share", f"{AGENT} is", f"{AGENT}, drawn"
 _GAP = 3  # spaces between columns
 
 
@@ -51,6 +51,8 @@ class MeasureComparison(NamedTuple):
         What equally good players come to; empty where the measure has nothing like that.
     verdict : {1, 0, -1}
         Better or worse than the best of them, with intervals that do not meet, or not told apart.
+    drawn : tuple of str and {1, 0, -1}, optional
+        The same of actions that are drawn as in training, where those were played too.
     """
 
     played: str
@@ -59,6 +61,7 @@ class MeasureComparison(NamedTuple):
     scripted: dict[str, str]
     even: str
     verdict: int
+    drawn: tuple[str, int] | None = None
 
     @property
     def best(self) -> str:
@@ -135,10 +138,25 @@ def compare(record: Mapping[str, Any], judging: Judging) -> list[MeasureComparis
         names = sorted(others, key=lambda name: -others[name].value)
         best = others[names[0]]
         even = "" if equals is None else cell(Interval(equals, math.nan, math.nan))
-        sign = (ours.low > best.high) - (ours.high < best.low)
         scripted = {name: cell(others[name]) for name in names}
-        compared.append(MeasureComparison(group, heading, cell(ours), scripted, even, sign))
+        drawn = values.get(_DRAWN)
+        compared.append(
+            MeasureComparison(
+                group,
+                heading,
+                cell(ours),
+                scripted,
+                even,
+                _judge(ours, best),
+                None if drawn is None else (cell(drawn), _judge(drawn, best)),
+            )
+        )
     return compared
+
+
+def _judge(ours: Interval, best: Interval) -> int:
+    """Tell whether an interval lies above (1) or below (-1) another one; 0 where they meet."""
+    return (ours.low > best.high) - (ours.high < best.low)
 
 
 def verdict(compared: list[MeasureComparison]) -> list[str]:
@@ -165,10 +183,11 @@ def blocks(compared: Sequence[MeasureComparison]) -> list[Table]:
     """
     compared = compared[:COLUMNS]
     names = list(dict.fromkeys(name for each in compared for name in each.scripted))
-    rows = ["who plays", AGENT, *names[:ROWS]]
+    drawn = any(each.drawn for each in compared)
+    rows = ["who plays", AGENT, *[_DRAWN] * drawn, *names[:ROWS]]
     rows += [f"{len(names) - ROWS} more"] * (len(names) > ROWS)
     rows += [_EVEN] * any(each.even for each in compared)
-    rows.append(_VERDICT)
+    rows += [_VERDICT, *[f"{_DRAWN} is"] * drawn]
     columns = [_make_column(each, rows) for each in compared]
     widths = (_measure_width(column) + _GAP for column in columns)
     parts = tables.fit_columns(widths, WIDTH - _measure_width(rows))
@@ -178,13 +197,16 @@ def blocks(compared: Sequence[MeasureComparison]) -> list[Table]:
 def _make_column(each: MeasureComparison, rows: Sequence[str]) -> list[str]:
     """Make heading and cells of a comparison; values stand below each other."""
     cells = {**each.scripted, AGENT: each.ours, _EVEN: each.even}
-    parts = [cells.get(row, "").split(" [") for row in rows[1:-1]]
+    verdicts = {_VERDICT: _WORDS[each.verdict], f"{_DRAWN} is": ""}
+    if each.drawn is not None:
+        cells[_DRAWN], verdicts[f"{_DRAWN} is"] = each.drawn[0], _WORDS[each.drawn[1]]
+    parts = [cells.get(row, "").split(" [") for row in rows[1:] if row not in verdicts]
     width = max(len(value) for value, *_ in parts)
     shown = (" [".join([value.rjust(width), *ends]) for value, *ends in parts)
     opponents = each.played.removeprefix("against ")
     met = " against" if opponents != each.played else ""
     heading = f"{each.heading}{met}\n{opponents}"
-    return [heading, *shown, _WORDS[each.verdict]]
+    return [heading, *shown, *(verdicts[row] for row in rows if row in verdicts)]
 
 
 def _measure_width(column: Sequence[str]) -> int:

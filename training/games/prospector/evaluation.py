@@ -23,6 +23,7 @@ def starts(config: RunConfig | None, asked: Mapping[str, Any]) -> dict[str, dict
 
 
 JUDGING = JudgingRules(
+    headline="net_profit",  # of returns the best is that of who cashes out at once
     caption="cash_out ends an episode with its first action: what returns less would "
     "better not have played.",
     reference_lines=REFERENCE_LINES,
