@@ -259,6 +259,10 @@ def test_a_patch_lies_around_its_cell(shown):
         assert abs(inner - middle).max() < 25
 
 
+def test_a_training_of_ten_batches_ends():
+    assert isinstance(fitting.train(10 * fitting.BATCH, 0), fitting.Reader)
+
+
 def test_every_part_learns(rows):
     reader, rng = Reader(seed=2), np.random.default_rng(0)
     for part in (reader.locate[-1], reader.classify[-1]):

@@ -57,8 +57,9 @@ def train(
     reader = Reader(seed)
     optimizer = torch.optim.Adam(reader.parameters(), LEARNING_RATE)
     batches = [rows[k : k + BATCH] for k in range(0, len(rows), BATCH)]
+    rising = 0.1 if len(batches) != 10 else 0.2  # a rise of one step alone is divided by 0
     rate = torch.optim.lr_scheduler.OneCycleLR(
-        optimizer, LEARNING_RATE, total_steps=len(batches), pct_start=0.1
+        optimizer, LEARNING_RATE, total_steps=len(batches), pct_start=rising
     )
     start, parts = time.process_time(), list[Sequence[float]]()
 
