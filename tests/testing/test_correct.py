@@ -54,7 +54,7 @@ SEATED = ("SkullKingFlat-v0", "DrMarioVersus-v0", "GameBoyLink-v0")
 def assert_clean(factory, cases=3, **how):
     report = Check(source_of("env", factory), Terms(), **how).run(Search(300, cases=cases))
     assert not report.faults, str(report)
-    assert report.steps > 5
+    assert report.steps > 3  # an episode of SkullKingManager-v0 has one
 
 
 def make_cart_poles(mode):
