@@ -10,7 +10,7 @@ import fastenv
 from fastenv import backend, notices
 from fastenv.__main__ import main
 from fastenv.engine import BatchEngine
-from fastenv.notices import TimedBots
+from fastenv.notices import TimedBots, note_fallback
 from tests.toy import RaceGame, race_functions
 
 
@@ -26,6 +26,8 @@ class SlowBotsRace(RaceGame):
 @pytest.fixture(autouse=True)
 def nothing_is_reported_yet(monkeypatch):
     monkeypatch.setattr(notices, "_reported", set())
+    # Tests of training silence it for as long as tests run.
+    monkeypatch.setattr(notices, "note_fallback", note_fallback)
 
 
 def play(game, backend="fast"):

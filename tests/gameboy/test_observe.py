@@ -79,13 +79,13 @@ def test_backends_show_the_same(options, ram_map, backends):
             all_agree(engines)
 
 
-def test_actions_lie_behind_any_number_of_bytes(tmp_path):
+def test_actions_lie_behind_any_number_of_bytes(tmp_path, backends):
     """As those of visits are odd, so is the place of the actions: sanitizers see how it is used."""
     path = tmp_path / "map.json"
     places = {"memory": {"map": "$C000", "x": "$C001", "y": "$C002"}, "size": [1, 1, 1]}
     path.write_text(json.dumps({**places, "numbers": {"n": "1"}}), encoding="utf-8")
     options = {"kind": "overworld", "visits": "cells", "observe": ["actions[3]"], "ram_map": path}
-    engines = engines_of(1, **ONE, **options)
+    engines = engines_of(1, backends, **ONE, **options)
     assert engines[0].get_states().dtype.fields["recent"][1] % 2 == 1
     for action in (3, 1, 2, 5):
         for engine in engines:

@@ -171,7 +171,7 @@ def test_nobody_to_compare_with_is_said():
         ("SkullKingFlat-v0", "win_rate", 1 / 6),
         ("DrMarioVersus-v0", "win", 1 / 6),
         ("DrMarioPlacement-v0", "clear", None),
-        ("Prospector-v0", "return", None),
+        ("Prospector-v0", "net_profit", None),
     ],
 )
 def test_what_the_end_shows_of_a_game(env, measure, even):

@@ -317,6 +317,7 @@ def test_variants_are_compared_by_wins_against_an_opponent(run, capsys):
 
 
 def test_wins_are_on_the_page_of_a_report(run):
+    assert evaluate.main([str(run), "--episodes", "8"]) == 0
     assert report.main([str(run), "--out", str(run.parent / "report.html")]) == 0
     page = (run.parent / "report.html").read_text()
     assert "wins %" in page

@@ -27,14 +27,20 @@ def play(name, lanes=4, steps=60, threads=1, **options):
     """Play random legal actions; return what every step shows, as bytes."""
     engine = envs.make_engine(name, lanes, options, num_threads=threads)
     engine.reset_many(seeds=SEED)
-    rng, seen = np.random.default_rng(0), [engine.obs.tobytes() + engine.mask.tobytes()]
+    rng, seen = np.random.default_rng(0), [bytes_of(engine.obs) + bytes_of(engine.mask)]
     for _ in range(steps):
         engine.step_many(fastenv.sample_legal(engine.mask, rng=rng))
         over = (engine.terminated | engine.truncated) != 0
         ended = engine.final_obs[over], engine.ep_return[over], engine.ep_length[over]
         columns = (engine.obs, engine.mask, engine.reward, engine.terminated, engine.truncated)
-        seen.append(b"".join(each.tobytes() for each in (*columns, *ended)))
+        seen.append(b"".join(map(bytes_of, (*columns, *ended))))
     return seen
+
+
+def bytes_of(array):
+    """Return the bytes of an array, field by field: what lies between them is anything."""
+    names = array.dtype.names
+    return array.tobytes() if names is None else b"".join(bytes_of(array[name]) for name in names)
 
 
 @walk("name", ["CartPole-v1", "Acrobot-v1", "Taxi-v4", "Blackjack-v1", "FrozenLake-v1"])
