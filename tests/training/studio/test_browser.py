@@ -399,7 +399,7 @@ def test_rules_are_one_click_away(page, env):
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.querySelector('#rules').scrollWidth") <= 390
     page.click("#rules button")
-    assert page.locator("#rules").count() == 0
+    wait(page, "document.querySelector('#rules') === null")
     assert page.locator("#head .rules").is_visible()
 
 
