@@ -300,7 +300,8 @@ class Case:
         self.events.append(event)
         if kind == "search":
             return self.check_search(np.random.default_rng(given[0]))
-        rows, seating = self.standard.get_states(), self.standard.get_seating()
+        if kind == "reload":
+            rows, seating = self.standard.get_states(), self.standard.get_seating()
         for engine in self.engines.values():
             if kind == "step":
                 actions, lanes, autoreset = np.asarray(given[0]), np.asarray(given[1]), given[2]

@@ -188,9 +188,12 @@ def _check_configs() -> Iterator[str]:
         record = newest(pattern)
         (command,), name = record.head["commands"], record.path.name
         if pattern.startswith("make-train"):
-            usual = re.search(r"\bskullking:(\w+)", makefile)
-            wanted = f"python -m training train --config training/configs/{usual and usual[1]}.yaml"
-            if not command.startswith(f"{wanted} --seed SEED"):
+            recipe = re.search(r"^train:.*\n\t\$\(PY\) (.+)$", makefile, re.MULTILINE)
+            (game,) = re.findall(r"^GAME \?= (\w+)$", makefile, re.MULTILINE)
+            (first,) = re.findall(rf"\b{game}:(\w+)", makefile)
+            agent = f"training/configs/{first}.yaml"
+            runs = recipe and recipe[1].replace("$(FIRST_AGENT)", agent)
+            if not command.startswith(f"python {runs} --seed SEED"):
                 yield f"{name}: it is not of what make train runs"
         (path,) = re.findall(r"--config (\S+)", command)
         config = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
