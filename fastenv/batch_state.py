@@ -497,7 +497,7 @@ class BatchState:
     # -- pickling --------------------------------------------------------------------------------
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what rebuilds the engine: configuration, rows, knobs and what the buffers show."""
+        """Return the state for pickling: configuration, rows, knobs, seating and output buffers."""
         return {
             "game": self.game,
             "num_envs": self.num_envs,

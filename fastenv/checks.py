@@ -113,7 +113,7 @@ def check_same_spec(spec: GameSpec, other: GameSpec) -> None:
 
 
 def lane_label(lane: Any, agent: Any = None) -> str:
-    """Say of whom an error speaks."""
+    """Return the label of a lane, and of an agent if given, for error messages."""
     return f"lane {lane}" if agent is None else f"lane {lane}, agent {agent}"
 
 
@@ -262,7 +262,7 @@ def as_seats(seat: object, n: int, agents: int, name: str = "seat") -> Array:
 
 
 def as_array(name: str, value: object, error: type[ValueError] = ValueError) -> Array:
-    """Return what was given as an array of NumPy's own class, which is what the checks are for.
+    """Return a value as an array of NumPy's own class, for which the checks are written.
 
     A subclass answers as it likes: the ``min`` of a masked array leaves out numbers that a copy
     takes. Of a subclass the result is a view of the same memory; what is no array is made one.

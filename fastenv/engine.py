@@ -488,7 +488,7 @@ class BatchEngine(BatchState):
         return self._path.worlds.rollout(rows, actions, players, stop, seeds, of, trusted)
 
     def _own(self, shown: Array, out: Array | None) -> Array:
-        """Return what the lanes show, in a destination of the caller's or a new one."""
+        """Refresh a buffer of the lanes and copy it into ``out`` or a new array."""
         out = np.zeros_like(shown) if out is None else self.check_out("out", out, shown)
         self.refresh()
         out[...] = shown
@@ -609,7 +609,7 @@ class BatchEngine(BatchState):
         )
 
     def _label(self, lane: Any, agent: Any = None) -> str:
-        """Say of whom an error speaks: of the seat that is shown, where it can be several."""
+        """Return the label of a lane for errors, with the seat that is shown if it can vary."""
         if isinstance(self._path, OneSeatPath) and self.has_outside([lane])[0]:
             agent = self._path.actor[lane]
         return checks.lane_label(lane, agent)

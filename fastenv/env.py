@@ -252,7 +252,7 @@ _PLAIN = {np.dtype("?"): "?", np.dtype("i8"): "q", np.dtype("f8"): "d"}  # as st
 
 
 def _info_builder(engine: BatchEngine) -> Callable[[Array], dict[str, Any]]:
-    """Return what makes the info dict of a lane, given its mask.
+    """Build the function that makes the info dict of a lane, given its mask.
 
     The function is written out and compiled, as ``collections.namedtuple`` does it: a dict display
     takes half the time of ``dict(zip(...))``, and one ``struct`` call reads a record of columns in
@@ -293,7 +293,7 @@ def _info_builder(engine: BatchEngine) -> Callable[[Array], dict[str, Any]]:
 
 
 def _reader(records: Array) -> tuple[Callable[[Any], tuple[Any, ...]], list[str]]:
-    """Return what reads the scalars of a record, and their names; NumPy's as integers."""
+    """Build the reader of a record's scalars, NumPy's as integers; list the names that it reads."""
     code, at, kept = "=", 0, []
     offsets: Mapping[str, Any] = records.dtype.fields or {}
     for name in records.dtype.names or ():

@@ -363,7 +363,7 @@ class Game(Reference):
         return importlib.import_module(self.spec.core_module).TABLE
 
     def make_lanes(self, batch: Any, num_threads: int, usual: Callable[[Any, Any], Any]) -> Any:
-        """Return what steps the lanes of an engine in plain Python.
+        """Build the object that steps the lanes of an engine in plain Python.
 
         Default is one object of :meth:`create` a lane, stepped in turn, on one thread. A game that
         steps its lanes elsewhere, such as in processes, overrides it.
@@ -447,7 +447,7 @@ class Game(Reference):
         """Name the decision that is due, for error messages."""
 
     def warning(self, column: str, row: np.void) -> str:
-        """Say what a column of ``spec.warned_of`` that is not 0 means, in the state ``row``.
+        """Describe a column of ``spec.warned_of`` that is not 0, in the state ``row``.
 
         Where the episode is over, the row may be that of the next one.
         """
@@ -550,7 +550,7 @@ def _with_pictures(render: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _part(record: Array, path: str) -> Any:
-    """Return what a dotted name stands for in a record of shape (1,)."""
+    """Return the value at a dotted path in a record of shape (1,)."""
     for name in path.split("."):
         record = record[name]
     return record[0].tolist()

@@ -121,7 +121,7 @@ class _ForgivingCache:
         return getattr(self._cache, name)
 
     def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return what is cached for a signature, or None."""
+        """Load the compiled function of a signature from the cache, or return None."""
         try:
             return self._cache.load_overload(signature, context)
         except Exception:  # of any class: what is in the cache is a pickle

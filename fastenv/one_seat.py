@@ -91,7 +91,7 @@ class Opponents:
         return self._params[number]
 
     def chosen_in(self, lane: int) -> str | tuple[str, ...]:
-        """Return what :meth:`numbers` was given for a lane."""
+        """Return the opponents of a lane's next episode, as :meth:`numbers` takes them."""
         each = [EXTERNAL if k < 0 else self._names[k] for k in self.chosen[lane].tolist()]
         return each[0] if len(set(each)) == 1 else tuple(each)
 
@@ -207,7 +207,7 @@ class OneSeatPath:
         self._moves = True
 
     def _arrays(self) -> dict[str, Array]:
-        """Return what no row says, by name, as it is."""
+        """Return the arrays that no row holds, by name, without a copy."""
         found = {"decisions": self.decisions, "agent": self.agent, "players": self.players}
         found |= {"opponents": self.opponents.chosen}
         return found | {"given": self._given, "answered": self._answered}

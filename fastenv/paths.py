@@ -198,7 +198,7 @@ class CoreLanes:
         self.loop.derive(select)
 
     def lane(self, i: int) -> Any:
-        """Return what encoding reads of the game of lane ``i``, a copy."""
+        """Return a copy of the game of lane ``i`` with the fields that encoding reads."""
         if i != self._shown:
             self._game = self.game.unpack_seen(self._rows[i], self._game)
             self._shown = i

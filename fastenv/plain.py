@@ -160,7 +160,7 @@ class PlainGame(Game):
 
 
 def _parts(dtype: np.dtype[Any]) -> Iterator[tuple[Callable[[Any], Any], int]]:
-    """Return what gets the attributes of the fields of a row, and the axes of what it returns.
+    """Yield the getters of a row's attributes, each with the number of axes of its result.
 
     Numbers that follow one another are got together: one call takes as long as five do.
     """

@@ -275,7 +275,7 @@ class Worlds:
 
 
 def _who(wrong: Array) -> str:
-    """Say of which first action an error speaks, the first that is wrong of (m, K)."""
+    """Return the label of the rollout, and agent, of the first wrong action of (m, K)."""
     place, agent = np.argwhere(wrong)[0]
     return f"rollout {place}" if wrong.shape[1] == 1 else f"rollout {place}, agent {agent}"
 

@@ -35,7 +35,7 @@ def replace_unprintable() -> None:
 
 
 def _module() -> str:
-    """Return what stands behind the interpreter's ``-m``, glued to it or not."""
+    """Return the name of the module given by the interpreter's ``-m``, empty if none."""
     for option, value in pairwise([*sys.orig_argv[1:], ""]):
         if option.startswith("-m"):
             return option[2:] or value

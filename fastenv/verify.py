@@ -57,7 +57,7 @@ class Difference:
     history: list[Any]  # of the lane: actions, and in words what else was done to it
 
     def __str__(self) -> str:
-        """Return what a person needs to replay and to look for."""
+        """Return the difference as text, with the seed, options and steps that replay it."""
         a, b = self.backends
         return "\n".join(
             [

@@ -138,7 +138,7 @@ class _View:
         return shown_obs(self._seen.get(agent, self._nothing)[0])
 
     def _paid(self, fields: SeatFields) -> list[float] | None:
-        """Return what the score of each agent has changed by, None where no score has."""
+        """Return each agent's reward, the change of its score; None if no score has changed."""
         scores = self.engine.info[fields.scores][0].tolist()
         if scores == self._scores:
             return None

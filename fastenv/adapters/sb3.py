@@ -153,7 +153,7 @@ class BatchVecEnv(VecEnv):
         return [legal] if self._one_block else list(legal)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs: all but what lies over the engine's memory."""
+        """Return the state for copying and pickling, without views of the engine's memory."""
         return {name: value for name, value in vars(self).items() if name != "_lent"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -165,7 +165,7 @@ class BatchVecEnv(VecEnv):
         return np.empty_like(self._obs[0]) if self._fresh_obs else self._obs[self._turn]
 
     def _show(self, obs: Array) -> Any:
-        """Return what was written into :meth:`_next_obs`; only now the other buffer is next."""
+        """Return the observation that was just written, and switch to the other buffer."""
         self._turn = 1 - self._turn
         return shown_obs(obs, copy=False)
 

@@ -103,7 +103,7 @@ class TorchVecEnv:
         self._send_all()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what a copy needs; its tensors lie over the memory of its own engine."""
+        """Return the state of a copy, whose tensors will lie over the memory of its own engine."""
         return {"vec": self.vec, "device": self.device}
 
     def __setstate__(self, state: dict[str, Any]) -> None:

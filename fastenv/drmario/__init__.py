@@ -214,7 +214,7 @@ class DrMarioGame(ConfiguredGame):
         backend: str | Backend = "auto",
         trusted: bool = False,
     ) -> tuple[npt.NDArray[np.int32], Array]:
-        """Return what is behind every placement that can be reached, with its frames counted.
+        """Return the result of every reachable placement, with its frames counted.
 
         Many times as fast as steps: nothing is planned, observed or kept for the next decision.
 

@@ -171,7 +171,7 @@ cdef inline uint32_t fits_of(const Bottle* bottle, int y) noexcept nogil:
 cdef inline uint32_t fallen(
     const Falls* above, int time, const Bottle* bottle, int y
 ) noexcept nogil:
-    """Return what comes down to row y, before its turn, in the frame after `time`."""
+    """Return the states that fall into row y, before its turn, in the frame after `time`."""
     cdef int k = (time - above.first) >> 1
     return above.states[k] & fits_of(bottle, y) if 0 <= k < above.count else 0
 
@@ -186,7 +186,7 @@ cdef inline int first_fall(const Falls* above, const Bottle* bottle, int y) noex
 
 
 cdef inline uint32_t resting(const Bottle* bottle, int y, const Reach* reach) noexcept nogil:
-    """Return what the flood reached and can lock in row y, as `rotations_of` does."""
+    """Return the columns of the flood that can lock in row y, as `rotations_of` does."""
     cdef int flat = ~bottle.fits[0][y], tall = ~bottle.fits[1][y] if y < ROWS - 1 else 0
     cdef uint32_t columns = (reach.spawned | reach.flat) & flat
     return columns | <uint32_t>(reach.flat & flat) << 8 | <uint32_t>(reach.tall & tall) << 16

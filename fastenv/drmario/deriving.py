@@ -34,7 +34,7 @@ class PythonFunction:
 
 
 def derive_function(game: Any) -> PythonFunction:
-    """Return what computes the derived record of a row of a game."""
+    """Build the function that computes the derived record of a row."""
     row_dtype, derived_dtype = game.spec.state_dtype, game.spec.derived_dtype
     extended = game.config.extended_inputs
 

@@ -64,7 +64,7 @@ def branch(player: Player, action: int) -> tuple[Player, int]:
 
 
 def weigh(after: Player, cost: int, weights: Weights) -> int:
-    """Return what a placement weighs.
+    """Compute the weight of a placement.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ def weigh(after: Player, cost: int, weights: Weights) -> int:
 
 
 def removed(after: Player) -> int:
-    """Return what a placement removed of what is asked for: viruses, in some tasks matches."""
+    """Count the viruses that a placement removed, or the matches in tasks that ask for them."""
     task = after.level < t.FEWEST_VIRUSES_LEVEL
     return after.combo_counter if task else after.ev_tiles_virus
 
 
 def weigh_bottle(board: list[int], weights: Weights) -> int:
-    """Return what a settled bottle weighs."""
+    """Compute the weight of a settled bottle."""
     return sum(weights[name] * count for name, count in count_bottle(board).items())
 
 
 def count_bottle(board: list[int]) -> Counter[str]:
-    """Return what is weighed in a bottle: its columns, and all lines of four cells.
+    """Count the weighted features of a bottle: of its columns and all lines of four cells.
 
     Parameters
     ----------

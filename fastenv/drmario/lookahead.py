@@ -109,7 +109,7 @@ def consider(
 def look_behind(
     game: DrMario, player: Player, first: Candidate, weights: Weights, looking: Looking
 ) -> tuple[int, Candidate | None]:
-    """Return what a first placement weighs with the best second one, and that one.
+    """Return the weight of a first placement with the best second one, and that second one.
 
     With third placements it is nine times that.
     """
@@ -205,7 +205,7 @@ def drawn_pill(third: int, hashed: int, ply: int) -> int:
 def candidates(
     player: Player, costs: Sequence[int], weights: Weights, looking: Looking
 ) -> list[Candidate]:
-    """Return what the placements that can be reached weigh.
+    """List the reachable placements as candidates with their weights.
 
     Of two that fill the same cells with the same colours only the cheaper one is there, of equal
     ones the first.
@@ -223,7 +223,7 @@ def candidates(
 
 
 def candidate(player: Player, action: int, cost: int, weights: Weights, attack: int) -> Candidate:
-    """Return what a placement weighs."""
+    """Build the candidate of a placement: its own weight and that of the bottle behind it."""
     after, frames = branch(player, action)
     cleared = after.game.goal_met(after)
     blocked = any(after.board[cell] < t.FREE for cell in t.SPAWN_CELLS) and not cleared

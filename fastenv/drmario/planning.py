@@ -39,7 +39,7 @@ def costs_of(
 
 
 def occupied(board: list[int]) -> bytes:
-    """Return what of a board a falling pill meets: a byte a cell, 0 or 255 for a free one."""
+    """Return the occupancy of a board as a byte a cell: 255 for a free one, else 0."""
     return bytes(0xFF if tile >= t.FREE else 0 for tile in board)
 
 
@@ -76,7 +76,7 @@ def costs_of_falling(game: DrMario, player: Player) -> tuple[int, ...] | None:
 
 
 def buttons_to(game: DrMario, player: Player, action: int, cost: int) -> int:
-    """Return what is pressed in the next frame on a shortest way to a placement.
+    """Return the buttons to press in the next frame on a shortest way to a placement.
 
     Of several inputs it is the first in the order of
     :func:`fastenv.drmario.reachability.inputs`. Each is played, and what the placement costs from

@@ -552,5 +552,5 @@ def height_of(rows: Iterable[bool]) -> int:
 
 
 def view_of(player: Player) -> list[Any]:
-    """Return what a frame shows of a player, in the order of ``VIEW_DTYPE``."""
+    """Return the fields of a player in the view of a frame, in the order of ``VIEW_DTYPE``."""
     return [[*getattr(player, n)] if n == "board" else getattr(player, n) for n in VIEW_NAMES]

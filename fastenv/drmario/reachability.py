@@ -374,7 +374,7 @@ def _add(layer: Layer, key: tuple[int, int], states: Step) -> None:
 
 
 def _unseen(layer: Layer, seen: Layer) -> Layer:
-    """Return what is new, and remember it; with no button held a state covers those with one."""
+    """Return the states not in ``seen`` and add them; one with no button held covers others."""
     unseen: Layer = {}
     for key, states in layer.items():
         old = seen.get(key, EMPTY)

@@ -64,7 +64,7 @@ def seconds(game: DrMario, name: str, frames: int) -> float:
 
 
 def placed_terms(game: DrMario, player: Player) -> tuple[float, ...]:
-    """Return what was cleared, and what the last pill came to lie next to."""
+    """Compute the reward terms of cleared cells and of the last pill's neighbours."""
     share = player.ev_tiles_virus / player.initial_viruses if player.initial_viruses else 0.0
     pills, viruses = player.ev_adjacency, player.ev_virus_adjacency
     return (
@@ -78,7 +78,7 @@ def placed_terms(game: DrMario, player: Player) -> tuple[float, ...]:
 
 
 def budget_bonus(game: DrMario, player: Player) -> float:
-    """Return what a goal is worth: with a budget, by how much is left (docs/drmario.md, 14.3)."""
+    """Compute the bonus of a met goal, scaled by the budget left (docs/drmario.md, 14.3)."""
     bonus = coefficient(game, "terminal_clear_bonus")
     if game.task_max_frames:
         budget, used = game.task_max_frames, game.ep_frames
@@ -91,7 +91,7 @@ def budget_bonus(game: DrMario, player: Player) -> float:
 
 
 def frame_terms(game: DrMario, player: Player) -> tuple[float, float, float]:
-    """Return what games of frames count beside: locks, height and buttons."""
+    """Compute the reward terms that only games of frames have: locks, height and buttons."""
     if game.config.placement:
         return 0.0, 0.0, 0.0
     base, growth = coefficient(game, "pill_place_base"), coefficient(game, "pill_place_growth")
@@ -105,7 +105,7 @@ def frame_terms(game: DrMario, player: Player) -> tuple[float, float, float]:
 
 
 def match_terms(game: DrMario, k: int) -> tuple[float, float, float]:
-    """Return what a match is worth: winning it, garbage sent, and winning by an empty bottle."""
+    """Compute the reward terms of a match: win, garbage sent, and win by an empty bottle."""
     own, other = game.players[k], game.players[1 - k]
     won = lost = 0
     if game.done == 1 and game.reason == Reason.CLEAR:

@@ -39,7 +39,7 @@ def seeds_of(level: int) -> list[int]:
 
 
 def seed_id(level: int, index: int) -> str:
-    """Return what the registry calls a seed, such as ``L05_S017``."""
+    """Return the id of a seed in the registry, such as ``L05_S017``."""
     return f"L{level:02}_S{index:03}"
 
 

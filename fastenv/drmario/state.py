@@ -333,7 +333,7 @@ SHARED_DTYPE = np.dtype(
 
 
 def shared_record(rules: np.ndarray, demo: np.ndarray) -> np.ndarray:
-    """Return what all lanes of an engine read, shape (1,)."""
+    """Build the record that all lanes of an engine share, shape (1,)."""
     row = np.zeros(1, SHARED_DTYPE)
     row["rules"], row["demo"] = rules, demo
     if rules["registry"][0]:

@@ -37,7 +37,7 @@ COUNTED = tuple(name for name in t.GREEDY if name not in ("virus", "frame"))
 
 
 def of_rows(game: Any, rows: object, agent: int, backend: str | Backend, trusted: bool) -> Found:
-    """Return what is behind the placements of rows; see ``DrMarioGame.successors``."""
+    """Return the results of all placements of rows; see ``DrMarioGame.successors``."""
     spec, agents = game.spec, game.config.agents
     if not game.config.placement:
         raise ConfigError(f"{game.env_id} has no successors: its decisions are frames")
@@ -71,7 +71,7 @@ def _compiled(game: Any, rows: Array, agent: int) -> Found:
 
 
 def count_bottles(boards: npt.ArrayLike, backend: str | Backend = "auto") -> npt.NDArray[np.int32]:
-    """Return what bots weigh in settled bottles, int32 (n, 11) by the names of ``COUNTED``.
+    """Count the features of settled bottles, int32 (n, 11) by the names of ``COUNTED``.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def count_bottles(boards: npt.ArrayLike, backend: str | Backend = "auto") -> npt
 
 
 def successors(game: DrMario, agent: int) -> npt.NDArray[np.void]:
-    """Return what is behind the placements of a player, ``SUCCESSOR_DTYPE`` (k,).
+    """Return the results of a player's placements, ``SUCCESSOR_DTYPE`` (k,).
 
     Parameters
     ----------

@@ -67,7 +67,7 @@ class BottleView:
 
 
 def game_views(row: Any, ghosts: Mapping[int, int] | None = None) -> list[BottleView]:
-    """Return what there is to see of each player.
+    """Return the view of each player's bottle.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _counters(row: Any, player: Any, number: int) -> tuple[tuple[str, str], ...]
 
 
 def _pending(opponent: Any) -> str:
-    """Return what an opponent has sent and has not fallen yet: how much, and its colours."""
+    """Return the garbage that an opponent has sent and that has not fallen: size and colours."""
     size = min(int(opponent["attack_size"]), t.MAX_ATTACK)
     if size < t.MIN_ATTACK:
         return "none"

@@ -254,5 +254,5 @@ def count_times(bint on):
 
 
 def times_spent():
-    """Return what was counted: the fields of ``Spent`` in ``_times.h``, by name."""
+    """Return the counters of time: the fields of ``Spent`` in ``_times.h``, by name."""
     return _times.spent

@@ -93,7 +93,7 @@ def load_sav(path: str | Path, cartridge: Cartridge, audio: bool = False) -> Arr
 
 
 def _with_clock(cartridge: Cartridge) -> str:
-    """Return what else a file may have, for a message."""
+    """Return the end of an error message: the sizes of files with a clock, if there is one."""
     if not cartridge.has_clock:
         return ""
     sizes = " or ".join(f"{cartridge.ram_size + more:,}" for more in _CLOCK_BYTES)

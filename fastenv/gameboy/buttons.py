@@ -72,7 +72,7 @@ def _refusal(number: int, chord: Any, allowed: str) -> ConfigError:
 
 
 def pressed(chord: Chord, allowed: Sequence[str] | None) -> Chord:
-    """Return what is pressed of a chord: what is allowed, and neither of two opposite buttons."""
+    """Return the buttons of a chord that take effect: allowed, without opposite pairs."""
     without = {name for pair in _OPPOSITES if {*pair} <= {*chord} for name in pair}
     return tuple(
         name for name in chord if name not in without and (allowed is None or name in allowed)
@@ -85,7 +85,7 @@ def keys_of(chord: Chord) -> int:
 
 
 def chord_name(chord: Chord) -> str:
-    """Return what a chord is called, such as ``right+b``."""
+    """Return the name of a chord, such as ``right+b``."""
     return "+".join(chord) or NOTHING
 
 

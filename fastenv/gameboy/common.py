@@ -275,7 +275,7 @@ class Common:
         return row_offset(place)
 
     def shared(self) -> np.ndarray:
-        """Return what all lanes of an engine read, shape (1,)."""
+        """Build the record that all lanes of an engine share, shape (1,)."""
         records = self.starts.records(self.config.format)
         parts = self.rules, self.goal_planes, records
         tables: dict[str, Any] = {}
@@ -365,7 +365,7 @@ def load_common(config: GameBoyConfig) -> Common:
 
 
 def _program(config: GameBoyConfig, cartridge: Cartridge) -> Program | None:
-    """Return what the RAM map says beside places of an overworld, if it is for this cartridge."""
+    """Load the program of the RAM map and check it against the cartridge; None without one."""
     path = config.ram_map
     if path is None:
         return None

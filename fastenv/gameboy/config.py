@@ -431,7 +431,7 @@ class GameBoyConfig(GameConfig):
         return tuple(keys_of(pressed(chord, self.allowed_buttons)) for chord in self.chords)
 
     def is_allowed(self, action: int) -> bool:
-        """Tell whether all buttons of an action are pressed; those of nothing are."""
+        """Tell whether all buttons of an action take effect; true of an action without buttons."""
         chord = self.chords[action]
         return pressed(chord, self.allowed_buttons) == chord
 

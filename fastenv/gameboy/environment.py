@@ -184,7 +184,7 @@ class Environment:
             self.done = TRUNCATED
 
     def is_waiting(self) -> bool:
-        """Tell whether the step lasts on."""
+        """Tell whether the step still waits for its condition, within ``wait_steps`` repeats."""
         program = self.common.program
         if program is None or self.waited >= self.config.wait_steps:
             return False
@@ -253,7 +253,7 @@ class Environment:
     # -- expressions of a RAM map (docs/gameboy.md, 20.1) --
 
     def memory(self) -> Values:
-        """Return what expressions read from memory, and what is remembered."""
+        """Return the operands of expressions: loads read from memory, and remembered cells."""
         program = self.common.program
         return {} if program is None else program.read(self.read) | self.remembered.values()
 
@@ -374,7 +374,7 @@ class Environment:
         return bus.wram[address - WRAM] if address >= WRAM else bus.ppu.vram[address - VRAM]
 
     def place(self, name: str) -> int:
-        """Return what the RAM map has under a name, 0 for nothing; numbers begin with low bytes."""
+        """Read the number at a place of the RAM map, low byte first; 0 without such a place."""
         ram_map = self.common.ram_map
         if ram_map is None or name not in ram_map.places:
             return 0

@@ -155,7 +155,7 @@ def _rule(*rows: tuple[str, str]) -> Callable[[_Way], _Way]:
 
 
 def grammar() -> str:
-    """Return what expressions are made of as a Markdown table, the loosest first."""
+    """Return the grammar of expressions as a Markdown table, the loosest binding first."""
     rows = [*_RULES, *((each.shown, each.meaning) for each in FUNCTIONS.values())]
     return "\n".join(["| part | meaning |", "|---|---|", *(f"| {a} | {b} |" for a, b in rows)])
 
@@ -360,7 +360,7 @@ class _Parser:
         self.next()
 
     def whole_number(self) -> int:
-        """Return what the digits of the token say."""
+        """Parse the digits of the token as a number."""
         digits = self.token.lower().replace("$", "0x")
         value = int(digits, 16 if digits.startswith("0x") else 10)
         if value > LARGEST:
@@ -636,7 +636,7 @@ def evaluate(
     before: Reads | None = None,
     draw: Callable[[int], int] | None = None,
 ) -> int:
-    """Return what an expression comes to.
+    """Evaluate an expression.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ def gray(shade: int) -> int:
 
 
 def unpack_table(mode: str, packed: bool) -> npt.NDArray[np.uint32]:
-    """Return what the four pixels of each byte are in an observation, as four bytes in order."""
+    """Build the table from a packed byte to its four pixels in an observation, in order."""
     table = np.zeros((256, 4), np.uint8)
     if not packed:
         for byte in range(256):

@@ -72,7 +72,7 @@ _read_link_info = reader(
 
 
 def _info_reader(kind):
-    """Return what reads the columns of a kind; Numba has no booleans in records: they are bytes."""
+    """Build the reader of the info columns of a kind; it reads booleans as bytes, for Numba."""
     fields = [(name, of.replace("|b1", "|u1")) for name, of in layout.INFO[kind].descr if name]
     return reader(np.dtype(fields, align=True))
 
@@ -147,7 +147,7 @@ def _map_term(row, shared, rules, k):
 
 @njit(**_HELPER)
 def _noted(row, rules, k):
-    """Return what the step noted for a RAM map: its rewards before weights, then its numbers."""
+    """Return number ``k`` that the step noted for a RAM map: rewards, unweighted, then numbers."""
     begin, number = np.int64(rules.values_at) + 8 * k, np.int64(0)
     for i in range(8):
         number |= np.int64(_read_bytes(row, begin + i).at[0]) << (8 * i)

@@ -97,7 +97,7 @@ class Observed:
 
 
 def read_observed(config: GameBoyConfig, program: Program | None) -> Observed | None:
-    """Return what ``observe`` names; None where it is not given.
+    """Parse the option ``observe``; None where it is not given.
 
     Raises
     ------

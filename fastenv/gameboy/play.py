@@ -146,7 +146,7 @@ class Terminal:
         sys.stdout.write("\x1b[?1049h\x1b[?25l\x1b[2J")
 
     def keys(self) -> int | None:
-        """Return what was pressed within the last frames."""
+        """Return the keys pressed within the last frames, as bits; None to leave."""
         text = b""
         if select.select([self._file], [], [], 0)[0]:
             text = os.read(self._file, 1024)
@@ -203,7 +203,7 @@ class Window:
         self._held = 0
 
     def keys(self) -> int | None:
-        """Return what is held down."""
+        """Return the keys held down, as bits; None to leave."""
         pygame = self._pygame
         for event in pygame.event.get():
             if event.type == pygame.QUIT:

@@ -62,7 +62,7 @@ def power_up_row(cartridge: Cartridge, audio: bool = False) -> Array:
 
 
 def _pack_sound(mixer: Mixer) -> Array:
-    """Return what is heard as the bytes of a row."""
+    """Pack the state of the mixer as the bytes of a row."""
     sound = np.zeros(1, SOUND_DTYPE)
     for name in _MIXER:
         sound[name] = getattr(mixer, name)

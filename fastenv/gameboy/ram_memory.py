@@ -142,7 +142,7 @@ class Memory:
         self.tables: dict[str, Table] = {each.name: Table(each) for each in sets}
 
     def values(self) -> Values:
-        """Return what is remembered now."""
+        """Return the remembered numbers by cell."""
         return dict(zip(self.cells, self.numbers, strict=True))
 
     def begin(self, now: Values) -> None:
@@ -165,7 +165,7 @@ class Memory:
             self.numbers[k] = now[cell] = number
 
     def _number(self, cell: Cell, before: Values, now: Values) -> int:
-        """Return what a cell is given in this step."""
+        """Compute the number that a step gives to a cell."""
         if cell.kind == Cells.VISITS:
             return self._visits(self.sets[cell.key], before, now)
         if cell.kind == Cells.SIZE:

@@ -176,7 +176,7 @@ class Program:
         return len(self.expressions)
 
     def is_over(self, read: ReadByte) -> bool:
-        """Tell whether a step lasts no longer."""
+        """Tell whether the condition that a step waits for holds; true without a condition."""
         now = _Elements(self, read)
         return self.waits is None or evaluate(self.waits, now, now) != 0
 
@@ -278,11 +278,11 @@ class Program:
     # -- in plain Python --
 
     def read(self, read: ReadByte) -> Values:
-        """Return what expressions read from memory."""
+        """Read the value of every load of the expressions from memory."""
         return {load: self.number(read, load) for load in self.loads}
 
     def number(self, read: ReadByte, load: Load, element: int = 0) -> int:
-        """Return what is read; ``element`` is the one of all that is taken."""
+        """Read the number of a load; ``element`` is the index where it takes each element."""
         of = self.by_name[load.field]
         if load.element == EACH:
             return of.number(read, element)
@@ -292,15 +292,15 @@ class Program:
         return REDUCTIONS[load.element](found)
 
     def value(self, read: ReadByte, expression: Expression, draw: Callable[[int], int]) -> int:
-        """Return what an expression comes to within a step."""
+        """Evaluate an expression within a step."""
         return evaluate(expression, _Elements(self, read), None, draw)
 
     def memory(self) -> Memory:
-        """Return what is remembered before the first episode."""
+        """Build the memory of a lane as it is before its first episode."""
         return Memory(self.cells, self.sets)
 
     def values(self, before: Values, now: Values) -> list[int]:
-        """Return what the expressions come to."""
+        """Evaluate the expressions of rewards, numbers and ends after a step."""
         return [evaluate(each, now, before) for each in self.expressions]
 
     def first_values(self, now: Values) -> list[int]:
@@ -431,7 +431,7 @@ class Program:
 
 
 def _loads_of(expressions: Iterable[Expression]) -> tuple[Load, ...]:
-    """Return what expressions read from memory, each once."""
+    """List the loads of expressions, each once."""
     loads = (step.load for each in expressions for step in each)
     return tuple(dict.fromkeys(load for load in loads if isinstance(load, Load)))
 
@@ -557,7 +557,7 @@ def _merged(base: dict[str, Any], more: dict[str, Any]) -> dict[str, Any]:
 
 
 def load_program(path: str | Path, kind: str) -> Program | None:
-    """Return what the file of a RAM map says beside places of an overworld; None if nothing.
+    """Load the program of a RAM map from its file; None if the file has no part of one.
 
     Raises
     ------
@@ -568,7 +568,7 @@ def load_program(path: str | Path, kind: str) -> Program | None:
 
 
 def read_program(data: Any, where: str, kind: str) -> Program | None:
-    """Return what the value of a RAM map's file says beside places of an overworld.
+    """Build the program from the content of a RAM map's file; None if it has no part of one.
 
     Raises
     ------

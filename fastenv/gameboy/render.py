@@ -45,7 +45,7 @@ def display(row: np.void, common: Common) -> Picture:
 
 
 def next_picture(machine: npt.NDArray[Any], common: Common) -> Picture:
-    """Return what a machine, shape (1,), draws next, shape (144, 160), in shades.
+    """Return the next picture of a machine, shape (1,), as shades of shape (144, 160).
 
     Raises
     ------

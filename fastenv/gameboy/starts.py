@@ -55,7 +55,7 @@ class Starts:
     frames: Array
 
     def records(self, form: FrameFormat) -> npt.NDArray[np.uint8]:
-        """Return what a reset copies: the row of the machine and a packed frame, shape (S, B)."""
+        """Build the records that a reset copies: row of the machine and packed frame, (S, B)."""
         rows = self.rows.view(np.uint8).reshape(len(self.rows), -1)
         shades = self.frames[:, :, None] >> np.array([0, 2, 4, 6], np.uint8) & 3
         pictures = shades.reshape(-1, HEIGHT, WIDTH)

@@ -587,7 +587,7 @@ def shared_record(
     tables: Mapping[str, Any] = MappingProxyType({}),
     behind: bytes = b"",
 ) -> np.ndarray[Any, Any]:
-    """Return what all machines with a cartridge read, shape (1,): ``SHARED_DTYPE`` and the ROM.
+    """Build the record that a cartridge's machines share, (1,): ``SHARED_DTYPE`` and the ROM.
 
     Parameters
     ----------

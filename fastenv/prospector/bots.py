@@ -293,7 +293,7 @@ def market_timer(o: View, t: int) -> int:
 
 
 def market_timer_trade(o: View, t: int) -> int:
-    """Return what the market timer does at the station."""
+    """Choose the action of the market timer at the station."""
     force = o.cargo > 0.70 or o.time < 0.15
     good = o.price_change[t] > 0.01 and o.price[t] > 0.50
     if o.load[t] > 0.01 and (good or force):
@@ -331,7 +331,7 @@ def short_haul(o: View) -> int:
 
 
 def short_haul_trade(o: View) -> int:
-    """Return what the short hauler does at the station."""
+    """Choose the action of the short hauler at the station."""
     if o.held(0.004):
         return sell(o.held(0.004)[0], QUARTER)  # little by little costs less than all at once
     if o.held(0.0):

@@ -124,7 +124,7 @@ def ship(game: Prospector) -> list[float]:
 
 
 def neighbor(game: Prospector, k: int) -> list[float]:
-    """Return what is known of an edge and of the node behind it."""
+    """Encode an edge of the current node and the node behind it; zeros without an edge."""
     at = (game.current_node, k)
     there = game.neighbor.item(at)
     if there == EMPTY:
@@ -139,7 +139,7 @@ def neighbor(game: Prospector, k: int) -> list[float]:
 
 
 def asteroid(game: Prospector, a: int) -> list[float]:
-    """Return what is known of an asteroid of the current node."""
+    """Encode an asteroid of the current node."""
     at = (game.current_node, a)
     return [
         1.0,

@@ -190,7 +190,7 @@ class Prospector(World):
         return csum(self.cargo.tolist())
 
     def cargo_value(self) -> float:
-        """Return what the hold is worth at today's prices."""
+        """Compute the value of the cargo at today's prices."""
         cargo, price = self.cargo.tolist(), self.price.tolist()
         return sum6([cargo[c] * price[c] for c in range(NUM_COMMODITIES)])
 

@@ -172,7 +172,7 @@ def offer(action: Action) -> str:
 
 
 def ship_view(row: Any, time_max: float) -> ShipView:
-    """Return what the player may know of the game in ``row``.
+    """Return the player's view of the game in ``row``.
 
     Parameters
     ----------
@@ -324,7 +324,7 @@ def _record(game: Prospector) -> list[str]:
 
 
 def _news(game: Prospector) -> list[str]:
-    """Return what the last step did, from the events of the row."""
+    """Describe the last step in sentences, from the events of the row."""
     if game.ev_action < 0:
         return ["The ship is ready at the station."]
     name, ticks = ACTION_NAMES[game.ev_action], count(game.ev_dt, "tick")

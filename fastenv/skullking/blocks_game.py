@@ -228,7 +228,7 @@ def manager_suits(g: Position) -> Floats:
 
 
 def manager_history(g: Position) -> Floats:
-    """Return what completed rounds tell; before the first: hit rate 0.5, the rest 0."""
+    """Encode the completed rounds (hit rate 0.5 before the first) and who leads first."""
     me, rounds = g.actor, g.rounds_done
     shares = sum(g.bid_share[: g.rules.num_players])
     return [

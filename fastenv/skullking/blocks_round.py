@@ -110,7 +110,7 @@ def worker_ability_state(g: Position) -> Floats:
 
 
 def worker_ability_value(g: Position) -> Floats:
-    """Return what the abilities of pirates in hand may be worth."""
+    """Encode the values of the abilities of pirates in hand."""
     hand = own_hand(g)
     other = ROSIE in hand or BENDT in hand
     values = ability_values(needed(g, g.actor), HARRY in hand, RASCAL in hand, other)
@@ -145,7 +145,7 @@ def worker_specials_unseen(g: Position) -> Floats:
 
 
 def worker_pirate_chance(g: Position) -> Floats:
-    """Return what a pirate in hand is worth: more while no other one is on the table."""
+    """Encode the value of a pirate in hand, higher while no pirate is on the table."""
     if not count(own_hand(g), PIRATES):
         return [0.0]
     taken = any(CLASS[card] == CardClass.PIRATE for card in g.table_card) or any(g.table_mode)
@@ -243,7 +243,7 @@ def ability_bendt(g: Position) -> Floats:
 
 
 def ability_rascal(g: Position) -> Floats:
-    """Return what a bet depends on."""
+    """Encode the tricks still needed, on which Rascal's bet depends."""
     if g.phase != Phase.RASCAL:
         return [0.0, 0.0]
     wanted = needed(g, g.actor)
@@ -251,7 +251,7 @@ def ability_rascal(g: Position) -> Floats:
 
 
 def ability_harry(g: Position) -> Floats:
-    """Return what the change of a bid depends on."""
+    """Encode bid and tricks won, on which Harry's change of the bid depends."""
     if g.phase != Phase.HARRY:
         return [0.0] * 4
     bid, won = g.bid[g.actor], g.won[g.actor]

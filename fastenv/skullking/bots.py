@@ -226,7 +226,7 @@ class Table(Protocol):
     first_discard: int
 
     def view(self, seat: int) -> View:
-        """Return what a player knows."""
+        """Return a player's view of the game."""
 
 
 def bot_action(game: Table, kind: int, rng: Rng) -> int:

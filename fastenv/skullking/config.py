@@ -514,7 +514,7 @@ class SkullKingConfig(GameConfig):
         return cdf
 
     def _some_round(self, name: str, weights: np.ndarray, phases: int) -> str:
-        """Say what is allowed where no round is left."""
+        """Describe the allowed values, for an error where no round is left."""
         rounds = len(self.hand_sizes())
         text = f"such that at least one of the {rounds} rounds of the schedule can be sampled"
         if name == "round_weights":

@@ -162,7 +162,7 @@ class Dealing(Position):
         return list(map(Play, self.table_seat, self.table_card, self.table_mode))
 
     def view(self, seat: int) -> bots.View:
-        """Return what a player knows, as far as bots use it."""
+        """Return a player's view of the game, with the fields that bots use."""
         hand, plays = self.hand[seat], self.plays()
         return bots.View(
             seat=seat,

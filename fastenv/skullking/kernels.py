@@ -71,7 +71,7 @@ def _packed() -> np.ndarray:
 
 
 def _lead() -> np.ndarray:
-    """Return what a first card does to the suit of a trick; 74, 75: Tigress as escape, pirate."""
+    """Build the table of a first card's effect on the led suit; 74, 75: Tigress escape, pirate."""
     lead = np.full(128, FREE, np.int64)
     for card in range(10, 66):
         lead[card] = (3, 0, 1, 2)[(card - 10) // 14]

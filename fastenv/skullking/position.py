@@ -211,7 +211,7 @@ class _Rows:
         self._in_order = itemgetter(*(places.index(place) for place in range(len(places))))
 
     def values(self, game: Position, special: Iterable[Any]) -> tuple[Any, ...]:
-        """Return what the format packs; ``special`` are the values of the fields of this name."""
+        """Return the values that the format packs; ``special`` has those of :attr:`special`."""
         attributes = vars(game)
         lists = chain.from_iterable(self.lists_of(attributes))
         values: tuple[Any, ...] = self._in_order((*self.numbers_of(attributes), *lists, *special))

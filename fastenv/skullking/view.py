@@ -112,7 +112,7 @@ def card_name(card: int, mode: int | None = None) -> str:
 
 
 def action_name(action: int, row: Any, rules: Any) -> str:
-    """Return what an action means in the game in ``row``, such as ``"Parrot 7"`` or ``"a pirate"``.
+    """Name an action in the game in ``row``, such as ``"Parrot 7"`` or ``"a pirate"``.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def action_name(action: int, row: Any, rules: Any) -> str:
 
 
 def table_view(row: Any, rules: Any, names: Sequence[str] | None = None) -> TableView:
-    """Return what the agent may know of the game in ``row``.
+    """Return the agent's view of the game in ``row``.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _seat(
 
 
 def _notes(row: Any, phase: t.Phase, seat: int) -> list[str]:
-    """Return what else is public about a seat this round; of the cannons only the agent's is."""
+    """List other public facts about a seat this round; the cannonball of the agent's alone."""
     notes = [
         f"allied with seat {b if a == seat else a}"
         for a, b in row["alliances"][: int(row["num_alliances"])]
@@ -291,7 +291,7 @@ def _choices(row: Any, rules: Any, phase: t.Phase) -> list[tuple[int, str]]:
 
 
 def _news(row: Any, rules: Any) -> list[str]:
-    """Return what the last step brought, from the events of the row."""
+    """Describe the last step in sentences, from the events of the row."""
     news = []
     if row["ev_invalid"]:
         count = f"{row['invalid_count']} of {t.INVALID_LIMIT}"

@@ -195,7 +195,7 @@ def replay(
 
 
 def _terms(ignore: object, rtol: object = None) -> Terms:
-    """Return what may differ; without ``rtol`` for an environment beside itself."""
+    """Build the terms of a comparison; without ``rtol``, of an environment beside itself."""
     if isinstance(ignore, str) or not isinstance(ignore, Sequence):
         raise ConfigError(f"ignore={show(ignore)}: must be a sequence of names of fields")
     names = [str(name) for name in ignore]

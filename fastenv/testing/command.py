@@ -47,7 +47,7 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
 
 
 def load(field: str, name: str) -> Any:
-    """Return what ``module:name`` stands for, or refuse the value of an option."""
+    """Import the object that ``module:name`` names, or refuse the value of an option."""
     try:
         return find(name)
     except ConfigError as error:

@@ -81,7 +81,7 @@ class Source:
 
 
 def source_of(field: str, factory: object) -> Source:
-    """Return what makes an environment.
+    """Return the :class:`Source` that makes an environment.
 
     Raises
     ------
@@ -126,7 +126,7 @@ def check_pickled(field: str, function: object) -> None:
 
 
 def find(name: str) -> Any:
-    """Return what ``module:name`` stands for.
+    """Import the object that ``module:name`` names.
 
     Raises
     ------

@@ -122,7 +122,7 @@ class Job(ABC):
             return play.run(list(case))
 
     def find_again(self, case: Case, stress: str = "", quiet: bool = False) -> list[Finding]:
-        """Return what is wrong in a case, or what it does not bear under a stress."""
+        """Play a case again; list its findings, or under a stress the difference."""
         laws = Laws(quiet=quiet)
         trace, found = self.play(case, laws)
         if not stress:

@@ -72,7 +72,7 @@ class Laws:
         self.notes[rule] = Finding("note", rule, source)
 
     def check_result(self, result: Any, call: str, names: str, source: str) -> Any:
-        """Return what a call returned: a tuple of what the names say, of which the last is a dict.
+        """Check that a call returned a tuple as ``names`` says, with a dict last; return it.
 
         Raises
         ------

@@ -222,7 +222,7 @@ class Play:
         return found
 
     def _try_second(self, call: Call) -> Frame | str:
-        """Return what the second shows, or the text of what it raises."""
+        """Run a call on the second track; return its frame, or the text of its error."""
         assert self.second is not None
         try:
             return self.second.call(call)
@@ -255,7 +255,7 @@ class Play:
                     raise ConfigError(f"sync: {say_error(error)}") from error
 
     def _list_outcomes(self, actions: Actions) -> dict[str, list[Any]] | None:
-        """Return what the reference allows to come of the actions, by who chose them."""
+        """List the outcomes that the reference allows for the actions, by who chose them."""
         if self.second is None or self._sync is None or self._sync.outcomes is None:
             return None
         return {

@@ -71,7 +71,7 @@ def cells_of(frame: Frame) -> set[int]:
 
 
 def _rounded(leaf: Any) -> Any:
-    """Return what stands for the region of a number or an array."""
+    """Round a number or an array to the key of its region."""
     array = np.asarray(leaf)
     if array.dtype.kind not in "biuf" or array.size == 0:
         return leaf if isinstance(leaf, str) else array.shape

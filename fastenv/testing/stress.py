@@ -71,7 +71,7 @@ class Question:
     names: tuple[str, ...] = ()
 
     def find(self, index: int, a: str, b: str, who: str = "", field: str = "") -> Finding:
-        """Return what is found at a call of a case: both values, of whom and what."""
+        """Build the finding of a call in a case: both values, the agent and the field."""
         first, second = self.names or ("alone", self.name)
         return Finding(
             self.kind,
@@ -258,7 +258,7 @@ def move_generators(seed: int) -> None:
 
 
 def stresses_for(track: Track, copies: bool) -> dict[str, Question]:
-    """Return what a track of this kind must bear; that it gives the same again comes first."""
+    """Return the stresses that apply to a track, by name; repeating the case comes first."""
     left_out = set() if copies else {"copied", "pickled", "beside its copy"}
     game = getattr(track.env, "unwrapped", track.env)
     if not isinstance(track, TurnsTrack) and not any(hasattr(game, name) for name in MASKS):

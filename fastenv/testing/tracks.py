@@ -166,7 +166,7 @@ class Pulse:
 
 
 def make_frame(who: str, mask: Any, observation: Any, paid: Any, info: Any) -> Frame:
-    """Return what somebody is shown as fields: mask, observation, rewards and flags, info."""
+    """Build the frame of an agent or lane: mask, observation, rewards and flags, info."""
     Pulse.beat()
     frame: Frame = {} if mask is None else {(who, "mask"): keep(mask)}
     frame[who, "observation"] = keep(observation)
@@ -356,7 +356,7 @@ def side_by_side(make: Callable[[], Any], like: Any, laws: Laws) -> Track:
 
 
 def lane_info(infos: Any, lane: int) -> dict[str, Any]:
-    """Return what a vector's infos say of a lane, without what is said of the final step."""
+    """Return the info of a lane from a vector's infos, without that of the final step."""
     found: dict[str, Any] = {}
     for key, value in infos.items():
         if key.startswith(("_", "final_")) or key == "action_mask":
@@ -497,7 +497,7 @@ class TurnsTrack(Track):
         return bool(self.env.terminations[agent] or self.env.truncations[agent])
 
     def _last(self) -> Any:
-        """Return what ``last()`` says, whose reward is what the agent is owed."""
+        """Check that the reward of ``last()`` is what the agent is owed; return its result."""
         last, agent = self.env.last(), self.env.agent_selection
         self.laws.check_result(last, "last()", FIVE, TURNS)
         right = math.isclose(last[1], self.owed[agent], rel_tol=1e-6, abs_tol=1e-9)

@@ -41,7 +41,7 @@ def _agents(env: Any) -> list[str]:
 
 
 def _look(env: Any, agent: str) -> Any:
-    """Return what an environment shows an agent now, mask included."""
+    """Return the current observation of an agent, None if no method returns it."""
     if hasattr(env, "observe"):
         return env.observe(agent)
     game = getattr(env, "unwrapped", env)
@@ -94,7 +94,7 @@ def _replay(start: Any, actions: list[Any], agent: str) -> Any:
 
 
 def _trouble_of(track: Track, world: Any, rng: np.random.Generator) -> str:
-    """Return what a world raises or breaks when it is played on, "" if nothing."""
+    """Play on in a world; return the first error or broken rule, "" if there is none."""
     laws = Laws()
     played = track.around(world, laws)
     if isinstance(played, TurnsTrack):

@@ -58,7 +58,7 @@ class LinkCommon:
         return self.sides[0].terms_dtype
 
     def shared(self) -> np.ndarray:
-        """Return what all lanes of an engine read, shape (1,)."""
+        """Build the record that all lanes of an engine share, shape (1,)."""
         parts = [self._shared_of(side) for side in range(SIDES)]
         dtype = np.dtype(
             [

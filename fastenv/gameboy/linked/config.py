@@ -113,7 +113,7 @@ class LinkConfig(GameConfig):
 
 
 def _pair(name: str, value: Any) -> tuple[Any, Any]:
-    """Return what each side has: one thing for both, or two."""
+    """Return the value of each side: a pair as it is, or one value for both."""
     if isinstance(value, (tuple, list)):
         if len(value) != SIDES:
             raise refusal(name, value, "one for both sides, or two")

@@ -34,7 +34,7 @@ def displays(row: np.void, common: LinkCommon) -> list[Picture]:
 
 
 def next_pictures(row: np.void, common: LinkCommon) -> list[Picture]:
-    """Return what the two machines of a row draw next."""
+    """Return the next picture of each of the two machines of a row."""
     try:
         from fastenv.gameboy.console import Console, LinkedConsoles
     except ImportError:  # without the compiled core it takes a moment longer

@@ -169,7 +169,7 @@ class Mixer:
     # -- what is heard --
 
     def _mix(self, side: int, wave: int) -> int:
-        """Return what a side, left or right, hears now, from -480 to 480."""
+        """Mix the four channels into the level of the left or right side, from -480 to 480."""
         panning = self.channels.registers[IO.NR51 - IO.NR10] >> (0 if side else 4)
         volume = self.channels.registers[IO.NR50 - IO.NR10] >> (0 if side else 4) & 7
         total = 0
@@ -179,12 +179,12 @@ class Mixer:
         return total * (volume + 1)
 
     def _digital(self, channel: int) -> int:
-        """Return what a square or the noise says, 0 to 15; those that do not play have volume 0."""
+        """Return the digital output of a square or the noise, 0 to 15; 0 while it does not play."""
         high = self.lfsr & 1 if channel == NOISE else self.duty_high[channel]
         return self.volumes[ENVELOPES.index(channel)] if high else 0
 
     def _wave(self, time: int) -> int:
-        """Return what the wave says in so many T, within this machine cycle."""
+        """Return the wave channel's digital output in ``time`` T, within this machine cycle."""
         if not self.channels.plays(WAVE):
             return 0
         at, byte = self.channels.wave_at, self.wave_byte

@@ -226,7 +226,7 @@ class Ppu:
             self.delay, self.mode = end - DRAW_END, HBLANK if end == write.at else DRAW
 
     def draw_writes(self, window_row: int) -> DrawnLine:
-        """Return what comes of this line with the writes that were made in it."""
+        """Draw this line with the register writes that were made in it."""
         return draw(self, self.began, self.began_wy_seen, window_row, self.writes)
 
     def write_window(self, name: str, value: int) -> None:
