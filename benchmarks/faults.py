@@ -57,7 +57,7 @@ def look_for(fault: Mapping[str, Any], number: int, folder: Path, seconds: float
 
 
 def judge(report: Report, folder: Path, number: int) -> dict[str, Any]:
-    """Return what was found, the steps of the shortest case, whether its script fails again."""
+    """Return the rule found, the steps of the shortest case, whether its script fails again."""
     if not report.faults:
         return {"found": "", "steps": None, "replays": None}
     finding = min(report.faults, key=lambda each: each.steps)

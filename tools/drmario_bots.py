@@ -57,7 +57,7 @@ def player_of(who: str) -> str | Policy:
 
 
 def trained_of(folder: Path) -> dict[str, Any]:
-    """Return what an agent is: seed and decisions of its training, its commit, its options."""
+    """Return an agent's training: seed and decisions, its commit, the hash of its options."""
     policy = load_policy(folder)
     head = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     return {
@@ -98,7 +98,7 @@ def play(engine: BatchEngine, player: str | Policy, most_pills: int) -> Results:
 
 
 def measure(level: int, speed: str, bots: Sequence[str], episodes: int) -> dict[str, Any]:
-    """Return what bots reach at a level and speed."""
+    """Measure the results of bots at a level and speed."""
     seeds = draw_seeds("reports", episodes, np.random.default_rng([DRAWS, level]))
     found = {}
     for bot in bots:

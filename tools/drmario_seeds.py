@@ -47,7 +47,7 @@ def positions() -> dict[tuple[int, int], int]:
 
 
 def entry(level: int, index: int, seed: tuple[int, int]) -> dict[str, Any]:
-    """Return what the registry says of a seed."""
+    """Build the entry of a seed in the registry."""
     generator = Generator(*seed)
     pills = make_reserve(generator)
     board = bytes(make_viruses(level, generator))

@@ -49,7 +49,7 @@ class Candidate(DrMarioGame):
 def worths(
     bot: str, candidates: list[dict[str, int]], games: int, rng: np.random.Generator
 ) -> np.ndarray:
-    """Return what candidates are worth on games that are drawn for them; less is better."""
+    """Return each candidate's mean frames over drawn games; one not cleared counts ``LOST``."""
     game = Candidate(make_game(level=LEVEL, speed=SPEED, obs="none").config)
     game.env_id = ENV  # whose results have columns
     engine, found = engine_of(game, draw_seeds("tuning", games, rng)), []

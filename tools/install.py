@@ -155,7 +155,7 @@ def watch(
 
 
 def _tell(text: str, began: float, told: str) -> str:
-    """Tell how far it is: in a terminal in one line, elsewhere in a line each that is new."""
+    """Print the progress: in a terminal in one line, elsewhere in a line each that is new."""
     if sys.stdout.isatty():
         wide = os.get_terminal_size(sys.stdout.fileno()).columns or 80
         line = f"{time.monotonic() - began:4.0f} s  {text}"[: wide - 1]

@@ -58,7 +58,7 @@ def positions(count: int, tricks: int) -> np.ndarray:
 
 
 def decide(who: str, engine: BatchEngine, rows: np.ndarray) -> np.ndarray:
-    """Return what a player does in rows, int32 (n,)."""
+    """Choose the actions of a player in rows, int32 (n,)."""
     engine.set_states(rows)
     player = make_player(load_who(who), engine)
     begin_all(player, engine, 1)

@@ -329,7 +329,7 @@ def control(y: int) -> Code:
 
 
 def spin(again: str, cycles: int, is_long: bool) -> list[str]:
-    """Return what leaves iterations out of a loop whose jump has just been taken."""
+    """Return the lines that skip iterations of a loop whose jump has just been taken."""
     return [
         "now += spins(",
         f"    m, pc, address, now + {cycles} * CYCLE + 1, {again},",

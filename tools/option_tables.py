@@ -88,7 +88,7 @@ def _allowed(model: type[Options], name: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return what docstrings say as Markdown does."""
+    """Convert the markup of docstrings to Markdown."""
     text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text.replace("``", "`"))
     return text.replace("|", "\\|")
 

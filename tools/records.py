@@ -227,7 +227,7 @@ def take(speed: Speed, most: float, patience: float) -> None:
 
 
 def read(path: Path) -> bytes:
-    """Return what is in a record, nothing where there is none."""
+    """Read the bytes of a record, none where there is no file."""
     return path.read_bytes() if path.is_file() else b""
 
 

@@ -41,7 +41,7 @@ def sources() -> list[Path]:
 
 
 def notes(file: Path) -> dict[str, str]:
-    """Return what the first comment of a source says: ``; Program: ...`` and further such lines."""
+    """Read the notes in a source's first comment: ``; Program: ...`` and further such lines."""
     found: dict[str, str] = {}
     for line in file.read_text(encoding="ascii").splitlines():
         match = re.fullmatch(r"; (Program|Keys|PyBoy): (.+)", line)

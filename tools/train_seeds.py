@@ -42,7 +42,7 @@ def train(config: str, seed: int, runs: Path) -> RunFolder:
 
 
 def row(run: RunFolder) -> dict[str, Any]:
-    """Return what a training took, and what it and others came to in its evaluation."""
+    """Return the cost of a training, and the results of its evaluation."""
     summary, evaluation = (
         files.read_json(run.path / name) for name in ("summary.json", "evaluation.json")
     )
@@ -100,7 +100,7 @@ def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
 
 
 def _protocol(evaluation: dict[str, Any]) -> dict[str, Any]:
-    """Return what was played in an evaluation, and how."""
+    """Return the protocol of an evaluation: the games, and how they were played."""
     if "matches" in evaluation:
         played = evaluation["matches"]
         names: tuple[str, ...] = ("protocol", "players", "games", "first_seed")

@@ -65,7 +65,7 @@ def interpreter(version: str) -> Path | None:
 
 
 def requirements(training: bool) -> list[str]:
-    """Return what fastenv requires, with what ``training/`` does if it is tested too."""
+    """List the requirements of fastenv, with those of ``training/`` if it is tested too."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras: dict[str, list[str]] = project["optional-dependencies"]
     named = [*project["dependencies"]]

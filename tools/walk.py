@@ -97,7 +97,7 @@ class Walk:
                 at = at.f_back  # type: ignore[assignment]
 
     def record(self) -> dict[str, Any]:
-        """Return what was counted, as JSON values."""
+        """Return the counts, as JSON values."""
         spans = [b - a for a, b in zip(self.marks, self.marks[1:], strict=False)]
         return {
             "files": len(self.entered),

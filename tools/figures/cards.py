@@ -30,7 +30,7 @@ def table(agent: str) -> str:
 
 
 def results(agent: str) -> list[Result]:
-    """Return what a folder of ``pretrained/`` comes to, as its records have it."""
+    """List the results of a folder of ``pretrained/``, from its records."""
     return list(_RESULTS[agent]())
 
 
@@ -119,7 +119,7 @@ def _value() -> Iterator[Result]:
 
 
 def file_head(path: Path) -> dict[str, Any]:
-    """Return what a network that closes rollouts says of itself."""
+    """Read the head of the file of a network that evaluates the ends of rollouts."""
     content = path.read_bytes()
     size = int.from_bytes(content[:8], "little")
     found: dict[str, Any] = json.loads(json.loads(content[8 : 8 + size])["__metadata__"]["head"])

@@ -118,7 +118,7 @@ def risk_by_level() -> str:
 
 
 def frames_read() -> str:
-    """Return what the reader of Dr. Mario's frames reads right."""
+    """Return the table of the accuracy of the reader of Dr. Mario's frames."""
     record = newest("drmario-reader-frames.json")
     made = []
     for name, part in record.head["read"].items():

@@ -74,7 +74,7 @@ QUEST = {"reached": "quest", "first_event": "first event", "four_items": "four c
 
 
 def prospector_players(only: str = "") -> str:
-    """Return what trained agents of Prospector, reference lines and bots come to.
+    """Return the table of trained agents of Prospector, reference lines and bots.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def _prospector_row(player: str, values: Mapping[str, Sequence[float]]) -> list[
 
 
 def prospector_pilots() -> str:
-    """Return what was tried before the options of Prospector were chosen, one training each."""
+    """Return the table of pilots before Prospector's options were chosen, one training each."""
     record = newest("prospector-learning.json")
     found = record.head["pilots"]
     made = []
@@ -296,7 +296,7 @@ FIRST_AGENTS = {
 
 
 def first_agents() -> str:
-    """Return what the first agents of `make train GAME=` reach over training seeds."""
+    """Return the table of the first agents of `make train GAME=`, over training seeds."""
     made, sources = [], []
     for game, (pattern, player, measure, name, shown, beside) in FIRST_AGENTS.items():
         record = newest(pattern)

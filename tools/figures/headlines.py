@@ -354,7 +354,7 @@ _BASELINE = "`main.yaml`, the PPO baseline: whole games by one network"
 
 
 def _whole_games(pattern: str, what: str) -> tuple[str, str]:
-    """Return what a recipe for whole games of Skull King reaches over training seeds."""
+    """Return the row of a recipe for whole games of Skull King, with its wins over seeds."""
     record = newest(pattern)
     runs = list(record.head["runs"].values())
     wins, scripted = [], []

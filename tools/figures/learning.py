@@ -57,12 +57,12 @@ def milestones() -> str:
 
 
 def last_of(record: Record, milestone: str) -> list[list[float]]:
-    """Return what each training came to at its last checkpoint."""
+    """Return the results of each training at its last checkpoint."""
     return [run["checkpoints"][-1]["results"][milestone] for run in record.head["runs"]]
 
 
 def champion() -> str:
-    """Return what trainings of the champion come to, over seeds, beside the best scripted player.
+    """Return the table of trainings of the champion over seeds, and the best scripted player.
 
     Where the opponents are agents there is no scripted player of the record's.
     """
@@ -99,7 +99,7 @@ _EXPERT = {"half": "expert iteration, begun", "expert": "expert iteration, twice
 
 
 def ladder() -> str:
-    """Return what each step on the way to the champion wins, over seeds, and what it costs."""
+    """Return the table of the steps to the champion: wins over seeds, decisions and cost."""
     steps, begun = newest("ladder-*-seeds.json"), newest("expert-*-seeds.json")
     last = newest("champion-*-seeds.json")
     runs = list(last.head["runs"].values())
@@ -129,7 +129,7 @@ def _step(head: dict[str, Any], row: str, said: str, sets: Sequence[str]) -> lis
 
 
 def responses() -> str:
-    """Return what best responses to agents win, each with its budget."""
+    """Return the table of best responses to agents: wins, points and cost."""
     names = ("champion", "champion-search", "ppo", "heuristic", "heuristic-search")
     records = [newest(f"exploit-{name}.json") for name in names]
     made = []
@@ -186,7 +186,7 @@ def _intervals(found: Row) -> list[str]:
 
 
 def dqn_beside_ppo() -> str:
-    """Return what DQN, PPO and a scripted player win in whole games of Skull King, over seeds."""
+    """Return the table of wins over seeds of DQN, PPO and a scripted player in whole games."""
     replay, rollouts = newest("dqn-flat-*-seeds.json"), newest("variants-*-seeds.json")
     sets, made = ("rule_medium", "rule_hard", "heuristic"), []
     runs = list(replay.head["runs"].values())
@@ -259,7 +259,7 @@ def _compared(report: Row, gap: str = "minus_baseline", but: str = "") -> list[l
 
 
 def defaults() -> str:
-    """Return what the options are worth that an environment named alone learns by."""
+    """Return the table of trainings with tuned presets, which ``--env`` alone uses, over seeds."""
     record = newest("defaults-*-seeds.json")
     made = [
         [f"{env}, {row}", *cells]
@@ -270,7 +270,7 @@ def defaults() -> str:
 
 
 def trained_variants(pattern: str, shares: dict[str, str]) -> str:
-    """Return what trainings that differ in one option come to, over seeds.
+    """Return the table of trainings that differ in one option, over seeds.
 
     Parameters
     ----------

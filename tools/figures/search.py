@@ -50,7 +50,7 @@ def skull_king(name: str = "skullking-search.json") -> str:
 
 
 def open_cards(name: str = "skullking-search.json") -> str:
-    """Return what fair search reaches of the wins that open cards bring, in a sentence."""
+    """Return the sentence that compares fair search with search that sees all cards."""
     record = newest(name)
     rows = {
         (row["part"], row["label"]): row["win_share"]
@@ -68,7 +68,7 @@ def open_cards(name: str = "skullking-search.json") -> str:
 
 
 def champion(name: str = "skullking-champion-search.json") -> str:
-    """Return what the champion wins alone and with searches, each by its full name."""
+    """Return the table of the champion's wins, alone and with each search by its full name."""
     record, made = newest(name), []
     for row in record.head["rows"]:
         cells = [percent(row["win_share"]), interval(row["points"])]

@@ -15,7 +15,7 @@ OF_STOCK = ": env share of wall time"
 
 
 def bars(pattern: str, of: str = "") -> str:
-    """Return what was asked and measured in the newest record of that name, ``of`` one game."""
+    """Return the table of targets and measurements in the newest such record, ``of`` one game."""
     record = newest(pattern)
     made = []
     for row in record.rows:
@@ -155,7 +155,7 @@ def _flag_cell(row: Row) -> str:
 
 
 def replay_steps() -> str:
-    """Return what each step from lists to tensors is worth in a training of DQN."""
+    """Return the table of DQN's speed after each step from lists to tensors."""
     record, made, game = newest("replay_steps.jsonl"), [], ""
     for row in (r for r in record.rows if r["kind"] == "trainer"):
         speed = spread(row["steps_per_cpu_s"], row["steps_per_cpu_s_all"], lambda x: f"{x:,.0f}")

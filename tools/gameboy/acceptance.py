@@ -211,7 +211,7 @@ def _pyboy_version() -> str:
 
 
 def _known_of_pyboy(record: Path | None) -> dict[str, str]:
-    """Return what a record says of this version of PyBoy, by the hashes of the ROMs."""
+    """Read the results of this version of PyBoy from a record, by the hashes of the ROMs."""
     if record is None or not record.exists():
         return {}
     try:

@@ -108,7 +108,7 @@ class PyBoyTwin:
 
 
 def registers(row: np.ndarray[Any, Any]) -> dict[str, int]:
-    """Return what :meth:`PyBoyTwin.registers` should be; while halted, its PC is one lower."""
+    """Return a row's registers as :meth:`PyBoyTwin.registers` has them; PC less 1 if halted."""
     record = row[0]
     values = {name: int(record[name]) for name in "afbcde"}
     pc = int(record["pc"]) - int(record["halted"])

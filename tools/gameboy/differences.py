@@ -36,7 +36,7 @@ _COMMAND = "python -m tools.gameboy.differences"
 
 
 def head(argv: Sequence[str]) -> dict[str, Any]:
-    """Return what a record says of a command."""
+    """Build the head of a command's record."""
     return machine.taken_on() | {"command": shlex.join([*_COMMAND.split(), *argv])}
 
 

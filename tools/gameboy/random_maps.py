@@ -150,7 +150,7 @@ class Writer:
         return self.of_all(depth) if way < 0.85 else self.remembered(depth, changing)
 
     def leaf(self, changing: bool, table: int) -> str:
-        """Return what has no parts."""
+        """Return a random operand: a number, a name or an element of a table."""
         rng = self.rng
         if table and rng.random() < 0.6:
             return rng.choice([name for name, count in COUNTS.items() if count == table])
@@ -165,7 +165,7 @@ class Writer:
         return f"{name}[{rng.randrange(COUNTS[name])}]"
 
     def of_all(self, depth: int) -> str:
-        """Return what all elements of tables come to."""
+        """Return a random expression over all elements of a table."""
         rng = self.rng
         name = rng.choice(self.tables)
         way = rng.choice(["sum", "count", "min", "max"])
@@ -176,7 +176,7 @@ class Writer:
         return f"{way}({name} - ({self.text(depth - 1, False, COUNTS[name])}))"
 
     def remembered(self, depth: int, changing: bool) -> str:
-        """Return what looks back."""
+        """Return a random expression over earlier steps; within a step, a random number instead."""
         rng = self.rng
         if self.at_once:
             return f"random({rng.choice([1, 2, 6, 256, 2**31 - 1])})"
@@ -278,7 +278,7 @@ def seen(engine: BatchEngine) -> Iterator[tuple[str, Any]]:
 
 
 def difference(engines: dict[str, BatchEngine]) -> str | None:
-    """Return what differs first, None if nothing does."""
+    """Return the first difference between backends, None if there is none."""
     (first, one), *others = engines.items()
     wanted = dict(seen(one))
     for name, engine in others:

@@ -72,7 +72,7 @@ def decode(part: Sequence[int], kind: str) -> int:
 
 
 def operated(op: str | None, reference: int, value: int) -> int:
-    """Return what an operation makes of a value."""
+    """Apply an operation to a value."""
     operations: dict[str | None, Callable[[], int]] = {
         None: lambda: value,
         "nonzero": lambda: value != 0,
@@ -141,7 +141,7 @@ class Integration:
 
 
 def reader(row: Any) -> Any:
-    """Return what gives the byte of a row at an address, as an emulator maps it."""
+    """Build the function that reads the byte of a row at an address, as an emulator maps it."""
     parts = {0x8000: row["vram"], 0xC000: row["wram"], 0xFE00: row["oam"], 0xFF00: row["high"]}
     memory = np.zeros(1 << 16, np.uint8)
     for begin, part in parts.items():

@@ -51,7 +51,7 @@ class Reader:
         self._pipe.close()
 
     def ask(self, seconds: float) -> dict[str, Any] | None:
-        """Return what it says next, {} if it has ended, None if it says nothing in that time."""
+        """Return the worker's next message, {} if it has ended, None if none comes in that time."""
         try:
             return self._pipe.recv() if self._pipe.poll(seconds) else None
         except EOFError:
@@ -100,7 +100,7 @@ def read_all(kind: str, seed: int, count: int, place: Path) -> list[dict[str, An
 
 
 def load_records(path: Path) -> list[dict[str, Any]]:
-    """Return what an earlier command has found; a line that it did not finish is removed."""
+    """Load the records of an earlier command; an unfinished last line is removed."""
     if not path.is_file():
         return []
     text = path.read_text("utf-8")

@@ -51,7 +51,7 @@ def sections(page: str) -> set[str]:
 
 
 def faults(text: str, own: str | None = None) -> list[str]:
-    """Return what a text cites that does not exist, or in another form than that of the docs.
+    """List the citations of a text that do not exist, or have another form than in the docs.
 
     A page cites its own sections by number: ``own`` is its name.
     """

@@ -142,7 +142,7 @@ def calls(command: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def faults(command: str, complete: bool = True) -> list[str]:
-    """Return what the parsers refuse of a command; nothing if it can be typed."""
+    """List the errors of the parsers for a command; empty if it can be typed."""
     found = []
     for module, words in calls(command):
         words = [word for word in (re.sub(r"(\.\.\.|…)$", "", word) for word in words) if word]
@@ -166,7 +166,7 @@ def missing(word: str) -> bool:
 
 
 def read_by_parser(module: str, words: list[str], complete: bool) -> Parsed | str:
-    """Return what a module's parser reads words as, or else what it says against them."""
+    """Parse words with the parser of a module; return the values, or the text of the error."""
     try:
         run = entry(module)
     except ImportError as error:
@@ -202,7 +202,7 @@ def read_by_parser(module: str, words: list[str], complete: bool) -> Parsed | st
 
 
 def refused_option(done: Parsed) -> str:
-    """Return what the options of a run say against those of a training; empty if they take them.
+    """Return the error of the options of a command that trains; empty if they are valid.
 
     Runs that go on have options of their own, and games that a tutorial writes are not there.
     """
@@ -231,7 +231,7 @@ def refused_option(done: Parsed) -> str:
 
 
 def entry(module: str) -> Callable[[list[str]], object] | None:
-    """Return what runs a module, as a call with its words; None if it takes none.
+    """Return the function that runs a module, called with its words; None if it takes none.
 
     Raises
     ------

@@ -117,7 +117,7 @@ def table(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def option(parser: argparse.ArgumentParser, action: argparse.Action) -> tuple[str, str, str]:
-    """Return what a page says of an option or argument: its names, its default, its meaning."""
+    """Return the names, the default and the meaning of an option or argument, for a page."""
     formatter = parser._get_formatter()
     value = "" if action.nargs == 0 else f" {formatter._format_args(action, word(action))}"
     names = [f"{name}{value}" for name in action.option_strings] or [word(action)]
@@ -135,7 +135,7 @@ def option(parser: argparse.ArgumentParser, action: argparse.Action) -> tuple[st
 
 
 def word(action: argparse.Action) -> str:
-    """Return what stands for a value in the usage."""
+    """Return the placeholder of a value in the usage."""
     if isinstance(action.metavar, str):
         return action.metavar
     if action.choices is not None:

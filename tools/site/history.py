@@ -47,7 +47,7 @@ def write(folder: Path) -> None:
 
 
 def by_environment(path: Path) -> dict[str, Series]:
-    """Return what was recorded at least twice of the fast engine, by environment."""
+    """Return the series of the fast engine with two rows or more, by environment."""
     found: dict[str, Series] = defaultdict(lambda: defaultdict(list))
     for row in map(json.loads, path.read_text(encoding="utf-8").splitlines()):
         ran = row["ran"]

@@ -87,7 +87,7 @@ def anchor_of(heading: str) -> str:
 
 
 def sections(text: str) -> tuple[str, dict[str, str]]:
-    """Return what stands before the first section of a page, and the sections by their anchors.
+    """Split a page into the text before its first section and the sections by their anchors.
 
     Headings of a section are one level higher than on the page.
     """
@@ -124,7 +124,7 @@ class Site:
                 yield anchor_of(with_code(heading, kept)), part_of(page, name)
 
     def target(self, link: str, page: PurePosixPath) -> str | None:
-        """Return what a link of a page becomes, or None if it leads nowhere on the web.
+        """Return the new target of a link of a page, or None if it leads nowhere on the web.
 
         A link to what does not exist stays as it is: the build finds it.
         """

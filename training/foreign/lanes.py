@@ -80,7 +80,7 @@ class Lane:
         self.paid = [*zero] if several else 0.0
 
     def show(self) -> tuple[Any, ...]:
-        """Return what changes with a step, to be sent to another process."""
+        """Return the fields that change in a step, to be sent to another process."""
         return self.obs, self.mask, self.paid, self.done, self.needs_action
 
     def take(self, shown: tuple[Any, ...]) -> None:

@@ -315,7 +315,7 @@ def _select_players(record: Any) -> dict[str, dict[str, Interval]]:
 
 
 def _is_measured(value: Any) -> bool:
-    """Tell whether something is a value, with or without its interval; or nothing."""
+    """Tell whether something is a value in a list, with or without its interval, or None."""
     if value is None:
         return True
     numbers = isinstance(value, list | tuple) and 1 <= len(value) <= 3

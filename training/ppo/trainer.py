@@ -401,7 +401,7 @@ class PPOTrainer(Trainer):
             self._state[:] = forget(state.float(), self.rollout.done[t])
 
     def _view(self, t: int) -> dict[str, Tensor]:
-        """Return what the value network alone sees behind t decisions, as arguments of it."""
+        """Store the value network's own view after t decisions, and return it as its arguments."""
         return {} if self.rollout.view is None else {"view": self._lanes.store_view(t)}
 
     # -- bootstrap -------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ class _Help(argparse.RawDescriptionHelpFormatter):
 
 
 def described(command: str, about: str, example: str, usage: str = "[options]") -> dict[str, Any]:
-    """Return what a parser is made with; parameters as of :func:`new_parser`."""
+    """Return the keyword arguments of a parser; parameters as of :func:`new_parser`."""
     whole = f"python -m training {command}"
     parts = parts_of(command).items()
     lines = [f"  {command} {word}".ljust(24) + part.about for word, part in parts]

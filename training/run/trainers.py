@@ -27,7 +27,7 @@ class TrainerModule(Protocol):
         """Refuse with ConfigError what cannot be trained here."""
 
     def identity(self, run: Any, engine: Any) -> dict[str, Any]:
-        """Say what a checkpoint must share with a run to be played."""
+        """Return the values that a checkpoint must share with a run to be played."""
 
     def load_logits(self, config: Any, engine: Any, parameters: Mapping[str, Any]) -> Any:
         """Load the network as a function of observations and, if it has one, of its state.

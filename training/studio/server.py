@@ -288,7 +288,7 @@ def _call(loop: asyncio.AbstractEventLoop, do: Callable[[], None]) -> None:
 
 
 def _refuse(outbox: Outbox, text: str) -> None:
-    """Say in a sentence why something is not done."""
+    """Send a client the reason why a message is refused."""
     outbox.put({"kind": "refused", "text": text})
 
 

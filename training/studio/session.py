@@ -120,7 +120,7 @@ class Session:
             self._outbox.put(self._timeline.message())
 
     def _tell_log(self) -> None:
-        """Tell what was said on the way to the moment that is shown."""
+        """Send the lines of the log up to the moment that is shown."""
         if self._timeline is not None:
             self._outbox.put({"kind": "log", "lines": self._timeline.lines()})
 
@@ -181,7 +181,7 @@ class Session:
             self.refuse(str(error))
 
     def refuse(self, text: str) -> None:
-        """Say in a sentence why something is not done."""
+        """Send the client the reason why a request is refused."""
         self._outbox.put({"kind": "refused", "text": " ".join(text.split())[:1000]})
 
     def stop(self) -> None:

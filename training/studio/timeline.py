@@ -169,7 +169,7 @@ class Timeline:
         return row
 
     def lines(self) -> list[str]:
-        """Return what was said on the way to the moment where it stands, the newest last."""
+        """List the lines of the log up to the current moment, the newest last."""
         said: list[list[str]] = []
         number: int | None = self.branch
         index, count = self.index, 0

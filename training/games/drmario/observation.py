@@ -13,7 +13,7 @@ COST_UNIT = 64.0  # frames: about what a pill falls from top to bottom
 
 
 def parts_of(engine: Engine) -> ObservationParts:
-    """Tell planes and costs from other fields, and say what placements fill."""
+    """Return the parts of an observation: planes, costs, numbers and cells of placements."""
     game: Any = engine.game
     config, dtype = game.config, engine.obs_dtype
     names = dtype.names or ("",)

@@ -14,7 +14,7 @@ BINS = 32  # by which a network sees a number of the memory, from 0 to 1
 
 
 def parts_of_frames(engine: Engine) -> ObservationParts:
-    """Say whether frames are packed, four pixels a byte, and that numbers of the memory have bins.
+    """Return the parts of an observation: packed frames, and bins of the memory's numbers.
 
     Two consoles on a cable are alike.
     """
@@ -32,7 +32,7 @@ def parts_of_frames(engine: Engine) -> ObservationParts:
 
 
 def parts_of_overworld(engine: Engine) -> ObservationParts:
-    """Say the same, and that senses have a bin for each row and column of a map."""
+    """Return the same parts, with a bin of the senses for each row and column of the map."""
     parts, game = parts_of_frames(engine), engine.game
     if not hasattr(game, "common") or "senses" not in (engine.obs_dtype.names or ()):
         return parts
