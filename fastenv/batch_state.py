@@ -517,7 +517,7 @@ class BatchState:
         }
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Rebuild the engine; its lanes go on as those of the original would."""
+        """Rebuild the engine; its lanes continue as those of the original would."""
         init: Callable[..., None] = self.__init__  # type: ignore[misc]
         seating = ("opponent", "agent_seat")
         names = ("game", "num_envs", "backend", "num_threads", "info_columns", *seating)

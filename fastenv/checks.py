@@ -331,7 +331,7 @@ def as_rows(rows: object, spec: GameSpec) -> Array:
 
 
 def check_states(game: Game, rows: Array) -> None:
-    """Raise :class:`StateError` unless a game can be in all rows, and go on from them."""
+    """Raise :class:`StateError` unless a game can be in all rows, and continue from them."""
     game.validate(rows)
     if game.spec.num_agents > 1:
         check_generators("bot_rng", rows["bot_rng"])

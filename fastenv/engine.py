@@ -166,7 +166,7 @@ class BatchEngine(BatchState):
             Which lanes; default all.
         seeds : int, sequence of int or None, optional
             ``s`` seeds lane ``i`` with ``s + i``; a sequence seeds each lane, None in it (or
-            instead of it) lets a lane's stream go on. Integers are taken modulo 2**64. A lane
+            instead of it) lets a lane's stream continue. Integers are taken modulo 2**64. A lane
             that never had a seed draws one from the operating system.
         obs_out, mask_out : ndarray, optional
             Where to write instead of ``obs`` and ``mask``.

@@ -351,7 +351,7 @@ class FastEnv(WithSpec, gymnasium.Env[Any, int]):
     frames of the decision, in games whose decisions last) and, in the step that ends an episode,
     ``episode_return``, ``episode_length`` and then also ``episode_frames``. The episode ends once:
     ``reset`` before the next ``step``. ``reset(seed=s)`` replays an episode exactly; ``reset()``
-    goes on with the same random stream.
+    continues the same random stream.
 
     Examples
     --------
@@ -426,7 +426,7 @@ class FastEnv(WithSpec, gymnasium.Env[Any, int]):
         Parameters
         ----------
         seed : int, optional
-            Seeds this lane's generator, from 0 to 2**64 - 1; without one its stream goes on (or
+            Seeds this lane's generator, from 0 to 2**64 - 1; without one its stream continues (or
             starts from a random seed).
         options : dict, optional
             Accepted for Gymnasium's sake; nothing in it is used.
@@ -589,7 +589,7 @@ class FastEnv(WithSpec, gymnasium.Env[Any, int]):
         return {name: value for name, value in vars(self).items() if name not in _BOUND}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Go on where the original stood."""
+        """Continue where the original stood."""
         self.__dict__.update(state)
         self._adopt(self.engine)
 

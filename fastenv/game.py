@@ -59,7 +59,7 @@ class Reference(ABC):
 
     @abstractmethod
     def reset(self, game: Any, knobs: np.void, seed: int | None) -> None:
-        """Start an episode with these knobs: from a seed, or going on with the game's stream."""
+        """Start an episode with these knobs: from a seed, or continuing the game's stream."""
 
     @abstractmethod
     def step(self, game: Any, action: Any) -> None:

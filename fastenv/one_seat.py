@@ -128,8 +128,9 @@ class OneSeatPath:
 
     Notes
     -----
-    A step goes on until a seat from outside must act or the episode ends; the learner's rewards add
-    up. Rewards before the first decision from outside are dropped. What is here stands in no row.
+    A step continues until a seat from outside must act or the episode ends; the learner's rewards
+    add up. Rewards before the first decision from outside are dropped. What is here stands in no
+    row.
     """
 
     def __init__(
@@ -286,7 +287,7 @@ class OneSeatPath:
         self._give_turn(select != 0)
 
     def load(self, select: Select) -> None:
-        """Take over the selected rows; the learner's decisions go on from those of its seat."""
+        """Take over the selected rows; the learner's decisions continue from those of its seat."""
         rows = select != 0
         self.inner.load(select)
         made = self._game.decisions(self._states[rows])

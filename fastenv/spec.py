@@ -61,7 +61,7 @@ class GameSpec:
           agents: who must act, and the generator of those that are played by bots.
     former_dtype : dtype, optional
         ``state_dtype`` of versions before, of the same bytes, where some of them have another name
-        now: such rows are loaded, and trainings go on.
+        now: such rows are loaded, and trainings continue.
     tail : tuple of str
         Last fields of the row, of uint8, whose length depends on the configuration: the compiled
         struct ends before them, and finds them by offsets that the game writes into ``shared``.
@@ -333,7 +333,7 @@ class Compiled:
     Parameters
     ----------
     reset : void (row, shared, knobs, const uint64_t *seed)
-        Start an episode: from a seed, or (NULL) going on with the row's stream.
+        Start an episode: from a seed, or (NULL) continuing the row's stream.
     step : int (row, derived, shared, knobs, const int32_t *actions)
         Take one decision, K actions. Return whether the derived record must be computed anew.
     is_legal : int (row, derived, shared, int32_t agent, int32_t action)

@@ -8,7 +8,7 @@ in the imports of the libraries it came. Commands that tidy up call :func:`take_
 they begin. Programs of others that import this package keep their interrupts.
 
 Where the encoding of the terminal lacks a character, such as a frame in ASCII, a command prints a
-question mark in its place and goes on.
+question mark in its place and continues.
 """
 
 from __future__ import annotations

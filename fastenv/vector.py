@@ -223,7 +223,7 @@ class FastVectorEnv(WithSpec, VectorEnv[Any, Array, Array]):
         ----------
         seed : int or sequence of int, optional
             ``s`` seeds lane ``i`` with ``s + i``, each from 0 to 2**64 - 1; without one the
-            lanes' streams go on. ``np_random_seed`` tells the last seed of each lane.
+            lanes' streams continue. ``np_random_seed`` tells the last seed of each lane.
         options : dict, optional
             ``reset_mask``: bool, shape (n,), which lanes; at least one.
         """

@@ -237,7 +237,7 @@ class GameAECEnv(_View, AECEnv[str, Observation, "int | None"]):  # type: ignore
         Parameters
         ----------
         seed : int, optional
-            Seeds the game's generator; without one its stream goes on.
+            Seeds the game's generator; without one its stream continues.
         options : dict, optional
             Accepted for PettingZoo's sake; nothing in it is used.
         """

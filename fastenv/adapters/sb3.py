@@ -45,7 +45,7 @@ Indices = int | Iterable[int] | None
 
 
 class _NoInfo(dict[str, Any]):
-    """The info of every lane whose episode goes on: one empty dict, which refuses writes."""
+    """The info of every lane whose episode continues: one empty dict, which refuses writes."""
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError(
@@ -157,7 +157,7 @@ class BatchVecEnv(VecEnv):
         return {name: value for name, value in vars(self).items() if name != "_lent"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Go on where the original stood."""
+        """Continue where the original stood."""
         self.__dict__.update(state)
         self._lend_masks()
 

@@ -107,7 +107,7 @@ class TorchVecEnv:
         return {"vec": self.vec, "device": self.device}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Go on where the original stood."""
+        """Continue where the original stood."""
         self.__init__(**state)  # type: ignore[misc]
 
     def _step_in_place(self, actions: Any) -> None:

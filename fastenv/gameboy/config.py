@@ -158,7 +158,7 @@ class GameBoyConfig(GameConfig):
         ``"pixels"``; fields of the RAM map, by names; ``"actions[4]"``, the last four; and in an
         overworld ``"visited[9x10]"``, which cells around the player were visited.
     play_on : bool
-        Whether an episode that was truncated goes on with the next one, where it stands
+        Whether an episode that was truncated continues with the next one, where it stands
         (docs/gameboy.md, 18).
     wait_until : str, optional
         Expression over the RAM map: while it is 0 a step lasts on, as long again each time, at most

@@ -112,7 +112,7 @@ def check(
     seconds : float
         Processor time of the search.
     copies : bool
-        Whether copies and pickles of it must go on as it would.
+        Whether copies and pickles of it must continue as it would.
     twin : callable, optional
         ``twin(env, agent, rng)`` returns another world that looks the same to the agent: a copy
         with other hidden cards. What the agent sees of it must not differ, and it must be

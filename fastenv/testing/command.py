@@ -31,7 +31,7 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
         add("--rtol", type=float, default=0.0, help="relative tolerance of numbers; default 0")
     else:
         add("env", help=ENVIRONMENT)
-        about = "do not hold copies and pickles to go on as the environment would"
+        about = "do not hold copies and pickles to continue as the environment would"
         add("--no-copies", action="store_true", help=about)
         about = "module:name of twin(env, agent, rng), which draws hidden information again"
         add("--twin", metavar="MODULE:NAME", help=about)

@@ -106,7 +106,7 @@ class DQNConfig(QNetworkConfig):
     )
     save_replay: Truth = option(
         True,
-        "checkpoints have the replay, and a run that goes on does so exactly; without it such a "
+        "checkpoints have the replay, and a run that continues does so exactly; without it such a "
         "run begins with an empty one, and waits for ``learning_starts`` again",
     )
     runner: Literal["vector", "legacy"] = option(

@@ -144,7 +144,7 @@ class RunConfig(Options):
     )
     mask_schedule: tuple[DelayedAction, ...] = option(
         (),
-        "actions that are held back at the start of episodes, less and less as training goes on",
+        "actions that are held back at the start of episodes, less and less as training continues",
     )
     trackers: Plain = option(dict, "what is followed in the lanes, and what it adds to rewards")
     gate: Plain = option(

@@ -61,7 +61,7 @@ class EvaluationConfig(Options):
     patience: Whole | None = option(
         None,
         "evaluations in a row without progress after which the training ends: none of them has put "
-        "the lower end of the interval that decides above that of all before; null goes on to "
+        "the lower end of the interval that decides above that of all before; null continues to "
         "``total_steps``",
         "at least 1, or null for none",
         ge=1,
