@@ -26,6 +26,7 @@ from training.run import games
 from training.run.engine import join_rows, take_rows
 
 DECISION = 6  # what a seed is for
+SHARE = 1 << 30  # in place of a step, in the seed of what is drawn at the end of a rollout
 SHARPEN = 1e6  # times the logits, which are small at first, the best action is certain
 
 
@@ -37,11 +38,19 @@ class Answers(NamedTuple):
     obs : Tensor, shape (k, ...)
     mask : Tensor of bool, shape (k, A)
     target : Tensor of float32, shape (k, A)
+    weight : Tensor of float32, shape (k,)
+        The number of decisions that each stands for.
     """
 
     obs: Tensor
     mask: Tensor
     target: Tensor
+    weight: Tensor
+
+    @classmethod
+    def load(cls, saved: dict[str, Tensor]) -> Answers:
+        """Make them of what a checkpoint holds; earlier ones lack the weights, which were 1."""
+        return cls(**{"weight": torch.ones(len(saved["mask"])), **saved})
 
 
 @dataclass(frozen=True)
@@ -52,6 +61,8 @@ class Question:
     ----------
     asked : Asked
     obs, mask : Tensor, shapes (k, ...) and (k, A)
+    weight : Tensor of float32, shape (k,)
+        See :class:`Answers`.
     moves : ndarray of int, shape (k,), or None
         What it has played there, where it led.
     """
@@ -59,6 +70,7 @@ class Question:
     asked: Asked
     obs: Tensor
     mask: Tensor
+    weight: Tensor
     moves: np.ndarray | None
 
 
@@ -225,7 +237,9 @@ class ExpertLoss:
         index = torch.from_numpy(places).to(rollout.device)
         legal = rollout.mask.flatten(0, 1).index_select(0, index).cpu().numpy()
         rows = join_rows([each.rows for each in kept])
-        choice = np.flatnonzero((legal.sum(1) > 1) & self._teacher.covers(rows))
+        shares = self._teacher.shares(rows)
+        drawn = np.random.default_rng((self._seed, self._iteration, SHARE)).random(len(rows))
+        choice = np.flatnonzero((legal.sum(1) > 1) & (drawn < shares))
         seeds = np.full(len(choice), (self._seed << 20) + self._iteration, np.uint64)
         seats = np.concatenate([each.seats for each in kept])[choice]
         logits = np.concatenate([each.logits for each in kept])[choice]
@@ -237,7 +251,8 @@ class ExpertLoss:
         moves = None
         if kept[0].moves is not None:
             moves = np.concatenate([each.moves for each in kept])[choice]
-        return Question(asked, obs, mask, moves)
+        weight = torch.from_numpy((1 / shares[choice]).astype(np.float32)).to(mask.device)
+        return Question(asked, obs, mask, weight, moves)
 
     def _answer(self, question: Question) -> Answers:
         asked = question.asked
@@ -246,7 +261,8 @@ class ExpertLoss:
         else:
             target = certain(question.moves, asked.legal.shape[1])
         device = question.mask.device
-        answers = question.obs, question.mask, torch.from_numpy(target).to(device)
+        labels = torch.from_numpy(target).to(device)
+        answers = question.obs, question.mask, labels, question.weight
         if target.any(1).all():
             return Answers(*answers)
         answered = torch.from_numpy(np.flatnonzero(target.any(1))).to(device)
@@ -272,9 +288,9 @@ class ExpertLoss:
         index = self._parts[part]
         if not len(index):
             return None
-        obs, mask, target = (x.index_select(0, index) for x in samples)
+        obs, mask, target, weight = (x.index_select(0, index) for x in samples)
         log_probs = masked_log_probs(net.logits(obs), mask)
-        loss = -(target * log_probs).sum(-1).mean()
+        loss = -(weight * (target * log_probs).sum(-1)).mean()
         self._sum += float(loss.detach())
         self._count += 1
         self._agreed = float((log_probs.argmax(-1) == target.argmax(-1)).float().mean())
@@ -311,9 +327,9 @@ class ExpertLoss:
         self._ahead = None
         if saved.get("ahead") is not None:  # earlier ones lack it
             self._ahead = Future()
-            self._ahead.set_result(Answers(**saved["ahead"]))
+            self._ahead.set_result(Answers.load(saved["ahead"]))
         self._window.clear()
-        self._window.extend(Answers(**each) for each in saved["window"])
+        self._window.extend(Answers.load(each) for each in saved["window"])
 
 
 class EpisodeSeeds:

@@ -29,6 +29,18 @@ class ExpertConfig(Options):
         "options of the search of the network itself, such as ``worlds=32,rollouts=policy``; see "
         "the section ``search``",
     )
+    rest_search: Text = option(
+        "",
+        "options of a second search, which also answers some of the decisions that the first one "
+        "leaves to PPO, such as ``decisions=bids,worlds=4,rollouts=policy``; empty asks about none",
+    )
+    rest_share: Number = option(
+        0.1,
+        "share of those that it is asked about; an answer counts as much as all it stands for",
+        "above 0 and at most 1",
+        gt=0,
+        le=1,
+    )
     seeds: Text = option(
         "",
         "part of the seeds of the game that episodes are drawn from, such as ``tuning``; empty "
@@ -117,7 +129,9 @@ class ExpertRun(PolicyRun):
         allowed = "'all' or 'none' with expert.teacher, who answers everything"
         require(own or expert.ppo != "rest", "expert.ppo", expert.ppo, allowed)
         allowed = "left out with expert.teacher, whose name says how it searches"
-        require(own or not expert.search, "expert.search", expert.search, allowed)
+        for name in ("search", "rest_search"):
+            value = getattr(expert, name)
+            require(own or not value, f"expert.{name}", value, allowed)
         alone = expert.ppo == "none"
         allowed = "null with expert.ppo='none': nothing would be learnt without answers"
         require(not alone or expert.until is None, "expert.until", expert.until, allowed)

@@ -11,6 +11,7 @@ import numpy as np
 
 from fastenv import BatchEngine
 from fastenv.seats import EXTERNAL
+from training.expert.options import ExpertConfig
 from training.nets.actor_critic import ActorCritic, make_logits
 from training.players.names import Who, load_who, make_player
 from training.players.policy import EnvSpec, Policy
@@ -61,7 +62,10 @@ class Teacher(Protocol):
         """Take what it needs of the learner, which may change while it answers."""
 
     def covers(self, rows: np.ndarray) -> np.ndarray:
-        """Tell which decisions are of a kind that it has answers for, bool (k,)."""
+        """Tell which decisions are its own, not those of PPO, bool (k,)."""
+
+    def shares(self, rows: np.ndarray) -> np.ndarray:
+        """Return the share of decisions of each kind to ask it about, float64 (k,)."""
 
     def answers(self, asked: Asked) -> np.ndarray:
         """Return its probability of each action, float32 (k, A).
@@ -112,6 +116,10 @@ class PlayerTeacher:
         """See :class:`Teacher`."""
         return np.ones(len(rows), np.bool_)
 
+    def shares(self, rows: np.ndarray) -> np.ndarray:
+        """See :class:`Teacher`."""
+        return np.ones(len(rows))
+
     def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
         actions = self.moves(asked.rows, asked.seats, asked.seeds)
@@ -152,9 +160,7 @@ class SearchTeacher:
     config : RunConfig
     engine : BatchEngine
         Of the game; its lanes are not touched.
-    search : str
-        Options, as behind a name: ``worlds=32,rollouts=policy``.
-    temperature, prior : float
+    options : ExpertConfig
     threads : int
         Of worlds and rollouts; answers do not depend on it.
 
@@ -169,20 +175,29 @@ class SearchTeacher:
         net: ActorCritic,
         config: RunConfig,
         engine: Any,
-        search: str,
-        temperature: float,
-        prior: float,
+        options: ExpertConfig,
         threads: int = 1,
     ) -> None:
-        self._temperature, self._prior = temperature, prior
+        self._options = options
         self._learner, self._net = net, deepcopy(net).requires_grad_(False)
-        options = scripted_opponents(config.env, config.env_options, engine.game)
+        played = scripted_opponents(config.env, config.env_options, engine.game)
         shown = (engine.spec.obs_dtype, engine.spec.obs_shape, engine.spec.num_actions)
-        spec = EnvSpec(config.env, with_seating(config.env, options), *shown)
+        spec = EnvSpec(config.env, with_seating(config.env, played), *shown)
         policy = Policy(config, Path("the network"), 0, make_logits(self._net), spec)
-        _, chosen = parse(f"search:the network{',' if search else ''}{search}")
         self._table = BatchEngine(engine.game, threads, num_threads=threads)
-        self._searcher = Searcher(self._table, policy, chosen)
+
+        def make(search: str) -> Searcher:
+            _, chosen = parse(f"search:the network{',' if search else ''}{search}")
+            return Searcher(self._table, policy, chosen)
+
+        self._searcher = make(options.search)
+        self._rest = make(options.rest_search) if options.rest_search else None
+        if self._rest is not None:
+            first, second = self._searcher.options.decisions, self._rest.options.decisions
+            allowed = f"of other decisions than {first}, which expert.search answers"
+            require(
+                first not in ("all", second), "expert.rest_search", options.rest_search, allowed
+            )
 
     @property
     def covers_all(self) -> bool:
@@ -191,34 +206,55 @@ class SearchTeacher:
 
     def prepare(self) -> None:
         """See :class:`Teacher`."""
-        if self._searcher.asks_policy:
+        if any(each.asks_policy for each in (self._searcher, self._rest) if each is not None):
             self._net.load_state_dict(self._learner.state_dict())
 
     def covers(self, rows: np.ndarray) -> np.ndarray:
         """See :class:`Teacher`."""
-        return self._searcher.wants(rows, np.ones((len(rows), 2), np.bool_))
+        return _is_searched(self._searcher, rows)
+
+    def shares(self, rows: np.ndarray) -> np.ndarray:
+        """See :class:`Teacher`."""
+        shares = self.covers(rows).astype(np.float64)
+        if self._rest is not None:
+            shares[(shares == 0) & _is_searched(self._rest, rows)] = self._options.rest_share
+        return shares
 
     def answers(self, asked: Asked) -> np.ndarray:
         """See :class:`Teacher`."""
-        searcher, probabilities = self._searcher, np.zeros(asked.legal.shape, np.float32)
-        wanted = searcher.wants(asked.rows, asked.legal)
+        probabilities = np.zeros(asked.legal.shape, np.float32)
+        first = self._searcher.wants(asked.rows, asked.legal)
+        self._answer(self._searcher, asked, first, probabilities)
+        if self._rest is not None:
+            others = ~first & self._rest.wants(asked.rows, asked.legal)
+            self._answer(self._rest, asked, others, probabilities)
+        return probabilities
+
+    def _answer(
+        self, searcher: Searcher, asked: Asked, wanted: np.ndarray, probabilities: np.ndarray
+    ) -> None:
+        """Write the answers of a search to the decisions ``wanted`` (k,) of it."""
         if not wanted.any():
-            return probabilities
+            return
         some = asked.take(wanted)
         seats = some.seats
         if self._table.spec.num_agents == 1:
             seats = searcher.seats_of(self._table, some.rows, some.seats)
-        found = searcher.search(some.rows, seats, some.legal, some.seeds)
-        if not found.finished:  # part of an answer would be learnt as if it were the whole
+        results = searcher.search(some.rows, seats, some.legal, some.seeds)
+        if not results.finished:  # part of an answer would be learnt as if it were the whole
             raise KeyboardInterrupt
-        means = found.estimates.means()
-        own = self._prior * some.logits.astype(np.float64)
+        means = results.estimates.means()
+        own = self._options.prior * some.logits.astype(np.float64)
         seen = np.isfinite(means)
         better = np.where(seen, means - means.max(1, keepdims=True), 0.0)
-        scores = np.where(seen, own + better / self._temperature, -np.inf)
+        scores = np.where(seen, own + better / self._options.temperature, -np.inf)
         weights = np.exp(scores - scores.max(1, keepdims=True))
         probabilities[wanted] = weights / weights.sum(1, keepdims=True)
-        return probabilities
+
+
+def _is_searched(searcher: Searcher, rows: np.ndarray) -> np.ndarray:
+    """Tell which decisions are of the kind that a search looks at, bool (k,)."""
+    return searcher.wants(rows, np.ones((len(rows), 2), np.bool_))
 
 
 def certain(actions: np.ndarray, num_actions: int) -> np.ndarray:
@@ -246,8 +282,7 @@ def make_teacher(config: Any, net: ActorCritic, engine: Any) -> Teacher:
     """
     options = config.expert
     if options.teacher is None:
-        kind = options.temperature, options.prior, config.engine_threads
-        teacher = SearchTeacher(net, config, engine, options.search, *kind)
+        teacher = SearchTeacher(net, config, engine, options, config.engine_threads)
         allowed = "'all' where every decision is searched: PPO would have nothing to learn"
         require(options.ppo == "all" or not teacher.covers_all, "expert.ppo", options.ppo, allowed)
         return teacher

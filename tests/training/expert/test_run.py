@@ -34,6 +34,8 @@ TINY = {
     "evaluation": {"during": "off"},
 }
 
+BIDS = {"rest_search": "decisions=bids,worlds=2,rollouts=policy", "rest_share": 0.25}
+
 
 def train(runs, name, *flags, **expert):
     values = {**TINY, "expert": expert} if expert else TINY
@@ -57,10 +59,18 @@ def saved(run, steps):
             {"teacher": "random", "share": 0.5},
             {"search": "worlds=4", "share": 0.2, "window": 3, "ppo": "rest"},
             {"search": "worlds=4,blocks=1", "share": 0.5, "ppo": "rest", "delay": 1},
+            {"search": "worlds=2", "share": 0.5, "ppo": "rest", **BIDS},
             {"teacher": "search:heuristic,worlds=4", "share": 0.1},
         ],
     ),
-    ids=["bot", "bot that draws", "search", "search beside", "another that searches"],
+    ids=[
+        "bot",
+        "bot that draws",
+        "search",
+        "search beside",
+        "two searches",
+        "another that searches",
+    ],
 )
 def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
     assert train(tmp_path, "whole", **expert) == 0
@@ -71,6 +81,19 @@ def test_a_run_that_goes_on_equals_one_that_was_never_ended(tmp_path, expert):
     assert len(whole["auxiliary"]["window"]) == expert.get("window", 1)
     assert equal(whole, halves)
     assert metrics(tmp_path / "whole") == metrics(tmp_path / "halves")
+
+
+def test_answers_of_a_share_count_as_all_it_stands_for():
+    expert = {"search": "worlds=2", "share": 1.0, "ppo": "rest", **BIDS}
+    trainer = make_trainer(RunConfig.from_mapping({**TINY, "expert": expert}))
+    trainer.iterate()
+    trainer.close()
+    (answers,) = trainer._auxiliary._window
+    offset, _ = obs_layout(trainer.engines[0]).parts.phase
+    asked, rollout = answers.obs[:, offset + 1] == 1, trainer.rollout
+    assert (answers.weight == torch.where(asked, 4.0, 1.0)).all()
+    due = (rollout.obs[:-1, :, offset + 1] == 1) & (rollout.mask[:-1].sum(-1) > 1)
+    assert 0.1 * int(due.sum()) < int(asked.sum()) < 0.5 * int(due.sum())
 
 
 @pytest.mark.slow

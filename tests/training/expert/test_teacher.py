@@ -10,7 +10,7 @@ from fastenv.skullking.tables import Phase
 from tests.needs import needs_core
 from tests.slow import every
 from tests.tables import walk
-from training.expert.options import ExpertRun
+from training.expert.options import ExpertConfig, ExpertRun
 from training.expert.teacher import Asked, PlayerTeacher, SearchTeacher, make_teacher
 from training.nets.actor_critic import ActorCritic
 from training.nets.layout import as_tensor, obs_layout
@@ -23,6 +23,7 @@ from training.search.searcher import Searcher
 pytestmark = needs_core
 ENV = "SkullKingFlat-v0"
 AGENT = "pretrained/skullking-ppo"
+BIDS = "decisions=bids,worlds=4,rollouts=policy"
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,10 @@ def states():
 
 def config_of(**expert):
     return ExpertRun.from_mapping({"env": ENV, "trainer": "expert", "expert": expert})
+
+
+def search_teacher(net, engine, threads=1, **expert):
+    return SearchTeacher(net, config_of(), engine, ExpertConfig(**expert), threads)
 
 
 def seeds_of(rows):
@@ -86,7 +91,7 @@ def test_a_search_that_is_interrupted_is_no_answer(states, monkeypatch):
     """Ctrl-C ends a search early, with what it has: nothing for some decisions."""
     engine, rows, obs, legal = states
     net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
-    teacher = SearchTeacher(net, config_of(), engine, "worlds=4", 5.0, 1.0)
+    teacher = search_teacher(net, engine, search="worlds=4")
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -102,7 +107,7 @@ def test_search_answers_by_the_means_and_the_network(states, prior):
     net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
     with torch.no_grad():  # a policy that wants something
         net.policy_head.weight.mul_(50)
-    teacher = SearchTeacher(net, config_of(), engine, "worlds=8", 4.0, prior)
+    teacher = search_teacher(net, engine, search="worlds=8", temperature=4.0, prior=prior)
     answers = teacher.answers(asked(rows, logits_of(net, obs), legal))
 
     cards = rows["phase"] == Phase.PLAY
@@ -122,6 +127,27 @@ def test_search_answers_by_the_means_and_the_network(states, prior):
     assert not answers[cards][~where].any()
 
 
+def test_a_second_search_answers_what_the_first_leaves(states):
+    engine, rows, obs, legal = states
+    net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
+    one = search_teacher(net, engine, search="worlds=4")
+    both = search_teacher(net, engine, search="worlds=4", rest_search=BIDS, rest_share=0.25)
+    given = asked(rows, logits_of(net, obs), legal)
+    bids = rows["phase"] == Phase.BID
+    assert bids.any()
+    assert (both.covers(rows) == ~bids).all()  # PPO learns bids still
+    assert (one.shares(rows) == np.where(bids, 0.0, 1.0)).all()
+    assert (both.shares(rows) == np.where(bids, 0.25, 1.0)).all()
+    alone, answers = one.answers(given), both.answers(given)
+    assert (answers[~bids] == alone[~bids]).all()
+    assert not alone[bids].any()
+    np.testing.assert_allclose(answers[bids].sum(1), 1.0, rtol=1e-5)
+    assert not answers[~legal].any()
+    # The same as a search of bids alone, by the network as it is.
+    only = search_teacher(net, engine, search=BIDS)
+    assert (only.answers(given)[bids] == answers[bids]).all()
+
+
 @walk("seat", every(2, [0, 1]))
 def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     engine = make_engine("DrMarioVersus-v0", 8, {"opponent": "first", "agent_seat": seat})
@@ -136,7 +162,7 @@ def test_where_rows_show_all_seats_the_learners_is_asked(seat):
     assert (answers.argmax(1) == engine.bot_actions("greedy", rng_streams(2, 8))).all()
     config = ExpertRun.from_mapping({"env": "DrMarioVersus-v0", "trainer": "expert"})
     net = ActorCritic(obs_layout(engine), config.ppo, config.native)
-    searched = SearchTeacher(net, config, engine, "worlds=2", 5.0, 1.0).answers(given)
+    searched = SearchTeacher(net, config, engine, ExpertConfig(search="worlds=2")).answers(given)
     assert (searched.sum(1) > 0.99).all()
     assert not searched[~legal].any()
 
@@ -158,9 +184,9 @@ def test_answers_do_not_depend_on_the_threads(states):
     engine, rows, obs, legal = states
     net = ActorCritic(obs_layout(engine), config_of().ppo, config_of().native, 3)
     given = asked(rows, logits_of(net, obs), legal)
+    searches = {"search": "worlds=8", "rest_search": BIDS}
     answers = [
-        SearchTeacher(net, config_of(), engine, "worlds=8", 5.0, 1.0, threads).answers(given)
-        for threads in (1, 2, 8)
+        search_teacher(net, engine, threads, **searches).answers(given) for threads in (1, 2, 8)
     ]
     assert answers[0].any()
     assert all((each == answers[0]).all() for each in answers[1:])
@@ -175,6 +201,8 @@ def test_answers_do_not_depend_on_the_threads(states):
         ({"search": "depth=3"}, "depth"),
         ({"search": "worlds"}, "search:WHO"),
         ({"search": "rollouts=nobody"}, "search.rollouts='nobody'"),
+        ({"rest_search": "worlds=4"}, "of other decisions than cards"),
+        ({"search": "decisions=all", "rest_search": "decisions=bids"}, "expert.rest_search="),
     ],
 )
 def test_teachers_that_cannot_be_are_refused(states, expert, says):
@@ -196,6 +224,8 @@ def test_teachers_that_cannot_be_are_refused(states, expert, says):
         ({"expert": {"weight": float("nan")}}, "expert.weight=nan"),
         ({"expert": {"window": 0}}, "expert.window=0"),
         ({"expert": {"teacher": "x", "search": "worlds=4"}}, "left out with expert.teacher"),
+        ({"expert": {"teacher": "x", "rest_search": "worlds=4"}}, "expert.rest_search='worlds=4'"),
+        ({"expert": {"rest_share": 0}}, "expert.rest_share=0"),
         ({"native": {"recurrent": "gru"}}, "'none' with trainer='expert'"),
         ({"native": {"hindsight": "value"}}, "'off' with trainer='expert'"),
     ],
