@@ -287,6 +287,30 @@ def test_evaluator_tells_how_long_and_reader_reads(show: Show) -> None:
     assert pictures(notebook) == 6
 
 
+def test_search_shows_a_decision_and_what_search_is_worth(show: Show) -> None:
+    notebook, committed = show("08_search.ipynb"), read(ROOT / "notebooks" / "08_search.ipynb")
+    text = text_of(notebook)
+    # Who decides in how many positions is exact, so a run of today prints the committed numbers.
+    for exact in (
+        r"^\d+ decisions were searched; in \d+ the agent alone prefers another card$",
+        r"^decision \d+: \d+ legal actions, 32 worlds$",
+        r"^(?:32 worlds|1,024 worlds|all cards open) +plays .*$",
+        r"^(?:search:)?rich_haul +profit .*$",
+        r"^\d+ decisions were searched; \d+% are not those of the bot$",
+    ):
+        found = re.findall(exact, text, re.MULTILINE)
+        assert found
+        assert found == re.findall(exact, text_of(committed), re.MULTILINE), (
+            "run python -m tools.notebooks 08"
+        )
+    record = json.loads((ROOT / "benchmarks" / "skullking-search.json").read_text("utf-8"))
+    others = ", ".join(dict.fromkeys(row["against"] for row in record["rows"]))
+    assert f"{len(record['rows'])} rows of skullking-search.json, against {others}" in text
+    means = [int(mean.replace(",", "")) for mean in re.findall(r"profit +([\d,]+) on", text)]
+    assert means[1] > means[0]  # with search
+    assert pictures(notebook) == 7
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_committed_notebook_is_fit_to_be_read(path: Path) -> None:
     notebook = read(path)

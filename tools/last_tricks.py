@@ -32,7 +32,9 @@ from training.search.rules import margin
 RECORD = Path("benchmarks/skullking-last-tricks.json")
 AGENT = "pretrained/skullking-ppo"  # whose games the positions are from
 AGENTS = (AGENT, "pretrained/skullking")
-SEARCHES = [f"search:{agent},worlds={worlds}" for agent in AGENTS for worlds in (32, 256)]
+SEARCHES = [
+    f"search:{agent},worlds={worlds},rollouts=heuristic" for agent in AGENTS for worlds in (32, 256)
+]
 WHO = ("heuristic", "rule_hard", *AGENTS, *SEARCHES)
 TABLE = Table("SkullKingFlat-v0", {"deals": "duplicate", "invalid_action": "raise"})
 WORLDS = (128, 32)  # of the first decision and of later ones

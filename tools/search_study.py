@@ -25,7 +25,11 @@ SEED = 40_000  # of the deals; those of other evaluations have others
 
 
 def search(agent: str = AGENT, **options: Any) -> str:
-    """Return the name of an agent that searches with these options."""
+    """Return the name of an agent that searches with these options.
+
+    Who plays the rollouts is always named: the default depends on the agent.
+    """
+    options.setdefault("rollouts", "heuristic")
     return f"search:{agent}" + "".join(f",{name}={value}" for name, value in options.items())
 
 
@@ -72,8 +76,8 @@ PARTS: dict[str, dict[str, str]] = {
 OTHER_PARTS: dict[str, dict[str, str]] = {
     "champion": {
         "the agent": CHAMPION,
-        "32 worlds": search(CHAMPION, worlds=32),
-        "32 worlds, model and bids": search(CHAMPION, worlds=32, rollouts="model", belief="bids"),
+        **{f"{n} worlds, defaults": f"search:{CHAMPION},worlds={n}" for n in (8, 32, 128)},
+        "32 worlds, heuristic": search(CHAMPION, worlds=32),
     },
 }
 

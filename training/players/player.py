@@ -99,6 +99,8 @@ class Thought:
         False where the search was interrupted before its budget was spent.
     budget : str
         The budget in words.
+    unit : str
+        Of the means, in words, such as "points"; empty if it has no name.
     """
 
     actions: np.ndarray
@@ -110,6 +112,7 @@ class Thought:
     milliseconds: float
     finished: bool = True
     budget: str = ""
+    unit: str = ""
 
 
 @runtime_checkable

@@ -13,10 +13,12 @@ from training.players.draws import LaneDraws, gumbel
 from training.players.names import load_who, make_player
 from training.players.player import Cost, Player, Thought, Weighs
 from training.players.policy import Policy
+from training.run import games
 from training.run.names import SEARCH, is_search
 from training.run.options import format_values, require
 from training.search.options import SearchOptions
-from training.search.searcher import STEP, Searcher, SearchResult
+from training.search.rules import SearchRules
+from training.search.searcher import STEP, Searcher, SearchResult, complete
 
 ALLOWED = "search:WHO, a trained agent or a bot, and behind it options such as ,worlds=64"
 
@@ -127,6 +129,8 @@ class SearchPlayer:
     def __init__(self, base: Policy | str, options: SearchOptions, engine: BatchEngine) -> None:
         policy = base if isinstance(base, Policy) else None
         self._base: Player = make_player(base, engine)
+        rules = games.find(engine, "search") or SearchRules()
+        options = complete(options, rules, engine.game.bot_names, policy)
         self.searcher = Searcher(engine, policy, options)
         heat = self.searcher.options.temperature
         has_probabilities = policy is not None and not policy.state_size
@@ -222,11 +226,7 @@ class SearchPlayer:
         else:
             best = estimates.best()
         if options.lead > 0:
-            apart, error = estimates.behind(best)
-            place = np.arange(len(own)), own
-            with np.errstate(invalid="ignore"):
-                ahead = apart[place] > options.lead * error[place]
-            looked &= ahead
+            looked &= estimates.leads(best, own) > options.lead
         chosen: np.ndarray = np.where(looked, best, own)
         return chosen.astype(np.int32)
 

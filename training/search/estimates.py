@@ -101,6 +101,22 @@ class Estimates:
         means = np.where(shared > 0, total / np.maximum(shared, 1), np.nan)
         return means, _standard_errors(apart, shared)
 
+    def leads(self, actions: np.ndarray, others: np.ndarray) -> np.ndarray:
+        """Compute by how many standard errors actions lead others (n,), float64 (n,).
+
+        One world is added in which both come to the same, so that few worlds which agree by chance
+        are no certainty: in k worlds the lead is at most k. NaN where they share no world.
+        """
+        here = np.arange(len(actions))
+        apart = self.values[here, actions] - self.values[here, others]
+        there = ~np.isnan(apart)
+        shared, apart = there.sum(1), np.where(there, apart, 0.0)
+        means = apart.sum(1) / (shared + 1)
+        squares = (apart**2).sum(1) - (shared + 1) * means**2
+        with np.errstate(invalid="ignore", divide="ignore"):
+            errors = np.sqrt(np.maximum(squares, 0.0) / shared / (shared + 1))
+            return np.where(means == 0, np.where(shared > 0, 0.0, np.nan), means / errors)
+
     def drop(self, spent: float, halving: bool) -> None:
         """Drop actions that are beyond doubt behind and, with halving, the worst.
 

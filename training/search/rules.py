@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from training.players.policy import Policy
+
 # Values of rollouts, higher is better, float64 (m,): of outcomes (m, P), of the rows with which
 # they ended (m,), and of the seats that judge (m,).
 Outcome = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
@@ -53,6 +55,8 @@ class SearchRules:
     outcome : str
         What is judged, a name in ``outcomes``.
     outcomes : mapping of str to callable
+    units : mapping of str to str
+        Of outcomes, in words.
     made : mapping of str to callable
         Further outcomes, which depend on the rules of a game: each is made of the game.
     decisions : str
@@ -60,6 +64,9 @@ class SearchRules:
     searched : mapping of str to callable
     options : mapping
         Other defaults of :class:`training.search.options.SearchOptions`.
+    network : callable or None
+        Returns the defaults of options with which a given network searches in whole games, where
+        they differ from those above. They count where nothing is said of rollouts.
     beliefs : callable or None
         Returns what weighs worlds, given the name of a belief, the policy, an engine, and what
         learns who the others are, if that is asked for; see
@@ -80,10 +87,14 @@ class SearchRules:
     outcomes: Mapping[str, Outcome] = field(
         default_factory=lambda: {"points": points, "margin": margin}
     )
+    units: Mapping[str, str] = field(
+        default_factory=lambda: {"points": "points", "margin": "points ahead of the others"}
+    )
     made: Mapping[str, Callable[[Any], Outcome]] = field(default_factory=dict)
     decisions: str = "all"
     searched: Mapping[str, Searched] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
+    network: Callable[[Policy], Mapping[str, Any]] | None = None
     beliefs: Callable[..., Any] | None = None
     opponents: Callable[..., Any] | None = None
     view: Callable[[Any], View] | None = None

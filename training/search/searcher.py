@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -134,6 +134,8 @@ class Searcher:
         require(outcome is not None, "search.outcome", name, allowed)
         assert outcome is not None
         self._value_of = outcome
+        alone = engine.game.num_seats == 1 and name == "margin"  # of nobody else's points
+        self._unit = rules.units.get("points" if alone else name, "")
         self._close = None if chosen.value is None else Closing.load(chosen.value, engine.game)
         name = chosen.decisions or ""
         allowed = " or ".join((*rules.searched, "all"))
@@ -380,6 +382,7 @@ class Searcher:
             results.milliseconds,
             results.finished,
             f"{options.worlds}" if options.budget_ms is None else f"{options.budget_ms:g} ms",
+            self._unit,
         )
 
 
@@ -392,7 +395,12 @@ class _Positions:
     lanes: np.ndarray | None
 
 
-def complete(options: SearchOptions, rules: SearchRules, bots: Sequence[str]) -> SearchOptions:
+def complete(
+    options: SearchOptions,
+    rules: SearchRules,
+    bots: Sequence[str],
+    policy: Policy | None = None,
+) -> SearchOptions:
     """Fill options that are not set with the defaults of a game.
 
     Parameters
@@ -402,6 +410,9 @@ def complete(options: SearchOptions, rules: SearchRules, bots: Sequence[str]) ->
         Of the game.
     bots : sequence of str
         That it has, the strongest last.
+    policy : Policy, optional
+        The agent that searches in whole games, whose own defaults count where nothing is said of
+        rollouts.
     """
     usual = {
         "rollouts": rules.rollouts or (bots[-1] if bots else ""),
@@ -413,9 +424,16 @@ def complete(options: SearchOptions, rules: SearchRules, bots: Sequence[str]) ->
     values = options.model_dump(exclude_unset=True)
     values = {name: each for name, each in values.items() if each is not None or name not in usual}
     usual |= rules.options
+    if policy is not None and rules.network is not None and _leaves_rollouts(values, rules):
+        usual |= rules.network(policy)
     if values.get("budget_ms") is not None:
         usual.pop("worlds", None)
     return SearchOptions(**{**usual, **values})
+
+
+def _leaves_rollouts(values: Mapping[str, Any], rules: SearchRules) -> bool:
+    """Tell whether options leave open who plays rollouts, and a network may."""
+    return "rollouts" not in values and values.get("horizon", rules.horizon) in (None, *rules.ends)
 
 
 def choose_by_weight(log_weights: np.ndarray, count: int, seeds: np.ndarray) -> np.ndarray:

@@ -86,6 +86,22 @@ def test_doubt_is_a_number_of_standard_errors(factor, dropped):
     assert fast.open[0].tolist() == [True, not dropped]
 
 
+def test_a_lead_has_one_equal_world_more():
+    for seed in range(30):
+        fast, slow = play(seed)
+        best, other = fast.best(), np.zeros(len(slow), int)
+        for lane, (lead, twin) in enumerate(zip(fast.leads(best, other), slow, strict=True)):
+            mine, theirs = twin.seen[best[lane]], twin.seen[0]
+            apart = [mine[world] - theirs[world] for world in mine.keys() & theirs.keys()]
+            if not any(apart):
+                assert lead == 0 or not apart, f"seed {seed}"
+                continue
+            apart.append(0.0)
+            error = np.std(apart, ddof=1) / np.sqrt(len(apart))
+            np.testing.assert_allclose(lead, np.mean(apart) / error, err_msg=f"seed {seed}")
+            assert abs(lead) <= len(apart) - 1 + 1e-9
+
+
 def test_halving_leaves_two_at_least():
     fast = Estimates(np.ones((1, 16), bool))
     left = []

@@ -21,6 +21,7 @@ SEARCH = SearchRules(
     rollouts="rich_haul",
     outcome="profit",
     outcomes={"profit": profit, "points": points},
+    units={"profit": "thousand credits", "points": "points"},
     # The bot's own action unless another one is clearly better: luck is large beside a decision.
     options={"worlds": 16, "lead": 2.0},
 )
