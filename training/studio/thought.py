@@ -16,6 +16,7 @@ from training.players.names import Who, make_player
 from training.players.network import Sight, find_sight
 from training.players.player import Explains, Player, Thought, Weighs, begin_all
 from training.players.policy import Policy
+from training.players.reasons import explain, explain_probabilities
 from training.players.value import Value, find_value
 from training.run.names import short_name
 from training.studio.messages import Refusal
@@ -48,7 +49,7 @@ class Thinker:
         self._value: Value | None = None
         self._see: Sight | None = None  # what the network with that value sees
         self._note = ""  # why there is no value, or nothing else
-        self._last: tuple[int, Thought] | None = None  # with the seat
+        self._last: dict[str, Any] | None = None  # of the last decision, with the seat
 
     def choose(self, on: bool, who: str | None, opened: bool) -> None:
         """Choose what is shown."""
@@ -87,11 +88,21 @@ class Thinker:
             ) from error
 
     def decide(self, table: Table, player: Player) -> int:
-        """Let a player decide; return its action, and remember its thought."""
-        seat = table.actor()
-        action = int(player.act(table.engine, LANE)[0])
-        thought = _get_thought(player)
-        self._last = None if thought is None else (seat, thought)
+        """Let a player decide; return its action, and remember why."""
+        engine, seat = table.engine, table.names[table.actor()]
+        chances = None
+        if self.on and isinstance(player, Weighs):  # before it acts, which it may remember
+            engine.refresh()
+            chances = player.probabilities(engine, LANE)[0]
+        action = int(player.act(engine, LANE)[0])
+        thought, self._last = _get_thought(player), None
+        if thought is None and chances is None:
+            return action
+        name = _namer(engine, engine.get_states([0])[0])
+        if thought is not None:
+            self._last = {"seat": seat, **_describe_thought(thought, name)}
+        elif reason := explain_probabilities(chances, action, name):
+            self._last = {"seat": seat, "reason": reason}
         return action
 
     def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
@@ -117,8 +128,7 @@ class Thinker:
             "insight": table.view.insight(engine, shown.row, shown.seat) if mine else {},
         }
         if self._last is not None and open_to_all:
-            seat, thought = self._last
-            message["played"] = {"seat": table.names[seat], **_describe_thought(thought, str)}
+            message["played"] = self._last
         return message
 
     def _ask_adviser(self, table: Table, shown: Shown) -> dict[str, Any] | None:
@@ -126,12 +136,7 @@ class Thinker:
         adviser, engine = self._adviser, table.engine
         if adviser is None:
             return None
-        game = engine.game
-
-        def name(action: int) -> str:
-            label: str = game.action_name(action, shown.row)
-            return label
-
+        name = _namer(engine, shown.row)
         action = int(adviser.act(engine, LANE)[0])
         thought, value = _get_thought(adviser), None
         if self._value is not None and self._see is not None:
@@ -150,6 +155,7 @@ class Thinker:
             )
         if isinstance(adviser, Weighs):
             chances = adviser.probabilities(engine, LANE)[0]
+            advice["reason"] = explain_probabilities(chances, action, name)
             legal = np.flatnonzero(engine.mask[0])
             order = legal[np.argsort(-np.nan_to_num(chances[legal]), kind="stable")][:64]
             advice["probabilities"] = [
@@ -158,6 +164,17 @@ class Thinker:
                 if np.isfinite(chances[a])
             ]
         return advice
+
+
+def _namer(engine: Any, row: np.ndarray) -> Callable[[int], str]:
+    """Return what names actions in a row."""
+    game = engine.game
+
+    def name(action: int) -> str:
+        label: str = game.action_name(action, row)
+        return label
+
+    return name
 
 
 def _let_explain(player: Player | None) -> None:
@@ -177,6 +194,7 @@ def _describe_thought(thought: Thought, name: Callable[[int], str]) -> dict[str,
         "chosen": int(thought.chosen),
         "milliseconds": round(float(thought.milliseconds), 3),
         "budget": thought.budget,
+        "reason": explain(thought, name),
         "searched": [
             {
                 "action": int(thought.actions[k]),

@@ -16,6 +16,7 @@ from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Static
 
+from training.players import reasons
 from training.terminal import panels, text, thinking
 from training.terminal.session import FACTOR, Session
 
@@ -306,9 +307,11 @@ class App(textual.app.App[None]):
         if decision.value is not None:
             parts.append(Text.assemble(("value ", "dim"), f"{decision.value:.4g}"))
         if thought is not None:
+            parts.append(Text(reasons.explain(thought, name_of)))
             parts.append(thinking.table(thought, name_of, width))
         elif chances is not None and np.isfinite(chances).any():
             chosen = -1 if action is None else action
+            parts.append(Text(reasons.explain_probabilities(chances, chosen, name_of)))
             parts.append(thinking.make_weights(chances, chosen, name_of, width))
         if session.no_value:
             parts.append(Text(session.no_value, "dim"))

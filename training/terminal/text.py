@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from fastenv.env import check_render_mode
+from training.players import reasons
 from training.terminal import thinking
 from training.terminal.session import YOU, Session
 
@@ -89,6 +90,7 @@ def print_thought(
         name_of = name_of or session.name_action
         console.print()
         console.print(thinking.table(thought, name_of, console.width))
+        console.print(Text(reasons.explain(thought, name_of)))
     if not thought.finished:
         console.print(f"  {thinking.how_far(thought)}", style="yellow", markup=False)
 

@@ -7,13 +7,14 @@ const FEW = 64; // numbers of a field that are written out
 
 export class Thought {
   constructor(root, send, play) {
-    Object.assign(this, { root, send, play, on: false, who: "", opened: false, body: h("div"), unfolded: new Set(["advice", "played"]) });
+    Object.assign(this, { root, send, play, on: true, who: "", opened: false, body: h("div"), unfolded: new Set(["advice", "played"]) });
   }
 
   begin(table) {
     this.hidden = table.hidden;
     this.root.hidden = table.lanes > 1;
     this.draw(table);
+    if (this.on && !this.root.hidden) this.choose();
   }
 
   draw(table) {
@@ -45,7 +46,7 @@ export class Thought {
     const drawer = this.play.module && this.play.module.insight;
     replace(this.body,
       part("advice", message.who ? `${message.who} thinks` : "", message.advice && advice(message.advice)),
-      part("played", message.played ? `${message.played.seat} thought` : "", message.played && searched(message.played)),
+      part("played", message.played ? `${message.played.seat} thought` : "", message.played && played(message.played)),
       part("insight", "The game's own", drawer && drawer(message.insight, h, s)),
       part("visits", "Visits", message.visits.length > 0 && h("div", { class: "visits" }, visitMaps(message.visits))),
       part("terms", "Reward of the last decision", pairs(message.terms.filter(([, value]) => value !== 0))),
@@ -64,13 +65,17 @@ function bar(share, error = 0) {
 
 function advice(found) {
   const parts = [h("p", {}, "plays ", h("b", {}, found.action[1]), found.value !== null && `, expects ${number(found.value)}`),
-    found.note && h("p", { class: "dim" }, found.note)];
+    found.reason && h("p", { class: "reason" }, found.reason), found.note && h("p", { class: "dim" }, found.note)];
   if (found.searched) parts.push(searched(found));
   if (found.probabilities) {
     parts.push(h("table", { class: "thoughts" }, h("caption", {}, "probabilities"), h("tbody", {}, found.probabilities.slice(0, 16).map(([, name, chance]) =>
       h("tr", {}, h("th", { scope: "row" }, name), h("td", {}, bar(chance)), h("td", { class: "number" }, `${(100 * chance).toFixed(1)} %`))))));
   }
   return h("div", {}, parts);
+}
+
+function played(found) {
+  return h("div", {}, h("p", { class: "reason" }, found.reason), found.searched && searched(found));
 }
 
 function searched(found) {
