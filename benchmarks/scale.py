@@ -26,7 +26,7 @@ from fastenv.errors import ConfigError
 from training.bench.runner import Options, Suite
 from training.bench.tables import Column, noted, rows_table, span
 from training.bench.targets import Row
-from training.bench.timing import Sample
+from training.bench.timing import Sample, keep_row, tell_repeat
 from training.rllib.options import RLlibConfig, RLlibRun
 from training.run import envs, files, machine
 from training.run.config import RunConfig
@@ -163,9 +163,12 @@ def all_rows(
     """
     here = there(ways)
     turns: dict[str, list[Turn]] = {key: [] for key in here}
-    for _ in range(repeats):
+    for repeat in range(1, repeats + 1):
         for key, way in here.items():
             turns[key].append(take_turn(way, common, iterations or way.iterations))
+            sample = turns[key][-1].sample
+            keep_row({"kind": "repeat", "name": key, "repeat": repeat, **sample.record()})
+            tell_repeat(repeat, repeats, key, sample.per_s)
     return [row(key, here[key], runs) for key, runs in turns.items()]
 
 

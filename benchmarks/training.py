@@ -18,7 +18,7 @@ from training.bench.runner import Suite
 from training.bench.stock import Flags, make_model, make_vec_env
 from training.bench.tables import Column, rows_table
 from training.bench.targets import Row
-from training.bench.timing import Work, interleaved, noisy
+from training.bench.timing import Work, interleaved, keep_row, noisy
 from training.nets.precision import cpu_has_bf16
 from training.run import machine
 from training.run.config import RunConfig
@@ -148,6 +148,8 @@ def thread_rows(config: RunConfig, repeats: int, seconds: float) -> list[Row]:
         ):
             timed = process.submit(_measure_threads, config, repeats, seconds).result()
         rows += [row | {"waiting": way, "ran": row["ran"] | {"waiting": way}} for row in timed]
+        for row in rows[-len(timed) :]:  # its process keeps none
+            keep_row(row)
     return rows
 
 

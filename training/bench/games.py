@@ -71,7 +71,7 @@ GAMES = {
             small={"n_steps": 8, "batch": 64},
         ),
         GameBenchmark(
-            *("gameboy", "Game Boy", ("GameBoy", "LanternWalk"), "GameBoyPixels-v0"),
+            *("gameboy", "Game Boy", ("GameBoy", "LanternWalk"), "GameBoyGoal-v0"),
             small={"n_envs": 2, "n_steps": 2, "batch": 4},
             forced_resets={"max_steps": 1},
         ),

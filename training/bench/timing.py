@@ -133,8 +133,10 @@ def interleaved(
         if turn is not None:
             timed = iter(_time_turns(works, seconds, turn))
         for name, work in works.items():
-            samples[name].append(_time_repeat(work, seconds) if turn is None else next(timed))
-            tell_repeat(repeat, repeats, name, samples[name][-1].per_s)
+            sample = _time_repeat(work, seconds) if turn is None else next(timed)
+            samples[name].append(sample)
+            keep_row({"kind": "repeat", "name": name, "repeat": repeat, **sample.record()})
+            tell_repeat(repeat, repeats, name, sample.per_s)
     return samples
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -405,9 +406,25 @@ def test_what_was_measured_is_on_the_disk_and_told_before_the_end(tmp_path, caps
         assert path.read_text() == "an older file"
         timing.rows(works, 2, 1e-6)
         kinds = [json.loads(line)["kind"] for line in path.read_text().splitlines()]
-        assert kinds == ["head", "env"]
+        assert kinds == ["head", "repeat", "repeat", "env"]
     told = capsys.readouterr().err.splitlines()
     assert [line.partition(":")[0] for line in told] == [f"fill, repeat {k} of 2" for k in (1, 2)]
     timing.rows(works, 1, 1e-6)  # beside a measurement nothing is told or written
-    assert len(path.read_text().splitlines()) == 2
+    assert len(path.read_text().splitlines()) == 4
     assert capsys.readouterr().err == ""
+
+
+def test_repeats_of_a_measurement_that_is_stopped_are_on_the_disk(tmp_path):
+    path, runs = tmp_path / "rows.jsonl", []
+
+    def work():
+        runs.append(time.perf_counter())
+        if len(runs) == 3:  # one before all, then two repeats
+            raise KeyboardInterrupt
+
+    works = {"work": timing.Work(work, 10)}
+    with timing.written_to(path, {"kind": "head"}), pytest.raises(KeyboardInterrupt):
+        timing.interleaved(works, 2, 1e-9)
+    _, repeat = (json.loads(line) for line in path.read_text().splitlines())
+    assert (repeat["kind"], repeat["name"], repeat["repeat"]) == ("repeat", "work", 1)
+    assert repeat["steps"] == 10
