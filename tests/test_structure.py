@@ -1,4 +1,4 @@
-"""The layout of fastenv/: who imports whom, strings counted; what the root holds."""
+"""The layout of fastenv/: who imports whom, strings counted."""
 
 import ast
 import re

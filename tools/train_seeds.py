@@ -3,7 +3,7 @@
 ``python -m tools.train_seeds CONFIG --out FILE`` trains with each seed by its command, one after
 the other, and gathers what the runs have written. A run that has been evaluated already
 is not trained again. The default config is that of `make train`, whose record is
-``benchmarks/make-train-3-seeds.json``.
+``benchmarks/make-train-3-seeds.json``. What stands in ``--flags`` follows behind each command.
 """
 
 from __future__ import annotations
@@ -31,10 +31,15 @@ PLAYED = "episodes"
 MEASURES = ("win_rate", "points", "bid_hit")  # of matches; of episodes all that there are
 
 
-def train(config: str, seed: int, runs: Path) -> RunFolder:
+def command_of(config: str, seed: int | str, flags: str) -> str:
+    """Return the command that trains with a seed."""
+    return f"{COMMAND.format(config, seed)} {flags}".rstrip()
+
+
+def train(config: str, seed: int, runs: Path, flags: str = "") -> RunFolder:
     """Train and evaluate with a seed, unless that was done; return the run."""
     if not (runs / f"s{seed}" / "evaluation.json").exists():
-        _, *words = shlex.split(COMMAND.format(config, seed))
+        _, *words = shlex.split(command_of(config, seed, flags))
         command = [sys.executable, *words, "--runs", str(runs)]
         if subprocess.run(command, check=False).returncode != 0:
             raise FastEnvError(f"{shlex.join(command)} failed")
@@ -70,7 +75,7 @@ def _results(evaluation: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
+def record(config: str, runs: dict[int, RunFolder], flags: str = "") -> dict[str, Any]:
     """Return the record of the runs of a config by seed.
 
     Raises
@@ -87,7 +92,7 @@ def record(config: str, runs: dict[int, RunFolder]) -> dict[str, Any]:
     last = heads[-1]
     return {
         "created": machine.now(),
-        "commands": [COMMAND.format(config, "SEED")],
+        "commands": [command_of(config, "SEED", flags)],
         "git_rev": git_rev,
         "dirty": dirty,
         "host": last["host"],
@@ -122,12 +127,13 @@ def main(argv: list[str] | None = None) -> int:
     parse.add_argument(
         "--runs", type=Path, metavar="DIR", help="folder of the runs; default runs/seeds/CONFIG"
     )
+    parse.add_argument("--flags", default="", help="further flags of each training, as one word")
     parse.add_argument("--out", type=Path, required=True, help="JSON file to write")
     args = parse.parse_args(argv)
     files.prepare("--out", args.out)
     folder = args.runs or Path("runs/seeds") / Path(args.config).stem
-    runs = {seed: train(args.config, seed, folder) for seed in parse_seeds(args.seeds)}
-    found = record(args.config, runs)
+    runs = {seed: train(args.config, seed, folder, args.flags) for seed in parse_seeds(args.seeds)}
+    found = record(args.config, runs, args.flags)
     files.write_json(args.out, found)
     for seed, of in found["runs"].items():
         wins = ", ".join(

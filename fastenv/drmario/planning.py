@@ -30,7 +30,7 @@ def costs_of(
     Parameters
     ----------
     occupied : bytes
-        A byte a cell, 0 for those that are free and another cell's byte for the others.
+        A byte a cell, 255 for those that are free and 0 for the others; see :func:`occupied`.
     parity, gravity, extended, root
         As :func:`fastenv.drmario.reachability.plan` has them.
     """

@@ -1,6 +1,7 @@
 """Episodes of Prospector: the runner, its aggregates against published ones, the command line."""
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from fastenv.errors import ConfigError
 from tests.tables import walk
 from tests.training.played import play_episodes
 from training.evaluate import main
+from training.evaluation import evaluation
 from training.evaluation.evaluation import Evaluation
 from training.evaluation.judging import plan_seeds
 from training.evaluation.results import COMMON, Results, join
@@ -126,6 +128,14 @@ def test_rows_equal_a_loop_over_single_episodes():
         assert row["guard_truncated"] == (not engine.ended[0])
         assert row["net_profit"] == engine.info["net_profit"][0]
         assert row["time_remaining"] == engine.info["time_remaining"][0]
+
+
+def test_an_evaluation_says_how_far_it_is(monkeypatch):
+    told = []
+    monkeypatch.setattr(evaluation, "tell_progress", lambda *each: told.append(each))
+    play_episodes(make_engine(ENV, 2), maker("cash_out"), 6, first=1)
+    assert told[-1] == (6, 6, "episodes")
+    assert all(before[0] < after[0] for before, after in pairwise(told))
 
 
 def test_rows_that_were_written_before_are_read():

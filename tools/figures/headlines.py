@@ -28,7 +28,7 @@ def first_figure() -> str:
     """Return the sentence of the README with the first figures."""
     bars = newest(_BARS)
     steps, over = middle(bars.bar(_SPEEDS[_WORKER])), middle(bars.bar(_OVER[0]))
-    times = statistics.median(_beside_gymnasium("sync").times)
+    times = statistics.median(_beside_gymnasium("sync", _LANES).times)
     part = 100 * middle(bars.bar(_STOCK_BARS["Skull King Worker"]))
     return (
         f"One CPU core plays **{steps / 1e6:.1f} million decisions of Skull King a second**, moves "
@@ -36,6 +36,9 @@ def first_figure() -> str:
         f"on it, the environment takes {part:.0f} % of the time. Dr. Mario steps "
         f"**{times:.0f} times as fast** as in Gymnasium's `SyncVectorEnv`."
     )
+
+
+NEXT = "\n\n"  # between two tables
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Beside:
     ----------
     what : str
         Beside which fastenv is measured.
+    unit : str
+        What is counted.
     work : str
     lanes : str
         Of both, or of each.
@@ -59,6 +64,7 @@ class Beside:
     """
 
     what: str
+    unit: str
     work: str
     lanes: str
     ours: Sequence[float]
@@ -79,31 +85,37 @@ class Beside:
 def headlines() -> str:
     """Return the tables of the README: fastenv beside what people use, and the parts of trainings.
 
-    Each column has one unit. The rows are of one commit and machine, or the note says which is of
+    Each table has one unit. The rows are of one commit and machine, or the note says which is of
     which.
     """
     rows = comparisons()
     bars = newest(_BARS)
-    made = [row.cells() for row in rows]
     heads = ("beside", "work", "lanes", "fastenv", "theirs", "times")
+    speeds = [
+        table((f"{heads[0]}, {unit} a CPU second", *heads[1:]), [row.cells() for row in some])
+        for unit in ("decisions", "frames")
+        if (some := [row for row in rows if row.unit == unit])
+    ]
     parts = [(game, share(bars.bar(bar))) for game, bar in _STOCK_BARS.items()]
     shares = table(("trained by stock `MaskablePPO`", "share of the environment"), parts)
     taken = list({row.record.path: row.record for row in rows}.values())
     return (
-        f"{table(heads, made)}\n\n{shares}\n\nSpeeds are decisions or frames a CPU second, of all "
-        "processes together: the median, with the lowest and the highest repeat. Later versions of "
-        f"PyBoy are not measured. {taken_at(taken)}\n\n{_beside_bots()}"
+        f"{NEXT.join(speeds)}\n\n{shares}\n\nSpeeds are of all processes together: the median, "
+        "with the lowest and the highest repeat. PyBoy 2.9, which has a faster mode, is not "
+        "measured. "
+        f"{taken_at(taken)}\n\n{_first_agent()} {_beside_bots()}"
     )
 
 
 def comparisons() -> list[Beside]:
     """Return the rows of the README's table."""
     return [
-        *(_beside_gymnasium(way) for way in _GYMNASIUM),
+        *(_beside_python(game) for game in _PYTHON),
+        *(_beside_gymnasium("sync", lanes) for lanes in _SYNC_LANES),
+        _beside_gymnasium("async", _LANES),
         *(_beside_pyboy(rom, said) for rom, said in _ROMS.items()),
         _beside_stock(_FP32),
         _beside_stock(_AUTO),
-        *(_beside_python(game) for game in _PYTHON),
     ]
 
 
@@ -127,19 +139,20 @@ def taken_at(taken: Sequence[Record]) -> str:
 _BARS = "bars.jsonl"
 _VECTORISED, _PYBOY = "vectorised-DrMarioPlacement-v0.json", "bars-gameboy.jsonl"
 _STOCK, _CHAMPION = "trainers.jsonl", "champion-*-seeds.json"
+_STOCK_SEEDS, _STOCK_WHO = "stock-*-seeds.json", "stock `MaskablePPO`"
 _GYMNASIUM = {"sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
 _ROMS = {"lantern_walk": "Lantern Walk", "busy": "the busiest ROM"}
 _PYTHON = {"Skull King Worker": ("SkullKingWorker-v0", 0), "Prospector": ("Prospector-v0", 1)}
-_LANES = 64
+_LANES, _SYNC_LANES = 64, (8, 32, 64)
 
 
-def _beside_gymnasium(way: str) -> Beside:
+def _beside_gymnasium(way: str, lanes: int) -> Beside:
     """Return the row of a vector environment of Gymnasium.
 
     Old records have the CPU time of the first process alone, which is no cost of the others.
     """
     record = newest(_VECTORISED)
-    rows = {row["vectorisation"]: row for row in record.head["rows"] if row["num_envs"] == _LANES}
+    rows = {row["vectorisation"]: row for row in record.head["rows"] if row["num_envs"] == lanes}
     whole = way == "sync" or "cpu_of" in rows[way]
     ours, theirs = (
         row.get("steps_per_cpu_s_all", [row["dps_per_cpu_s"]])
@@ -147,8 +160,9 @@ def _beside_gymnasium(way: str) -> Beside:
     )
     return Beside(
         f"Gymnasium {_GYMNASIUM[way]}",
-        "Dr. Mario, decisions",
-        f"{_LANES}",
+        "decisions",
+        "Dr. Mario",
+        f"{lanes}",
         ours,
         theirs if whole else (),
         [a / b for a, b in zip(ours, theirs, strict=True)] if whole else (),
@@ -167,7 +181,8 @@ def _beside_pyboy(rom: str, said: str) -> Beside:
     )
     return Beside(
         f"PyBoy {record.head['versions']['pyboy']}",
-        f"{said}, frames",
+        "frames",
+        said,
         f"{_LANES} and 1",
         row["frames_per_cpu_s_all"],
         row["pyboy_frames_per_cpu_s_all"],
@@ -191,7 +206,8 @@ def _beside_stock(what: str) -> Beside:
     measured = bar["measured"] is not None
     return Beside(
         "stock `MaskablePPO`",
-        f"training in {'fp32' if what == _FP32 else 'bf16'}, decisions",
+        "decisions",
+        f"training in {'fp32' if what == _FP32 else 'bf16'}",
         f"{ours['num_envs']}",
         ours["steps_per_cpu_s_all"] if measured else (),
         theirs["steps_per_cpu_s_all"],
@@ -216,7 +232,8 @@ def _beside_python(game: str) -> Beside:
     ours, theirs = rows["fast"], rows["reference"]
     return Beside(
         "plain Python",
-        f"{game}, decisions",
+        "decisions",
+        game,
         f"{ours['num_envs']:,} and {theirs['num_envs']:,}",
         ours["steps_per_cpu_s_all"],
         theirs["steps_per_cpu_s_all"],
@@ -238,6 +255,28 @@ def _in_thousands(speed: float) -> str:
 
 def _short(x: float) -> str:
     return f"{x:.0f}" if x >= 100 else f"{x:.1f}" if x >= 10 else f"{x:.2f}"
+
+
+def _first_agent() -> str:
+    """Return what `make train` reaches, and stock MaskablePPO in as much time."""
+    said, names = [], []
+    for pattern, who in (("make-train-*-seeds.json", "`make train`"), (_STOCK_SEEDS, _STOCK_WHO)):
+        record = newest(pattern)
+        runs = list(record.head["runs"].values())
+        core = clock(statistics.median([run["cpu_s"] for run in runs]))
+        wins = [
+            percent(over_seeds([run["win_rate"][name]["trained"] for run in runs]))
+            for name in ("rule_hard", "heuristic")
+        ]
+        said.append(f"{who} wins {wins[0]} and {wins[1]} after {core} of a core")
+        names.append(f"`benchmarks/{record.path.name}`")
+    games = next(iter(record.head["runs"].values()))["win_rate"]
+    bot = [percent(games[name]["heuristic"]) for name in ("rule_hard", "heuristic")]
+    return (
+        f"A first agent of Skull King, over trainings, against three `rule_hard` and three "
+        f"`heuristic`: {'; '.join(said)}. `heuristic`, the best scripted player, wins {bot[0]} and "
+        f"{bot[1]} ({' and '.join(names)})."
+    )
 
 
 def _beside_bots() -> str:

@@ -111,6 +111,13 @@ def test_a_round_of_cards_is_played_by_clicks_to_its_points(page):
     assert "Round 1 is over: You" in log
 
 
+def test_a_game_that_begins_cannot_be_begun_twice(page):
+    choose(page, SKULL)
+    click = "const b = document.querySelector('#begin'); b.click(); return b.disabled;"
+    assert page.evaluate(f"(() => {{ {click} }})()")  # at once, before anything is answered
+    wait(page, f'studio.play.info && studio.play.info.env === "{SKULL}" && studio.play.last')
+
+
 def test_an_illegal_card_says_why(page):
     begin(page, SKULL)
     page.wait_for_selector(".hand .card", timeout=SEEN)
