@@ -121,7 +121,7 @@ def frames(runs: str) -> dict[str, dict[str, float]]:
         page.goto(url)
         for name, (env, key) in FRAMES.items():
             page.click("#tab-table")
-            page.wait_for_function("studio.form.games.length > 0")
+            page.wait_for_selector('[data-key^="family-"]', timeout=120_000)
             first = f"(each) => each.envs.some((kind) => kind.env === '{env}')"
             family = page.evaluate(f"studio.form.games.find({first}).envs[0].env")
             page.click(f'[data-key="family-{family}"]')

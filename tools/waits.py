@@ -55,8 +55,12 @@ def longest_wait(words: Sequence[str], env: dict[str, str]) -> dict[str, Any]:
     """
     own, other = pty.openpty()
     begun = last = time.monotonic()
-    ends = {"stdin": other, "stdout": other, "stderr": other}
-    process = subprocess.Popen(words, cwd=machine.ROOT, env=env, start_new_session=True, **ends)
+    process = subprocess.Popen(
+        *(words, -1, None, other, other, other),  # in, out and errors are the terminal's
+        cwd=machine.ROOT,
+        env=env,
+        start_new_session=True,
+    )
     os.close(other)
     said, longest, at = bytearray(), 0.0, 0.0
     while True:

@@ -88,21 +88,24 @@ class Thinker:
             ) from error
 
     def decide(self, table: Table, player: Player) -> int:
-        """Let a player decide; return its action, and remember why."""
+        """Let a player decide; return its action, and remember why.
+
+        What is known of a decision stays until more is known of another: bots give no reasons.
+        """
         engine, seat = table.engine, table.names[table.actor()]
-        chances = None
+        chances: np.ndarray | None = None
         if self.on and isinstance(player, Weighs):  # before it acts, which it may remember
             engine.refresh()
             chances = player.probabilities(engine, LANE)[0]
         action = int(player.act(engine, LANE)[0])
-        thought, self._last = _get_thought(player), None
-        if thought is None and chances is None:
-            return action
-        name = _namer(engine, engine.get_states([0])[0])
+        thought = _get_thought(player)
         if thought is not None:
+            name = _namer(engine, engine.get_states([0])[0])
             self._last = {"seat": seat, **_describe_thought(thought, name)}
-        elif reason := explain_probabilities(chances, action, name):
-            self._last = {"seat": seat, "reason": reason}
+        elif chances is not None:
+            name = _namer(engine, engine.get_states([0])[0])
+            reason = explain_probabilities(chances, action, name)
+            self._last = {"seat": seat, "reason": reason} if reason else self._last
         return action
 
     def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
@@ -166,7 +169,7 @@ class Thinker:
         return advice
 
 
-def _namer(engine: Any, row: np.ndarray) -> Callable[[int], str]:
+def _namer(engine: Any, row: np.void) -> Callable[[int], str]:
     """Return what names actions in a row."""
     game = engine.game
 

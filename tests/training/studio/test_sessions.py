@@ -255,6 +255,20 @@ def test_the_value_of_an_agent_is_shown_or_why_there_is_none(asked, finished):
     assert advice["probabilities"]
 
 
+def test_who_plays_says_why_until_more_is_known(asked):
+    who = ["pretrained/skullking", "search:heuristic,worlds=2,decisions=all", "heuristic", "random"]
+    asked.ask("think", on=True)
+    view = begin(asked, players=who)
+    names = [seat["name"] for seat in view["scene"]["seats"]]
+    assert names == ["skullking", "search:heuristic", "heuristic", "random"]
+    said = [each["played"] for each in asked.said if each["kind"] == "thought" and each["played"]]
+    reasons = {each["seat"]: each for each in said}
+    assert set(reasons) == {"skullking", "search:heuristic"}  # bots give no reasons
+    assert reasons["skullking"]["reason"].startswith("The network plays ")
+    assert "the mean of 2 worlds" in reasons["search:heuristic"]["reason"]
+    assert reasons["search:heuristic"]["searched"]
+
+
 def test_what_is_hidden_is_shown_behind_a_switch(asked):
     view = begin(asked)
     assert "hands" not in view["scene"]

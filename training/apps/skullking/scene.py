@@ -53,6 +53,9 @@ class SkullKingView(GameView):
         view = table_view(row, rules, names if several else None)
         scene = _make_scene(view)
         scene["due"] = due == own
+        if several:  # the seat that is looked from may be a bot's that is watched
+            for shown, name in zip(scene["seats"], names, strict=False):
+                shown["name"] = name
         if opened:
             hands, lengths = row["hand"], row["hand_len"]
             scene["hands"] = [
