@@ -65,6 +65,7 @@ def pages() -> dict[str, dict[str, Callable[[], str]]]:
             "ladder": learning.ladder,
             "responses": learning.responses,
             "agent": learning.agent_milestones,
+            "champion_search": search.champion,
             "search": search.skull_king,
             "open_cards": search.open_cards,
             "last_tricks": search.last_tricks,

@@ -3,7 +3,7 @@
 ``python -m tools.train_seeds CONFIG --out FILE`` trains with each seed by its command, one after
 the other, and gathers what the runs have written. A run that has been evaluated already
 is not trained again. The default config is that of `make train`, whose record is
-``benchmarks/make-train-3-seeds.json``. What stands in ``--flags`` follows behind each command.
+``benchmarks/make-train-5-seeds.json``. What stands in ``--flags`` follows behind each command.
 """
 
 from __future__ import annotations
