@@ -35,9 +35,9 @@ COMMANDS = {
     "compare": "training compare --env SkullKingWorker-v0 --seeds 1,2 --total-steps 16384 "
     "--name two --runs RUNS --games 40 --variant a --variant b --with ppo.gamma=0.9",
     "sweep": "training sweep --env SkullKingWorker-v0 --trials 2 --total-steps 16384 --games 40 "
-    "--name sweep --runs RUNS --vary ppo.learning_rate=1e-4:1e-2:log",
+    "--name sweep --runs RUNS --vary ppo.learning_rate=1e-4..1e-2,log",
     "exploit": "training exploit heuristic --env SkullKingFlat-v0 --ways search --games 40 "
-    "--name exploit --out RUNS/exploit.json",
+    "--name exploit --runs RUNS",
     "benchmark": "training benchmark --only bars --game prospector --short --repeats 1 "
     "--out RUNS/bars.jsonl",
     "verify": "fastenv verify --env SkullKingFlat-v0 --seconds 10",
