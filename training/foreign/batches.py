@@ -178,6 +178,7 @@ class VectorLanes(BatchLanes):
         self._mode = game.form.mode
         self._idle = np.zeros(len(batch.states), np.bool_)  # has ended, and waits for a reset
         self._new: dict[int, tuple[Any, Any]] = {}  # observation and mask of episodes begun inside
+        self._has_begun = False
         self._end = weakref.finalize(self, self.env.close)
 
     def _reset(self, seeds: Mapping[int, int | None]) -> None:
@@ -197,8 +198,10 @@ class VectorLanes(BatchLanes):
         numbers: Any = [None if seed is None else as_seed(seed) for seed in given]
         options: dict[str, Any] = {}
         if not self.game.form.resets_lanes:  # such a vector counts on from one seed
-            numbers = numbers[0]
-        if len(seeds) < count:
+            numbers = next((number for number in numbers if number is not None), None)
+        # No lane can be reset alone before all have begun: the first reset is one of all lanes.
+        some = len(seeds) < count and self._has_begun
+        if some:
             if not self.game.form.resets_lanes:
                 raise ForeignError(f"{who}: {NO_SINGLE_RESETS}")
             chosen = np.zeros(count, np.bool_)
@@ -206,11 +209,13 @@ class VectorLanes(BatchLanes):
             options = {"options": {"reset_mask": chosen}}
         with call(who, "reset"):
             obs, infos = self.env.reset(seed=numbers, **options)
-        for i in seeds:
+        self._has_begun = True
+        for i in seeds if some else range(count):
             self._look(i, obs, infos)
 
     def _step(self, actions: Mapping[int, Any]) -> None:
         who, form, games = self.game.name, self.game.form, self.games
+        self._new.clear()  # an episode that nobody has taken over goes on with this step
         idle = np.flatnonzero(self._idle).tolist()
         if idle and self._mode is AutoresetMode.DISABLED:
             self._reset_inside(dict.fromkeys(idle))

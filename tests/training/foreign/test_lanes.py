@@ -104,6 +104,31 @@ def test_lanes_that_wait_in_a_vector_do_not_move_the_others():
                     np.testing.assert_array_equal(here[kept], there[kept], f"{mode}: {name}")
 
 
+def test_a_lane_that_has_waited_in_a_vector_begins_a_new_episode():
+    """Where a lane waits, the vector plays on: the episode that it began there has passed."""
+    engine = envs.make_engine(f"{HERE}:make_ladders", 2, {"mode": "SameStep"})
+    engine.reset_many(seeds=SEED)
+    both, second = np.array([True, True]), np.array([False, True])
+    for select in [both] * 6 + [second] * 3:
+        engine.step_many(np.array([1, 0], np.int32), select=select, autoreset=False)
+    assert engine.ended.tolist() == [True, False]
+    engine.reset_many(~second)
+    engine.step_many(np.zeros(2, np.int32))
+    assert engine.obs["board"][0].max() == 1, "steps of its episode"
+
+
+def test_the_first_lane_of_a_vector_can_be_tried_before_the_others():
+    for mode in ("NextStep", "SameStep", "Disabled"):
+        engine = envs.make_engine(f"{HERE}:make_vector", 3, {"mode": mode})
+        first = np.array([True, False, False])
+        engine.reset_many(first, seeds=SEED)
+        engine.step_many(np.zeros(3, np.int32), select=first)
+        engine.reset_many(seeds=SEED)
+        alone = envs.make_engine("CartPole-v1", 3)
+        alone.reset_many(seeds=SEED)
+        np.testing.assert_array_equal(engine.obs, alone.obs)
+
+
 def test_numbers_of_several_actions():
     engine = envs.make_engine(f"{HERE}:Grid", 1)
     assert engine.num_actions == 6

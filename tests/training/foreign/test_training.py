@@ -84,6 +84,12 @@ def test_other_trainers_take_them_too(tmp_path, trainer):
     assert main([*given, *flags]) == 0
 
 
+@walk("mode", ["NextStep", "SameStep", "Disabled"])
+def test_a_vector_of_several_lanes_is_trained_in_every_mode(tmp_path, mode):
+    given = ["--set", f"env_options.mode={mode}", "--total-steps", "128", "--no-evaluation"]
+    assert train(tmp_path, mode, f"{HERE}:make_vector", *given) == 0
+
+
 @walk(
     ("flags", "message"),
     [
