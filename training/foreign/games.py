@@ -319,6 +319,7 @@ class ForeignGame(Game):
         row["seed"], row["moves"] = game.seed & (2**64 - 1), game.moves
         if self._several:
             row["needs_action"], row["bot_rng"] = game.needs_action, game.bot_rng
+            row["ends"] = game.ends
         return row.tobytes()
 
     def unpack(self, row: Any) -> Any:
@@ -373,7 +374,7 @@ def _row_dtype(agents: int) -> np.dtype[Any]:
     fields: list[Any] = [("ep_return", "f8", each), ("seed", "u8"), ("moves", "u8")]
     fields += [("ep_length", "i4"), ("done", "i1")]
     if agents > 1:
-        fields += [("bot_rng", "u8", (4,)), ("needs_action", "u1", each)]
+        fields += [("bot_rng", "u8", (4,)), ("needs_action", "u1", each), ("ends", "i1", each)]
     return np.dtype(fields, align=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -45,6 +45,8 @@ class Lane:
         Reward of the last step.
     done : int
         0 running, 1 terminated, 2 truncated.
+    ends : list of int
+        The same of each agent: who is out may have to wait for the others.
     seed : int
         The last that it was given.
     moves : int
@@ -66,6 +68,7 @@ class Lane:
         self.seed = self.moves = 0
         self.ep_return: Any = [0.0] * agents if several else 0.0
         self.ep_length = 0
+        self.ends = [RUNNING] * agents
         self.needs_action = [True] * agents
         self.bot_rng = [0, 0, 0, 0]
 
@@ -78,14 +81,15 @@ class Lane:
         zero: Any = [0.0] * len(self.needs_action) if several else 0.0
         self.ep_return, self.ep_length, self.done = zero, 0, RUNNING
         self.paid = [*zero] if several else 0.0
+        self.ends = [RUNNING] * len(self.ends)
 
     def show(self) -> tuple[Any, ...]:
         """Return the fields that change in a step, to be sent to another process."""
-        return self.obs, self.mask, self.paid, self.done, self.needs_action
+        return self.obs, self.mask, self.paid, self.done, self.ends, self.needs_action
 
     def take(self, shown: tuple[Any, ...]) -> None:
         """Take over what :meth:`show` returned elsewhere."""
-        self.obs, self.mask, self.paid, self.done, self.needs_action = shown
+        self.obs, self.mask, self.paid, self.done, self.ends, self.needs_action = shown
 
     def render(self) -> Any:
         """Return the picture that the environment draws; None if it is not in this process."""
@@ -204,6 +208,18 @@ class AgentsLane(LiveLane):
         count = len(self.names)
         self.obs, self.mask = [None] * count, [None] * count
 
+    def _note_ends(self, over: Mapping[Any, Any], cut: Mapping[Any, Any]) -> None:
+        """Keep how agents have ended: environments forget them soon."""
+        for k, name in enumerate(self.names):
+            if not self.ends[k]:
+                self.ends[k] = (
+                    TERMINATED if over.get(name) else TRUNCATED if cut.get(name) else RUNNING
+                )
+
+    def _end(self, how: int) -> None:
+        """End the episode, of agents too of whom the environment said nothing."""
+        self.done, self.ends = how, [each or how for each in self.ends]
+
     def _look(self, k: int, observation: Any, info: dict[str, Any], acts: bool) -> None:
         """Keep what an agent sees; the mask of one that acts is in the observation or its info."""
         mask = info.get("action_mask")
@@ -218,7 +234,7 @@ class TurnsLane(AgentsLane):
     """An AEC environment: one agent acts in a step.
 
     Attributes of its wrappers are slow to read, so each is read once a step. An agent is asked what
-    it sees when it acts, and at the end.
+    it sees when it acts, and at its end.
     """
 
     def _reset(self, seed: int | None) -> None:
@@ -237,10 +253,12 @@ class TurnsLane(AgentsLane):
         env, names = self.env, self.names
         over, cut, acting = env.terminations, env.truncations, env.agent_selection
         there = env.agents
+        self._note_ends(over, cut)
         running = [name for name in there if not (over[name] or cut[name])]
         if not running:
-            self.done = TERMINATED if any(over.values()) or not cut else TRUNCATED
+            self._end(TERMINATED if any(over.values()) or not cut else TRUNCATED)
         elif over[acting] or cut[acting]:  # an empty step takes it away, while others play on
+            self._look(names.index(acting), env.observe(acting), {}, False)
             env.step(None)
             self._give_turn(everybody)
             return
@@ -268,15 +286,18 @@ class TogetherLane(AgentsLane):
         }
         observations, rewards, terminated, truncated, infos = env.step(given)
         self.paid = [as_paid(self.who, rewards.get(name, 0.0)) for name in names]
+        self._note_ends(terminated, truncated)
         self._look_around(observations, infos)
-        over = [terminated.get(name, False) for name in names]
-        if not env.agents or all(terminated.get(n, True) or truncated.get(n, False) for n in names):
-            cut = any(truncated.values()) and not any(over)
-            self.done = TRUNCATED if cut else TERMINATED
+        if not any(self.needs_action):
+            cut = any(truncated.values()) and not any(terminated.values())
+            self._end(TRUNCATED if cut else TERMINATED)
 
     def _look_around(self, observations: dict[Any, Any], infos: dict[Any, Any]) -> None:
         there = set(self.env.agents)
-        self.needs_action = [name in there for name in self.names]
+        # Some environments keep agents that are out among those that are there.
+        self.needs_action = [
+            name in there and not end for name, end in zip(self.names, self.ends, strict=True)
+        ]
         for k, name in enumerate(self.names):
             if name in observations:
-                self._look(k, observations[name], infos.get(name, {}), name in there)
+                self._look(k, observations[name], infos.get(name, {}), self.needs_action[k])

@@ -12,6 +12,7 @@ import numpy as np
 from gymnasium import spaces
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils import parallel_to_aec
 
 
 class Ladder(gymnasium.Env):  # type: ignore[type-arg]
@@ -191,6 +192,45 @@ class Nim(AECEnv):  # type: ignore[misc]
             self.terminations = dict.fromkeys(self.agents, True)
         self._accumulate_rewards()
         self.agent_selection = other
+
+
+class Fades(ParallelEnv):  # type: ignore[misc]
+    """The first agent is out at its second step, the other one is cut off at the sixth."""
+
+    metadata = {"name": "fades_v0", "is_parallelizable": True}  # noqa: RUF012
+
+    def __init__(self, stays: bool = False) -> None:
+        self.possible_agents, self.stays = ["a", "b"], stays
+        self.render_mode = None
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Box(0.0, 10.0, (1,), np.float32)
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(2)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.agents, self.time = [*self.possible_agents], 0
+        return self._show(), {a: {} for a in self.agents}
+
+    def step(self, actions: dict[str, int]) -> Any:
+        assert set(actions) == ({"a", "b"} if self.time < 2 else {"b"})
+        self.time += 1
+        ran = [*self.agents]
+        over = {a: a == "a" and self.time >= 2 for a in ran}
+        cut = {a: a == "b" and self.time >= 6 for a in ran}
+        shown = self._show()
+        if not self.stays:
+            self.agents = [a for a in ran if not (over[a] or cut[a])]
+        return shown, dict.fromkeys(ran, 1.0), over, cut, {a: {} for a in ran}
+
+    def _show(self) -> dict[str, np.ndarray]:
+        return {a: np.array([self.time], np.float32) for a in self.agents}
+
+
+def make_fades_in_turns() -> AECEnv:
+    """Make the same with agents that act one after the other."""
+    return parallel_to_aec(Fades())
 
 
 class Unlike(Race):

@@ -186,6 +186,29 @@ def test_agents_that_leave_a_race_are_asked_no_more():
             observations, _ = env.reset()
 
 
+@walk("name", ["Fades", "make_fades_in_turns"])
+def test_how_the_learner_ended_is_reported_and_not_how_the_others_did(name):
+    for seat, terminated in ((0, True), (1, False)):
+        options = {"agent_seat": seat, "opponent": "random"}
+        engine = envs.make_engine(f"{HERE}:{name}", 1, options)
+        engine.reset_many(seeds=0)
+        steps = 0
+        while not (engine.terminated[0] or engine.truncated[0]):
+            engine.step_many(np.zeros(1, np.int32))
+            steps += 1
+        assert (engine.terminated[0], engine.truncated[0]) == (terminated, not terminated)
+        assert engine.final_obs[0, 0] == steps == (2 if seat == 0 else 6)
+
+
+def test_agents_that_are_out_are_asked_no_more_even_if_they_stay():
+    engine = fastenv.make_engine(f"{HERE}:Fades", 1, stays=True)
+    engine.reset_many(seeds=0)
+    for time in range(1, 7):
+        engine.step_many(np.zeros((1, 2), np.int32), autoreset=False)
+        assert engine.needs_action()[0].tolist() == [time < 2, time < 6]
+    assert engine.ended[0]
+
+
 def test_pettingzoos_classic_games_are_shown_to_whoever_acts():
     name = "pettingzoo.classic.connect_four.connect_four:env"
     engine, env = fastenv.make_engine(name, 1), connect_four.env()
