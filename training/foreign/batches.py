@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AutoresetMode
 
-from fastenv.errors import FastEnvError
+from fastenv.errors import FastEnvError, show_reason
 from fastenv.memory import Batch
 from fastenv.paths import PythonLanes, selected_lanes
 from fastenv.testing.values import keep, of_lane
-from training.foreign.lanes import RUNNING, TERMINATED, TRUNCATED, Lane, as_paid, as_seed, call
+from training.foreign.lanes import (
+    RUNNING,
+    TERMINATED,
+    TRUNCATED,
+    Lane,
+    as_paid,
+    as_seed,
+    call,
+    close_quietly,
+)
 from training.foreign.spaces import ForeignError
+from training.run.shielded import start_shielded
 
 Array = npt.NDArray[Any]
-STARTUP_S = 120.0  # that a process may take to import and make its environments
+STARTUP_S = 120.0  # that a process may take to import or make an environment
+CLOSING_S = 5.0  # that all processes may take to close theirs
 
 
 class BatchLanes(PythonLanes):
@@ -64,6 +77,24 @@ class BatchLanes(PythonLanes):
 # -- processes -------------------------------------------------------------------------------------
 
 
+class Worker(NamedTuple):
+    """A process with some of the lanes.
+
+    Parameters
+    ----------
+    lanes : list of int
+    process : BaseProcess
+    pipe : Connection
+    count : RawValue
+        Environments that it has made, reset or stepped so far: it goes on while the process works.
+    """
+
+    lanes: list[int]
+    process: BaseProcess
+    pipe: Connection
+    count: Any
+
+
 class WorkerLanes(BatchLanes):
     """Lanes in processes of their own.
 
@@ -74,7 +105,7 @@ class WorkerLanes(BatchLanes):
     workers : int
         Processes, which have an even share of the lanes.
     timeout_s : float
-        Seconds that a step or reset of all lanes of a process may take.
+        Seconds that a step or reset of a lane may take.
 
     Raises
     ------
@@ -87,17 +118,18 @@ class WorkerLanes(BatchLanes):
         self._timeout_s = timeout_s
         context = multiprocessing.get_context("spawn")
         shares = np.array_split(np.arange(len(batch.states)), min(workers, len(batch.states)))
-        self._workers: list[tuple[list[int], BaseProcess, Connection]] = []
-        process: BaseProcess
+        self._workers: list[Worker] = []
         for share in shares:
             ours, theirs = context.Pipe()
-            process = context.Process(target=work, args=(theirs, game, len(share)), daemon=True)
-            process.start()
+            count = context.RawValue("Q", 0)
+            given = (theirs, game, len(share), count)
+            process: BaseProcess = context.Process(target=work, args=given, daemon=True)
+            start_shielded(process)
             theirs.close()
-            self._workers.append((share.tolist(), process, ours))
-        self._end = weakref.finalize(self, _end, [worker[1:] for worker in self._workers])
-        for _, started, pipe in self._workers:
-            self._receive(started, pipe, STARTUP_S)
+            self._workers.append(Worker(share.tolist(), process, ours, count))
+        self._end = weakref.finalize(self, _end, self._workers)
+        for worker in self._workers:
+            self._receive(worker, STARTUP_S)
 
     def _reset(self, seeds: Mapping[int, int | None]) -> None:
         self._ask("reset", seeds)
@@ -108,23 +140,29 @@ class WorkerLanes(BatchLanes):
     def _ask(self, what: str, given: Mapping[int, Any]) -> None:
         """Let all processes do it at once, and take what their lanes show."""
         asked = []
-        for lanes, process, pipe in self._workers:
-            own = [i for i in lanes if i in given]
+        for worker in self._workers:
+            first = worker.lanes[0]
+            own = [i for i in worker.lanes if i in given]
             if own:
-                pipe.send((what, [(i - lanes[0], given[i]) for i in own]))
-                asked.append((own, process, pipe))
-        for own, process, pipe in asked:
-            shown = self._receive(process, pipe, self._timeout_s)
+                self._send(worker, (what, [(i - first, given[i]) for i in own]))
+                asked.append((own, worker))
+        for own, worker in asked:
+            shown = self._receive(worker, self._timeout_s)
             for i, each in zip(own, shown, strict=True):
                 self.games[i].take(each)
 
-    def _receive(self, process: BaseProcess, pipe: Connection, limit_s: float) -> Any:
-        who = self.game.name
+    def _send(self, worker: Worker, message: Any) -> None:
         try:
-            if not pipe.poll(limit_s):
-                self._end()
-                raise ForeignError(f"{who}: no answer for {limit_s:g} s: the environment hangs")
-            answer = pipe.recv()
+            worker.pipe.send(message)
+        except OSError:  # it has ended, and perhaps said why
+            self._receive(worker, self._timeout_s)
+            raise
+
+    def _receive(self, worker: Worker, limit_s: float) -> Any:
+        who, process = self.game.name, worker.process
+        try:
+            self._wait(worker, limit_s)
+            answer = worker.pipe.recv()
         except (EOFError, OSError) as error:
             process.join(1.0)
             raise ForeignError(
@@ -134,27 +172,62 @@ class WorkerLanes(BatchLanes):
             raise ForeignError(answer)
         return answer
 
+    def _wait(self, worker: Worker, limit_s: float) -> None:
+        """Wait for an answer, as long as the next lane is done within the limit."""
+        count, since = worker.count.value, time.monotonic()
+        while not worker.pipe.poll(limit_s / 8):
+            now = time.monotonic()
+            if worker.count.value != count:
+                count, since = worker.count.value, now
+            elif now - since >= limit_s:
+                for each in self._workers:
+                    each.process.terminate()
+                self._end()
+                raise ForeignError(
+                    f"{self.game.name}: no answer for {limit_s:g} s: the environment hangs"
+                )
 
-def work(pipe: Connection, game: Any, count: int) -> None:
+
+def work(pipe: Connection, game: Any, size: int, count: Any) -> None:
     """Step lanes in this process until the pipe closes."""
+    lanes: list[Any] = []
     try:
-        lanes = [game.create() for _ in range(count)]
+        for _ in range(size):
+            lanes.append(game.create())
+            count.value += 1
         pipe.send(None)
         while True:
             what, given = pipe.recv()
             for k, value in given:
                 (lanes[k].reset if what == "reset" else lanes[k].step)(value)
+                count.value += 1
             pipe.send([lanes[k].show() for k, _ in given])
     except (EOFError, OSError, KeyboardInterrupt):
         return
     except FastEnvError as error:
-        pipe.send(str(error))
+        _say(pipe, str(error))
+    except Exception as error:
+        reason = f"{type(error).__name__}: {show_reason(error)}"
+        _say(pipe, f"{game.name}: cannot be stepped in a process of its own: {reason}")
+    finally:
+        for lane in lanes:
+            lane.close()
 
 
-def _end(workers: list[tuple[BaseProcess, Connection]]) -> None:
-    for process, pipe in workers:
-        pipe.close()
-        process.terminate()
+def _say(pipe: Connection, what: str) -> None:
+    with suppress(OSError):
+        pipe.send(what)
+
+
+def _end(workers: list[Worker]) -> None:
+    """Let processes close their environments, and end those that do not."""
+    for worker in workers:
+        worker.pipe.close()
+    until = time.monotonic() + CLOSING_S
+    for worker in workers:
+        worker.process.join(max(0.0, until - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.terminate()
 
 
 # -- vector environments ---------------------------------------------------------------------------
@@ -179,7 +252,7 @@ class VectorLanes(BatchLanes):
         self._idle = np.zeros(len(batch.states), np.bool_)  # has ended, and waits for a reset
         self._new: dict[int, tuple[Any, Any]] = {}  # observation and mask of episodes begun inside
         self._has_begun = False
-        self._end = weakref.finalize(self, self.env.close)
+        self._end = weakref.finalize(self, close_quietly, self.env)
 
     def _reset(self, seeds: Mapping[int, int | None]) -> None:
         left = dict(seeds)

@@ -39,7 +39,7 @@ from training.foreign.lanes import (
 from training.foreign.spaces import Actions, Observation
 from training.run.games import GameTraining
 
-TIMEOUT = "step_timeout"  # option: seconds that a step may take; none by default
+TIMEOUT = "step_timeout"  # option: seconds that a step of a lane may take; none by default
 TIMEOUT_S = 600.0  # of processes, where none is given
 RECORD = GameTraining(files={"native": "foreign.yaml"})
 AnyLane = TypeVar("AnyLane", bound=Lane)
@@ -210,6 +210,11 @@ class ForeignGame(Game):
         self.timeout_s = _read_timeout(options.get(TIMEOUT))
         self.form = _form(name, json.dumps(self.options, sort_keys=True))
         form, agents = self.form, self.form.agents
+        if form.is_vector and self.timeout_s is not None:
+            raise ConfigError(
+                f"env_options.{TIMEOUT}: {name} makes a vector environment, whose steps nobody can "
+                "stop; leave it out, or name a function that makes one environment"
+            )
         self._lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
         self._several = agents > 1
         if self._several:

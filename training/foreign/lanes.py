@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -114,6 +115,7 @@ class LiveLane(Lane, ABC):
     def __init__(self, who: str, env: Any, actions: Actions, agents: int = 1) -> None:
         super().__init__(agents)
         self.who, self.env, self.actions = who, env, actions
+        self._closing = weakref.finalize(self, close_quietly, env)
 
     def reset(self, seed: int | None) -> None:
         """Begin an episode, by a seed or by the generator of the environment.
@@ -149,7 +151,13 @@ class LiveLane(Lane, ABC):
 
     def close(self) -> None:
         """See :meth:`Lane.close`."""
-        self.env.close()
+        self._closing()
+
+
+def close_quietly(env: Any) -> None:
+    """Close an environment; nobody can be told any more that it failed."""
+    with suppress(Exception):
+        env.close()
 
 
 @contextmanager

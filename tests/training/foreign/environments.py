@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 import gymnasium
@@ -39,8 +40,8 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
     def step(self, action: int) -> Any:
         if self.wrong == "raises":
             raise KeyError("a missing rung")
-        if self.wrong == "hangs":
-            time.sleep(600)
+        if self.wrong in ("hangs", "slow"):
+            time.sleep(600 if self.wrong == "hangs" else 0.3)
         if self.wrong == "dies":
             os.kill(os.getpid(), signal.SIGKILL)
         self.place, self.steps = self.place + int(action), self.steps + 1
@@ -67,6 +68,17 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
         if self.wrong == "nothing":
             mask[:] = 0
         return {"action_mask": mask}
+
+
+class Closes(Ladder):
+    """A ladder that leaves a file in a folder where it is closed."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self.folder = Path(folder)
+
+    def close(self) -> None:
+        (self.folder / f"{os.getpid()}-{id(self)}").touch()
 
 
 class Grid(gymnasium.Env):  # type: ignore[type-arg]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import gc
+import os
 import pickle
+import signal
 
 import gymnasium
 import numpy as np
+import psutil
 import pytest
 from pettingzoo.classic.connect_four import connect_four
 
@@ -289,8 +292,38 @@ def test_an_environment_that_hangs_or_dies_is_named():
         engine.step_many(np.zeros(1, np.int32))
     engine = envs.make_engine(f"{HERE}:Ladder", 2, {"wrong": "dies"}, num_threads=2)
     engine.reset_many(seeds=0)
-    with pytest.raises(ForeignError, match=r"has died \(exit status -9\)"):
-        engine.step_many(np.zeros(2, np.int32))
+    for _ in range(2):  # the second step finds nobody to send its actions to
+        with pytest.raises(ForeignError, match=r"Ladder: .* has died \(exit status -9\)"):
+            engine.step_many(np.zeros(2, np.int32))
+
+
+def test_the_time_limit_is_that_of_a_lane_and_not_of_all_lanes_of_a_process():
+    options = {"wrong": "slow", "step_timeout": 0.9}
+    engine = envs.make_engine(f"{HERE}:Ladder", 4, options)
+    engine.reset_many(seeds=0)
+    engine.step_many(np.zeros(4, np.int32))
+    with pytest.raises(ConfigError, match=r"step_timeout: .*:make_vector makes a vector"):
+        envs.make_engine(f"{HERE}:make_vector", 2, {"step_timeout": 1.0})
+
+
+def test_processes_outlive_ctrl_c_and_close_their_environments(tmp_path):
+    here = f"{os.getpid()}-"
+    options = {"folder": str(tmp_path)}
+    for threads in (1, 2):
+        engine = envs.make_engine(f"{HERE}:Closes", 2, options, num_threads=threads)
+        engine.reset_many(seeds=0)
+        before = {path.name for path in tmp_path.iterdir()}  # environments that were looked at
+        if threads == 2:
+            for each in psutil.Process().children():
+                if "--multiprocessing-fork" in each.cmdline():
+                    each.send_signal(signal.SIGINT)
+            for _ in range(3):
+                engine.step_many(np.ones(2, np.int32))
+        del engine
+        gc.collect()
+        closed = {path.name for path in tmp_path.iterdir()} - before
+        assert len(closed) == 2
+        assert all(name.startswith(here) == (threads == 1) for name in closed)
 
 
 def test_rows_are_refused_and_nothing_moves():
