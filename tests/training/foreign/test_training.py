@@ -71,6 +71,15 @@ def test_agents_of_a_game_in_turns_meet_at_a_table(tmp_path, capsys):
     assert "random" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_an_evaluation_beside_the_training_may_have_processes_too(tmp_path, capsys):
+    flags = ["env_options.step_timeout=30", "evaluation.during=process", "evaluation.every=128"]
+    given = [word for flag in flags for word in ("--set", flag)]
+    assert train(tmp_path, "beside", f"{HERE}:Ladder", *given) == 0
+    assert "evaluation failed" not in "".join(capsys.readouterr())
+    assert (tmp_path / "beside" / "evaluations.jsonl").read_text()
+
+
 @walk("trainer", ["dqn", "ensemble"])
 def test_other_trainers_take_them_too(tmp_path, trainer):
     flags = ["--trainer", trainer, "--num-envs", "4", "--no-evaluation"]
