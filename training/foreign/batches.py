@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
 from fastenv.errors import FastEnvError, show_reason
 from fastenv.memory import Batch
 from fastenv.paths import PythonLanes, selected_lanes
-from fastenv.testing.values import keep, of_lane
+from fastenv.testing.values import first_difference, keep, of_lane
 from training.foreign.lanes import (
+    MASKS,
     RUNNING,
     TERMINATED,
     TRUNCATED,
@@ -29,11 +30,12 @@ from training.foreign.lanes import (
     call,
     close_quietly,
 )
-from training.foreign.spaces import ForeignError
+from training.foreign.spaces import Actions, ForeignError
 from training.run.shielded import start_shielded
 
 Array = npt.NDArray[Any]
 STARTUP_S = 120.0  # that a process may take to import or make an environment
+TRIES, MOVES = 4, 16  # episodes, and steps of each, to see a lane of a vector move
 CLOSING_S = 5.0  # that all processes may take to close theirs
 
 
@@ -282,9 +284,10 @@ class VectorLanes(BatchLanes):
             options = {"options": {"reset_mask": chosen}}
         with call(who, "reset"):
             obs, infos = self.env.reset(seed=numbers, **options)
+            masks = self._masks(infos)
+            for i in seeds if some else range(count):
+                self._look(i, obs, masks[i])
         self._has_begun = True
-        for i in seeds if some else range(count):
-            self._look(i, obs, infos)
 
     def _step(self, actions: Mapping[int, Any]) -> None:
         who, form, games = self.game.name, self.game.form, self.games
@@ -301,28 +304,123 @@ class VectorLanes(BatchLanes):
             given.append(form.actions.decode(number))
         with call(who, "step"):
             stepped = self.env.step(np.array(given, self.env.action_space.dtype))
+            self._take(stepped, actions)
+
+    def _take(self, stepped: tuple[Any, ...], moved: Mapping[int, Any]) -> None:
+        """Take over what a step returned; rewards and ends of the lanes that were to move."""
         obs, rewards, terminated, truncated, infos = stepped
-        final = infos.get("final_obs")
-        for i, lane in enumerate(games):
+        who, same_step = self.game.name, self._mode is AutoresetMode.SAME_STEP
+        final, masks = infos.get("final_obs"), self._masks(infos)
+        for i, lane in enumerate(self.games):
             over = bool(terminated[i] or truncated[i])
-            if i in actions:
+            if i in moved:
                 lane.paid = as_paid(who, rewards[i])
                 lane.done = RUNNING if not over else TERMINATED if terminated[i] else TRUNCATED
-            self._look(i, obs, infos)
-            if over:
-                self._idle[i] = True
-                if self._mode is AutoresetMode.SAME_STEP:
-                    if final is None:
-                        raise ForeignError(
-                            f"{who}: infos lack final_obs, which SAME_STEP autoreset must give"
-                        )
-                    self._new[i] = lane.obs, lane.mask
-                    lane.obs = keep(of_lane(final, i))
+            # Where an episode is over, nothing need be legal.
+            self._look(i, obs, None if over and not same_step else masks[i])
+            if not over:
+                continue
+            self._idle[i] = True
+            if same_step:
+                if final is None:
+                    raise ForeignError(
+                        f"{who}: infos lack final_obs, which SAME_STEP autoreset must give"
+                    )
+                self._new[i] = lane.obs, lane.mask
+                lane.obs = keep(of_lane(final, i))
 
-    def _look(self, i: int, obs: Any, infos: Mapping[str, Any]) -> None:
-        lane, masks = self.games[i], infos.get("action_mask")
+    def _masks(self, infos: Mapping[str, Any]) -> list[Any]:
+        return masks_of(self.env, infos, len(self.games), self.game.form.masks_by_method)
+
+    def _look(self, i: int, obs: Any, mask: Any) -> None:
+        lane = self.games[i]
         lane.obs = keep(of_lane(obs, i))
-        lane.mask = None if masks is None else self.game.form.actions.read_mask(masks[i])
+        lane.mask = None if mask is None else self.game.form.actions.read_mask(mask)
+
+
+def masks_of(env: Any, infos: Mapping[str, Any], count: int, by_method: bool) -> list[Any]:
+    """Return the mask of each lane of a vector; None where a lane has none.
+
+    Parameters
+    ----------
+    env : VectorEnv
+    infos : mapping
+        Of its last reset or step. Lanes that said nothing there are 0 in ``_action_mask``.
+    count : int
+        Lanes.
+    by_method : bool
+        Whether it or its lanes have a method ``action_masks``.
+    """
+    for name in MASKS:
+        masks, there = infos.get(name), infos.get(f"_{name}")
+        if masks is not None:
+            return [masks[i] if there is None or there[i] else None for i in range(count)]
+    if not by_method:
+        return [None] * count
+    inner: Any = env.unwrapped
+    own = getattr(inner, "action_masks", None)
+    return [*(inner.call("action_masks") if own is None else own())]
+
+
+def has_mask_method(env: VectorEnv) -> bool:
+    """Return whether a vector or its lanes have a method ``action_masks``.
+
+    A call would tell, but processes that lack it say so at length and end.
+    """
+    inner: Any = env.unwrapped
+    if isinstance(inner, SyncVectorEnv):
+        return inner.envs[0].has_wrapper_attr("action_masks")
+    if isinstance(inner, AsyncVectorEnv):
+        one = inner.env_fns[0]()
+        try:
+            return one.has_wrapper_attr("action_masks")
+        finally:
+            close_quietly(one)
+    return hasattr(inner, "action_masks")
+
+
+def resets_lanes(who: str, env: VectorEnv, actions: Actions, by_method: bool) -> bool:
+    """Return whether a vector of two lanes can reset one of them alone, by ``reset_mask``.
+
+    The second lane must stay where it is when the first one is reset. That can be seen where it has
+    moved away from where it began: random legal actions are taken until it has. If it never does,
+    the classes of Gymnasium are known to do it, and others are not trusted.
+    """
+    gymnasiums: Any = (SyncVectorEnv, AsyncVectorEnv)
+    if type(env) in gymnasiums:
+        return True
+    rng = np.random.default_rng(0)
+    for seed in range(TRIES):
+        with call(who, "reset"):
+            obs, infos = env.reset(seed=seed)
+            first = keep(of_lane(obs, 1))
+        for _ in range(MOVES):
+            with call(who, "step"):
+                masks = masks_of(env, infos, 2, by_method)
+                legal = [
+                    np.arange(actions.count) if mask is None else np.flatnonzero(mask)
+                    for mask in [None if m is None else actions.read_mask(m) for m in masks]
+                ]
+                given = [actions.decode(int(rng.choice(each))) for each in legal]
+                stepped = env.step(np.array(given, env.action_space.dtype))
+                obs, _, terminated, truncated, infos = stepped
+                over = bool(np.any(terminated) or np.any(truncated))
+                before = keep(of_lane(obs, 1))
+            if over:
+                break
+            if first_difference("", first, before) is not None:
+                return _stays(env, before)
+    return isinstance(env.unwrapped, gymnasiums)
+
+
+def _stays(env: VectorEnv, before: Any) -> bool:
+    """Return whether the second lane shows the same as before when the first one is reset."""
+    seeds: Any = [TRIES, None]
+    try:
+        obs, _ = env.reset(seed=seeds, options={"reset_mask": np.array([True, False])})
+    except Exception:  # whatever it raises, it cannot
+        return False
+    return first_difference("", before, of_lane(obs, 1)) is None
 
 
 NO_SINGLE_RESETS = (

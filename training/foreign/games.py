@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
 import weakref
@@ -25,8 +24,13 @@ from fastenv.rng import Rng
 from fastenv.spec import NO_KNOBS, GameSpec
 from fastenv.testing.factories import Source
 from fastenv.testing.factories import find as find_object
-from fastenv.testing.values import first_difference, of_lane
-from training.foreign.batches import NO_SINGLE_RESETS, VectorLanes, WorkerLanes
+from training.foreign.batches import (
+    NO_SINGLE_RESETS,
+    VectorLanes,
+    WorkerLanes,
+    has_mask_method,
+    resets_lanes,
+)
 from training.foreign.lanes import (
     AgentsLane,
     Lane,
@@ -34,7 +38,6 @@ from training.foreign.lanes import (
     SingleLane,
     TogetherLane,
     TurnsLane,
-    call,
 )
 from training.foreign.spaces import Actions, Observation
 from training.run.games import GameTraining
@@ -105,7 +108,8 @@ class Form:
         self.observation = Observation(name, env.single_observation_space)
         self.actions = Actions(name, env.single_action_space)
         _ = self.observation.dtype
-        self.resets_lanes = _resets_lanes(name, env)
+        self.masks_by_method = has_mask_method(env)
+        self.resets_lanes = resets_lanes(name, env, self.actions, self.masks_by_method)
         usual = AutoresetMode.NEXT_STEP  # as Gymnasium takes it where nothing is said
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", usual))
         if self.mode is not AutoresetMode.SAME_STEP and not self.resets_lanes:
@@ -120,22 +124,6 @@ def _takes_lanes(name: str) -> bool:
         return "num_envs" in inspect.signature(find_object(name)).parameters
     except (TypeError, ValueError):
         return False
-
-
-def _resets_lanes(name: str, env: VectorEnv) -> bool:
-    """Return whether a vector of two lanes can reset one of them alone."""
-    with call(name, "reset"):
-        env.reset(seed=0)
-        before = copy.deepcopy(
-            env.step(np.zeros(env.action_space.shape, env.action_space.dtype))[0]
-        )
-        only_first = np.array([True, False])
-        seeds: Any = [2, None]
-        try:
-            after, _ = env.reset(seed=seeds, options={"reset_mask": only_first})
-        except Exception:  # whatever it raises, it cannot
-            return False
-    return first_difference("", of_lane(before, 1), of_lane(after, 1)) is None
 
 
 def _read_timeout(value: Any) -> float | None:

@@ -17,6 +17,7 @@ from training.foreign.spaces import Actions, ForeignError
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 _MASK64 = (1 << 64) - 1
+MASKS = ("action_mask", "action_masks")  # names of a mask in an info
 MOST_SEED = (1 << 31) - 1  # that every environment takes
 
 
@@ -175,10 +176,16 @@ def _explain(who: str, what: str, error: Exception) -> ForeignError:
     return ForeignError(f"{who}: {what} raised {type(error).__name__}: {show_reason(error)}")
 
 
+def mask_of(info: Mapping[str, Any]) -> Any:
+    """Return the mask in an info; None without one."""
+    return next((info[name] for name in MASKS if info.get(name) is not None), None)
+
+
 class SingleLane(LiveLane):
     """An environment of Gymnasium.
 
-    Its mask is ``info["action_mask"]``, or what its method ``action_masks`` returns.
+    Its mask is ``action_mask`` or ``action_masks`` of its info, or what its method ``action_masks``
+    returns.
     """
 
     def __init__(self, who: str, env: Any, actions: Actions) -> None:
@@ -201,7 +208,7 @@ class SingleLane(LiveLane):
             self._read_mask(info)
 
     def _read_mask(self, info: dict[str, Any]) -> None:
-        mask = info.get("action_mask")
+        mask = mask_of(info)
         if mask is None and self._masks is not None:
             mask = self._masks()
         self.mask = None if mask is None else self.actions.read_mask(mask)
@@ -230,7 +237,7 @@ class AgentsLane(LiveLane):
 
     def _look(self, k: int, observation: Any, info: dict[str, Any], acts: bool) -> None:
         """Keep what an agent sees; the mask of one that acts is in the observation or its info."""
-        mask = info.get("action_mask")
+        mask = mask_of(info)
         if isinstance(observation, dict) and {*observation} == {"observation", "action_mask"}:
             observation, mask = observation["observation"], observation["action_mask"]
         # The classic games write into what they returned before.

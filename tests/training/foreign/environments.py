@@ -5,13 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import (
+    AsyncVectorEnv,
+    AutoresetMode,
+    SyncVectorEnv,
+    VectorEnv,
+    VectorWrapper,
+)
 from pettingzoo import AECEnv, ParallelEnv
 from pettingzoo.utils import parallel_to_aec
 
@@ -65,9 +72,11 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
         mask = np.array([1, 1, self.place % 2 == 0], np.int8)
         if self.wrong == "mask":
             mask = mask[:2]
-        if self.wrong == "nothing":
+        if self.wrong == "nothing" or (self.wrong == "blind" and self.place >= self.length):
             mask[:] = 0
-        return {"action_mask": mask}
+        if self.wrong == "sometimes" and self.steps % 3:
+            return {}
+        return {"action_masks" if self.wrong == "plural" else "action_mask": mask}
 
 
 class Closes(Ladder):
@@ -100,6 +109,56 @@ class Grid(gymnasium.Env):  # type: ignore[type-arg]
 
     def action_masks(self) -> np.ndarray:
         return np.array([True, self.place < 9, True, True, self.place > 4])
+
+
+class Strict(gymnasium.Env):  # type: ignore[type-arg]
+    """Actions 1 to 3, of which the first one is illegal; 2 waits, 3 goes on."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(0, 9, (1,), np.int64)
+        self.action_space = spaces.Discrete(3, start=1)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.place = 0
+        return np.array([0]), {}
+
+    def step(self, action: int) -> Any:
+        assert action in (2, 3)
+        self.place += int(action) - 2
+        return np.array([self.place]), 1.0, self.place == 5, False, {}
+
+    def action_masks(self) -> np.ndarray:
+        return np.array([False, True, True])
+
+
+class Counters(VectorEnv):  # type: ignore[type-arg]
+    """Lanes that count; they know no ``reset_mask``, and with action 0 they may stand still."""
+
+    def __init__(self, num_envs: int, mode: str = "NextStep", still: bool = False) -> None:
+        self.num_envs, self.still = num_envs, still
+        self.metadata = {"autoreset_mode": AutoresetMode(mode)}
+        self.single_observation_space = spaces.Box(0, 100, (1,), np.int32)
+        self.single_action_space = spaces.Discrete(2)
+        self.observation_space = spaces.Box(0, 100, (num_envs, 1), np.int32)
+        self.action_space = spaces.MultiDiscrete([2] * num_envs)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.places = np.zeros((self.num_envs, 1), np.int32)
+        self.over = np.zeros(self.num_envs, np.bool_)
+        return self.places.copy(), {}
+
+    def step(self, actions: np.ndarray) -> Any:
+        self.places += actions[:, None] if self.still else 1
+        self.places[self.over] = 0
+        self.over = (self.places[:, 0] >= 5) & ~self.over
+        shown, final = self.places.copy(), {"final_obs": self.places.copy()}
+        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+            self.places[self.over] = 0
+            shown, over = self.places.copy(), self.over.copy()
+            self.over[:] = False
+        else:
+            over, final = self.over.copy(), {}
+        return shown, np.ones(self.num_envs), over, np.zeros(self.num_envs, np.bool_), final
 
 
 class Odd(gymnasium.Env):  # type: ignore[type-arg]
@@ -258,9 +317,18 @@ def make_vector(num_envs: int, mode: str = "NextStep", env: str = "CartPole-v1")
     return SyncVectorEnv(makers, autoreset_mode=AutoresetMode(mode))
 
 
-def make_ladders(num_envs: int, mode: str = "NextStep") -> SyncVectorEnv:
+def make_ladders(num_envs: int, mode: str = "NextStep", wrong: str = "") -> SyncVectorEnv:
     """Make a vector of ladders, whose infos have masks."""
-    return SyncVectorEnv([Ladder] * num_envs, autoreset_mode=AutoresetMode(mode))
+    makers = [partial(Ladder, wrong=wrong)] * num_envs
+    return SyncVectorEnv(makers, autoreset_mode=AutoresetMode(mode))
+
+
+def make_by_method(num_envs: int, mode: str = "NextStep", env: str = "Grid") -> Any:
+    """Make a vector of environments whose masks come from a method, behind a wrapper."""
+    kind = AsyncVectorEnv if mode == "processes" else SyncVectorEnv
+    way = AutoresetMode("NextStep" if mode == "processes" else mode)
+    makers = [{"Grid": Grid, "Strict": Strict}[env]] * num_envs
+    return VectorWrapper(kind(makers, autoreset_mode=way))
 
 
 def make_cart_poles(num_envs: int) -> Any:

@@ -78,6 +78,32 @@ def test_vectors_play_as_single_environments_in_every_mode(mode):
         assert play(f"{HERE}:{vector}", mode=mode) == play(single)
 
 
+@walk("mode", ["NextStep", "SameStep", "Disabled"])
+def test_masks_of_vectors_are_those_of_single_environments(mode):
+    """Also where nothing is legal at the end, or some lanes have none, or they have a name more."""
+    usual = play(f"{HERE}:Ladder")
+    for wrong in ("blind", "plural"):
+        assert play(f"{HERE}:Ladder", wrong=wrong) == usual
+        assert play(f"{HERE}:make_ladders", mode=mode, wrong=wrong) == usual
+    single = play(f"{HERE}:Ladder", wrong="sometimes")
+    assert play(f"{HERE}:make_ladders", mode=mode, wrong="sometimes") == single != usual
+
+
+@walk("mode", ["NextStep", "SameStep", "Disabled", *late("processes")])
+def test_masks_of_vectors_come_from_a_method_of_their_environments(mode):
+    for env in ("Grid", "Strict"):
+        assert play(f"{HERE}:make_by_method", mode=mode, env=env) == play(f"{HERE}:{env}")
+
+
+def test_a_vector_that_resets_no_single_lanes_is_known_as_such():
+    for still in (False, True):
+        with pytest.raises(ConfigError, match="resets lanes on the next step alone"):
+            fastenv.make_game(f"{HERE}:Counters", still=still)
+        game = fastenv.make_game(f"{HERE}:Counters", still=still, mode="SameStep")
+        assert not game.form.resets_lanes
+    assert fastenv.make_game(f"{HERE}:make_by_method", env="Strict").form.resets_lanes
+
+
 @walk("name", [f"{HERE}:Ladder", *late("CartPole-v1", f"{HERE}:Race", f"{HERE}:Nim")])
 def test_processes_play_as_one_does(name):
     assert play(name, threads=2, steps=30) == play(name, steps=30)
