@@ -6,6 +6,7 @@ import json
 from importlib import metadata
 
 import pytest
+import torch
 
 import training
 from tests.tables import walk
@@ -69,6 +70,20 @@ def test_agents_of_a_game_in_turns_meet_at_a_table(tmp_path, capsys):
     run = str(tmp_path / "nim")
     assert evaluate.main([run, "--against", "random", "--games", "8"]) == 0
     assert "random" in capsys.readouterr().out
+
+
+def test_a_run_of_stable_baselines3_goes_on_as_one_that_was_not_stopped(tmp_path):
+    flags = ["--trainer", "sb3", "--no-evaluation", "--set", "checkpoints.every=128"]
+    assert train(tmp_path, "whole", "CartPole-v1", *flags) == 0
+    assert train(tmp_path, "halves", "CartPole-v1", *flags, "--total-steps", "128") == 0
+    again = ["--name", "halves", "--runs", str(tmp_path), "--resume", "--total-steps", "256"]
+    assert main(again) == 0
+    whole, halves = (
+        torch.load(tmp_path / run / "checkpoints/ckpt_000000000256/model.pt", weights_only=True)
+        for run in ("whole", "halves")
+    )
+    for name, value in whole["policy"].items():
+        assert torch.equal(halves["policy"][name], value)
 
 
 @pytest.mark.slow
