@@ -288,16 +288,23 @@ class Actions:
         Parameters
         ----------
         mask : array_like
-            An entry for each action; of a MultiDiscrete space it may have one for each value of
-            each number, joined, as sb3-contrib's are.
+            An entry for each action. Of a MultiDiscrete space it may have one for each value of
+            each number, joined, as sb3-contrib's are. Where that is as many, as with two numbers of
+            two values, one of the shape of the combinations, ``tuple(sizes)``, has one for each of
+            them, and any other one for each value.
 
         Raises
         ------
         ForeignError
             A mask of another shape, or one without a legal action.
         """
-        legal = np.asarray(mask).reshape(-1) != 0
-        if len(self.sizes) > 1 and len(legal) == sum(self.sizes):
+        try:
+            entries = np.asarray(mask)
+        except ValueError as error:  # a ragged list
+            raise ForeignError(f"{self.who}: the action mask is {show(mask)}: ragged") from error
+        legal = entries.reshape(-1) != 0
+        joined = len(self.sizes) > 1 and len(legal) == sum(self.sizes)
+        if joined and entries.shape != tuple(self.sizes):
             parts = np.split(legal, np.cumsum(self.sizes)[:-1])
             legal = parts[0]
             for part in parts[1:]:

@@ -11,6 +11,7 @@ import gymnasium
 import numpy as np
 import psutil
 import pytest
+from gymnasium import spaces
 from pettingzoo.classic.connect_four import connect_four
 
 import fastenv
@@ -19,7 +20,7 @@ from fastenv.errors import ConfigError, FastEnvError, StateError
 from tests.slow import late
 from tests.tables import walk
 from tests.training.foreign.environments import Ladder, Nim, Race
-from training.foreign.spaces import ForeignError
+from training.foreign.spaces import Actions, ForeignError
 from training.run import envs
 
 HERE = "tests.training.foreign.environments"
@@ -168,6 +169,17 @@ def test_numbers_of_several_actions():
     place = int(engine.obs[0, 0])
     legal = [(a == 0 or place < 9) and (b != 3 or place > 4) for a in (0, 1) for b in (1, 2, 3)]
     assert engine.mask[0].tolist() == [int(each) for each in legal]
+
+
+def test_a_mask_of_combinations_is_told_from_one_of_values_by_its_shape():
+    """Where both have as many entries, as of two numbers of two values."""
+    actions = Actions("x", spaces.MultiDiscrete([2, 2]))
+    diagonal = np.array([[1, 0], [0, 1]])
+    assert actions.read_mask(diagonal).tolist() == [1, 0, 0, 1]
+    assert actions.read_mask(diagonal.ravel()).tolist() == [0, 1, 0, 0]
+    wide = Actions("x", spaces.MultiDiscrete([2, 3]))
+    assert wide.read_mask(np.eye(2, 3)).tolist() == [1, 0, 0, 0, 1, 0]
+    assert wide.read_mask([1, 1, 1, 0, 0]).tolist() == [1, 0, 0, 1, 0, 0]
 
 
 # -- several agents --------------------------------------------------------------------------------
