@@ -17,6 +17,9 @@ from fastenv.errors import ConfigError, FastEnvError, show
 Array = npt.NDArray[Any]
 Space = spaces.Space[Any]
 MOST_VALUES = 4096  # of a Discrete observation, which is shown as a one-hot
+# Range of whole numbers that a network divides by the largest one. In a wider range those that come
+# up would all be next to 0; they are shown as they are.
+WIDEST = 2**16 - 1
 MOST_ACTIONS = 4096  # of a MultiDiscrete space, whose combinations are numbered
 
 
@@ -140,7 +143,7 @@ def _box_leaf(name: str, path: tuple[str | int, ...], space: spaces.Box) -> Leaf
     dtype: np.dtype[Any] = np.dtype(np.float32)
     if kind == "b":
         dtype, low, high = np.dtype(np.uint8), 0.0, 1.0
-    elif kind in "iu":
+    elif kind in "iu" and high - low <= WIDEST:
         limits = np.iinfo(np.int32)
         whole = np.dtype(space.dtype)
         if whole.itemsize < 4:

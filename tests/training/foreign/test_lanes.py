@@ -20,7 +20,8 @@ from fastenv.errors import ConfigError, FastEnvError, StateError
 from tests.slow import late
 from tests.tables import walk
 from tests.training.foreign.environments import Ladder, Nim, Race
-from training.foreign.spaces import Actions, ForeignError
+from training.foreign.spaces import Actions, ForeignError, Observation
+from training.nets.layout import fields_of
 from training.run import envs
 
 HERE = "tests.training.foreign.environments"
@@ -180,6 +181,23 @@ def test_a_mask_of_combinations_is_told_from_one_of_values_by_its_shape():
     wide = Actions("x", spaces.MultiDiscrete([2, 3]))
     assert wide.read_mask(np.eye(2, 3)).tolist() == [1, 0, 0, 0, 1, 0]
     assert wide.read_mask([1, 1, 1, 0, 0]).tolist() == [1, 0, 0, 1, 0, 0]
+
+
+def test_whole_numbers_of_a_wide_range_are_not_scaled_away():
+    """Where a network divides by the largest one, all that come up would be next to 0."""
+    kinds = {
+        np.uint8: (0, 255, np.uint8),
+        np.int16: (-(2**15), 2**15 - 1, np.int16),
+        np.int32: (0, 2**31 - 1, np.float32),
+        np.int64: (0, 2**16 - 1, np.int32),
+        np.uint16: (0, 2**16 - 1, np.uint16),
+        np.uint32: (0, 2**16, np.float32),
+    }
+    for given, (low, high, shown) in kinds.items():
+        observation = Observation("x", spaces.Box(low, high, (2,), given))
+        assert observation.dtype == shown
+        (field,) = fields_of(observation.dtype, observation.shape, observation.bounds)
+        assert field.unit == (1.0 if shown is np.float32 else max(-low, high))
 
 
 # -- several agents --------------------------------------------------------------------------------
