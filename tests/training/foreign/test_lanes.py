@@ -314,6 +314,74 @@ def test_what_cannot_be_trained_on_is_refused_in_a_sentence(name, options, messa
     assert "\n" not in str(refused.value)
 
 
+BYTES = spaces.Box(0, 255, (2,), np.uint8)
+WHOLE = spaces.Box(-3, 9, (2, 2), np.int64)
+
+
+@walk(
+    ("space", "value", "message"),
+    [
+        (BYTES, np.array([7, 300]), "is 300 at [1], must be a whole number from 0 to 255"),
+        (BYTES, np.array([0.5, 3.0]), "is 0.5 at [0], must be a whole number from 0 to 255"),
+        (BYTES, [1, -1], "is -1 at [1], must be a whole number"),
+        (BYTES, np.array([np.nan, 0]), "is nan at [0], must be a whole number"),
+        (WHOLE, [[0, 0], [10, 0]], "is 10 at [1, 0], must be a whole number from -3 to 9"),
+        (spaces.Box(0, 9, (), np.int32), 10, "is 10, must be a whole number from 0 to 9"),
+        (spaces.Box(0, 1, (2,), np.bool_), [0, 2], "is 2 at [1], must be a whole number"),
+        (spaces.MultiBinary(2), [2, 0], "is 2 at [0], must be a whole number from 0 to 1"),
+        (spaces.Discrete(4), 1.5, "is 1.5, outside Discrete(4)"),
+        (spaces.Discrete(4), None, "is None, which is not of Discrete(4)"),
+        (spaces.Discrete(4), np.nan, "is nan, outside Discrete(4)"),
+        (spaces.Discrete(4), "up", "is 'up', which is not of Discrete(4)"),
+        (spaces.MultiDiscrete([2, 2]), [0, None], "is [0, None], which is not of"),
+        (spaces.Box(0.0, 1.0, (2,)), None, "has shape (), its space says (2,)"),
+        (spaces.Box(0.0, 1.0, ()), None, "is [None]: not finite"),
+        (spaces.Box(0.0, 1.0, (2,)), [[1.0], [1.0, 2.0]], "is [[1.0], [1.0, 2.0]], which is not"),
+        (spaces.Dict({"a": spaces.Discrete(2)}), None, "has no part 'a'"),
+        (spaces.Dict({"a": spaces.Discrete(2)}), {"a": 2}, "'a' is 2, outside Discrete(2)"),
+    ],
+)
+def test_observations_outside_their_space_are_named(space, value, message):
+    observation = Observation("that.one:Game", space)
+    with pytest.raises(ForeignError) as told:
+        observation.write(value, np.zeros((1, *observation.shape), observation.dtype)[0])
+    assert message in str(told.value)
+    assert str(told.value).startswith("that.one:Game: the observation")
+
+
+def test_observations_within_their_space_are_taken_in_any_type():
+    for space, value in (
+        (BYTES, np.array([0, 255])),
+        (BYTES, np.array([2.0, 3.0])),
+        (WHOLE, [[-3, 9], [0, 0]]),
+        (spaces.MultiBinary(2), np.array([True, False])),
+        (spaces.Box(0, 1, (2,), np.bool_), np.array([True, False])),
+        (spaces.Box(0, 9, (), np.int32), np.int64(9)),
+    ):
+        observation = Observation("x", space)
+        out = np.zeros(observation.shape, observation.dtype)
+        observation.write(value, out)
+        np.testing.assert_array_equal(out.reshape(np.shape(value)), value)
+
+
+@walk(
+    ("space", "message"),
+    [
+        (spaces.Box(0, 1, (0,)), "observation space Box([], [], (0,), float32) has no numbers"),
+        (
+            spaces.Dict({"a": spaces.Dict({"b": BYTES}), "a.b": BYTES}),
+            "several parts of its observation space are called 'a.b'",
+        ),
+        (spaces.Dict({"": BYTES}), "a part of its observation space has an empty key"),
+        (spaces.Dict({}), "observation space Dict() has no numbers"),
+    ],
+)
+def test_spaces_that_cannot_be_shown_are_refused(space, message):
+    with pytest.raises(ConfigError) as refused:
+        Observation("that.one:Game", space).dtype  # noqa: B018
+    assert str(refused.value).startswith(f"that.one:Game: {message}")
+
+
 def _play_a_step(engine):
     engine.reset_many(seeds=0)
     engine.step_many(np.ones(2, np.int32))
