@@ -14,7 +14,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from fastenv.errors import ConfigError, StateError, show_reason
+from fastenv.errors import ConfigError, FastEnvError, StateError, show, show_reason
 from fastenv.game import Game
 from fastenv.game import first_difference as differing
 from fastenv.memory import Batch
@@ -38,6 +38,8 @@ from training.foreign.lanes import (
     SingleLane,
     TogetherLane,
     TurnsLane,
+    call,
+    close_quietly,
 )
 from training.foreign.spaces import Actions, Observation
 from training.run.games import GameTraining
@@ -71,11 +73,17 @@ class Form:
     """What one environment of a name says of all: its kind, spaces and ways to draw."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
-        self.is_vector = _takes_lanes(name)
+        self.is_vector = "num_envs" in _parameters(name)
         env = _make(name, {**options, "num_envs": 2} if self.is_vector else options)
         try:
             self._look(name, env)
-        finally:
+        except BaseException as error:
+            close_quietly(env)
+            if isinstance(error, FastEnvError) or not isinstance(error, Exception):
+                raise
+            reason = f"{type(error).__name__}: {show_reason(error)}"
+            raise ConfigError(f"{name}: its spaces cannot be read: {reason}") from error
+        with call(name, "close"):
             env.close()
 
     def _look(self, name: str, env: Any) -> None:
@@ -91,6 +99,11 @@ class Form:
         else:
             names = list(env.possible_agents)
             self.agents = len(names)
+            if self.agents < 2:
+                raise ConfigError(
+                    f"{name}: possible_agents={show(names)}: must be at least two; make it an "
+                    "environment of Gymnasium, which is for one agent"
+                )
             seen = _same(name, "observation", [env.observation_space(each) for each in names])
             chosen = _same(name, "action", [env.action_space(each) for each in names])
             parts = getattr(seen, "spaces", None)
@@ -116,14 +129,14 @@ class Form:
             raise ConfigError(f"{name}: {NO_SINGLE_RESETS}")
 
 
-def _takes_lanes(name: str) -> bool:
-    """Return whether a name makes vectors: a function with an argument ``num_envs`` does."""
+def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of what makes an environment: one with ``num_envs`` makes vectors."""
     if Source(name).is_id:
-        return False
+        return {}
     try:
-        return "num_envs" in inspect.signature(find_object(name)).parameters
+        return inspect.signature(find_object(name)).parameters
     except (TypeError, ValueError):
-        return False
+        return {}
 
 
 def _read_timeout(value: Any) -> float | None:
@@ -147,6 +160,10 @@ def _make(name: str, options: Mapping[str, Any]) -> Any:
 def _kind(name: str, env: Any) -> type[LiveLane]:
     if isinstance(env, gymnasium.Env):
         return SingleLane
+    if isinstance(env, VectorEnv):
+        raise ConfigError(
+            f"{name}: makes a {type(env).__name__}, so it must take num_envs, the number of lanes"
+        )
     if hasattr(env, "possible_agents"):
         return TurnsLane if hasattr(env, "agent_iter") else TogetherLane
     raise ConfigError(

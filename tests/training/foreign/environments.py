@@ -176,6 +176,17 @@ class Odd(gymnasium.Env):  # type: ignore[type-arg]
         self.action_space = made if of == "action" else usual
 
 
+class Bare(gymnasium.Env):  # type: ignore[type-arg]
+    """An environment that lacks its spaces, or that cannot be closed."""
+
+    def __init__(self, closes: bool = True) -> None:
+        if not closes:
+            self.observation_space = self.action_space = spaces.Discrete(2)
+
+    def close(self) -> None:
+        raise OSError("the socket is gone")
+
+
 class Race(ParallelEnv):  # type: ignore[misc]
     """Three run together; who arrives leaves, and the others run on."""
 
@@ -265,6 +276,13 @@ class Nim(AECEnv):  # type: ignore[misc]
         self.agent_selection = other
 
 
+class Alone(Race):
+    """A race of one."""
+
+    def __init__(self) -> None:
+        self.possible_agents = ["a"]
+
+
 class Fades(ParallelEnv):  # type: ignore[misc]
     """The first agent is out at its second step, the other one is cut off at the sixth."""
 
@@ -315,6 +333,11 @@ def make_vector(num_envs: int, mode: str = "NextStep", env: str = "CartPole-v1")
     """Make a vector in one of the three autoreset modes."""
     makers = [lambda: gymnasium.make(env)] * num_envs
     return SyncVectorEnv(makers, autoreset_mode=AutoresetMode(mode))
+
+
+def make_two() -> SyncVectorEnv:
+    """Make a vector without being told of how many lanes."""
+    return make_vector(2)
 
 
 def make_ladders(num_envs: int, mode: str = "NextStep", wrong: str = "") -> SyncVectorEnv:

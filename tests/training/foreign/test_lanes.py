@@ -302,7 +302,10 @@ def test_pettingzoos_classic_games_are_shown_to_whoever_acts():
         (f"{HERE}:Odd", {"space": "many", "of": "action"}, "125,000 combinations, at most 4,096"),
         (f"{HERE}:Odd", {"space": "text", "of": "action"}, "action space Text is not possible"),
         (f"{HERE}:Unlike", {}, "its agents have different observation spaces"),
+        (f"{HERE}:Alone", {}, "possible_agents=['a']: must be at least two"),
+        (f"{HERE}:Bare", {}, "spaces cannot be read: AttributeError: 'Bare' object has no"),
         (f"{HERE}:make_cart_poles", {}, "resets lanes on the next step alone"),
+        (f"{HERE}:make_two", {}, "makes a SyncVectorEnv, so it must take num_envs"),
         (f"{HERE}:Ladder", {"step_timeout": -1}, "step_timeout=-1: must be seconds above 0"),
         (f"{HERE}:Ladder", {"length": {1}}, "must be plain values"),
     ],
@@ -312,6 +315,27 @@ def test_what_cannot_be_trained_on_is_refused_in_a_sentence(name, options, messa
         fastenv.make_game(name, **options)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_module_that_cannot_be_imported_is_named(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    for k, (code, message) in enumerate(
+        [
+            ("def make(:", "cannot be imported: SyntaxError: invalid syntax"),
+            ("nothing", "cannot be imported: NameError: name 'nothing' is not defined"),
+            ("import sys; sys.exit('usage')", "cannot be imported: SystemExit: usage"),
+            ("1 / 0", "cannot be imported: ZeroDivisionError: division by zero"),
+        ]
+    ):
+        (tmp_path / f"broken_{k}.py").write_text(code)
+        with pytest.raises(ConfigError) as refused:
+            fastenv.make_game(f"broken_{k}:make")
+        assert str(refused.value).startswith(f"broken_{k}:make: {message}")
+
+
+def test_an_environment_that_cannot_be_closed_is_named():
+    with pytest.raises(ForeignError, match="Bare: close raised OSError: the socket is gone"):
+        fastenv.make_game(f"{HERE}:Bare", closes=False)
 
 
 BYTES = spaces.Box(0, 255, (2,), np.uint8)
