@@ -12,7 +12,10 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from fastenv.errors import ConfigError, FastEnvError, show
+from fastenv.errors import ConfigError, show
+from training.run.games import ForeignError
+
+__all__ = ["Actions", "ForeignError", "Observation"]
 
 Array = npt.NDArray[Any]
 Space = spaces.Space[Any]
@@ -23,10 +26,6 @@ WIDEST = 2**16 - 1
 UNSIGNED = {np.dtype(f"{kind}{k}"): np.dtype(f"u{k}") for kind in "iu" for k in (1, 2, 4, 8)}
 ARRAYS = (spaces.Box, spaces.MultiBinary)  # the others are shown as a one-hot
 MOST_ACTIONS = 4096  # of a MultiDiscrete space, whose combinations are numbered
-
-
-class ForeignError(FastEnvError, RuntimeError):
-    """An environment breaks its own space, raises or hangs; the message names it and says how."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fastenv import registry as ids
+from fastenv.errors import FastEnvError
 from training.run import registry
 from training.run.engine import Engine
 from training.run.options import require
@@ -208,6 +209,10 @@ class GameTraining:
     draws: bool = False
     table: TableRules = field(default_factory=TableRules)
     capabilities: Mapping[str, str] = field(default_factory=dict)
+
+
+class ForeignError(FastEnvError, RuntimeError):
+    """An environment of another package breaks its word, raises or hangs; the message names it."""
 
 
 def find(of: str | Engine | GameTraining, name: str) -> Any:

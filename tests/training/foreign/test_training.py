@@ -122,6 +122,10 @@ def test_a_vector_of_several_lanes_is_trained_in_every_mode(tmp_path, mode):
         (["--env", f"{HERE}:Unlike"], "different observation spaces"),
         (["--env", "NoSuch-v0"], "must be one of"),
         (
+            ["--env", f"{HERE}:Ladder", "--set", "env_options.wrong=raises"],
+            f"error: {HERE}:Ladder: step raised KeyError: 'a missing rung'",
+        ),
+        (
             ["--env", f"{HERE}:Ladder", "--set", 'trackers={"archive": {"cell": {"obs": 0}}}'],
             "cannot be set to a saved state",
         ),
