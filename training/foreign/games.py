@@ -76,7 +76,7 @@ class Form:
         self.is_vector = "num_envs" in _parameters(name)
         env = _make(name, {**options, "num_envs": 2} if self.is_vector else options)
         try:
-            self._look(name, env)
+            self._look(name, env, options)
         except BaseException as error:
             close_quietly(env)
             if isinstance(error, FastEnvError) or not isinstance(error, Exception):
@@ -86,13 +86,15 @@ class Form:
         with call(name, "close"):
             env.close()
 
-    def _look(self, name: str, env: Any) -> None:
+    def _look(self, name: str, env: Any, options: Mapping[str, Any]) -> None:
         if self.is_vector:
             self._look_at_vector(name, env)
             return
         self.lane: type[LiveLane] = _kind(name, env)
         modes = (getattr(env, "metadata", None) or {}).get("render_modes", ())
         self.draws = next((mode for mode in ("rgb_array", "ansi") if mode in modes), None)
+        if self.draws is not None and not _can_draw(name, options, self.draws):
+            self.draws = None
         self.agents = 1
         if issubclass(self.lane, SingleLane):
             seen, chosen = env.observation_space, env.action_space
@@ -137,6 +139,20 @@ def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
         return inspect.signature(find_object(name)).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _can_draw(name: str, options: Mapping[str, Any], mode: str) -> bool:
+    """Return whether an environment can be made with a render mode."""
+    parameters = _parameters(name)
+    if Source(name).is_id or "render_mode" in parameters:
+        return True
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
+        return False
+    try:  # it may pass them on, as PettingZoo's functions do
+        close_quietly(_make(name, {**options, "render_mode": mode}))
+    except ConfigError:
+        return False
+    return True
 
 
 def _read_timeout(value: Any) -> float | None:
@@ -224,9 +240,7 @@ class ForeignGame(Game):
         self._several = agents > 1
         if self._several:
             self.bot_names = (RANDOM,)
-        # A function need not take a render mode, so it draws only if its options say how.
-        usual = form.draws if Source(name).is_id else None
-        self._draws: str | None = self.options.get("render_mode", usual)
+        self._draws: str | None = self.options.get("render_mode", form.draws)
         shown = form.observation
         self.spec = GameSpec(
             num_actions=form.actions.count,
@@ -249,9 +263,10 @@ class ForeignGame(Game):
 
     # -- a lane ----------------------------------------------------------------------------------
 
-    def create(self) -> LiveLane:
-        """Make a lane with an environment of its own."""
-        options = {**self.options, **({"render_mode": self._draws} if self._draws else {})}
+    def create(self, draws: bool = True) -> LiveLane:
+        """Make a lane with an environment of its own, which can be drawn or not."""
+        shown = {"render_mode": self._draws} if draws and self._draws else {}
+        options = {**self.options, **shown}
         return self.track(self.form.lane(self.name, _make(self.name, options), self.form.actions))
 
     def track(self, lane: AnyLane) -> AnyLane:
@@ -361,11 +376,15 @@ class ForeignGame(Game):
     def render(self, row: np.void, mode: str) -> Any:
         """Draw the lane that a row was read from, if it is still there: by its own ``render``."""
         lane = next((each for each in [*self._lanes] if self._fits(each, row)), None)
-        drawn = lane.render() if lane is not None and self._draws else None
+        drawn = None
+        if lane is not None and self._draws == mode:
+            with call(self.name, "render"):
+                drawn = lane.render()
+                drawn = drawn if drawn is None or mode == "ansi" else np.asarray(drawn, np.uint8)
         if mode == "rgb_array":
             if drawn is None:
                 raise StateError(f"{self.name}: only the present state of a lane can be drawn")
-            return np.asarray(drawn, np.uint8)
+            return drawn
         if isinstance(drawn, str):
             return drawn
         if lane is None:

@@ -90,6 +90,26 @@ class Closes(Ladder):
         (self.folder / f"{os.getpid()}-{id(self)}").touch()
 
 
+class Drawn(Ladder):
+    """A ladder that draws itself, or fails to."""
+
+    metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None, wrong: str = "") -> None:
+        super().__init__(wrong=wrong)
+        self.render_mode = render_mode
+
+    def render(self) -> Any:
+        if self.wrong == "picture":
+            raise ValueError("no display")
+        return np.full((8, 8, 3), 77, np.uint8)
+
+
+def make_drawn(**options: Any) -> Drawn:
+    """Make the same from options that are passed on."""
+    return Drawn(**options)
+
+
 class Grid(gymnasium.Env):  # type: ignore[type-arg]
     """Two numbers at a time, with masks by a method, one for each value of each number."""
 

@@ -516,6 +516,21 @@ def test_gymnasiums_own_pictures_are_shown():
     assert env.render().shape == (400, 600, 3)
 
 
+def test_environments_that_take_a_render_mode_show_their_own_pictures():
+    for name in ("Drawn", "make_drawn"):
+        engine = envs.make_engine(f"{HERE}:{name}", 2)
+        engine.reset_many(seeds=0)
+        picture = engine.game.render(engine.get_states()[1], "rgb_array")
+        assert picture.shape == (8, 8, 3)
+        assert (picture == 77).all()
+    engine = envs.make_engine(f"{HERE}:Drawn", 1, {"wrong": "picture"})
+    engine.reset_many(seeds=0)
+    row = engine.get_states()[0]
+    assert "place: 0" in engine.game.render(row, "ansi")  # for which no picture is drawn
+    with pytest.raises(ForeignError, match="Drawn: render raised ValueError: no display"):
+        engine.game.render(row, "rgb_array")
+
+
 def test_a_name_that_nobody_knows_keeps_its_sentence():
     with pytest.raises(FastEnvError, match="must be one of fastenv/"):
         fastenv.make_game("NoSuchGame-v0")
