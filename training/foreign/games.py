@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -69,6 +70,28 @@ def find(name: str) -> Entry | None:
     return Entry(lambda: SimpleNamespace(make_game=make_game), {})
 
 
+_MODULES: dict[str, tuple[str, ...]] = {}  # of environments that have been made in this process
+DEEPEST = 64  # wrappers around each other
+
+
+def modules_of(name: str) -> tuple[str, ...]:
+    """Return the root modules of an environment, its wrappers and the classes that they extend."""
+    own = [name.partition(":")[0].partition(".")[0]] if ":" in name else []
+    return tuple(dict.fromkeys([*own, *_MODULES.get(name, ())]))
+
+
+def _root_modules(env: Any) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for _ in range(DEEPEST):
+        found |= dict.fromkeys(each.__module__.partition(".")[0] for each in type(env).__mro__)
+        lanes = getattr(env, "envs", None)  # of a vector
+        inner = lanes[0] if isinstance(lanes, list) and lanes else getattr(env, "env", None)
+        if inner is None:
+            break
+        env = inner
+    return tuple(name for name in found if name not in sys.stdlib_module_names)
+
+
 class Form:
     """What one environment of a name says of all: its kind, spaces and ways to draw."""
 
@@ -76,6 +99,7 @@ class Form:
         self.is_vector = "num_envs" in _parameters(name)
         env = _make(name, {**options, "num_envs": 2} if self.is_vector else options)
         try:
+            _MODULES[name] = _root_modules(env)
             self._look(name, env, options)
         except BaseException as error:
             close_quietly(env)

@@ -265,6 +265,20 @@ def get_engine_game(engine: Engine) -> GameTraining:
     return get_game(getattr(engine.game, "env_id", None) or "")
 
 
+def modules_of(env: str) -> tuple[str, ...]:
+    """Return the modules that an environment of another package comes from; () for ours.
+
+    Parameters
+    ----------
+    env : str
+        Its name. What is inside a function of yours is known once it has been made here.
+    """
+    if _find_foreign(env) is None:
+        return ()
+    modules: tuple[str, ...] = registry.FUNCTIONS.load("foreign modules")(env)
+    return modules
+
+
 def registered() -> list[GameTraining]:
     """List the records of all environments that have one."""
     return [get_game(env) for env in registry.GAMES]

@@ -379,6 +379,14 @@ def make_cart_poles(num_envs: int) -> Any:
     return gymnasium.make_vec("CartPole-v1", num_envs, vectorization_mode="vector_entry_point")
 
 
+def make_maze() -> gymnasium.Env:  # type: ignore[type-arg]
+    """Make an environment of MiniGrid."""
+    from minigrid.envs import EmptyEnv
+    from minigrid.wrappers import ImgObsWrapper
+
+    return ImgObsWrapper(EmptyEnv(size=5))
+
+
 class FailsLate(Ladder):
     """A ladder that breaks at its 40th step in all."""
 

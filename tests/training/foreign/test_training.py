@@ -8,9 +8,11 @@ from importlib import metadata
 import pytest
 import torch
 
+import fastenv
 import training
 from tests.tables import walk
 from training import evaluate, export, watch
+from training.run import games, machine
 from training.run.folder import RunFolder
 from training.train import main
 
@@ -166,3 +168,13 @@ def test_a_run_without_a_name_and_the_versions_of_its_packages(tmp_path):
     versions = json.loads((folder / "config.json").read_text())["versions"]
     assert versions["pettingzoo"] == metadata.version("pettingzoo")
     assert versions["gymnasium"] == metadata.version("gymnasium")
+
+
+def test_versions_are_those_of_the_environment_inside_a_function():
+    pytest.importorskip("minigrid")
+    name = f"{HERE}:make_maze"
+    fastenv.make_game(name)
+    assert {"tests", "minigrid", "gymnasium"} <= set(games.modules_of(name))
+    versions = machine.versions(games.modules_of(name))
+    assert versions["minigrid"] == metadata.version("minigrid")
+    assert games.modules_of("Prospector-v0") == ()
