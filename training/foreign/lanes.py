@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from training.foreign.spaces import Actions, ForeignError
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 _MASK64 = (1 << 64) - 1
 MASKS = ("action_mask", "action_masks")  # names of a mask in an info
+MOST_PAID = float(np.finfo(np.float32).max)
 MOST_SEED = (1 << 31) - 1  # that every environment takes
 
 
@@ -27,10 +27,10 @@ def as_seed(seed: int) -> int:
 
 
 def as_paid(who: str, reward: Any) -> float:
-    """Return a reward; ForeignError if it is no finite number."""
+    """Return a reward; ForeignError if it is no finite number, or infinite as a float32."""
     paid = float(reward)
-    if not math.isfinite(paid):
-        raise ForeignError(f"{who}: the reward is {paid}: must be a finite number")
+    if not -MOST_PAID <= paid <= MOST_PAID:  # also NaN
+        raise ForeignError(f"{who}: the reward is {paid}: must be a finite number of float32")
     return paid
 
 

@@ -52,7 +52,7 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
         if self.wrong == "dies":
             os.kill(os.getpid(), signal.SIGKILL)
         self.place, self.steps = self.place + int(action), self.steps + 1
-        reward = float("nan") if self.wrong == "reward" else float(action) - 0.5
+        reward = {"reward": float("nan"), "riches": 1e300}.get(self.wrong, float(action) - 0.5)
         over = self.place >= self.length
         return self._show(), reward, over, self.steps >= 2 * self.length, self._info()
 

@@ -421,6 +421,7 @@ def _play_a_step(engine):
         ("mask", "the action mask has shape (2,), must have (3,)"),
         ("nothing", "the action mask allows no action"),
         ("reward", "the reward is nan: must be a finite number"),
+        ("riches", "the reward is 1e+300: must be a finite number of float32"),
     ],
 )
 def test_an_environment_that_breaks_its_word_is_named(wrong, message):
