@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from fastenv.errors import FastEnvError, show_reason
+from fastenv.errors import ConfigError, FastEnvError, show_reason
 from fastenv.memory import Batch
 from fastenv.paths import PythonLanes, selected_lanes
 from fastenv.testing.values import first_difference, keep, of_lane
@@ -111,11 +111,18 @@ class WorkerLanes(BatchLanes):
 
     Raises
     ------
+    ConfigError
+        This process is a daemon, which can have no others.
     ForeignError
         A process cannot make its environments.
     """
 
     def __init__(self, game: Any, batch: Batch, workers: int, timeout_s: float) -> None:
+        if multiprocessing.current_process().daemon:
+            raise ConfigError(
+                f"{game.name}: lanes in processes of their own are not possible in a daemonic "
+                "process; leave step_timeout out and step them on one thread"
+            )
         super().__init__(game, batch)
         self._timeout_s = timeout_s
         context = multiprocessing.get_context("spawn")

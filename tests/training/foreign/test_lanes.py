@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import multiprocessing
 import os
 import pickle
 import signal
+from types import SimpleNamespace
 
 import gymnasium
 import numpy as np
@@ -473,6 +475,13 @@ def test_processes_outlive_ctrl_c_and_close_their_environments(tmp_path):
         closed = {path.name for path in tmp_path.iterdir()} - before
         assert len(closed) == 2
         assert all(name.startswith(here) == (threads == 1) for name in closed)
+
+
+def test_a_daemonic_process_cannot_have_processes_of_lanes(monkeypatch):
+    daemon = SimpleNamespace(daemon=True)
+    monkeypatch.setattr(multiprocessing, "current_process", lambda: daemon)
+    with pytest.raises(ConfigError, match=r"Ladder: lanes .* not possible in a daemonic process"):
+        envs.make_engine(f"{HERE}:Ladder", 1, {"step_timeout": 1.0})
 
 
 def test_rows_are_refused_and_nothing_moves():
