@@ -149,6 +149,7 @@ class OneSeatPath:
         self.out: Buffers = out
         self._game, self._states = game, states
         self._done, self._paid = states["done"], paid
+        self._ends = states["ends"] if "ends" in (states.dtype.names or ()) else None
         self._strict = game.spec.illegal_actions == "raise"
         self.pack: OfLanes = inner.pack
         self.completes: bool = inner.completes
@@ -400,6 +401,10 @@ class OneSeatPath:
         out.ep_return[done] = self._of_agent(seats.ep_return)[done]
         out.ep_length[done] = self.decisions[done]
         out.ep_frames[done] = seats.ep_frames[done]
+        if self._ends is not None:  # what ends the episode of others is no limit of the learner's
+            self.pack(done.view(np.uint8))
+            ends = self._of_agent(self._ends)[done]
+            out.terminated[done], out.truncated[done] = ends == 1, ends == 2
         self._show_info(done, seats.final_info, out.final_info)
 
     def _show_info(self, rows: Array, info: Array, out: Array) -> None:

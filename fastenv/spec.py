@@ -58,7 +58,9 @@ class GameSpec:
         * ``tau`` (int32, one an agent) and ``ep_frames`` (int32), in games whose decisions last:
           frames since the agent's last decision, and those of the episode,
         * ``needs_action`` (uint8, one an agent) and ``bot_rng`` (uint64, 4), in games of several
-          agents: who must act, and the generator of those that are played by bots.
+          agents: who must act, and the generator of those that are played by bots,
+        * ``ends`` (int8, one an agent), where agents end before others: as ``done``. An engine that
+          shows one seat then says how that one ended.
     former_dtype : dtype, optional
         ``state_dtype`` of versions before, of the same bytes, where some of them have another name
         now: such rows are loaded, and trainings continue.
@@ -244,6 +246,7 @@ def _check_state(spec: GameSpec) -> None:
         wanted |= {"tau": ("i4", agents), "ep_frames": ("i4", ())}
     if spec.num_agents > 1:
         wanted |= {"needs_action": ("u1", agents), "bot_rng": ("u8", (4,))}
+        wanted |= {"ends": ("i1", agents)} if "ends" in fields else {}
     for name, (kind, shape) in wanted.items():
         if name not in fields:
             raise ConfigError(f"state_dtype has no field {show(name)}")

@@ -22,10 +22,11 @@ def refuses(game, message, backend="reference", **options):
 
 
 def state_of(fields=FIXED, align=True, tail=("board", "u1", (24,)), **changes):
-    """Return the race's rows with fields of other types, or without those that are None."""
+    """Return the race's rows with fields of other types or more, without those that are None."""
+    added = [(name, *changes[name]) for name in {*changes} - {name for name, *_ in [*fields, tail]}]
     made = [
         (name, *changes.get(name, kind))
-        for name, *kind in [*fields, tail]
+        for name, *kind in [*fields, *added, tail]
         if changes.get(name, ()) is not None
     ]
     return np.dtype(made, align=align)
@@ -52,6 +53,7 @@ MISTYPED = {
     "ep_frames": [("i8",), ("i4", (2,))],
     "needs_action": [("u1",), ("?", (2,)), ("i1", (2,)), ("i4", (2,))],
     "bot_rng": [("u8",), ("u8", (2,)), ("i8", (4,)), ("u4", (8,))],
+    "ends": [("i1",), ("u1", (2,)), ("i1", (3,))],
 }
 
 

@@ -136,6 +136,7 @@ FUNCTIONS = {
     "train": "training.callbacks.start:train",
     "foreign": "training.foreign.games:find",
     "foreign record": "training.foreign.games:RECORD",
+    "foreign modules": "training.foreign.games:modules_of",
     "search": "training.search.agent:load",
     "searching": "training.search.agent:searching",
     "benchmark skullking whole_games": "training.apps.skullking.pair_benchmark:play_games",

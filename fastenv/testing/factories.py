@@ -140,6 +140,9 @@ def find(name: str) -> Any:
             found = getattr(found, each)
     except (ImportError, AttributeError, ValueError) as error:
         raise ConfigError(f"{name}: {show_reason(error)}") from error
+    except (Exception, SystemExit) as error:  # whatever a module does while it is imported
+        reason = f"{type(error).__name__}: {show_reason(error)}"
+        raise ConfigError(f"{name}: cannot be imported: {reason}") from error
     return found
 
 

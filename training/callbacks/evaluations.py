@@ -9,10 +9,9 @@ from __future__ import annotations
 import io
 import multiprocessing
 import os
-import signal
 import time
 from collections.abc import Callable
-from multiprocessing import resource_tracker
+from multiprocessing import util
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -26,6 +25,7 @@ from training.run.callback import Callback, Log, Progress
 from training.run.config import RunConfig
 from training.run.folder import RunFolder
 from training.run.jsonl import read_lines
+from training.run.shielded import start_shielded
 
 LAST_RESULT_S = 120.0  # to wait for at the end of a run
 MAILBOX = "mailbox.pt"
@@ -168,16 +168,12 @@ class ProcessEvaluations(Evaluations):
         context = multiprocessing.get_context("spawn")
         self._channel, theirs = context.Pipe()
         values = self._run.config.to_dict()
+        # No daemon, which could have no processes for its lanes: it is ended here in any case.
         self._process = context.Process(
-            target=serve, args=(str(self._run.path), values, theirs), daemon=True
+            target=serve, args=(str(self._run.path), values, theirs), daemon=False
         )
-        # Ctrl-C goes to all processes of a terminal: this one must leave the end to the training.
-        resource_tracker.ensure_running()  # if it were started below, it would lift the block
-        blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        try:
-            self._process.start()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+        start_shielded(self._process)
+        util.Finalize(self, self._process.terminate, exitpriority=10)
         theirs.close()
 
     def _publish(self, version: int, steps: int) -> None:

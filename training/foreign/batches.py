@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 import weakref
 from collections.abc import Mapping
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from gymnasium.vector import AutoresetMode
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 
-from fastenv.errors import FastEnvError
+from fastenv.errors import ConfigError, FastEnvError, show_reason
 from fastenv.memory import Batch
 from fastenv.paths import PythonLanes, selected_lanes
-from fastenv.testing.values import keep, of_lane
-from training.foreign.lanes import RUNNING, TERMINATED, TRUNCATED, Lane, as_paid, as_seed, call
-from training.foreign.spaces import ForeignError
+from fastenv.testing.values import first_difference, keep, of_lane
+from training.foreign.lanes import (
+    MASKS,
+    RUNNING,
+    TERMINATED,
+    TRUNCATED,
+    Lane,
+    as_paid,
+    as_seed,
+    call,
+    close_quietly,
+)
+from training.foreign.spaces import Actions, ForeignError
+from training.run.shielded import start_shielded
 
 Array = npt.NDArray[Any]
-STARTUP_S = 120.0  # that a process may take to import and make its environments
+STARTUP_S = 120.0  # that a process may take to import or make an environment
+TRIES, MOVES = 4, 16  # episodes, and steps of each, to see a lane of a vector move
+CLOSING_S = 5.0  # that all processes may take to close theirs
 
 
 class BatchLanes(PythonLanes):
@@ -64,6 +79,24 @@ class BatchLanes(PythonLanes):
 # -- processes -------------------------------------------------------------------------------------
 
 
+class Worker(NamedTuple):
+    """A process with some of the lanes.
+
+    Parameters
+    ----------
+    lanes : list of int
+    process : BaseProcess
+    pipe : Connection
+    count : RawValue
+        Environments that it has made, reset or stepped so far: it goes on while the process works.
+    """
+
+    lanes: list[int]
+    process: BaseProcess
+    pipe: Connection
+    count: Any
+
+
 class WorkerLanes(BatchLanes):
     """Lanes in processes of their own.
 
@@ -74,30 +107,38 @@ class WorkerLanes(BatchLanes):
     workers : int
         Processes, which have an even share of the lanes.
     timeout_s : float
-        Seconds that a step or reset of all lanes of a process may take.
+        Seconds that a step or reset of a lane may take.
 
     Raises
     ------
+    ConfigError
+        This process is a daemon, which can have no others.
     ForeignError
         A process cannot make its environments.
     """
 
     def __init__(self, game: Any, batch: Batch, workers: int, timeout_s: float) -> None:
+        if multiprocessing.current_process().daemon:
+            raise ConfigError(
+                f"{game.name}: lanes in processes of their own are not possible in a daemonic "
+                "process; leave step_timeout out and step them on one thread"
+            )
         super().__init__(game, batch)
         self._timeout_s = timeout_s
         context = multiprocessing.get_context("spawn")
         shares = np.array_split(np.arange(len(batch.states)), min(workers, len(batch.states)))
-        self._workers: list[tuple[list[int], BaseProcess, Connection]] = []
-        process: BaseProcess
+        self._workers: list[Worker] = []
         for share in shares:
             ours, theirs = context.Pipe()
-            process = context.Process(target=work, args=(theirs, game, len(share)), daemon=True)
-            process.start()
+            count = context.RawValue("Q", 0)
+            given = (theirs, game, len(share), count)
+            process: BaseProcess = context.Process(target=work, args=given, daemon=True)
+            start_shielded(process)
             theirs.close()
-            self._workers.append((share.tolist(), process, ours))
-        self._end = weakref.finalize(self, _end, [worker[1:] for worker in self._workers])
-        for _, started, pipe in self._workers:
-            self._receive(started, pipe, STARTUP_S)
+            self._workers.append(Worker(share.tolist(), process, ours, count))
+        self._end = weakref.finalize(self, _end, self._workers)
+        for worker in self._workers:
+            self._receive(worker, STARTUP_S)
 
     def _reset(self, seeds: Mapping[int, int | None]) -> None:
         self._ask("reset", seeds)
@@ -108,23 +149,29 @@ class WorkerLanes(BatchLanes):
     def _ask(self, what: str, given: Mapping[int, Any]) -> None:
         """Let all processes do it at once, and take what their lanes show."""
         asked = []
-        for lanes, process, pipe in self._workers:
-            own = [i for i in lanes if i in given]
+        for worker in self._workers:
+            first = worker.lanes[0]
+            own = [i for i in worker.lanes if i in given]
             if own:
-                pipe.send((what, [(i - lanes[0], given[i]) for i in own]))
-                asked.append((own, process, pipe))
-        for own, process, pipe in asked:
-            shown = self._receive(process, pipe, self._timeout_s)
+                self._send(worker, (what, [(i - first, given[i]) for i in own]))
+                asked.append((own, worker))
+        for own, worker in asked:
+            shown = self._receive(worker, self._timeout_s)
             for i, each in zip(own, shown, strict=True):
                 self.games[i].take(each)
 
-    def _receive(self, process: BaseProcess, pipe: Connection, limit_s: float) -> Any:
-        who = self.game.name
+    def _send(self, worker: Worker, message: Any) -> None:
         try:
-            if not pipe.poll(limit_s):
-                self._end()
-                raise ForeignError(f"{who}: no answer for {limit_s:g} s: the environment hangs")
-            answer = pipe.recv()
+            worker.pipe.send(message)
+        except OSError:  # it has ended, and perhaps said why
+            self._receive(worker, self._timeout_s)
+            raise
+
+    def _receive(self, worker: Worker, limit_s: float) -> Any:
+        who, process = self.game.name, worker.process
+        try:
+            self._wait(worker, limit_s)
+            answer = worker.pipe.recv()
         except (EOFError, OSError) as error:
             process.join(1.0)
             raise ForeignError(
@@ -134,27 +181,62 @@ class WorkerLanes(BatchLanes):
             raise ForeignError(answer)
         return answer
 
+    def _wait(self, worker: Worker, limit_s: float) -> None:
+        """Wait for an answer, as long as the next lane is done within the limit."""
+        count, since = worker.count.value, time.monotonic()
+        while not worker.pipe.poll(limit_s / 8):
+            now = time.monotonic()
+            if worker.count.value != count:
+                count, since = worker.count.value, now
+            elif now - since >= limit_s:
+                for each in self._workers:
+                    each.process.terminate()
+                self._end()
+                raise ForeignError(
+                    f"{self.game.name}: no answer for {limit_s:g} s: the environment hangs"
+                )
 
-def work(pipe: Connection, game: Any, count: int) -> None:
+
+def work(pipe: Connection, game: Any, size: int, count: Any) -> None:
     """Step lanes in this process until the pipe closes."""
+    lanes: list[Any] = []
     try:
-        lanes = [game.create() for _ in range(count)]
+        for _ in range(size):
+            lanes.append(game.create(draws=False))  # nobody sees it here
+            count.value += 1
         pipe.send(None)
         while True:
             what, given = pipe.recv()
             for k, value in given:
                 (lanes[k].reset if what == "reset" else lanes[k].step)(value)
+                count.value += 1
             pipe.send([lanes[k].show() for k, _ in given])
     except (EOFError, OSError, KeyboardInterrupt):
         return
     except FastEnvError as error:
-        pipe.send(str(error))
+        _say(pipe, str(error))
+    except Exception as error:
+        reason = f"{type(error).__name__}: {show_reason(error)}"
+        _say(pipe, f"{game.name}: cannot be stepped in a process of its own: {reason}")
+    finally:
+        for lane in lanes:
+            lane.close()
 
 
-def _end(workers: list[tuple[BaseProcess, Connection]]) -> None:
-    for process, pipe in workers:
-        pipe.close()
-        process.terminate()
+def _say(pipe: Connection, what: str) -> None:
+    with suppress(OSError):
+        pipe.send(what)
+
+
+def _end(workers: list[Worker]) -> None:
+    """Let processes close their environments, and end those that do not."""
+    for worker in workers:
+        worker.pipe.close()
+    until = time.monotonic() + CLOSING_S
+    for worker in workers:
+        worker.process.join(max(0.0, until - time.monotonic()))
+        if worker.process.is_alive():
+            worker.process.terminate()
 
 
 # -- vector environments ---------------------------------------------------------------------------
@@ -178,7 +260,8 @@ class VectorLanes(BatchLanes):
         self._mode = game.form.mode
         self._idle = np.zeros(len(batch.states), np.bool_)  # has ended, and waits for a reset
         self._new: dict[int, tuple[Any, Any]] = {}  # observation and mask of episodes begun inside
-        self._end = weakref.finalize(self, self.env.close)
+        self._has_begun = False
+        self._end = weakref.finalize(self, close_quietly, self.env)
 
     def _reset(self, seeds: Mapping[int, int | None]) -> None:
         left = dict(seeds)
@@ -197,8 +280,10 @@ class VectorLanes(BatchLanes):
         numbers: Any = [None if seed is None else as_seed(seed) for seed in given]
         options: dict[str, Any] = {}
         if not self.game.form.resets_lanes:  # such a vector counts on from one seed
-            numbers = numbers[0]
-        if len(seeds) < count:
+            numbers = next((number for number in numbers if number is not None), None)
+        # No lane can be reset alone before all have begun: the first reset is one of all lanes.
+        some = len(seeds) < count and self._has_begun
+        if some:
             if not self.game.form.resets_lanes:
                 raise ForeignError(f"{who}: {NO_SINGLE_RESETS}")
             chosen = np.zeros(count, np.bool_)
@@ -206,11 +291,14 @@ class VectorLanes(BatchLanes):
             options = {"options": {"reset_mask": chosen}}
         with call(who, "reset"):
             obs, infos = self.env.reset(seed=numbers, **options)
-        for i in seeds:
-            self._look(i, obs, infos)
+            masks = self._masks(infos)
+            for i in seeds if some else range(count):
+                self._look(i, obs, masks[i])
+        self._has_begun = True
 
     def _step(self, actions: Mapping[int, Any]) -> None:
         who, form, games = self.game.name, self.game.form, self.games
+        self._new.clear()  # an episode that nobody has taken over goes on with this step
         idle = np.flatnonzero(self._idle).tolist()
         if idle and self._mode is AutoresetMode.DISABLED:
             self._reset_inside(dict.fromkeys(idle))
@@ -223,28 +311,123 @@ class VectorLanes(BatchLanes):
             given.append(form.actions.decode(number))
         with call(who, "step"):
             stepped = self.env.step(np.array(given, self.env.action_space.dtype))
+            self._take(stepped, actions)
+
+    def _take(self, stepped: tuple[Any, ...], moved: Mapping[int, Any]) -> None:
+        """Take over what a step returned; rewards and ends of the lanes that were to move."""
         obs, rewards, terminated, truncated, infos = stepped
-        final = infos.get("final_obs")
-        for i, lane in enumerate(games):
+        who, same_step = self.game.name, self._mode is AutoresetMode.SAME_STEP
+        final, masks = infos.get("final_obs"), self._masks(infos)
+        for i, lane in enumerate(self.games):
             over = bool(terminated[i] or truncated[i])
-            if i in actions:
+            if i in moved:
                 lane.paid = as_paid(who, rewards[i])
                 lane.done = RUNNING if not over else TERMINATED if terminated[i] else TRUNCATED
-            self._look(i, obs, infos)
-            if over:
-                self._idle[i] = True
-                if self._mode is AutoresetMode.SAME_STEP:
-                    if final is None:
-                        raise ForeignError(
-                            f"{who}: infos lack final_obs, which SAME_STEP autoreset must give"
-                        )
-                    self._new[i] = lane.obs, lane.mask
-                    lane.obs = keep(of_lane(final, i))
+            # Where an episode is over, nothing need be legal.
+            self._look(i, obs, None if over and not same_step else masks[i])
+            if not over:
+                continue
+            self._idle[i] = True
+            if same_step:
+                if final is None:
+                    raise ForeignError(
+                        f"{who}: infos lack final_obs, which SAME_STEP autoreset must give"
+                    )
+                self._new[i] = lane.obs, lane.mask
+                lane.obs = keep(of_lane(final, i))
 
-    def _look(self, i: int, obs: Any, infos: Mapping[str, Any]) -> None:
-        lane, masks = self.games[i], infos.get("action_mask")
+    def _masks(self, infos: Mapping[str, Any]) -> list[Any]:
+        return masks_of(self.env, infos, len(self.games), self.game.form.masks_by_method)
+
+    def _look(self, i: int, obs: Any, mask: Any) -> None:
+        lane = self.games[i]
         lane.obs = keep(of_lane(obs, i))
-        lane.mask = None if masks is None else self.game.form.actions.read_mask(masks[i])
+        lane.mask = None if mask is None else self.game.form.actions.read_mask(mask)
+
+
+def masks_of(env: Any, infos: Mapping[str, Any], count: int, by_method: bool) -> list[Any]:
+    """Return the mask of each lane of a vector; None where a lane has none.
+
+    Parameters
+    ----------
+    env : VectorEnv
+    infos : mapping
+        Of its last reset or step. Lanes that said nothing there are 0 in ``_action_mask``.
+    count : int
+        Lanes.
+    by_method : bool
+        Whether it or its lanes have a method ``action_masks``.
+    """
+    for name in MASKS:
+        masks, there = infos.get(name), infos.get(f"_{name}")
+        if masks is not None:
+            return [masks[i] if there is None or there[i] else None for i in range(count)]
+    if not by_method:
+        return [None] * count
+    inner: Any = env.unwrapped
+    own = getattr(inner, "action_masks", None)
+    return [*(inner.call("action_masks") if own is None else own())]
+
+
+def has_mask_method(env: VectorEnv) -> bool:
+    """Return whether a vector or its lanes have a method ``action_masks``.
+
+    A call would tell, but processes that lack it say so at length and end.
+    """
+    inner: Any = env.unwrapped
+    if isinstance(inner, SyncVectorEnv):
+        return inner.envs[0].has_wrapper_attr("action_masks")
+    if isinstance(inner, AsyncVectorEnv):
+        one = inner.env_fns[0]()
+        try:
+            return one.has_wrapper_attr("action_masks")
+        finally:
+            close_quietly(one)
+    return hasattr(inner, "action_masks")
+
+
+def resets_lanes(who: str, env: VectorEnv, actions: Actions, by_method: bool) -> bool:
+    """Return whether a vector of two lanes can reset one of them alone, by ``reset_mask``.
+
+    The second lane must stay where it is when the first one is reset. That can be seen where it has
+    moved away from where it began: random legal actions are taken until it has. If it never does,
+    the classes of Gymnasium are known to do it, and others are not trusted.
+    """
+    gymnasiums: Any = (SyncVectorEnv, AsyncVectorEnv)
+    if type(env) in gymnasiums:
+        return True
+    rng = np.random.default_rng(0)
+    for seed in range(TRIES):
+        with call(who, "reset"):
+            obs, infos = env.reset(seed=seed)
+            first = keep(of_lane(obs, 1))
+        for _ in range(MOVES):
+            with call(who, "step"):
+                masks = masks_of(env, infos, 2, by_method)
+                legal = [
+                    np.arange(actions.count) if mask is None else np.flatnonzero(mask)
+                    for mask in [None if m is None else actions.read_mask(m) for m in masks]
+                ]
+                given = [actions.decode(int(rng.choice(each))) for each in legal]
+                stepped = env.step(np.array(given, env.action_space.dtype))
+                obs, _, terminated, truncated, infos = stepped
+                over = bool(np.any(terminated) or np.any(truncated))
+                before = keep(of_lane(obs, 1))
+            if over:
+                break
+            if first_difference("", first, before) is not None:
+                return _stays(env, before)
+    return isinstance(env.unwrapped, gymnasiums)
+
+
+def _stays(env: VectorEnv, before: Any) -> bool:
+    """Return whether the second lane shows the same as before when the first one is reset."""
+    seeds: Any = [TRIES, None]
+    try:
+        obs, _ = env.reset(seed=seeds, options={"reset_mask": np.array([True, False])})
+    except Exception:  # whatever it raises, it cannot
+        return False
+    return first_difference("", before, of_lane(obs, 1)) is None
 
 
 NO_SINGLE_RESETS = (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import inspect
 import json
+import sys
 import weakref
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -15,7 +15,7 @@ import gymnasium
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 
-from fastenv.errors import ConfigError, StateError, show_reason
+from fastenv.errors import ConfigError, FastEnvError, StateError, show, show_reason
 from fastenv.game import Game
 from fastenv.game import first_difference as differing
 from fastenv.memory import Batch
@@ -25,8 +25,13 @@ from fastenv.rng import Rng
 from fastenv.spec import NO_KNOBS, GameSpec
 from fastenv.testing.factories import Source
 from fastenv.testing.factories import find as find_object
-from fastenv.testing.values import first_difference, of_lane
-from training.foreign.batches import NO_SINGLE_RESETS, VectorLanes, WorkerLanes
+from training.foreign.batches import (
+    NO_SINGLE_RESETS,
+    VectorLanes,
+    WorkerLanes,
+    has_mask_method,
+    resets_lanes,
+)
 from training.foreign.lanes import (
     AgentsLane,
     Lane,
@@ -35,11 +40,12 @@ from training.foreign.lanes import (
     TogetherLane,
     TurnsLane,
     call,
+    close_quietly,
 )
 from training.foreign.spaces import Actions, Observation
 from training.run.games import GameTraining
 
-TIMEOUT = "step_timeout"  # option: seconds that a step may take; none by default
+TIMEOUT = "step_timeout"  # option: seconds that a step of a lane may take; none by default
 TIMEOUT_S = 600.0  # of processes, where none is given
 RECORD = GameTraining(files={"native": "foreign.yaml"})
 AnyLane = TypeVar("AnyLane", bound=Lane)
@@ -64,30 +70,66 @@ def find(name: str) -> Entry | None:
     return Entry(lambda: SimpleNamespace(make_game=make_game), {})
 
 
+_MODULES: dict[str, tuple[str, ...]] = {}  # of environments that have been made in this process
+DEEPEST = 64  # wrappers around each other
+
+
+def modules_of(name: str) -> tuple[str, ...]:
+    """Return the root modules of an environment, its wrappers and the classes that they extend."""
+    own = [name.partition(":")[0].partition(".")[0]] if ":" in name else []
+    return tuple(dict.fromkeys([*own, *_MODULES.get(name, ())]))
+
+
+def _root_modules(env: Any) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for _ in range(DEEPEST):
+        found |= dict.fromkeys(each.__module__.partition(".")[0] for each in type(env).__mro__)
+        lanes = getattr(env, "envs", None)  # of a vector
+        inner = lanes[0] if isinstance(lanes, list) and lanes else getattr(env, "env", None)
+        if inner is None:
+            break
+        env = inner
+    return tuple(name for name in found if name not in sys.stdlib_module_names)
+
+
 class Form:
     """What one environment of a name says of all: its kind, spaces and ways to draw."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
-        self.is_vector = _takes_lanes(name)
+        self.is_vector = "num_envs" in _parameters(name)
         env = _make(name, {**options, "num_envs": 2} if self.is_vector else options)
         try:
-            self._look(name, env)
-        finally:
+            _MODULES[name] = _root_modules(env)
+            self._look(name, env, options)
+        except BaseException as error:
+            close_quietly(env)
+            if isinstance(error, FastEnvError) or not isinstance(error, Exception):
+                raise
+            reason = f"{type(error).__name__}: {show_reason(error)}"
+            raise ConfigError(f"{name}: its spaces cannot be read: {reason}") from error
+        with call(name, "close"):
             env.close()
 
-    def _look(self, name: str, env: Any) -> None:
+    def _look(self, name: str, env: Any, options: Mapping[str, Any]) -> None:
         if self.is_vector:
             self._look_at_vector(name, env)
             return
         self.lane: type[LiveLane] = _kind(name, env)
         modes = (getattr(env, "metadata", None) or {}).get("render_modes", ())
         self.draws = next((mode for mode in ("rgb_array", "ansi") if mode in modes), None)
+        if self.draws is not None and not _can_draw(name, options, self.draws):
+            self.draws = None
         self.agents = 1
         if issubclass(self.lane, SingleLane):
             seen, chosen = env.observation_space, env.action_space
         else:
             names = list(env.possible_agents)
             self.agents = len(names)
+            if self.agents < 2:
+                raise ConfigError(
+                    f"{name}: possible_agents={show(names)}: must be at least two; make it an "
+                    "environment of Gymnasium, which is for one agent"
+                )
             seen = _same(name, "observation", [env.observation_space(each) for each in names])
             chosen = _same(name, "action", [env.action_space(each) for each in names])
             parts = getattr(seen, "spaces", None)
@@ -105,37 +147,36 @@ class Form:
         self.observation = Observation(name, env.single_observation_space)
         self.actions = Actions(name, env.single_action_space)
         _ = self.observation.dtype
-        self.resets_lanes = _resets_lanes(name, env)
+        self.masks_by_method = has_mask_method(env)
+        self.resets_lanes = resets_lanes(name, env, self.actions, self.masks_by_method)
         usual = AutoresetMode.NEXT_STEP  # as Gymnasium takes it where nothing is said
         self.mode = AutoresetMode(env.metadata.get("autoreset_mode", usual))
         if self.mode is not AutoresetMode.SAME_STEP and not self.resets_lanes:
             raise ConfigError(f"{name}: {NO_SINGLE_RESETS}")
 
 
-def _takes_lanes(name: str) -> bool:
-    """Return whether a name makes vectors: a function with an argument ``num_envs`` does."""
+def _parameters(name: str) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of what makes an environment: one with ``num_envs`` makes vectors."""
     if Source(name).is_id:
-        return False
+        return {}
     try:
-        return "num_envs" in inspect.signature(find_object(name)).parameters
+        return inspect.signature(find_object(name)).parameters
     except (TypeError, ValueError):
+        return {}
+
+
+def _can_draw(name: str, options: Mapping[str, Any], mode: str) -> bool:
+    """Return whether an environment can be made with a render mode."""
+    parameters = _parameters(name)
+    if Source(name).is_id or "render_mode" in parameters:
+        return True
+    if not any(each.kind is each.VAR_KEYWORD for each in parameters.values()):
         return False
-
-
-def _resets_lanes(name: str, env: VectorEnv) -> bool:
-    """Return whether a vector of two lanes can reset one of them alone."""
-    with call(name, "reset"):
-        env.reset(seed=0)
-        before = copy.deepcopy(
-            env.step(np.zeros(env.action_space.shape, env.action_space.dtype))[0]
-        )
-        only_first = np.array([True, False])
-        seeds: Any = [2, None]
-        try:
-            after, _ = env.reset(seed=seeds, options={"reset_mask": only_first})
-        except Exception:  # whatever it raises, it cannot
-            return False
-    return first_difference("", of_lane(before, 1), of_lane(after, 1)) is None
+    try:  # it may pass them on, as PettingZoo's functions do
+        close_quietly(_make(name, {**options, "render_mode": mode}))
+    except ConfigError:
+        return False
+    return True
 
 
 def _read_timeout(value: Any) -> float | None:
@@ -159,6 +200,10 @@ def _make(name: str, options: Mapping[str, Any]) -> Any:
 def _kind(name: str, env: Any) -> type[LiveLane]:
     if isinstance(env, gymnasium.Env):
         return SingleLane
+    if isinstance(env, VectorEnv):
+        raise ConfigError(
+            f"{name}: makes a {type(env).__name__}, so it must take num_envs, the number of lanes"
+        )
     if hasattr(env, "possible_agents"):
         return TurnsLane if hasattr(env, "agent_iter") else TogetherLane
     raise ConfigError(
@@ -210,13 +255,16 @@ class ForeignGame(Game):
         self.timeout_s = _read_timeout(options.get(TIMEOUT))
         self.form = _form(name, json.dumps(self.options, sort_keys=True))
         form, agents = self.form, self.form.agents
+        if form.is_vector and self.timeout_s is not None:
+            raise ConfigError(
+                f"env_options.{TIMEOUT}: {name} makes a vector environment, whose steps nobody can "
+                "stop; leave it out, or name a function that makes one environment"
+            )
         self._lanes: weakref.WeakSet[Lane] = weakref.WeakSet()
         self._several = agents > 1
         if self._several:
             self.bot_names = (RANDOM,)
-        # A function need not take a render mode, so it draws only if its options say how.
-        usual = form.draws if Source(name).is_id else None
-        self._draws: str | None = self.options.get("render_mode", usual)
+        self._draws: str | None = self.options.get("render_mode", form.draws)
         shown = form.observation
         self.spec = GameSpec(
             num_actions=form.actions.count,
@@ -239,9 +287,10 @@ class ForeignGame(Game):
 
     # -- a lane ----------------------------------------------------------------------------------
 
-    def create(self) -> LiveLane:
-        """Make a lane with an environment of its own."""
-        options = {**self.options, **({"render_mode": self._draws} if self._draws else {})}
+    def create(self, draws: bool = True) -> LiveLane:
+        """Make a lane with an environment of its own, which can be drawn or not."""
+        shown = {"render_mode": self._draws} if draws and self._draws else {}
+        options = {**self.options, **shown}
         return self.track(self.form.lane(self.name, _make(self.name, options), self.form.actions))
 
     def track(self, lane: AnyLane) -> AnyLane:
@@ -319,6 +368,7 @@ class ForeignGame(Game):
         row["seed"], row["moves"] = game.seed & (2**64 - 1), game.moves
         if self._several:
             row["needs_action"], row["bot_rng"] = game.needs_action, game.bot_rng
+            row["ends"] = game.ends
         return row.tobytes()
 
     def unpack(self, row: Any) -> Any:
@@ -350,11 +400,15 @@ class ForeignGame(Game):
     def render(self, row: np.void, mode: str) -> Any:
         """Draw the lane that a row was read from, if it is still there: by its own ``render``."""
         lane = next((each for each in [*self._lanes] if self._fits(each, row)), None)
-        drawn = lane.render() if lane is not None and self._draws else None
+        drawn = None
+        if lane is not None and self._draws == mode:
+            with call(self.name, "render"):
+                drawn = lane.render()
+                drawn = drawn if drawn is None or mode == "ansi" else np.asarray(drawn, np.uint8)
         if mode == "rgb_array":
             if drawn is None:
                 raise StateError(f"{self.name}: only the present state of a lane can be drawn")
-            return np.asarray(drawn, np.uint8)
+            return drawn
         if isinstance(drawn, str):
             return drawn
         if lane is None:
@@ -373,7 +427,7 @@ def _row_dtype(agents: int) -> np.dtype[Any]:
     fields: list[Any] = [("ep_return", "f8", each), ("seed", "u8"), ("moves", "u8")]
     fields += [("ep_length", "i4"), ("done", "i1")]
     if agents > 1:
-        fields += [("bot_rng", "u8", (4,)), ("needs_action", "u1", each)]
+        fields += [("bot_rng", "u8", (4,)), ("needs_action", "u1", each), ("ends", "i1", each)]
     return np.dtype(fields, align=True)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
+import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,8 @@ from training.foreign.spaces import Actions, ForeignError
 
 RUNNING, TERMINATED, TRUNCATED = 0, 1, 2
 _MASK64 = (1 << 64) - 1
+MASKS = ("action_mask", "action_masks")  # names of a mask in an info
+MOST_PAID = float(np.finfo(np.float32).max)
 MOST_SEED = (1 << 31) - 1  # that every environment takes
 
 
@@ -25,10 +27,10 @@ def as_seed(seed: int) -> int:
 
 
 def as_paid(who: str, reward: Any) -> float:
-    """Return a reward; ForeignError if it is no finite number."""
+    """Return a reward; ForeignError if it is no finite number, or infinite as a float32."""
     paid = float(reward)
-    if not math.isfinite(paid):
-        raise ForeignError(f"{who}: the reward is {paid}: must be a finite number")
+    if not -MOST_PAID <= paid <= MOST_PAID:  # also NaN
+        raise ForeignError(f"{who}: the reward is {paid}: must be a finite number of float32")
     return paid
 
 
@@ -45,6 +47,8 @@ class Lane:
         Reward of the last step.
     done : int
         0 running, 1 terminated, 2 truncated.
+    ends : list of int
+        The same of each agent: who is out may have to wait for the others.
     seed : int
         The last that it was given.
     moves : int
@@ -66,6 +70,7 @@ class Lane:
         self.seed = self.moves = 0
         self.ep_return: Any = [0.0] * agents if several else 0.0
         self.ep_length = 0
+        self.ends = [RUNNING] * agents
         self.needs_action = [True] * agents
         self.bot_rng = [0, 0, 0, 0]
 
@@ -78,14 +83,15 @@ class Lane:
         zero: Any = [0.0] * len(self.needs_action) if several else 0.0
         self.ep_return, self.ep_length, self.done = zero, 0, RUNNING
         self.paid = [*zero] if several else 0.0
+        self.ends = [RUNNING] * len(self.ends)
 
     def show(self) -> tuple[Any, ...]:
         """Return the fields that change in a step, to be sent to another process."""
-        return self.obs, self.mask, self.paid, self.done, self.needs_action
+        return self.obs, self.mask, self.paid, self.done, self.ends, self.needs_action
 
     def take(self, shown: tuple[Any, ...]) -> None:
         """Take over what :meth:`show` returned elsewhere."""
-        self.obs, self.mask, self.paid, self.done, self.needs_action = shown
+        self.obs, self.mask, self.paid, self.done, self.ends, self.needs_action = shown
 
     def render(self) -> Any:
         """Return the picture that the environment draws; None if it is not in this process."""
@@ -110,6 +116,7 @@ class LiveLane(Lane, ABC):
     def __init__(self, who: str, env: Any, actions: Actions, agents: int = 1) -> None:
         super().__init__(agents)
         self.who, self.env, self.actions = who, env, actions
+        self._closing = weakref.finalize(self, close_quietly, env)
 
     def reset(self, seed: int | None) -> None:
         """Begin an episode, by a seed or by the generator of the environment.
@@ -145,7 +152,13 @@ class LiveLane(Lane, ABC):
 
     def close(self) -> None:
         """See :meth:`Lane.close`."""
-        self.env.close()
+        self._closing()
+
+
+def close_quietly(env: Any) -> None:
+    """Close an environment; nobody can be told any more that it failed."""
+    with suppress(Exception):
+        env.close()
 
 
 @contextmanager
@@ -163,10 +176,16 @@ def _explain(who: str, what: str, error: Exception) -> ForeignError:
     return ForeignError(f"{who}: {what} raised {type(error).__name__}: {show_reason(error)}")
 
 
+def mask_of(info: Mapping[str, Any]) -> Any:
+    """Return the mask in an info; None without one."""
+    return next((info[name] for name in MASKS if info.get(name) is not None), None)
+
+
 class SingleLane(LiveLane):
     """An environment of Gymnasium.
 
-    Its mask is ``info["action_mask"]``, or what its method ``action_masks`` returns.
+    Its mask is ``action_mask`` or ``action_masks`` of its info, or what its method ``action_masks``
+    returns.
     """
 
     def __init__(self, who: str, env: Any, actions: Actions) -> None:
@@ -189,7 +208,7 @@ class SingleLane(LiveLane):
             self._read_mask(info)
 
     def _read_mask(self, info: dict[str, Any]) -> None:
-        mask = info.get("action_mask")
+        mask = mask_of(info)
         if mask is None and self._masks is not None:
             mask = self._masks()
         self.mask = None if mask is None else self.actions.read_mask(mask)
@@ -204,9 +223,21 @@ class AgentsLane(LiveLane):
         count = len(self.names)
         self.obs, self.mask = [None] * count, [None] * count
 
+    def _note_ends(self, over: Mapping[Any, Any], cut: Mapping[Any, Any]) -> None:
+        """Keep how agents have ended: environments forget them soon."""
+        for k, name in enumerate(self.names):
+            if not self.ends[k]:
+                self.ends[k] = (
+                    TERMINATED if over.get(name) else TRUNCATED if cut.get(name) else RUNNING
+                )
+
+    def _end(self, how: int) -> None:
+        """End the episode, of agents too of whom the environment said nothing."""
+        self.done, self.ends = how, [each or how for each in self.ends]
+
     def _look(self, k: int, observation: Any, info: dict[str, Any], acts: bool) -> None:
         """Keep what an agent sees; the mask of one that acts is in the observation or its info."""
-        mask = info.get("action_mask")
+        mask = mask_of(info)
         if isinstance(observation, dict) and {*observation} == {"observation", "action_mask"}:
             observation, mask = observation["observation"], observation["action_mask"]
         # The classic games write into what they returned before.
@@ -218,7 +249,7 @@ class TurnsLane(AgentsLane):
     """An AEC environment: one agent acts in a step.
 
     Attributes of its wrappers are slow to read, so each is read once a step. An agent is asked what
-    it sees when it acts, and at the end.
+    it sees when it acts, and at its end.
     """
 
     def _reset(self, seed: int | None) -> None:
@@ -237,10 +268,12 @@ class TurnsLane(AgentsLane):
         env, names = self.env, self.names
         over, cut, acting = env.terminations, env.truncations, env.agent_selection
         there = env.agents
+        self._note_ends(over, cut)
         running = [name for name in there if not (over[name] or cut[name])]
         if not running:
-            self.done = TERMINATED if any(over.values()) or not cut else TRUNCATED
+            self._end(TERMINATED if any(over.values()) or not cut else TRUNCATED)
         elif over[acting] or cut[acting]:  # an empty step takes it away, while others play on
+            self._look(names.index(acting), env.observe(acting), {}, False)
             env.step(None)
             self._give_turn(everybody)
             return
@@ -268,15 +301,18 @@ class TogetherLane(AgentsLane):
         }
         observations, rewards, terminated, truncated, infos = env.step(given)
         self.paid = [as_paid(self.who, rewards.get(name, 0.0)) for name in names]
+        self._note_ends(terminated, truncated)
         self._look_around(observations, infos)
-        over = [terminated.get(name, False) for name in names]
-        if not env.agents or all(terminated.get(n, True) or truncated.get(n, False) for n in names):
-            cut = any(truncated.values()) and not any(over)
-            self.done = TRUNCATED if cut else TERMINATED
+        if not any(self.needs_action):
+            cut = any(truncated.values()) and not any(terminated.values())
+            self._end(TRUNCATED if cut else TERMINATED)
 
     def _look_around(self, observations: dict[Any, Any], infos: dict[Any, Any]) -> None:
         there = set(self.env.agents)
-        self.needs_action = [name in there for name in self.names]
+        # Some environments keep agents that are out among those that are there.
+        self.needs_action = [
+            name in there and not end for name, end in zip(self.names, self.ends, strict=True)
+        ]
         for k, name in enumerate(self.names):
             if name in observations:
-                self._look(k, observations[name], infos.get(name, {}), name in there)
+                self._look(k, observations[name], infos.get(name, {}), self.needs_action[k])

@@ -6,22 +6,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from fastenv.errors import ConfigError, FastEnvError, show
+from fastenv.errors import ConfigError, show
+from training.run.games import ForeignError
+
+__all__ = ["Actions", "ForeignError", "Observation"]
 
 Array = npt.NDArray[Any]
 Space = spaces.Space[Any]
 MOST_VALUES = 4096  # of a Discrete observation, which is shown as a one-hot
+# Range of whole numbers that a network divides by the largest one. In a wider range those that come
+# up would all be next to 0; they are shown as they are.
+WIDEST = 2**16 - 1
+UNSIGNED = {np.dtype(f"{kind}{k}"): np.dtype(f"u{k}") for kind in "iu" for k in (1, 2, 4, 8)}
+ARRAYS = (spaces.Box, spaces.MultiBinary)  # the others are shown as a one-hot
 MOST_ACTIONS = 4096  # of a MultiDiscrete space, whose combinations are numbered
-
-
-class ForeignError(FastEnvError, RuntimeError):
-    """An environment breaks its own space, raises or hangs; the message names it and says how."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +60,73 @@ class Leaf:
         Raises
         ------
         ForeignError
-            It is not of the space: another shape, a number that is out of range or not finite.
+            It is not of the space: another shape, a number that is out of range, not whole or not
+            finite, or nothing of the kind.
         """
+        try:
+            self._write(who, value, out)
+        except (TypeError, ValueError, OverflowError) as error:  # None, text, ragged lists
+            self._refuse(who, f"is {show(value)}, which is not of {self.space}", error)
+
+    def _write(self, who: str, value: Any, out: Array) -> None:
         space = self.space
-        if isinstance(space, spaces.Box):
-            if np.shape(value) != space.shape:
-                self._refuse(who, f"has shape {np.shape(value)}, its space says {space.shape}")
-            out[...] = value if space.shape else np.reshape(value, 1)
-            if self.dtype.kind == "f" and not np.isfinite(out).all():
-                self._refuse(who, f"is {show(np.asarray(value).ravel().tolist())}: not finite")
-        elif isinstance(space, spaces.MultiBinary):
-            if np.shape(value) != space.shape:
-                self._refuse(who, f"has shape {np.shape(value)}, its space says {space.shape}")
-            out[...] = value
-        else:
+        if not isinstance(space, ARRAYS):
             self._write_one_hot(who, value, out)
+            return
+        if np.shape(value) != space.shape:
+            self._refuse(who, f"has shape {np.shape(value)}, its space says {space.shape}")
+        if self._limits is not None and not self._fits_all(value):
+            value = self._check_whole(who, np.asarray(value), *self._limits)
+        out[...] = value if space.shape else np.reshape(value, 1)
+        if self.dtype.kind == "f" and not np.isfinite(out).all():
+            self._refuse(who, f"is {show(np.asarray(value).ravel().tolist())}: not finite")
+
+    @cached_property
+    def _limits(self) -> tuple[Array, Array] | None:
+        """Least and largest of whole numbers; None of others."""
+        if isinstance(self.space, spaces.Box):
+            whole = np.dtype(self.space.dtype).kind in "biu"
+            return (self.space.low, self.space.high) if whole else None
+        return np.zeros(self.shape, np.int8), np.ones(self.shape, np.int8)
+
+    @cached_property
+    def _full_dtype(self) -> np.dtype[Any] | None:
+        """Type whose numbers are all possible, as in most images."""
+        if not isinstance(self.space, spaces.Box):
+            return None
+        dtype = np.dtype(self.space.dtype)
+        bounds = (False, True) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+        whole = (self.space.low == bounds[0]).all() and (self.space.high == bounds[1]).all()
+        return dtype if whole else None
+
+    def _fits_all(self, value: Any) -> bool:
+        full = self._full_dtype
+        return full is not None and getattr(value, "dtype", None) == full
+
+    @cached_property
+    def _most(self) -> int | None:
+        """Largest of whole numbers that are at least 0 everywhere, and have one largest number."""
+        low, high = self._limits or (np.ones(1), np.ones(1))
+        same = not low.any() and (high == high.flat[0]).all()
+        return int(high.flat[0]) if same else None
+
+    def _check_whole(self, who: str, array: Array, low: Array, high: Array) -> Array:
+        """Return whole numbers, which assignment would cut off or wrap around."""
+        unsigned, most = UNSIGNED.get(array.dtype), self._most
+        if unsigned is not None and most is not None:  # most are so, and known by one look
+            found: int = np.maximum.reduce(array.view(unsigned), axis=None)
+            if found <= most:
+                return array
+        wrong = (array < low) | (array > high)
+        if array.dtype.kind not in "biu":
+            wrong |= np.floor(array) != array  # also NaN
+        if np.any(wrong):
+            place = np.unravel_index(int(np.argmax(wrong)), array.shape) if array.shape else ()
+            where = f" at {[*map(int, place)]}" if place else ""
+            least, most = int(low[place]), int(high[place])
+            number = array[place].item()
+            self._refuse(who, f"is {number}{where}, must be a whole number from {least} to {most}")
+        return array
 
     @cached_property
     def _one_hots(self) -> list[tuple[int, int, int]]:
@@ -85,14 +141,14 @@ class Leaf:
             self._refuse(who, f"has {len(numbers)} numbers, its space says {len(parts)}")
         out[...] = 0
         for number, (start, size, offset) in zip(numbers.tolist(), parts, strict=True):
-            place = int(number) - start
-            if not 0 <= place < size:
+            place = number - start
+            if not 0 <= place < size or place != int(place):
                 self._refuse(who, f"is {show(value)}, outside {self.space}")
-            out[offset + place] = 1
+            out[offset + int(place)] = 1
 
-    def _refuse(self, who: str, what: str) -> None:
+    def _refuse(self, who: str, what: str, error: Exception | None = None) -> NoReturn:
         part = f" {self.name!r}" if self.name else ""
-        raise ForeignError(f"{who}: the observation{part} {what}")
+        raise ForeignError(f"{who}: the observation{part} {what}") from error
 
 
 def _sizes(space: Space) -> tuple[list[int], list[int]]:
@@ -114,7 +170,7 @@ def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterato
         return
     name = ".".join(map(str, path))
     if isinstance(space, spaces.Box):
-        yield _box_leaf(name, path, space)
+        yield _box_leaf(who, name, path, space)
     elif isinstance(space, spaces.MultiBinary):
         shape = space.shape or (1,)
         yield Leaf(name, path, space, np.dtype(np.uint8), shape, 0.0, 1.0)
@@ -134,13 +190,15 @@ def _leaves(who: str, space: Space, path: tuple[str | int, ...] = ()) -> Iterato
         )
 
 
-def _box_leaf(name: str, path: tuple[str | int, ...], space: spaces.Box) -> Leaf:
+def _box_leaf(who: str, name: str, path: tuple[str | int, ...], space: spaces.Box) -> Leaf:
+    if not space.low.size:
+        raise ConfigError(f"{who}: observation {name or 'space'} {space} has no numbers")
     low, high = float(space.low.min()), float(space.high.max())
     kind = space.dtype.kind if space.dtype is not None else "f"
     dtype: np.dtype[Any] = np.dtype(np.float32)
     if kind == "b":
         dtype, low, high = np.dtype(np.uint8), 0.0, 1.0
-    elif kind in "iu":
+    elif kind in "iu" and high - low <= WIDEST:
         limits = np.iinfo(np.int32)
         whole = np.dtype(space.dtype)
         if whole.itemsize < 4:
@@ -172,7 +230,21 @@ class Observation:
     @cached_property
     def leaves(self) -> tuple[Leaf, ...]:
         """Its arrays, in order."""
-        return tuple(_leaves(self.who, self.space))
+        found = tuple(_leaves(self.who, self.space))
+        if self.is_plain:
+            return found
+        names = [each.name for each in found]
+        twice = next((name for name in names if not name or names.count(name) > 1), None)
+        if twice is not None:
+            raise ConfigError(
+                f"{self.who}: several parts of its observation space are called {twice!r}, where "
+                "keys are joined by dots; give them other keys"
+                if twice
+                else f"{self.who}: a part of its observation space has an empty key"
+            )
+        if not names:
+            raise ConfigError(f"{self.who}: observation space {self.space} has no numbers")
+        return found
 
     @property
     def is_plain(self) -> bool:
@@ -288,16 +360,23 @@ class Actions:
         Parameters
         ----------
         mask : array_like
-            An entry for each action; of a MultiDiscrete space it may have one for each value of
-            each number, joined, as sb3-contrib's are.
+            An entry for each action. Of a MultiDiscrete space it may have one for each value of
+            each number, joined, as sb3-contrib's are. Where that is as many, as with two numbers of
+            two values, one of the shape of the combinations, ``tuple(sizes)``, has one for each of
+            them, and any other one for each value.
 
         Raises
         ------
         ForeignError
             A mask of another shape, or one without a legal action.
         """
-        legal = np.asarray(mask).reshape(-1) != 0
-        if len(self.sizes) > 1 and len(legal) == sum(self.sizes):
+        try:
+            entries = np.asarray(mask)
+        except ValueError as error:  # a ragged list
+            raise ForeignError(f"{self.who}: the action mask is {show(mask)}: ragged") from error
+        legal = entries.reshape(-1) != 0
+        joined = len(self.sizes) > 1 and len(legal) == sum(self.sizes)
+        if joined and entries.shape != tuple(self.sizes):
             parts = np.split(legal, np.cumsum(self.sizes)[:-1])
             legal = parts[0]
             for part in parts[1:]:

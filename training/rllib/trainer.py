@@ -220,8 +220,15 @@ class RLlibTrainer(Trainer):
         return copied
 
     def reset_lanes(self, shift: int | None = None) -> None:
-        """Raise NotImplementedError: no callback of this trainer needs it."""
-        raise NotImplementedError("lanes of env runners are reset by RLlib alone")
+        """Do nothing after a checkpoint, whose run begins new episodes in any case.
+
+        Raises
+        ------
+        NotImplementedError
+            Without ``shift``: no callback of this trainer needs it.
+        """
+        if shift is None:
+            raise NotImplementedError("lanes of env runners are reset by RLlib alone")
 
     def close(self) -> None:
         """End the processes."""

@@ -233,6 +233,8 @@ def build(
     ------
     ConfigError
         For another word, or options that the environment refuses.
+    ForeignError
+        An environment of another package fails.
     BackendUnavailableError
         If a backend was requested by name and does not work here; says why.
     """
@@ -257,8 +259,9 @@ def probe(make: Callable[[], BatchEngine]) -> tuple[BatchEngine | None, str]:
 
     Raises
     ------
-    ConfigError
-        What is asked for is impossible with any implementation.
+    ConfigError, ForeignError
+        What is asked for is impossible with any implementation, or an environment of another
+        package fails.
     """
     try:
         engine = make()
@@ -266,7 +269,7 @@ def probe(make: Callable[[], BatchEngine]) -> tuple[BatchEngine | None, str]:
         first[0] = 1
         engine.reset_many(first, seeds=0)
         engine.step_many(np.argmax(engine.mask, axis=-1).astype(np.int32), select=first)
-    except ConfigError:
+    except (ConfigError, games.ForeignError):
         raise
     except Exception as error:  # whatever goes wrong is a reason not to use it
         reason = " ".join(str(error).split())

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from fastenv.errors import ConfigError, FastEnvError
-from training.run import files, machine
+from training.run import files, games, machine
 from training.run.config import RunConfig
 from training.run.options import canonical_json
 
@@ -313,5 +313,5 @@ def _config_record(config: RunConfig) -> dict[str, Any]:
         "sha256": config.sha256(),
         "config": config.to_dict(),
         **machine.revision(),
-        "versions": machine.versions(config.env),
+        "versions": machine.versions(games.modules_of(config.env)),
     }

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from fastenv import registry as ids
+from fastenv.errors import FastEnvError
 from training.run import registry
 from training.run.engine import Engine
 from training.run.options import require
@@ -210,6 +211,10 @@ class GameTraining:
     capabilities: Mapping[str, str] = field(default_factory=dict)
 
 
+class ForeignError(FastEnvError, RuntimeError):
+    """An environment of another package breaks its word, raises or hangs; the message names it."""
+
+
 def find(of: str | Engine | GameTraining, name: str) -> Any:
     """Find a capability of a game.
 
@@ -258,6 +263,20 @@ def get_game(env: str) -> GameTraining:
 def get_engine_game(engine: Engine) -> GameTraining:
     """Get the record of the environment of an engine."""
     return get_game(getattr(engine.game, "env_id", None) or "")
+
+
+def modules_of(env: str) -> tuple[str, ...]:
+    """Return the modules that an environment of another package comes from; () for ours.
+
+    Parameters
+    ----------
+    env : str
+        Its name. What is inside a function of yours is known once it has been made here.
+    """
+    if _find_foreign(env) is None:
+        return ()
+    modules: tuple[str, ...] = registry.FUNCTIONS.load("foreign modules")(env)
+    return modules
 
 
 def registered() -> list[GameTraining]:

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 
 from fastenv.errors import show_reason
-from training.run import checkpoint, machine, schedules, trainers
+from training.run import checkpoint, games, machine, schedules, trainers
 from training.run.callback import Callback, EngineStep, Log
 from training.run.checkpoint import CheckpointError, CheckpointWriter, State
 from training.run.engine import Engine
@@ -407,7 +407,7 @@ class TrainingLoop:
             **json.loads(json.dumps(decides)),
             "config": config.to_dict(),
             "config_sha256": config.sha256(),
-            "versions": machine.versions(config.env),
+            "versions": machine.versions(games.modules_of(config.env)),
             **machine.revision(),
         }
         trackers = next((each for each in tensors if each is not None), None)

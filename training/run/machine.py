@@ -8,8 +8,9 @@ import platform
 import shlex
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -98,25 +99,31 @@ def git(*command: str) -> str | None:
     return done.stdout.strip() if done.returncode == 0 else None
 
 
-def versions(env: str = "") -> dict[str, str]:
+def versions(modules: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of Python, fastenv and the packages that figures depend on.
 
     Parameters
     ----------
-    env : str
-        Environment id; the package of ``module:name`` is among them.
+    modules : iterable of str
+        Names of further modules whose packages are among them; see
+        :func:`training.run.games.modules_of`.
     """
     import fastenv
 
     installed = {"python": platform.python_version(), "fastenv": fastenv.__version__}
-    module = env.partition(":")[0].partition(".")[0] if ":" in env else ""
-    own = metadata.packages_distributions().get(module, []) if module else []
+    own = [name for module in modules for name in _distributions().get(module, ())]
     for name in dict.fromkeys([*PACKAGES, *own]):
         try:
             installed[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
     return installed
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """Return the packages of each module, which are searched in all of them: once a process."""
+    return metadata.packages_distributions()
 
 
 def host() -> dict[str, Any]:

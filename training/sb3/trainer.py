@@ -26,7 +26,7 @@ from fastenv.adapters.sb3 import BatchVecEnv
 from fastenv.env import shown_obs
 from training.run import checkpoint
 from training.run.checkpoint import State
-from training.run.engine import Engine, restore_seating, seating_of
+from training.run.engine import Engine, restore_lanes, seating_of
 from training.run.seeds import global_generators, set_global_generators, stream_seed, training_seed
 from training.run.trainer import Metrics, Trainer, check_loss, check_parameters
 from training.sb3.algo import BatchMaskablePPO
@@ -158,9 +158,8 @@ class SB3Trainer(Trainer):
     def load_state(self, state: State) -> None:
         """Put back the state from which the run continues."""
         model, engine = self.model, self.vec.engine
-        rows = np.ascontiguousarray(state.rows).view(engine.spec.state_dtype).reshape(-1)
-        engine.set_states(rows)
-        restore_seating(engine, state.arrays)
+        rows = np.ascontiguousarray(state.rows)
+        restore_lanes([engine], rows.view(np.uint8).reshape(len(rows), -1), state.arrays)
         model.policy.load_state_dict(state.model["policy"])
         model.policy.optimizer.load_state_dict(state.model["optimizer"])
         counters = state.values["counters"]

@@ -5,13 +5,22 @@ from __future__ import annotations
 import os
 import signal
 import time
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.vector import (
+    AsyncVectorEnv,
+    AutoresetMode,
+    SyncVectorEnv,
+    VectorEnv,
+    VectorWrapper,
+)
 from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils import parallel_to_aec
 
 
 class Ladder(gymnasium.Env):  # type: ignore[type-arg]
@@ -38,12 +47,12 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
     def step(self, action: int) -> Any:
         if self.wrong == "raises":
             raise KeyError("a missing rung")
-        if self.wrong == "hangs":
-            time.sleep(600)
+        if self.wrong in ("hangs", "slow"):
+            time.sleep(600 if self.wrong == "hangs" else 0.3)
         if self.wrong == "dies":
             os.kill(os.getpid(), signal.SIGKILL)
         self.place, self.steps = self.place + int(action), self.steps + 1
-        reward = float("nan") if self.wrong == "reward" else float(action) - 0.5
+        reward = {"reward": float("nan"), "riches": 1e300}.get(self.wrong, float(action) - 0.5)
         over = self.place >= self.length
         return self._show(), reward, over, self.steps >= 2 * self.length, self._info()
 
@@ -63,9 +72,42 @@ class Ladder(gymnasium.Env):  # type: ignore[type-arg]
         mask = np.array([1, 1, self.place % 2 == 0], np.int8)
         if self.wrong == "mask":
             mask = mask[:2]
-        if self.wrong == "nothing":
+        if self.wrong == "nothing" or (self.wrong == "blind" and self.place >= self.length):
             mask[:] = 0
-        return {"action_mask": mask}
+        if self.wrong == "sometimes" and self.steps % 3:
+            return {}
+        return {"action_masks" if self.wrong == "plural" else "action_mask": mask}
+
+
+class Closes(Ladder):
+    """A ladder that leaves a file in a folder where it is closed."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__()
+        self.folder = Path(folder)
+
+    def close(self) -> None:
+        (self.folder / f"{os.getpid()}-{id(self)}").touch()
+
+
+class Drawn(Ladder):
+    """A ladder that draws itself, or fails to."""
+
+    metadata = {"render_modes": ["human", "rgb_array"]}  # noqa: RUF012
+
+    def __init__(self, render_mode: str | None = None, wrong: str = "") -> None:
+        super().__init__(wrong=wrong)
+        self.render_mode = render_mode
+
+    def render(self) -> Any:
+        if self.wrong == "picture":
+            raise ValueError("no display")
+        return np.full((8, 8, 3), 77, np.uint8)
+
+
+def make_drawn(**options: Any) -> Drawn:
+    """Make the same from options that are passed on."""
+    return Drawn(**options)
 
 
 class Grid(gymnasium.Env):  # type: ignore[type-arg]
@@ -89,6 +131,56 @@ class Grid(gymnasium.Env):  # type: ignore[type-arg]
         return np.array([True, self.place < 9, True, True, self.place > 4])
 
 
+class Strict(gymnasium.Env):  # type: ignore[type-arg]
+    """Actions 1 to 3, of which the first one is illegal; 2 waits, 3 goes on."""
+
+    def __init__(self) -> None:
+        self.observation_space = spaces.Box(0, 9, (1,), np.int64)
+        self.action_space = spaces.Discrete(3, start=1)
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> Any:
+        self.place = 0
+        return np.array([0]), {}
+
+    def step(self, action: int) -> Any:
+        assert action in (2, 3)
+        self.place += int(action) - 2
+        return np.array([self.place]), 1.0, self.place == 5, False, {}
+
+    def action_masks(self) -> np.ndarray:
+        return np.array([False, True, True])
+
+
+class Counters(VectorEnv):  # type: ignore[type-arg]
+    """Lanes that count; they know no ``reset_mask``, and with action 0 they may stand still."""
+
+    def __init__(self, num_envs: int, mode: str = "NextStep", still: bool = False) -> None:
+        self.num_envs, self.still = num_envs, still
+        self.metadata = {"autoreset_mode": AutoresetMode(mode)}
+        self.single_observation_space = spaces.Box(0, 100, (1,), np.int32)
+        self.single_action_space = spaces.Discrete(2)
+        self.observation_space = spaces.Box(0, 100, (num_envs, 1), np.int32)
+        self.action_space = spaces.MultiDiscrete([2] * num_envs)
+
+    def reset(self, *, seed: Any = None, options: Any = None) -> Any:
+        self.places = np.zeros((self.num_envs, 1), np.int32)
+        self.over = np.zeros(self.num_envs, np.bool_)
+        return self.places.copy(), {}
+
+    def step(self, actions: np.ndarray) -> Any:
+        self.places += actions[:, None] if self.still else 1
+        self.places[self.over] = 0
+        self.over = (self.places[:, 0] >= 5) & ~self.over
+        shown, final = self.places.copy(), {"final_obs": self.places.copy()}
+        if self.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP:
+            self.places[self.over] = 0
+            shown, over = self.places.copy(), self.over.copy()
+            self.over[:] = False
+        else:
+            over, final = self.over.copy(), {}
+        return shown, np.ones(self.num_envs), over, np.zeros(self.num_envs, np.bool_), final
+
+
 class Odd(gymnasium.Env):  # type: ignore[type-arg]
     """An environment of given spaces, to be refused."""
 
@@ -102,6 +194,17 @@ class Odd(gymnasium.Env):  # type: ignore[type-arg]
         usual = spaces.Discrete(2)
         self.observation_space = made if of == "observation" else usual
         self.action_space = made if of == "action" else usual
+
+
+class Bare(gymnasium.Env):  # type: ignore[type-arg]
+    """An environment that lacks its spaces, or that cannot be closed."""
+
+    def __init__(self, closes: bool = True) -> None:
+        if not closes:
+            self.observation_space = self.action_space = spaces.Discrete(2)
+
+    def close(self) -> None:
+        raise OSError("the socket is gone")
 
 
 class Race(ParallelEnv):  # type: ignore[misc]
@@ -193,6 +296,52 @@ class Nim(AECEnv):  # type: ignore[misc]
         self.agent_selection = other
 
 
+class Alone(Race):
+    """A race of one."""
+
+    def __init__(self) -> None:
+        self.possible_agents = ["a"]
+
+
+class Fades(ParallelEnv):  # type: ignore[misc]
+    """The first agent is out at its second step, the other one is cut off at the sixth."""
+
+    metadata = {"name": "fades_v0", "is_parallelizable": True}  # noqa: RUF012
+
+    def __init__(self, stays: bool = False) -> None:
+        self.possible_agents, self.stays = ["a", "b"], stays
+        self.render_mode = None
+
+    def observation_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Box(0.0, 10.0, (1,), np.float32)
+
+    def action_space(self, agent: str) -> spaces.Space[Any]:
+        return spaces.Discrete(2)
+
+    def reset(self, seed: int | None = None, options: Any = None) -> Any:
+        self.agents, self.time = [*self.possible_agents], 0
+        return self._show(), {a: {} for a in self.agents}
+
+    def step(self, actions: dict[str, int]) -> Any:
+        assert set(actions) == ({"a", "b"} if self.time < 2 else {"b"})
+        self.time += 1
+        ran = [*self.agents]
+        over = {a: a == "a" and self.time >= 2 for a in ran}
+        cut = {a: a == "b" and self.time >= 6 for a in ran}
+        shown = self._show()
+        if not self.stays:
+            self.agents = [a for a in ran if not (over[a] or cut[a])]
+        return shown, dict.fromkeys(ran, 1.0), over, cut, {a: {} for a in ran}
+
+    def _show(self) -> dict[str, np.ndarray]:
+        return {a: np.array([self.time], np.float32) for a in self.agents}
+
+
+def make_fades_in_turns() -> AECEnv:
+    """Make the same with agents that act one after the other."""
+    return parallel_to_aec(Fades())
+
+
 class Unlike(Race):
     """Agents that see different things."""
 
@@ -206,14 +355,36 @@ def make_vector(num_envs: int, mode: str = "NextStep", env: str = "CartPole-v1")
     return SyncVectorEnv(makers, autoreset_mode=AutoresetMode(mode))
 
 
-def make_ladders(num_envs: int, mode: str = "NextStep") -> SyncVectorEnv:
+def make_two() -> SyncVectorEnv:
+    """Make a vector without being told of how many lanes."""
+    return make_vector(2)
+
+
+def make_ladders(num_envs: int, mode: str = "NextStep", wrong: str = "") -> SyncVectorEnv:
     """Make a vector of ladders, whose infos have masks."""
-    return SyncVectorEnv([Ladder] * num_envs, autoreset_mode=AutoresetMode(mode))
+    makers = [partial(Ladder, wrong=wrong)] * num_envs
+    return SyncVectorEnv(makers, autoreset_mode=AutoresetMode(mode))
+
+
+def make_by_method(num_envs: int, mode: str = "NextStep", env: str = "Grid") -> Any:
+    """Make a vector of environments whose masks come from a method, behind a wrapper."""
+    kind = AsyncVectorEnv if mode == "processes" else SyncVectorEnv
+    way = AutoresetMode("NextStep" if mode == "processes" else mode)
+    makers = [{"Grid": Grid, "Strict": Strict}[env]] * num_envs
+    return VectorWrapper(kind(makers, autoreset_mode=way))
 
 
 def make_cart_poles(num_envs: int) -> Any:
     """Make Gymnasium's own vector of CartPole, which resets lanes on the next step alone."""
     return gymnasium.make_vec("CartPole-v1", num_envs, vectorization_mode="vector_entry_point")
+
+
+def make_maze() -> gymnasium.Env:  # type: ignore[type-arg]
+    """Make an environment of MiniGrid."""
+    from minigrid.envs import EmptyEnv
+    from minigrid.wrappers import ImgObsWrapper
+
+    return ImgObsWrapper(EmptyEnv(size=5))
 
 
 class FailsLate(Ladder):

@@ -6,10 +6,13 @@ import json
 from importlib import metadata
 
 import pytest
+import torch
 
+import fastenv
 import training
 from tests.tables import walk
 from training import evaluate, export, watch
+from training.run import games, machine
 from training.run.folder import RunFolder
 from training.train import main
 
@@ -71,6 +74,29 @@ def test_agents_of_a_game_in_turns_meet_at_a_table(tmp_path, capsys):
     assert "random" in capsys.readouterr().out
 
 
+def test_a_run_of_stable_baselines3_goes_on_as_one_that_was_not_stopped(tmp_path):
+    flags = ["--trainer", "sb3", "--no-evaluation", "--set", "checkpoints.every=128"]
+    assert train(tmp_path, "whole", "CartPole-v1", *flags) == 0
+    assert train(tmp_path, "halves", "CartPole-v1", *flags, "--total-steps", "128") == 0
+    again = ["--name", "halves", "--runs", str(tmp_path), "--resume", "--total-steps", "256"]
+    assert main(again) == 0
+    whole, halves = (
+        torch.load(tmp_path / run / "checkpoints/ckpt_000000000256/model.pt", weights_only=True)
+        for run in ("whole", "halves")
+    )
+    for name, value in whole["policy"].items():
+        assert torch.equal(halves["policy"][name], value)
+
+
+@pytest.mark.slow
+def test_an_evaluation_beside_the_training_may_have_processes_too(tmp_path, capsys):
+    flags = ["env_options.step_timeout=30", "evaluation.during=process", "evaluation.every=128"]
+    given = [word for flag in flags for word in ("--set", flag)]
+    assert train(tmp_path, "beside", f"{HERE}:Ladder", *given) == 0
+    assert "evaluation failed" not in "".join(capsys.readouterr())
+    assert (tmp_path / "beside" / "evaluations.jsonl").read_text()
+
+
 @walk("trainer", ["dqn", "ensemble"])
 def test_other_trainers_take_them_too(tmp_path, trainer):
     flags = ["--trainer", trainer, "--num-envs", "4", "--no-evaluation"]
@@ -84,6 +110,12 @@ def test_other_trainers_take_them_too(tmp_path, trainer):
     assert main([*given, *flags]) == 0
 
 
+@walk("mode", ["NextStep", "SameStep", "Disabled"])
+def test_a_vector_of_several_lanes_is_trained_in_every_mode(tmp_path, mode):
+    given = ["--set", f"env_options.mode={mode}", "--total-steps", "128", "--no-evaluation"]
+    assert train(tmp_path, mode, f"{HERE}:make_vector", *given) == 0
+
+
 @walk(
     ("flags", "message"),
     [
@@ -91,6 +123,10 @@ def test_other_trainers_take_them_too(tmp_path, trainer):
         (["--env", "no.such:env"], "no.such:env: No module named"),
         (["--env", f"{HERE}:Unlike"], "different observation spaces"),
         (["--env", "NoSuch-v0"], "must be one of"),
+        (
+            ["--env", f"{HERE}:Ladder", "--set", "env_options.wrong=raises"],
+            f"error: {HERE}:Ladder: step raised KeyError: 'a missing rung'",
+        ),
         (
             ["--env", f"{HERE}:Ladder", "--set", 'trackers={"archive": {"cell": {"obs": 0}}}'],
             "cannot be set to a saved state",
@@ -132,3 +168,13 @@ def test_a_run_without_a_name_and_the_versions_of_its_packages(tmp_path):
     versions = json.loads((folder / "config.json").read_text())["versions"]
     assert versions["pettingzoo"] == metadata.version("pettingzoo")
     assert versions["gymnasium"] == metadata.version("gymnasium")
+
+
+def test_versions_are_those_of_the_environment_inside_a_function():
+    pytest.importorskip("minigrid")
+    name = f"{HERE}:make_maze"
+    fastenv.make_game(name)
+    assert {"tests", "minigrid", "gymnasium"} <= set(games.modules_of(name))
+    versions = machine.versions(games.modules_of(name))
+    assert versions["minigrid"] == metadata.version("minigrid")
+    assert games.modules_of("Prospector-v0") == ()

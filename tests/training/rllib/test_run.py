@@ -50,6 +50,12 @@ def train(runs, name, env, *flags, **options):
     return main(["--config", str(config), "--runs", str(runs), "--name", name, *flags])
 
 
+def test_an_environment_of_another_package_is_trained_beyond_a_checkpoint(tmp_path):
+    assert train(tmp_path, "pole", "CartPole-v1", "--no-evaluation") == 0
+    flags = ["--resume", "--total-steps", "384", "--no-evaluation"]
+    assert train(tmp_path, "pole", "CartPole-v1", *flags) == 0
+
+
 def test_trains_evaluates_and_goes_on(tmp_path):
     env = "SkullKingWorker-v0"
     evaluation = TINY["evaluation"] | {"opponents": ["random"]}
