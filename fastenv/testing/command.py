@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 from pathlib import Path
@@ -35,7 +36,7 @@ def add_options(command: str, parser: argparse.ArgumentParser) -> None:
         add("--no-copies", action="store_true", help=about)
         about = "module:name of twin(env, agent, rng), which draws hidden information again"
         add("--twin", metavar="MODULE:NAME", help=about)
-    about = "field that is not compared, or its beginning, such as info; repeatable"
+    about = "field that is not compared, such as info.time, or info for all; repeatable"
     add("--ignore", action="append", default=[], metavar="FIELD", help=about)
     add("--seconds", type=float, default=10.0, help="processor time; default 10")
     add("--seed", type=int, default=0, help="seed of the search; default 0")
@@ -56,21 +57,18 @@ def load(field: str, name: str) -> Any:
 
 def run_compare(args: argparse.Namespace) -> int:
     """Compare two environments."""
-    sync = load("--sync", args.sync) if args.sync and ":" in args.sync else args.sync
-    report = compare(
-        args.fast,
-        args.reference,
-        sync=sync,
-        rtol=args.rtol,
-        **_search(args),
-    )
+    with contextlib.redirect_stdout(sys.stderr):  # the modules of others may print
+        sync = load("--sync", args.sync) if args.sync and ":" in args.sync else args.sync
+        report = compare(args.fast, args.reference, sync=sync, rtol=args.rtol, **_search(args))
     return _print(report, args)
 
 
 def run_check(args: argparse.Namespace) -> int:
     """Check one environment."""
-    twin = load("--twin", args.twin) if args.twin else None
-    return _print(check(args.env, copies=not args.no_copies, twin=twin, **_search(args)), args)
+    with contextlib.redirect_stdout(sys.stderr):
+        twin = load("--twin", args.twin) if args.twin else None
+        report = check(args.env, copies=not args.no_copies, twin=twin, **_search(args))
+    return _print(report, args)
 
 
 def _search(args: argparse.Namespace) -> dict[str, Any]:

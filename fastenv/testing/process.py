@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
 import tempfile
 import time
@@ -36,11 +37,12 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
     """
     context = fresh_process()
     ours, theirs = context.Pipe()
-    child = context.Process(target=_work, args=(theirs, job, seconds, seed))
+    # As bytes: what they name may not be there, or print.
+    child = context.Process(target=_work, args=(theirs, pickle.dumps(job), seconds, seed))
     child.start()
     theirs.close()
     case: Case = []
-    begun, last = time.monotonic(), time_of(child.pid)
+    begun, last, ready = time.monotonic(), time_of(child.pid), False
     try:
         while True:
             if not ours.poll(0.5):
@@ -50,6 +52,7 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
                 continue
             kind, value = ours.recv()
             last = time_of(child.pid)
+            ready = True
             if kind == "done":
                 return value  # type: ignore[no-any-return]
             if kind == "refused":
@@ -58,8 +61,14 @@ def run_apart(job: Job, seconds: float, seed: int, timeout: float) -> Report:
                 case = []
             elif kind == "call":
                 case.append(value)
-    except EOFError:
+    except (EOFError, ConnectionError):
         child.join(5)
+        if not ready:
+            raise ConfigError(
+                f"{' and '.join(job.names)}: their process did not start: a program must "
+                'be a file with its calls below if __name__ == "__main__":, and factories stand '
+                "in modules that can be imported"
+            ) from None
         status = child.exitcode or 0
         how = f"signal {signal.Signals(-status).name}" if status < 0 else f"status {status}"
         rule, said = "an environment does not end the process", f"the process ended by {how}"
@@ -82,22 +91,30 @@ def fresh_process() -> Any:
     return context
 
 
-def _work(connection: Connection, job: Job, seconds: float, seed: int) -> None:
+def _work(connection: Connection, pickled: bytes, seconds: float, seed: int) -> None:
     """Search, and tell how it goes: the work of the process."""
+    os.dup2(2, 1)  # whoever reads a report does not want what the environments print
     # Without a screen, pygame asks for both.
     os.environ.setdefault("SDL_VIDEODRIVER", "dummy")
     os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.gettempdir())
-    said = [0.0]
+    told = [0.0]
 
     def send(kind: str, value: Any) -> None:
-        said[0] = time.monotonic()
+        told[0] = time.monotonic()
         connection.send((kind, value))
 
     def beat() -> None:
-        if time.monotonic() > said[0] + 1:
+        if time.monotonic() > told[0] + 1:
             send("alive", None)
 
     Pulse.beat = staticmethod(beat)
+    send("ready", None)
+    try:
+        job: Job = pickle.loads(pickled)
+    except Exception as error:
+        said = f"a function must be in a module that can be imported: {say_error(error)}"
+        send("refused", said)
+        return
     try:
         send("done", job.run(Search(seconds, seed, send)))
     except FastEnvError as error:
