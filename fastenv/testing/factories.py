@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import importlib
+import inspect
+import os
 import pickle
 import re
+import runpy
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from enum import Enum
+from types import SimpleNamespace
 from typing import Any
 
 import gymnasium
 
 from fastenv.errors import ConfigError, show, show_reason
 
-Factory = str | tuple[str, Mapping[str, Any]] | Callable[..., Any]
+Factory = str | tuple[Any, ...] | Callable[..., Any]
 
 
 @dataclass(frozen=True)
@@ -27,10 +35,13 @@ class Source:
         A Gymnasium id, ``module:name``, or what is called.
     options : dict
         Keyword arguments.
+    given : tuple
+        Arguments before them.
     """
 
     target: str | Callable[..., Any]
     options: dict[str, Any] = field(default_factory=dict)
+    given: tuple[Any, ...] = ()
 
     @property
     def is_id(self) -> bool:
@@ -42,19 +53,33 @@ class Source:
         """The id, or ``module:name``."""
         if isinstance(self.target, str):
             return self.target
-        name = getattr(self.target, "__qualname__", repr(self.target))
-        return f"{getattr(self.target, '__module__', '')}:{name}"
+        name = getattr(self.target, "__qualname__", type(self.target).__qualname__)
+        return f"{_module_of(self.target)}:{name}"
 
     @property
     def name(self) -> str:
         """As a person would name it."""
-        given = ", ".join(f"{key}={value!r}" for key, value in self.options.items())
+        named = (f"{key}={value!r}" for key, value in self.options.items())
+        given = ", ".join([*map(repr, self.given), *named])
         return f"{self.path}({given})" if given else self.path
 
     @property
     def text(self) -> str:
         """As Python text for a script."""
-        return repr((self.path, self.options)) if self.options else repr(self.path)
+        parts = [repr(self.path)] + [write_value(self.options)] * bool(self.options or self.given)
+        parts += map(write_value, self.given)
+        return f"({', '.join(parts)})" if len(parts) > 1 else parts[0]
+
+    @property
+    def takes_limit(self) -> bool:
+        """Whether episodes can be cut short by a keyword argument ``max_episode_steps``."""
+        if self.is_id:
+            return True
+        target = find(self.target) if isinstance(self.target, str) else self.target
+        try:
+            return "max_episode_steps" in inspect.signature(target).parameters
+        except (TypeError, ValueError):
+            return False
 
     def with_options(self, options: Mapping[str, Any]) -> Source:
         """Return it with more keyword arguments."""
@@ -77,7 +102,7 @@ class Source:
         found = find(self.target) if isinstance(self.target, str) else self.target
         if not callable(found):
             raise ConfigError(f"{self.path}: must be something to call, got {type(found).__name__}")
-        return found(**given)
+        return found(*self.given, **given)
 
 
 def source_of(field: str, factory: object) -> Source:
@@ -88,10 +113,11 @@ def source_of(field: str, factory: object) -> Source:
     ConfigError
         It cannot, such as an instance; names the argument.
     """
-    if isinstance(factory, tuple) and len(factory) == 2:  # as scripts write it
-        return source_of(field, factory[0]).with_options(factory[1])
-    if isinstance(factory, functools.partial) and not factory.args:
-        return source_of(field, factory.func).with_options(factory.keywords)
+    if isinstance(factory, tuple) and len(factory) > 1:  # as scripts write it
+        source = source_of(field, factory[0]).with_options(factory[1])
+        return replace(source, given=source.given + factory[2:])
+    if isinstance(factory, functools.partial):
+        return source_of(field, (factory.func, factory.keywords, *factory.args))
     if isinstance(factory, str):
         source = Source(factory)
         if not source.is_id and ":" not in factory:
@@ -133,17 +159,45 @@ def find(name: str) -> Any:
     ConfigError
         There is no such thing.
     """
-    module, _, path = name.partition(":")
+    module, _, path = name.rpartition(":")
     try:
-        found: Any = importlib.import_module(module)
+        if module.endswith(".py"):
+            found: Any = SimpleNamespace(**runpy.run_path(module))
+        else:
+            found = importlib.import_module(module)
         for each in path.split("."):
             found = getattr(found, each)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # whatever the module raises
         raise ConfigError(f"{name}: {show_reason(error)}") from error
     except (Exception, SystemExit) as error:  # whatever a module does while it is imported
         reason = f"{type(error).__name__}: {show_reason(error)}"
         raise ConfigError(f"{name}: cannot be imported: {reason}") from error
     return found
+
+
+def write_value(value: Any) -> str:
+    """Return a value as Python text of a script, which has ``find`` and ``pickle``."""
+    if isinstance(value, Mapping) and type(value) is dict:
+        return f"{{{', '.join(f'{key!r}: {write_value(each)}' for key, each in value.items())}}}"
+    with contextlib.suppress(Exception):
+        if ast.literal_eval(repr(value)) == value:
+            return repr(value)
+    name = getattr(value, "__qualname__", None)
+    if isinstance(value, Enum):
+        name = f"{type(value).__qualname__}.{value.name}"
+    if name is not None:
+        return f"find({f'{_module_of(value)}:{name}'!r})"
+    return f"pickle.loads({pickle.dumps(value)!r})"
+
+
+def _module_of(target: Any) -> str:
+    """Return the module in which a function or class stands, or the file of a program."""
+    name = str(getattr(target, "__module__", ""))
+    if name not in ("__main__", "__mp_main__"):
+        return name
+    main = sys.modules[name]
+    spec = getattr(main, "__spec__", None)
+    return spec.name if spec else os.path.abspath(getattr(main, "__file__", name))
 
 
 def _full_id(name: str) -> str:

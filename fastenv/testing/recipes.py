@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fastenv.errors import ConfigError, show
+from fastenv.testing.factories import find, write_value
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,19 @@ RECIPES = {
 }
 
 
+def write_sync(sync: Sync | None) -> str:
+    """Return a sync as an argument of a script: the name of a recipe, or its functions."""
+    if sync is None:
+        return ""
+    name = next((name for name, recipe in RECIPES.items() if recipe == sync), None)
+    if name is not None:
+        return repr(name)
+    if sync == Sync(sync.set_state):
+        return write_value(sync.set_state)
+    given = write_value(sync.set_state), repr(sync.each_step), write_value(sync.outcomes)
+    return f"Sync({', '.join(given)})"
+
+
 def as_sync(sync: object) -> Sync | None:
     """Return a recipe by name, one that is given, or one of a function that sets the state.
 
@@ -126,6 +140,8 @@ def as_sync(sync: object) -> Sync | None:
     """
     if sync is None or isinstance(sync, Sync):
         return sync
+    if isinstance(sync, str) and ":" in sync:
+        return as_sync(find(sync))
     if isinstance(sync, str):
         name = sync.partition("-")[0]
         if name not in RECIPES:

@@ -180,8 +180,14 @@ def write_script(title: str, function: str, arguments: dict[str, str], case: lis
     calls = pformat(case, width=88, compact=True).replace("\n", "\n        ")
     given = "".join(f"        {key}={text},\n" for key, text in arguments.items() if text)
     said = " ".join(title.split()).replace("\\", "/").replace('"', "'")
+    names = name if "Sync(" not in given else f"Sync, {name}"
+    head = f"from {module} import {names}\n"
+    if "find(" in given:
+        head += "from fastenv.testing.factories import find\n"
+    if "pickle.loads(" in given:
+        head = f"import pickle\n\n{head}"
     return (
-        f'"""{said}"""\n\nfrom {module} import {name}\n\nif __name__ == "__main__":\n'
+        f'"""{said}"""\n\n{head}\nif __name__ == "__main__":\n'
         f"    failed = {name}(\n{given}        case={calls},\n    )\n"
         "    raise SystemExit(int(failed))\n"
     )
