@@ -16,10 +16,12 @@ from typing import Any
 from fastenv.errors import ConfigError, show
 from fastenv.testing.factories import Factory, check_pickled, find, source_of
 from fastenv.testing.jobs import Check, Compare, Job
-from fastenv.testing.play import Terms
+from fastenv.testing.play import Invalid, Terms
 from fastenv.testing.process import run_apart
 from fastenv.testing.recipes import RECIPES, Sync, as_sync
 from fastenv.testing.report import Case, Finding, Report
+from fastenv.testing.stress import STRESSES, Missing
+from fastenv.testing.twins import WORLDS_DRAWN, Twin
 
 __all__ = [
     "RECIPES",
@@ -57,10 +59,12 @@ def compare(
         Processor time of the search; making a finding short takes up to 4 more.
     sync : Sync, callable or str, optional
         How the reference takes over what the fast one drew by chance: a
-        :class:`fastenv.testing.Sync`, a function ``(fast, reference, observation)``, or the name
-        of a recipe (``RECIPES``). By default both draw the same from the same seeds.
+        :class:`fastenv.testing.Sync`, a function ``(fast, reference, observation)``, its name as
+        ``"module:name"``, or the name of a recipe (``RECIPES``). By default both draw the same from
+        the same seeds.
     ignore : sequence of str
-        Fields that are not compared, such as ``"info.time"``, or beginnings of them.
+        Fields that are not compared, such as ``"info.time"``, or ``"info"`` for all infos. An info
+        that is not the same twice in the fast one is ignored with a note.
     rtol : float
         Relative tolerance of numbers; 0: equal values.
     seed : int
@@ -84,11 +88,11 @@ def compare(
     check_pickled("fast", fast)
     check_pickled("reference", reference)
     _check_search(seconds, seed, timeout)
-    mixed, given = source.is_id != other.is_id, dict(options or {})
+    check_pickled("sync", sync)
+    mixed, given = source.is_id != other.is_id, _options(options)
     source = source if mixed and source.is_id else source.with_options(given)
     other = other if mixed and other.is_id else other.with_options(given)
-    text = repr(sync) if isinstance(sync, str) else ""
-    job = Compare(source, _terms(ignore, rtol), other, as_sync(sync), text)
+    job = Compare(source, _terms(ignore, rtol), other, as_sync(sync))
     return run_apart(job, seconds, seed, timeout)
 
 
@@ -97,7 +101,7 @@ def check(
     *,
     seconds: float = 10.0,
     copies: bool = True,
-    twin: Callable[[Any, Any, Any], Any] | None = None,
+    twin: Callable[[Any, Any, Any], Any] | str | None = None,
     ignore: Sequence[str] = (),
     seed: int = 0,
     timeout: float = 30.0,
@@ -113,10 +117,11 @@ def check(
         Processor time of the search.
     copies : bool
         Whether copies and pickles of it must continue as it would.
-    twin : callable, optional
+    twin : callable or str, optional
         ``twin(env, agent, rng)`` returns another world that looks the same to the agent: a copy
         with other hidden cards. What the agent sees of it must not differ, and it must be
-        possible. It may return ``(world, (start, actions))`` too: actions that lead there.
+        possible. It may return ``(world, (start, actions))`` too: actions that lead there. Or its
+        name, as ``"module:name"``.
     ignore, seed, timeout, options
         As in :func:`fastenv.testing.compare`. An info that differs from run to run, such as the
         time of a step, is ignored with a note.
@@ -130,11 +135,11 @@ def check(
     ConfigError
         An argument is not possible, or the environment cannot be made.
     """
-    source = source_of("env", env).with_options(options or {})
+    source = source_of("env", env).with_options(_options(options))
     check_pickled("env", env)
     check_pickled("twin", twin)
     _check_search(seconds, seed, timeout)
-    job = Check(source, _terms(ignore), bool(copies), twin)
+    job = Check(source, _terms(ignore), bool(copies), _twin(twin))
     return run_apart(job, seconds, seed, timeout)
 
 
@@ -175,18 +180,31 @@ def replay(
     -------
     bool
         Whether it still fails.
+
+    Raises
+    ------
+    ConfigError
+        An argument is not possible.
     """
     job: Job
     if env is not None:
-        twin = find(twin) if isinstance(twin, str) else twin
-        job = Check(source_of("env", env), _terms(ignore), True, twin)
+        job = Check(source_of("env", env), _terms(ignore), True, _twin(twin))
     elif fast is None or reference is None:
         raise ConfigError("replay: must have env, or fast and reference")
     else:
         sources = source_of("fast", fast), source_of("reference", reference)
         job = Compare(sources[0], _terms(ignore, rtol), sources[1], as_sync(sync))
+    known = {"", *STRESSES, *([WORLDS_DRAWN] if twin is not None else [])}
+    if stress not in known:
+        raise ConfigError(
+            f"stress={show(stress)}: must be one of {', '.join(sorted(known - {''}))}"
+        )
     calls = list(case)
-    found = job.find_again(calls, stress)
+    try:
+        found = job.find_again(calls, stress)
+    except (Invalid, Missing) as error:
+        print(f"the case cannot be played: {error}")
+        return False
     for each in found:
         print(dataclasses.replace(each, case=calls))
     if not found:
@@ -204,6 +222,21 @@ def _terms(ignore: object, rtol: object = None) -> Terms:
     if not (isinstance(rtol, (int, float)) and 0 <= rtol < 1):
         raise ConfigError(f"rtol={show(rtol)}: must be a number from 0 to below 1")
     return Terms(names, float(rtol), loose=True)
+
+
+def _options(options: object) -> dict[str, Any]:
+    """Return the keyword arguments of an environment."""
+    if options is None or isinstance(options, Mapping):
+        return dict(options or {})
+    raise ConfigError(f"options={show(options)}: must be a mapping of keyword arguments")
+
+
+def _twin(twin: object) -> Twin | None:
+    """Return the function that draws other worlds, which may be given by its name."""
+    found = find(twin) if isinstance(twin, str) else twin
+    if found is None or callable(found):
+        return found
+    raise ConfigError(f"twin={show(twin)}: must be a function (env, agent, rng), or module:name")
 
 
 def _check_search(seconds: object, seed: object, timeout: object) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, ClassVar
 
 from fastenv.errors import ConfigError
-from fastenv.testing.factories import Source
+from fastenv.testing.factories import Source, write_value
 from fastenv.testing.laws import RESET, Laws
 from fastenv.testing.play import Invalid, Play, Terms
-from fastenv.testing.recipes import Sync
+from fastenv.testing.recipes import Sync, write_sync
 from fastenv.testing.report import Case, Finding, Report, write_script
 from fastenv.testing.search import Player, Search
 from fastenv.testing.shrink import shorten, simpler
@@ -27,8 +29,10 @@ from fastenv.testing.stress import (
 )
 from fastenv.testing.tracks import Frame, SingleTrack, Track, make_track, side_by_side
 from fastenv.testing.twins import WORLDS_DRAWN, Twin, question_of
+from fastenv.testing.values import is_named
 
 SHORTENING = 4.0  # seconds of processor time, at most, for one finding
+LIMITS = (9, 5, 10, 3, 8, 14)  # steps of episodes that are cut short
 LOST = 20  # cases that may end before their last call, or by a finding that does not come again
 
 
@@ -73,7 +77,7 @@ class Job(ABC):
     def make(self, opened: ExitStack, laws: Laws, **more: Any) -> Track:
         """Return the track in doubt, with more keyword arguments of the environment."""
         track = make_track(self.env.make(**more), laws)
-        opened.callback(track.close)
+        opened.callback(track.finish)
         return track
 
     def start(self, opened: ExitStack, laws: Laws) -> Play:
@@ -104,8 +108,20 @@ class Job(ABC):
             play = self.start(opened, laws)
             return play.trace, play.run(case, player)
 
-    def stress(self, case: Case, trace: list[Frame], question: Question) -> Finding | None:
+    def stress(
+        self,
+        case: Case,
+        trace: list[Frame],
+        question: Question,
+        late: Callable[[], bool] = lambda: False,
+    ) -> Finding | None:
         """Play a case once more under a stress, and return where it differs from what it showed.
+
+        Parameters
+        ----------
+        case, trace, question
+        late : callable, optional
+            Whether the time is over: the rest of the case is then left out.
 
         Raises
         ------
@@ -118,12 +134,13 @@ class Job(ABC):
             def make(**more: Any) -> Track:
                 return self.make(opened, Laws(quiet=True), **more)
 
-            play = Play(None, question.lead(make), question, self.terms, trace=trace)
+            tracks = question.lead(make)
+            play = Play(None, tracks, question, self.terms, trace=trace, late=late)
             return play.run(list(case))
 
     def find_again(self, case: Case, stress: str = "", quiet: bool = False) -> list[Finding]:
         """Play a case again; list its findings, or under a stress the difference."""
-        laws = Laws(quiet=quiet)
+        laws = Laws(quiet=quiet, ignore=self.terms.ignore)
         trace, found = self.play(case, laws)
         if not stress:
             return [*laws.broken.values(), *([] if found is None else [found])]
@@ -132,57 +149,86 @@ class Job(ABC):
         found = self.stress(case, trace, self.question(stress))
         return [] if found is None else [found]
 
+    def limited(self, number: int) -> Job:
+        """Return the job of a case by its number, in some of which episodes are cut short."""
+        return self
+
     def run(self, search: Search) -> Report:
-        """Search until the time is over, or until nothing is left that could be found."""
-        report, laws, lost = Report(self.names), Laws(), 0
+        """Search until the time is over, or until nothing is left that could be found.
+
+        Raises
+        ------
+        ConfigError
+            No case could be played: its first reset fails.
+        """
+        report, laws = Report(self.names), Laws(ignore=self.terms.ignore)
         with ExitStack() as opened:
-            track = self.start(opened, Laws(quiet=True)).first
+            track = self.start(opened, laws).first
             assert track is not None
             questions = self.questions(track)
             search.lanes = track.num_lanes
             search.look_ahead = self.copies and track.mode is None
+            search.parts = len(questions) + 2
+        search.start()
+        known = lost = number = 0
+        refused = ""
+        asked = {""}
         while questions and lost < LOST:
-            known = len(laws.broken)
-            case, trace, parted = self._play_next(search, laws)
+            job, number = self.limited(number), number + 1
+            try:
+                case, trace, parted = job._play_next(search, laws)
+            except Invalid as error:  # both refuse it, or copies are not independent
+                refused, known = str(error), len(laws.broken)
+                lost += not report.episodes
+                if search.is_over():
+                    break
+                continue
             report.count(case)
-            found = list(laws.broken.values())[known:]
             if len(trace) < len(case):
                 lost += 1
             elif parted is None:
-                parted = self._ask(questions, case, trace, report, search)
-            if parted is not None and parted.stress in questions:
-                found.append(parted)
+                parted = job._ask(questions, case, trace, report, search, asked)
+            if parted is not None and job._is_noise(parted, case, trace, report):
+                parted = None
+            news = [] if parted is None or parted.stress not in questions else [parted]
+            found = [*laws.broken.values()][known:] + news
+            known = len(laws.broken)
             for each in found:
-                shortest = self._shorten(case, each)
+                shortest = job._shorten(case, each)
                 if shortest is None:
                     lost += 1
                     continue
                 report.findings.append(shortest)
-                if each is parted:
-                    _drop(each.stress, questions)
-                    if len(self.names) > 1:  # of two, the first difference is enough
-                        questions.clear()
+                if each in news:
+                    _drop(each.stress, questions, all_of_them=len(self.names) > 1)
             if search.is_over():
                 break
-        if lost >= LOST and not report.faults:
-            rule = "a difference comes again when the same case is played on new environments"
-            names = self.names[0], self.names[-1]
-            said = "differs", "not always"
-            report.findings.append(Finding("law broken", rule, "the same twice", names, said))
-        report.findings += laws.notes.values()
+        if refused and not report.episodes:
+            raise ConfigError(f"{' and '.join(self.names)}: no case can be played: {refused}")
+        report.findings += self._notes(report, laws, questions.keys() - asked, lost >= LOST)
         report.cells, report.seconds = len(search.cells), search.spent
         return report
+
+    def _notes(
+        self, report: Report, laws: Laws, missed: AbstractSet[str], is_lost: bool
+    ) -> Iterator[Finding]:
+        """Yield what is said at the end: what did not come again, was not asked, and notes."""
+        if is_lost and not report.faults:
+            rule = "a difference comes again when the same case is played on new environments"
+            names, said = (self.names[0], self.names[-1]), ("differs", "not always")
+            yield Finding("law broken", rule, "the same twice", names, said)
+        if missed:
+            rule = f"never asked: {', '.join(sorted(missed))}"
+            yield Finding("note", rule, "the search: its time, or cases that ended before")
+        yield from laws.notes.values()
 
     def _play_next(self, search: Search, laws: Laws) -> tuple[Case, list[Frame], Finding | None]:
         """Play the next case; where copies looked ahead, play it again without them."""
         case: Case = []
         player = search.next_player()
-        try:
-            trace, found = self.play(case, laws, player)
-            if player.looked_ahead:
-                trace, found = self.play(case, Laws(quiet=True))
-        except Invalid:  # both refuse it, or copies are not independent: a stress says so
-            return [], [], None
+        trace, found = self.play(case, laws, player)
+        if player.looked_ahead:
+            trace, found = self.play(case, Laws(quiet=True))
         return case, trace, found
 
     def _ask(
@@ -192,32 +238,47 @@ class Job(ABC):
         trace: list[Frame],
         report: Report,
         search: Search,
+        asked: set[str],
     ) -> Finding | None:
         """Return where a case does not bear the first of the stresses that it does not bear."""
-        for name, question in tuple(questions.items()):
+        # What was never asked comes first.
+        for name in sorted(questions, key=lambda name: name in asked):
             if not name:
                 continue
+            question = questions[name]
             try:
-                found = self.stress(case, trace, question)
+                found = self.stress(case, trace, question, search.is_late)
             except Missing as error:
                 missing = Finding("capability missing", f"{name}: {error}", question.source)
                 report.findings.append(missing)
                 del questions[name]
                 continue
-            if found is not None and name == AGAIN and found.field.startswith("info."):
-                report.findings.append(self._ignore(found.field))
-                return None
+            if found is not None or not search.is_late():
+                asked.add(name)
             if found is not None or search.is_late():
                 return found
             if name == UNSEEDED:  # asked once
                 del questions[name]
         return None
 
-    def _ignore(self, info: str) -> Finding:
-        """Compare an info no more that is not the same twice, such as the time a step took."""
-        name = info.partition("[")[0]
-        self.terms.ignore.append(name)
-        return Finding("note", f"{name} differs from run to run: it is not compared", RESET)
+    def _is_noise(self, found: Finding, case: Case, trace: list[Frame], report: Report) -> bool:
+        """Return whether a difference is of an info that is not the same twice, and ignore it.
+
+        Such as the time that a step took. It is played again more than once: such a time may be
+        the same now and then.
+        """
+        if not found.field.startswith("info."):
+            return False
+        names = [name for _, name in trace[found.index] if is_named(found.field, [name])]
+        name = max(names, key=len, default=found.field)
+        for _ in range(3):
+            again = self.stress(case[: len(trace)], trace, STRESSES[AGAIN])
+            if again is not None and is_named(again.field, [name]):
+                self.terms.ignore.append(name)
+                rule = f"{name} differs from run to run: it is not compared"
+                report.findings.append(Finding("note", rule, RESET))
+                return True
+        return False
 
     def _shorten(self, case: Case, found: Finding) -> Finding | None:
         """Return a finding with a short case; None where it does not come again."""
@@ -251,10 +312,11 @@ class Job(ABC):
         return replace(found, script=script)
 
 
-def _drop(name: str, questions: dict[str, Question]) -> None:
+def _drop(name: str, questions: dict[str, Question], *, all_of_them: bool) -> None:
     """Leave out what was answered, and what would only be the same fault again."""
     del questions[name]
-    if name == AGAIN:  # what is not the same twice differs under any stress
+    # What is not the same twice differs under any stress; of two, a difference is enough.
+    if name == AGAIN or all_of_them:
         questions.clear()
     if name == "copied":
         questions.pop("beside its copy", None)
@@ -266,7 +328,6 @@ class Compare(Job):
 
     reference: Source
     sync: Sync | None = None
-    sync_text: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:  # noqa: D102
@@ -289,10 +350,14 @@ class Compare(Job):
         a, b = self.names
         first, quiet = self.make(opened, laws), Laws(quiet=True)
         second = make_track(self.reference.make(), quiet)
-        opened.callback(second.close)
+        opened.callback(second.finish)
         if first.mode is not None and isinstance(second, SingleTrack):
             second = side_by_side(self.reference.make, first, quiet)
-            opened.callback(second.close)
+            opened.callback(second.finish)
+        if isinstance(first, SingleTrack) and second.mode is not None:
+            raise ConfigError(
+                f"{a} is {first.kind} and {b} {second.kind}: the vector must be the first of both"
+            )
         vectors = first.mode is not None and second.mode is not None
         if first.kind != second.kind and not vectors:
             raise ConfigError(
@@ -311,13 +376,23 @@ class Compare(Job):
         move_generators(1)
         return Play(first, repeat(second), self.itself, self.terms, self.sync)
 
+    def limited(self, number: int) -> Job:  # noqa: D102
+        sources = self.env, self.reference
+        if number % 3 != 2 or not all(each.takes_limit for each in sources):
+            return self
+        # Episodes that end by chance at their time limit are rare where it is far away.
+        limit = {"max_episode_steps": LIMITS[number // 3 % len(LIMITS)]}
+        env, reference = (each.with_options(limit) for each in sources)
+        return replace(self, env=env, reference=reference)
+
     def questions(self, track: Track) -> dict[str, Question]:  # noqa: D102
         # One pair alone has no other instance beside it; what a sync needs is not told of one.
         stresses = () if self.sync else ("beside another instance",)
         return {"": self.itself} | {name: STRESSES[name] for name in stresses}
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
-        texts = {"fast": self.env.text, "reference": self.reference.text, "sync": self.sync_text}
+        texts = {"fast": self.env.text, "reference": self.reference.text}
+        texts["sync"] = write_sync(self.sync)
         return texts | self.terms.texts
 
 
@@ -342,10 +417,10 @@ class Check(Job):
 
     def questions(self, track: Track) -> dict[str, Question]:  # noqa: D102
         questions = {"": self.itself} | stresses_for(track, self.copies)
-        if self.twin is not None and track.mode is None:
+        if self.twin is not None:
             questions[WORLDS_DRAWN] = question_of(self.twin)
         return questions
 
     def arguments(self) -> dict[str, str]:  # noqa: D102
-        twin = "" if self.twin is None else Source(self.twin).text
+        twin = "" if self.twin is None else write_value(self.twin)
         return {"env": self.env.text, "twin": twin} | self.terms.texts

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
 from fastenv.testing.report import Finding
-from fastenv.testing.values import first_difference, show
+from fastenv.testing.values import first_difference, is_named, parts_of, show
 
 RESET = "Gymnasium, Env.reset"
 STEP = "Gymnasium, Env.step"
+CLOSE = "Gymnasium, Env.close"
 VECTOR = "Gymnasium, VectorEnv"
 MASKS = "a mask of legal actions, as sb3-contrib and PettingZoo read it"
 PARALLEL = "PettingZoo, Parallel API"
@@ -35,6 +36,8 @@ class Laws:
     ----------
     quiet : bool
         Leave out what takes long: for tracks that are only compared with.
+    ignore : sequence of str
+        Fields that may change.
 
     Attributes
     ----------
@@ -42,11 +45,12 @@ class Laws:
         Of the call of the case that is played now.
     """
 
-    def __init__(self, *, quiet: bool = False) -> None:
+    def __init__(self, *, quiet: bool = False, ignore: Sequence[str] = ()) -> None:
+        self._ignore = ignore
         self.broken: dict[str, Finding] = {}
         self.notes: dict[str, Finding] = {}
         self.quiet = quiet
-        self.index: int = 0
+        self.index: int = -1
 
     def hold(
         self, holds: Any, rule: str, source: str, value: Any, allowed: Any, *, fatal: bool = False
@@ -87,12 +91,15 @@ class Laws:
         self.hold(is_dict, "info is a dict", source, result[-1], "a dict", fatal=True)
         return result
 
-    def check_kept(self, kept: Any, returned: Any) -> None:
+    def check_kept(self, kept: Mapping[str, Any], returned: Mapping[str, Any]) -> None:
         """Hold what an earlier call returned to be as it was."""
-        found = first_difference("returned", kept, returned)
-        if found is not None:
-            rule = "what a call returned stays as it was, whatever is called later"
-            self.hold(False, rule, OWNED, found[2], f"{show(found[1])}, as it was returned")
+        old, new = dict(_fields_of(kept)), dict(_fields_of(returned))
+        rule = "what a call returned stays as it was, whatever is called later"
+        for name in old | new:
+            found = first_difference(name, old.get(name, "nothing"), new.get(name, "nothing"))
+            if found is not None and not is_named(name, self._ignore):
+                said = f"{show(found[1])}, as it was returned"
+                self.hold(False, rule, OWNED, f"{found[0]}: {show(found[2])}", said)
 
     def check_reward(self, reward: Any, source: str = STEP) -> None:
         """Hold a reward to be a finite number."""
@@ -131,17 +138,32 @@ class Laws:
         needed : bool
             Whether some action must be legal: not at the end, nor for an agent who waits.
         """
-        if mask is None or not isinstance(space, spaces.Discrete):
+        parts = parts_of(space)
+        if mask is None or not parts:
             return None
-        values, length = np.asarray(mask), int(space.n)
+        # Of several parts they stand one after the other, or each is a mask of its own.
+        joined = len(parts) > 1 and isinstance(mask, (list, tuple)) and len(mask) == len(parts)
+        values = np.concatenate([*map(np.ravel, mask)]) if joined else np.asarray(mask)
+        length = sum(size for size, _ in parts)
         shape = values.shape == (length,)
         rule = "a mask has an entry for each action"
         self.hold(shape, rule, MASKS, values.shape, (length,), fatal=True)
         binary = ((values == 0) | (values == 1)).all()
         self.hold(binary, "a mask holds only 0 and 1", MASKS, mask, "0 and 1")
         rule = "while an episode runs, some action is legal"
-        self.hold(not needed or values.any(), rule, MASKS, mask, "at least one 1", fatal=True)
+        ends = np.cumsum([size for size, _ in parts])[:-1]
+        some = all(part.any() for part in np.split(values, ends))
+        self.hold(not needed or some, rule, MASKS, mask, "at least one 1", fatal=True)
         return np.asarray(values != 0)
+
+
+def _fields_of(returned: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of what a call returned, each info by its name."""
+    for name, value in returned.items():
+        if name == "info" and isinstance(value, Mapping):
+            yield from ((f"info.{key}", each) for key, each in value.items())
+        else:
+            yield name, value
 
 
 def why_outside(value: Any, space: spaces.Space[Any]) -> str:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-from fastenv.errors import ConfigError
 from fastenv.testing.laws import Broken
 from fastenv.testing.recipes import Sync
 from fastenv.testing.report import Call, Case, Finding, is_step
 from fastenv.testing.search import Player
-from fastenv.testing.stress import Fault, Missing, Question
-from fastenv.testing.tracks import Actions, Frame, Track
-from fastenv.testing.values import first_difference, say_error, show
+from fastenv.testing.stress import Fault, Missing, Question, Refused
+from fastenv.testing.tracks import Actions, Frame, Track, find_mask, find_method
+from fastenv.testing.values import first_difference, is_named, say_error, show, to_action
 
 ORDER = ("mask", "turn", "agents", "terminated", "truncated", "reward", "final observation")
 
 
 class Invalid(Exception):
-    """A case chooses an action that is not legal: it cannot be played."""
+    """A case cannot be played: it chooses an action that is not legal, or both refuse a call."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Terms:
     Parameters
     ----------
     ignore : list of str
-        Fields, or beginnings of them, that are not compared.
+        Fields that are not compared; ``info`` is all infos.
     rtol : float
         Tolerance of numbers.
     loose : bool
@@ -65,7 +64,7 @@ class Terms:
             found: Any = field, a.get(key, "nothing"), b.get(key, "nothing")
             if both:
                 found = first_difference(field, a[key], b[key], self.rtol)
-            if found is None or any(field.startswith(name) for name in self.ignore):
+            if found is None or is_named(field, self.ignore):
                 continue
             extra = field == "mask" or field.startswith("info.")
             later = begun and who in begun and (extra or field == "observation")
@@ -100,6 +99,8 @@ class Play:
     sync : Sync, optional
     trace : list of dict, optional
         What the first one showed, a frame a call.
+    late : callable, optional
+        Whether the time is over: the rest of a case is then left out.
     """
 
     def __init__(
@@ -110,6 +111,7 @@ class Play:
         terms: Terms,
         sync: Sync | None = None,
         trace: list[Frame] | None = None,
+        late: Callable[[], bool] = lambda: False,
     ) -> None:
         self.first: Track | None = first
         self.second: Track | None = None
@@ -118,6 +120,7 @@ class Play:
         self._question = question
         self._terms = terms
         self._sync = sync
+        self._late = late
 
     def run(self, case: Case, player: Player | None = None) -> Finding | None:
         """Play a case, and return where it fails: where one raises, or where both part.
@@ -139,6 +142,8 @@ class Play:
         """
         index = 0
         while True:
+            if self._late():
+                del case[index:]
             if index == len(case) and player is not None:
                 case += player.next(self._leader())
             if index < len(case) and is_step(case[index]) and (index == 0 or self._is_over()):
@@ -177,7 +182,7 @@ class Play:
             self.second.over = True  # its episode is left
         try:
             self.second = next(self._seconds)
-        except Missing:
+        except (Missing, Refused):
             raise
         except Fault as fault:
             question = replace(self._question, rule=fault.rule)
@@ -192,7 +197,7 @@ class Play:
         allowed = None
         if isinstance(call, dict):
             if not self._leader().allows(call):
-                raise Invalid
+                raise Invalid(f"{call} is not legal")
             allowed = self._list_outcomes(call)
         self.first.laws.index = index
         a: Frame | str
@@ -210,8 +215,8 @@ class Play:
             if isinstance(a, dict):
                 return None
             return self._question.find(index, a, "nothing", field="raises")
-        if allowed is not None and isinstance(a, dict):
-            found = self._compare_outcomes(index, a, allowed)
+        if allowed is not None and isinstance(a, dict) and isinstance(call, dict):
+            found = self._compare_outcomes(index, a, allowed, call)
             # Its episodes end and begin where the first's do, and its state will be set.
             self.second.over, self.second.begun = self.first.over, self.first.begun
             self.second.resting = self.first.resting
@@ -238,7 +243,7 @@ class Play:
             who, field, x, y = found
             return self._question.find(index, show(x), show(y), who, field)
         if isinstance(a, str) and isinstance(b, str):
-            raise Invalid  # both refuse it
+            raise Invalid(a)  # both refuse it
         raised = [each if isinstance(each, str) else "nothing" for each in (a, b)]
         return self._question.find(index, raised[0], raised[1], field="raises")
 
@@ -246,27 +251,35 @@ class Play:
         """Bring the second into the state of the first, where an episode began or each step."""
         if self._sync is None or self.first is None or self.second is None:
             return
+        each_step = self._sync.each_step or self._sync.outcomes is not None
         for who, env in self.second.singles().items():
-            due = who in self.second.begun or self._sync.each_step
+            due = who in self.second.begun or each_step
             if due and who not in self.second.resting:
                 try:
                     self._sync.set_state(self.first.env, env, a[who, "observation"])
                 except Exception as error:
-                    raise ConfigError(f"sync: {say_error(error)}") from error
+                    raise Refused(f"sync: {say_error(error)}") from error
 
     def _list_outcomes(self, actions: Actions) -> dict[str, list[Any]] | None:
         """List the outcomes that the reference allows for the actions, by who chose them."""
         if self.second is None or self._sync is None or self._sync.outcomes is None:
             return None
-        return {
-            who: self._sync.outcomes(env, actions[who])
-            for who, env in self.second.singles().items()
-            if who not in self.second.resting
-        }
+        try:
+            return {
+                who: self._sync.outcomes(env, actions[who])
+                for who, env in self.second.singles().items()
+                if who not in self.second.resting
+            }
+        except Exception as error:
+            raise Refused(f"sync: outcomes: {say_error(error)}") from error
 
     def _compare_outcomes(
-        self, index: int, a: Frame, allowed: dict[str, list[Any]]
+        self, index: int, a: Frame, allowed: dict[str, list[Any]], actions: Actions
     ) -> Finding | None:
+        """Hold a step to be one of its outcomes, and what is no chance to be the reference's."""
+        assert self.first is not None
+        assert self.second is not None
+        singles, begun = self.second.singles(), self.first.begun
         for who, outcomes in allowed.items():
             shown = a.get((who, "final observation"), a[who, "observation"])
             got = shown, a[who, "reward"], bool(a[who, "terminated"])
@@ -274,4 +287,31 @@ class Play:
             if not any(first_difference("", got, each, rtol) is None for each in outcomes):
                 field = "outcome (observation, reward, terminated)"
                 return self._question.find(index, show(got), f"one of {show(outcomes)}", who, field)
+            different = self._step_beside(a, who, singles[who], actions[who], shown)
+            if different is not None:
+                field, x, y = different
+                return self._question.find(index, show(x), show(y), who, field)
+        for who in begun & singles.keys():
+            singles[who].reset()
         return None
+
+    def _step_beside(
+        self, a: Frame, who: str, env: Any, action: Any, shown: Any
+    ) -> tuple[str, Any, Any] | None:
+        """Step the reference too; return what differs that does not depend on chance, or None.
+
+        That is the time limit; and its mask, where chance made the same of both.
+        """
+        try:
+            observation, _, _, truncated, info = env.step(to_action(env.action_space, action))
+        except Exception:  # chance ended its episode before
+            return None
+        ours: Frame = {(who, "truncated"): bool(a[who, "truncated"])}
+        theirs: Frame = {(who, "truncated"): bool(truncated)}
+        same = first_difference("", shown, observation, self._terms.rtol) is None
+        mask = find_mask(find_method(env), info, observation)
+        ended = a[who, "terminated"] or a[who, "truncated"]
+        if same and mask is not None and (who, "mask") in a and not ended:
+            ours[who, "mask"], theirs[who, "mask"] = a[who, "mask"], mask
+        found = self._terms.first_difference(ours, theirs)
+        return None if found is None else found[1:]

@@ -38,23 +38,29 @@ def sample(choice: Choice, rng: np.random.Generator) -> Any:
     """Draw a legal action as plain numbers; of a bounded range its ends are drawn often."""
     space = choice.space
     if isinstance(space, spaces.Discrete):
-        legal = np.ones(space.n) if choice.mask is None else choice.mask
-        return int(rng.choice(np.flatnonzero(legal))) + int(space.start)
+        return int(rng.choice(choice.legal()[0]))
+    if isinstance(space, spaces.MultiDiscrete):
+        drawn = [int(rng.choice(legal)) for legal in choice.legal()]
+        return np.reshape(drawn, space.shape).tolist()
+    if isinstance(space, spaces.MultiBinary):
+        return rng.integers(2, size=space.shape).tolist()
     if isinstance(space, spaces.Box):
-        low = np.where(np.isfinite(space.low), space.low, -1.0)
-        high = np.where(np.isfinite(space.high), space.high, 1.0)
         share = np.clip(rng.uniform(-0.3, 1.3, space.shape), 0, 1)
-        value = low + share * (high - low)
         if np.issubdtype(space.dtype, np.integer):
-            return np.rint(value).astype(space.dtype).tolist()
+            inner = rng.integers(space.low, space.high, dtype=space.dtype, endpoint=True)
+            ends = np.where(share == 0, space.low, space.high)
+            return np.where((share == 0) | (share == 1), ends, inner).tolist()
+        # In float64, and without high - low, which overflows where the bounds are the largest.
+        low, high = space.low.astype(np.float64), space.high.astype(np.float64)
+        low = np.where(np.isfinite(low), low, np.minimum(high, 0) - 1)
+        high = np.where(np.isfinite(high), high, np.maximum(low, 0) + 1)
+        value = (1 - share) * low + share * high
         return np.clip(value.astype(np.float32), space.low, space.high).tolist()
     if isinstance(space, spaces.Dict):
         return {key: sample(Choice(each), rng) for key, each in space.spaces.items()}
     if isinstance(space, spaces.Tuple):
         return [sample(Choice(each), rng) for each in space.spaces]
-    space.seed(int(rng.integers(2**31)))
-    drawn = space.sample()
-    return drawn.tolist() if isinstance(drawn, np.ndarray) else drawn
+    raise TypeError(f"{type(space).__name__}: no actions of it are drawn")
 
 
 def cells_of(frame: Frame) -> set[int]:
@@ -99,6 +105,8 @@ class Player:
 
     def __init__(self, search: Search, episodes: int) -> None:
         self._search, self._left = search, episodes
+        # Of slow environments a case is short, so that every question is asked of one.
+        self._end = search.spent + search.seconds / search.parts
         self._most = self._new = 0
         self._calls: Case = []  # of this episode
         self.looked_ahead: bool = False
@@ -111,6 +119,8 @@ class Player:
 
     def next(self, track: Track) -> Case:
         """Return the next call in a list, which is empty at the end."""
+        if self._search.spent > self._end:
+            return []
         if not self._calls or track.over or len(self._calls) > self._most:
             if self._new and len(self._calls) > 1:
                 self._search.keep(self._calls)
@@ -205,6 +215,8 @@ class Search:
         How many to play at most.
     lanes : int
         Of a vector, whose episodes need not be as long.
+    parts : int
+        A case takes at most that part of the time.
     """
 
     seconds: float
@@ -212,6 +224,7 @@ class Search:
     send: Callable[[str, Any], None] = lambda kind, value: None
     cases: int | None = None
     lanes: int = 1
+    parts: int = 1
     look_ahead: bool = True
     number: int = 0  # of episodes
     cells: set[int] = field(default_factory=set)
@@ -219,7 +232,12 @@ class Search:
 
     def __post_init__(self) -> None:
         """Start the clocks."""
-        self._cpu, self._clock, self._begun = time.process_time(), time_of(), 0
+        self._begun = 0
+        self.start()
+
+    def start(self) -> None:
+        """Start the clocks, again where what was made so far does not count."""
+        self._cpu, self._clock = time.process_time(), time_of()
 
     @property
     def spent(self) -> float:

@@ -14,10 +14,11 @@ from itertools import count
 
 import numpy as np
 
-from fastenv.testing.laws import OWNED, RESET
+from fastenv.errors import ConfigError
+from fastenv.testing.laws import CLOSE, OWNED, RESET
 from fastenv.testing.report import Finding, Kind
 from fastenv.testing.search import sample
-from fastenv.testing.tracks import MASKS, Frame, Track, TurnsTrack
+from fastenv.testing.tracks import Frame, Track, TurnsTrack
 from fastenv.testing.values import say_error
 
 # Makes a track, with more keyword arguments of the environment; whoever gives it closes the tracks.
@@ -28,6 +29,10 @@ Lead = Callable[[Make], Tracks]
 
 class Missing(Exception):
     """The environment cannot do what a stress needs, such as copies."""
+
+
+class Refused(ConfigError):
+    """A function that the caller gave does not do what it must."""
 
 
 class Fault(Exception):
@@ -155,9 +160,7 @@ def _lead_observed(make: Make) -> Tracks:
         track.observe_again()
 
 
-@_stress(
-    "beside a closed instance", "closing one, even twice, changes no other", "Gymnasium, Env.close"
-)
+@_stress("beside a closed instance", "closing one, even twice, changes no other", CLOSE)
 def _lead_closed(make: Make) -> Tracks:
     other = make()
     other.reset(95)
@@ -260,8 +263,7 @@ def move_generators(seed: int) -> None:
 def stresses_for(track: Track, copies: bool) -> dict[str, Question]:
     """Return the stresses that apply to a track, by name; repeating the case comes first."""
     left_out = set() if copies else {"copied", "pickled", "beside its copy"}
-    game = getattr(track.env, "unwrapped", track.env)
-    if not isinstance(track, TurnsTrack) and not any(hasattr(game, name) for name in MASKS):
+    if not isinstance(track, TurnsTrack) and track.ask is None:
         left_out.add("with everybody observed again")
     modes = (getattr(track.env, "metadata", None) or {}).get("render_modes") or ()
     if track.mode is not None or "rgb_array" not in modes:

@@ -12,24 +12,36 @@ import pickle
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
+from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv, VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from fastenv.engine import BatchEngine
 from fastenv.errors import ConfigError
-from fastenv.testing.laws import FIVE, PARALLEL, STARTED, STEP, STEPPED, TURNS, VECTOR, Laws
+from fastenv.testing.laws import (
+    CLOSE,
+    FIVE,
+    PARALLEL,
+    STARTED,
+    STEP,
+    STEPPED,
+    TURNS,
+    VECTOR,
+    Laws,
+)
 from fastenv.testing.report import Call
-from fastenv.testing.values import keep, of_lane, overwrite, to_action
+from fastenv.testing.values import keep, of_lane, overwrite, parts_of, say_error, to_action
 
 Frame = dict[tuple[str, str], Any]
 Actions = dict[str, Any]  # plain actions by who chooses
 MASKS = ("action_masks", "valid_action_mask")  # methods that return them
 PAID = ("reward", "terminated", "truncated")
+ACTIONS = (spaces.Box, spaces.Discrete, spaces.MultiDiscrete, spaces.MultiBinary)
 
 
 @dataclass
@@ -40,7 +52,8 @@ class Choice:
     ----------
     space : gymnasium.spaces.Space
     mask : numpy.ndarray of bool, optional
-        Which actions of a ``Discrete`` space are legal; None: all.
+        Which actions of a ``Discrete`` space are legal, or of each part of a ``MultiDiscrete`` one,
+        one after the other; None: all.
     """
 
     space: spaces.Space[Any]
@@ -48,10 +61,20 @@ class Choice:
 
     def allows(self, plain: Any) -> bool:
         """Return whether a plain action may be chosen."""
-        if self.mask is None or not isinstance(self.space, spaces.Discrete):
-            return True
-        place = int(plain) - int(self.space.start)
-        return 0 <= place < len(self.mask) and bool(self.mask[place])
+        if not self.space.contains(to_action(self.space, plain)):
+            return False
+        return self.mask is None or all(
+            number in legal for number, legal in zip(np.ravel(plain), self.legal(), strict=True)
+        )
+
+    def legal(self) -> list[np.ndarray]:
+        """Return the legal numbers of each part of a discrete space."""
+        parts, begin = [], 0
+        for size, first in parts_of(self.space):
+            mask = np.ones(size) if self.mask is None else self.mask[begin : begin + size]
+            parts.append(np.flatnonzero(mask) + first)
+            begin += size
+        return parts
 
 
 class Track(ABC):
@@ -85,8 +108,9 @@ class Track(ABC):
         self.turn: dict[str, Choice] = {}
         self.begun: set[str] = set()
         self.resting: set[str] = set()
-        self._returned: Any = ()  # what the last call handed out, and a copy of it
-        self._kept: Any = ()
+        self._returned: dict[str, Any] = {}  # what the last call handed out, and a copy of it
+        self._kept: dict[str, Any] = {}
+        self.ask: Callable[[], Any] | None = find_method(env)
 
     def call(self, call: Call) -> Frame:
         """Make a call of a case: a reset with a seed, or a step with actions."""
@@ -118,11 +142,11 @@ class Track(ABC):
     def around(self, env: Any, laws: Laws) -> Track:
         """Return a track at the same place of its episode around another environment."""
         twin = copy.copy(self)
-        twin.env, twin.laws, twin.turn, twin._returned = env, laws, dict(self.turn), ()
-        twin._kept = ()
+        twin.env, twin.laws, twin.turn, twin._returned = env, laws, dict(self.turn), {}
+        twin._kept, twin.ask = {}, find_method(env)
         return twin
 
-    def _hand_out(self, *values: Any) -> None:
+    def _hand_out(self, **values: Any) -> None:
         """Take what a call returned; hold what the call before returned to be as it was."""
         if not self.laws.quiet:
             self.laws.check_kept(self._kept, self._returned)
@@ -131,7 +155,8 @@ class Track(ABC):
 
     def observe_again(self) -> None:
         """Ask once more for what can be asked for without a step."""
-        find_mask(self.env, None)
+        if self.ask is not None:
+            self.ask()
 
     def overwrite_returned(self) -> None:
         """Write into everything that the last call handed out."""
@@ -141,22 +166,54 @@ class Track(ABC):
         """Close the environment."""
         self.env.close()
 
+    def finish(self) -> None:
+        """Close the environment at the end, and keep what that raises."""
+        try:
+            self.close()
+        except Exception as error:
+            rule = "an environment can be closed at any time"
+            self.laws.hold(False, rule, CLOSE, say_error(error), "nothing raised")
 
-def find_mask(env: Any, info: Any, observation: Any = None) -> Any:
-    """Return the mask of legal actions that an environment gives, or None.
 
-    Looked for in the observation (``"action_mask"``), in the info, and by the method
-    ``action_masks``.
-    """
-    for where in (observation, info):
-        if isinstance(where, Mapping) and "action_mask" in where:
-            return where["action_mask"]
+def find_method(env: Any) -> Callable[[], Any] | None:
+    """Return what asks an environment, its wrappers or the lanes of a vector for masks, or None."""
+    game = getattr(env, "unwrapped", env)
     for name in MASKS:
-        method = getattr(getattr(env, "unwrapped", env), name, None)
+        method = getattr(env, name, getattr(game, name, None))
+        if isinstance(env, gymnasium.Env) and env.has_wrapper_attr(name):
+            method = env.get_wrapper_attr(name)
         if callable(method):
-            return method()
-    lanes = [find_mask(each, None) for each in getattr(env, "envs", ())]
-    return None if not lanes or lanes[0] is None else lanes
+            return method  # type: ignore[no-any-return]
+        # To ask lanes of processes for what they have not would end them.
+        is_known = isinstance(game, (SyncVectorEnv, AsyncVectorEnv))
+        if is_known and all(game.call("has_wrapper_attr", name)):
+            return partial(game.call, name)
+    return None
+
+
+def find_mask(
+    ask: Callable[[], Any] | None, info: Any, observation: Any = None, lane: int | None = None
+) -> Any:
+    """Return the mask of legal actions, or None where there is none.
+
+    Parameters
+    ----------
+    ask : callable, optional
+        Asked where neither observation nor info has an ``"action_mask"``.
+    info, observation : object
+        Of an environment, or of all lanes of a vector.
+    lane : int, optional
+        Of a vector, whose infos may say which lanes have a mask.
+    """
+    shown = [each for each in (observation, info) if isinstance(each, Mapping)]
+    given = next((each for each in shown if "action_mask" in each), None)
+    if given is None:
+        masks = None if ask is None else ask()
+    else:
+        masks = given["action_mask"]
+        if lane is not None and not given.get("_action_mask", np.ones(lane + 1))[lane]:
+            return None
+    return masks if masks is None or lane is None else masks[lane]
 
 
 class Pulse:
@@ -209,9 +266,9 @@ class SingleTrack(Track):
         return self._frame(observation, paid, info)
 
     def _frame(self, observation: Any, paid: Any, info: Any) -> Frame:
-        self._hand_out(observation, *paid[:1], info)
-        space = self.env.action_space
-        mask = self.laws.check_mask(find_mask(self.env, info), space, needed=not self.over)
+        self._hand_out(observation=observation, reward=paid[:1], info=info)
+        space, found = self.env.action_space, find_mask(self.ask, info, observation)
+        mask = self.laws.check_mask(found, space, needed=not self.over)
         self.laws.check_observation(observation, self.env.observation_space)
         self.turn = {} if self.over else {"": Choice(space, mask)}
         return make_frame("", mask, observation, paid, info)
@@ -248,7 +305,7 @@ class VectorTrack(Track):
         observations, infos = self._take(self.env.reset(seed=seed), STARTED)
         self.over, self._ended = False, np.zeros(self.num_lanes, np.bool_)
         self.begun, self.resting = self._lanes(~self._ended), set()
-        self._hand_out(observations, infos)
+        self._hand_out(observation=observations, info=infos)
         return self._frame([(observations, infos)] * self.num_lanes, (), {})
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
@@ -258,7 +315,7 @@ class VectorTrack(Track):
         if not isinstance(space, (spaces.Dict, spaces.Tuple)):
             batch = np.asarray(chosen, self.env.action_space.dtype)
         observations, *paid, infos = self._take(self.env.step(batch), STEPPED)
-        self._hand_out(observations, *paid, infos)
+        self._hand_out(observation=observations, paid=paid, info=infos)
         self._check_paid(paid)
         rewards, terminated, truncated = paid = [np.asarray(each) for each in paid]
         before, self._ended = self._ended, (terminated != 0) | (truncated != 0)
@@ -336,10 +393,12 @@ class VectorTrack(Track):
         space = self.env.single_action_space
         frame: Frame = {}
         self.turn = {}
+        ask = self.ask and cache(self.ask)  # once for all lanes
         for lane, (observations, infos) in enumerate(shown):
-            who, masks = f"lane {lane}", find_mask(self.env, infos)
-            waits = masks is None or who in self.resting
-            mask = None if waits else self.laws.check_mask(masks[lane], space)
+            who, mask = f"lane {lane}", None
+            if who not in self.resting:
+                found = find_mask(ask, infos, observations, lane)
+                mask = self.laws.check_mask(found, space)
             self.turn[who] = Choice(space, mask)
             each = [values[lane] for values in paid]
             seen = of_lane(observations, lane)
@@ -425,29 +484,30 @@ class ParallelTrack(Track):
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         acting = list(self.env.agents)
-        chosen = {k: to_action(self.env.action_space(k), actions[k]) for k in acting}
+        chosen = {k: to_action(self.env.action_space(k), actions[str(k)]) for k in acting}
         result = self.laws.check_result(self.env.step(chosen), "step", FIVE, PARALLEL)
         for each in result:
             rule = "step returns five dicts, one key for each agent that acted"
             same = set(each) == set(result[0]) >= set(acting)
-            self.laws.hold(same, rule, PARALLEL, sorted(each), acting, fatal=True)
+            self.laws.hold(same, rule, PARALLEL, [*each], acting, fatal=True)
         for reward in result[1].values():
             self.laws.check_reward(reward, PARALLEL)
         observations, *paid, infos = result
         return self._frame(observations, paid, infos)
 
     def _frame(self, observations: Any, paid: Any, infos: Any) -> Frame:
-        self._hand_out(*observations.values())
+        self._hand_out(observation=observations)
         frame: Frame = {("", "agents"): list(self.env.agents)}
         self.turn, self.over = {}, not self.env.agents
         for agent, observation in observations.items():
+            who = str(agent)
             space, info = self.env.action_space(agent), infos.get(agent, {})
             mask = self.laws.check_mask(find_mask(None, info, observation), space, needed=False)
-            self.laws.check_observation(observation, self.env.observation_space(agent), agent)
+            self.laws.check_observation(observation, self.env.observation_space(agent), who)
             if agent in self.env.agents:
-                self.turn[agent] = Choice(space, mask if mask is not None and mask.any() else None)
+                self.turn[who] = Choice(space, mask if mask is not None and mask.any() else None)
             each = [values[agent] for values in paid]
-            frame |= make_frame(agent, mask, observation, each, info)
+            frame |= make_frame(who, mask, observation, each, info)
         return frame
 
 
@@ -469,11 +529,17 @@ class TurnsTrack(Track):
 
     def step(self, actions: Actions) -> Frame:  # noqa: D102
         agent = self.env.agent_selection
-        self._act(to_action(self.env.action_space(agent), actions[agent]))
+        self._act(to_action(self.env.action_space(agent), actions[str(agent)]))
         frame, gone = self._frame(), {}
         while self.env.agents and self._is_gone(self.env.agent_selection):
-            gone[self.env.agent_selection, "last reward"] = keep(self._last()[1])
+            agent, left = self.env.agent_selection, list(self.env.agents)
+            gone[str(agent), "last reward"] = keep(self._last()[1])
             self._act(None)
+            rule = "step(None) takes the agent away whose episode is over"
+            taken = len(self.env.agents) < len(left)
+            self.laws.hold(
+                taken, rule, TURNS, self.env.agents, f"{left} without {agent}", fatal=True
+            )
         if gone:
             frame |= {**gone, ("", "agents left"): list(self.env.agents)}
             self.find_turn()
@@ -513,7 +579,8 @@ class TurnsTrack(Track):
             agent, space = env.agent_selection, env.action_space(env.agent_selection)
             mask = find_mask(None, env.infos[agent], env.observe(agent))
             needed = not self._is_gone(agent)
-            self.turn = {agent: Choice(space, self.laws.check_mask(mask, space, needed=needed))}
+            checked = self.laws.check_mask(mask, space, needed=needed)
+            self.turn = {str(agent): Choice(space, checked)}
 
     def _frame(self) -> Frame:
         env = self.env
@@ -526,13 +593,13 @@ class TurnsTrack(Track):
             return frame
         shown = {agent: env.observe(agent) for agent in env.agents}
         observation, reward, terminated, truncated, _ = self._last()
-        self._hand_out(observation, *shown.values())
+        self._hand_out(last=observation, observation=shown)
         for agent, seen in shown.items():
-            self.laws.check_observation(seen, env.observation_space(agent), agent)
+            self.laws.check_observation(seen, env.observation_space(agent), str(agent))
             mask = find_mask(None, env.infos[agent], seen)
             paid = env.rewards[agent], env.terminations[agent], env.truncations[agent]
-            frame |= make_frame(agent, mask, seen, paid, env.infos[agent])
-        frame[env.agent_selection, "last"] = keep((observation, reward, terminated, truncated))
+            frame |= make_frame(str(agent), mask, seen, paid, env.infos[agent])
+        frame[str(env.agent_selection), "last"] = keep((observation, reward, terminated, truncated))
         return frame
 
     def _check_tables(self) -> None:
@@ -542,8 +609,9 @@ class TurnsTrack(Track):
         known = env.agent_selection in env.agents
         hold(known, rule, TURNS, env.agent_selection, env.agents, fatal=True)
         for name in ("rewards", "terminations", "truncations"):
-            keys, rule = sorted(getattr(env, name)), f"{name} has a key for each agent"
-            hold(keys == sorted(env.agents), rule, TURNS, keys, env.agents, fatal=True)
+            keys, rule = [*getattr(env, name)], f"{name} has a key for each agent"
+            right = set(keys) == set(env.agents)
+            hold(right, rule, TURNS, keys, env.agents, fatal=True)
         for reward in env.rewards.values():
             self.laws.check_reward(reward, TURNS)
 
@@ -561,19 +629,43 @@ def make_track(env: Any, laws: Laws) -> Track:
     Raises
     ------
     ConfigError
-        It is none of the kinds that are known.
+        It is none of the kinds that are known, or has actions of another kind.
     """
     if isinstance(env, BatchEngine):
         return EngineTrack(env, laws)
-    if isinstance(env, VectorEnv) or hasattr(env, "single_action_space"):
+    is_vector = isinstance(env, VectorEnv) or hasattr(env, "single_action_space")
+    given: list[Any] = []
+    if is_vector:
+        given = [env.single_action_space]
+    elif hasattr(env, "possible_agents"):
+        given = [*map(env.action_space, env.possible_agents)]
+    elif hasattr(env, "action_space") and not callable(env.action_space):
+        given = [env.action_space]
+    for space in given:
+        _refuse_space(type(env).__name__, space)
+    if is_vector:
         return VectorTrack(env, laws)
     if hasattr(env, "agent_iter") and hasattr(env, "last"):
         return TurnsTrack(env, laws)
     if hasattr(env, "possible_agents"):
         return ParallelTrack(env, laws)
-    if isinstance(env, gymnasium.Env) or hasattr(env, "action_space"):
+    if given:
         return SingleTrack(env, laws)
     raise ConfigError(
         f"{type(env).__name__}: must be an environment of Gymnasium (single or vector) or "
         "PettingZoo, or an engine of fastenv"
     )
+
+
+def _refuse_space(name: str, space: Any) -> None:
+    """Refuse actions that cannot be drawn and written as plain numbers."""
+    if isinstance(space, (spaces.Dict, spaces.Tuple)):
+        inside = space.spaces
+        for each in inside.values() if isinstance(inside, Mapping) else inside:
+            _refuse_space(name, each)
+    elif not isinstance(space, ACTIONS):
+        allowed = ", ".join(kind.__name__ for kind in ACTIONS)
+        raise ConfigError(
+            f"{name}: actions must be of {allowed}, or Dict and Tuple of them, got "
+            f"{type(space).__name__}"
+        )

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
 import numpy as np
 
 from fastenv.testing.laws import Laws
-from fastenv.testing.stress import Fault, Make, Question, Tracks, is_rare, lead_again, play_on
-from fastenv.testing.tracks import ParallelTrack, Track, TurnsTrack
-from fastenv.testing.values import first_difference, show
+from fastenv.testing.stress import (
+    Fault,
+    Make,
+    Missing,
+    Question,
+    Refused,
+    Tracks,
+    is_rare,
+    lead_again,
+    play_on,
+)
+from fastenv.testing.tracks import ParallelTrack, Track, TurnsTrack, find_mask, find_method
+from fastenv.testing.values import first_difference, say_error, show
 
 WORLDS = 3  # of a position and an agent
 RULE = "an agent sees nothing of what is hidden from it"
@@ -28,6 +39,8 @@ def question_of(twin: Twin) -> Question:
     def lead(make: Make) -> Tracks:
         rng = np.random.default_rng(5)
         for number, track in zip(count(), lead_again(make), strict=False):
+            if track.mode is not None:
+                raise Missing("a twin is of one environment, and this is a vector")
             yield track
             if is_rare(number) and not track.over:
                 for agent in _agents(track.env):
@@ -40,15 +53,32 @@ def _agents(env: Any) -> list[str]:
     return list(getattr(env, "agents", [""]))
 
 
-def _look(env: Any, agent: str) -> Any:
-    """Return the current observation of an agent, None if no method returns it."""
-    if hasattr(env, "observe"):
-        return env.observe(agent)
-    game = getattr(env, "unwrapped", env)
-    for name in ("_obs", "_get_obs", "get_obs"):
-        if callable(getattr(game, name, None)):
-            return getattr(game, name)()
-    return None
+def _look(env: Any, agent: str) -> dict[str, Any]:
+    """Return the current observation and mask of an agent.
+
+    Raises
+    ------
+    Missing
+        No method returns the observation.
+    """
+    game, info = getattr(env, "unwrapped", env), getattr(env, "infos", {})
+    looks: list[tuple[Any, tuple[Any, ...]]] = [(getattr(env, "observe", None), (agent,))]
+    looks += [(getattr(game, name, None), ()) for name in ("_obs", "_get_obs", "get_obs")]
+    for look, given in looks:
+        if callable(look) and _can_call(look, given):
+            observation = look(*given)
+            info = info.get(agent, {}) if isinstance(info, Mapping) else {}
+            mask = find_mask(find_method(env), info, observation)
+            return {"observation": observation} | ({} if mask is None else {"mask": mask})
+    raise Missing("no method shows what an agent sees now: observe(agent), _get_obs() or _obs()")
+
+
+def _can_call(method: Callable[..., Any], given: tuple[Any, ...]) -> bool:
+    try:
+        inspect.signature(method).bind(*given)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _check_worlds(twin: Twin, track: Track, agent: str, rng: np.random.Generator) -> None:
@@ -60,11 +90,15 @@ def _check_worlds(twin: Twin, track: Track, agent: str, rng: np.random.Generator
     """
     before = _look(track.env, agent)
     for _ in range(WORLDS):
-        world, replay = twin(track.env, agent, rng), None
-        if isinstance(world, tuple):
-            world, replay = world
+        try:
+            world, replay = twin(track.env, agent, rng), None
+            if isinstance(world, tuple):
+                world, replay = world
+            seen = _look(world, agent)
+        except Exception as error:
+            raise Refused(f"twin: {say_error(error)}") from error
         _hold_same("drawing a world changes nothing", agent, before, _look(track.env, agent))
-        _hold_same(RULE, agent, before, _look(world, agent))
+        _hold_same(RULE, agent, before, seen)
         if replay is not None:
             start = _replay(replay[0], replay[1], agent)
             for each in _agents(start):
@@ -72,13 +106,14 @@ def _check_worlds(twin: Twin, track: Track, agent: str, rng: np.random.Generator
     trouble = _trouble_of(track, world, rng)
     if trouble:
         rule = "a drawn world is possible: it plays on by legal actions"
-        raise Fault(rule, (trouble, "nothing"), agent)
+        raise Fault(rule, (trouble, "nothing"), str(agent))
 
 
-def _hold_same(rule: str, agent: str, a: Any, b: Any) -> None:
-    found = first_difference("observation", a, b)
-    if found is not None:
-        raise Fault(f"{rule}: {found[0]}", (show(found[1]), show(found[2])), agent)
+def _hold_same(rule: str, agent: str, a: dict[str, Any], b: dict[str, Any]) -> None:
+    for name in a | b:
+        found = first_difference(name, a.get(name, "nothing"), b.get(name, "nothing"))
+        if found is not None:
+            raise Fault(f"{rule}: {found[0]}", (show(found[1]), show(found[2])), str(agent))
 
 
 def _replay(start: Any, actions: list[Any], agent: str) -> Any:
@@ -88,7 +123,7 @@ def _replay(start: Any, actions: list[Any], agent: str) -> Any:
         mask = mask.get("action_mask") if isinstance(mask, dict) else None
         if mask is not None and not mask[int(action)]:
             said = f"action {action!r} of step {number} is not legal"
-            raise Fault(REACHED, (said, "legal actions"), agent)
+            raise Fault(REACHED, (said, "legal actions"), str(agent))
         start.step(action)
     return start
 

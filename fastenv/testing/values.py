@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,13 @@ _short.maxother = _short.maxstring = MOST_SHOWN
 _short.maxlist = _short.maxdict = _short.maxtuple = 12
 
 
+@dataclass(frozen=True)
+class Uncopied:
+    """Stands for a value that cannot be copied: only its type is known later."""
+
+    type: type
+
+
 def keep(value: Any) -> Any:
     """Copy a value, so that nothing that happens to the original changes it."""
     if type(value) in _UNCHANGING:
@@ -33,8 +41,8 @@ def keep(value: Any) -> Any:
         return type(value)(map(keep, value))
     try:
         return copy.deepcopy(value)
-    except Exception:  # what cannot be copied is compared by its text
-        return repr(value)
+    except Exception:
+        return Uncopied(type(value))
 
 
 def _is_same(a: Any, b: Any) -> bool:
@@ -48,6 +56,11 @@ def _is_same(a: Any, b: Any) -> bool:
         return type(a) in _PLAIN and bool(a == b)
     except ValueError:  # arrays inside
         return False
+
+
+def is_named(field: str, names: Iterable[str]) -> bool:
+    """Return whether a field is one of these, or a part of one: ``info.a`` of ``info``."""
+    return any(f"{field}:".startswith(tuple(name + end for end in ".[:")) for name in names)
 
 
 def leaves(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -73,14 +86,17 @@ def first_difference(name: str, a: Any, b: Any, rtol: float = 0.0) -> tuple[str,
     name : str
         Path of the values.
     a, b : object
-        Nested mappings, sequences, arrays and numbers. Two NaN are equal; the dtype of numbers does
-        not matter.
+        Nested mappings, sequences, arrays and numbers. Two NaN are equal. The dtype of numbers does
+        not matter: of two widths of floating-point numbers the narrower counts. Of an object that
+        is not equal to its own copy only the type is compared.
     rtol : float
         Tolerance of floating-point numbers, relative and absolute as in :func:`numpy.isclose`.
     """
     if _is_same(a, b):
         return None
     ours, theirs = dict(leaves(name, a)), dict(leaves(name, b))
+    if ours.keys() != theirs.keys():  # a list of the numbers of an array has other paths
+        ours, theirs = dict(leaves(name, _as_lists(a))), dict(leaves(name, _as_lists(b)))
     for path in ours | theirs:
         if path not in ours or path not in theirs:
             return path, ours.get(path, "nothing"), theirs.get(path, "nothing")
@@ -90,13 +106,37 @@ def first_difference(name: str, a: Any, b: Any, rtol: float = 0.0) -> tuple[str,
     return None
 
 
+def _as_lists(value: Any) -> Any:
+    """Return a value with lists in the places of its arrays."""
+    if isinstance(value, Mapping):
+        return {key: _as_lists(each) for key, each in value.items()}
+    is_array = isinstance(value, np.ndarray) and value.ndim > 0
+    return [*map(_as_lists, value)] if is_array or isinstance(value, (list, tuple)) else value
+
+
+def _is_equal_object(a: Any, b: Any) -> bool:
+    """Return whether two objects are equal, as far as their class can tell."""
+    kinds = {each.type if isinstance(each, Uncopied) else type(each) for each in (a, b)}
+    if Uncopied in (type(a), type(b)):
+        return len(kinds) == 1
+    try:
+        if len(kinds) > 1 or bool(np.all(a == b)):
+            return bool(np.all(a == b))
+        return repr(a) == repr(b) or not np.all(copy.deepcopy(a) == a)
+    except Exception:  # it cannot be compared, or not be copied
+        return len(kinds) == 1
+
+
 def _leaf_difference(name: str, a: Any, b: Any, rtol: float) -> tuple[str, Any, Any] | None:
     x, y = np.asarray(a), np.asarray(b)
+    if x.dtype.kind not in "biufc" or y.dtype.kind not in "biufc":
+        return None if _is_equal_object(a, b) else (name, a, b)
     if x.shape != y.shape:
         return f"{name}: shape", x.shape, y.shape
-    if x.dtype.kind not in "biufc" or y.dtype.kind not in "biufc":
-        same = type(a) is type(b) and (repr(a) == repr(b) or bool(np.all(x == y)))
-        return None if same else (name, a, b)
+    if x.dtype.kind == y.dtype.kind == "f" and x.dtype != y.dtype:
+        narrow = min(x.dtype, y.dtype, key=lambda dtype: dtype.itemsize)
+        with np.errstate(over="ignore"):
+            x, y = x.astype(narrow), y.astype(narrow)
     far = np.asarray((x != y) & ((x == x) | (y == y)))
     if rtol and "f" in x.dtype.kind + y.dtype.kind:
         far &= ~np.isclose(x, y, rtol, rtol)
@@ -122,6 +162,16 @@ def overwrite(value: Any) -> None:
     for _, leaf in leaves("", value):
         if isinstance(leaf, np.ndarray) and leaf.flags.writeable and leaf.dtype.kind in "biuf":
             leaf[...] = ~leaf if leaf.dtype.kind in "bu" else leaf * 3 + 7
+
+
+def parts_of(space: spaces.Space[Any]) -> list[tuple[int, int]]:
+    """Return of each part of a discrete space how many choices it has, and the first number."""
+    if isinstance(space, spaces.Discrete):
+        return [(int(space.n), int(space.start))]
+    if isinstance(space, spaces.MultiDiscrete):
+        pairs = zip(space.nvec.ravel().tolist(), space.start.ravel().tolist(), strict=True)
+        return [*pairs]
+    return []
 
 
 def to_action(space: spaces.Space[Any], plain: Any) -> Any:

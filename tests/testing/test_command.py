@@ -6,21 +6,25 @@ import json
 import re
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import yaml
 from gymnasium.spaces import Box, Discrete, MultiDiscrete
+from gymnasium.vector import AutoresetMode
 from hypothesis import given, settings
 
 from benchmarks.faults import WAYS, summarise
 from fastenv.__main__ import main
-from fastenv.testing import replay, strategies
+from fastenv.testing import RECIPES, check, compare, replay, strategies
 from fastenv.testing.strategies import episodes
 from fastenv.testing.tracks import Choice
 from fastenv.testing.values import to_action
 from tests.tables import walk
+from tests.testing import odd
 from tests.testing.faulty import read_faults
 from tests.testing.games.ferry import Ferry
 from training.__main__ import main as train
@@ -40,6 +44,70 @@ def test_a_difference_is_printed_and_written_as_a_script(tmp_path, capsys):
         [sys.executable, script], capture_output=True, text=True, env={"PYTHONPATH": "."}
     )
     assert "RuntimeError: the engine is gone" in shown.stdout
+
+
+PROGRAM = """
+from fastenv.testing import check
+from tests.testing.odd import Infinite
+
+
+def make():
+    return Infinite()
+
+"""
+
+
+def run_program(text, path):
+    command = [sys.executable, path if text is None else "-"]
+    return subprocess.run(
+        command, input=text, capture_output=True, text=True, env={"PYTHONPATH": str(ROOT)}
+    )
+
+
+def test_a_program_names_its_own_factories_and_says_how_it_must_look(tmp_path):
+    program = tmp_path / "program.py"
+    text = (
+        PROGRAM + "if __name__ == '__main__':\n    print(check(make, seconds=0.3).faults[0].script)"
+    )
+    program.write_text(text)
+    script = run_program(None, program).stdout
+    assert f"{program}:make" in script
+    again = run_program(script, None)
+    assert again.returncode == 1
+    assert "a reward is a finite number" in again.stdout
+    program.write_text(PROGRAM + "check(make, seconds=0.3)")
+    for done in (run_program(None, program), run_program(PROGRAM + "check(make)", None)):
+        assert 'calls below if __name__ == "__main__"' in done.stderr
+        assert "ConfigError" in done.stderr
+
+
+@walk(
+    "call",
+    [
+        lambda: compare(odd.OtherDraws, odd.OtherDrawsReference, sync=odd.set_walk, seconds=0.3),
+        lambda: compare(odd.lake, "FrozenLake-v1", sync=RECIPES["FrozenLake"], seconds=0.3),
+        lambda: check(partial(odd.Infinite, 3), seconds=0.3),
+        lambda: check(odd.Infinite, options={"mode": AutoresetMode.SAME_STEP}, seconds=0.3),
+        lambda: check(odd.Infinite, options={"sizes": np.arange(2)}, seconds=0.3),
+    ],
+)
+def test_scripts_name_all_that_was_given(call, capsys):
+    (finding,) = call().faults
+    with pytest.raises(SystemExit, match="1"):
+        exec(finding.script, {"__name__": "__main__"})
+    assert finding.rule in capsys.readouterr().out
+
+
+def test_a_case_that_cannot_be_played_is_said(capsys):
+    assert not replay(env=Ferry, case=[0, {"": 9}])
+    assert "cannot be played: {'': 9} is not legal" in capsys.readouterr().out
+
+
+def test_what_environments_print_is_no_part_of_the_json():
+    words = ["check", "tests.testing.odd:Prints", "--seconds", "0.2", "--json"]
+    command = [sys.executable, "-m", "fastenv", *words]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, check=True)
+    assert json.loads(done.stdout)["findings"] == []
 
 
 def test_the_page_shows_what_its_commands_print(capsys):
@@ -138,13 +206,16 @@ def test_none_found_exits_with_0_and_as_json(capsys):
         (["check", "Nothing-v9"], "Nothing-v9"),
         (["check", f"{DROP}:Drop", "--seconds", "-1"], "--seconds -1: must be a finite number"),
         (["check", f"{DROP}:Drop", "--twin", "nothing"], "--twin: must be module:name"),
+        (["check", f"{DROP}:Drop", "--twin", "broken:twin"], "broken:twin: invalid syntax"),
         (
             ["compare", f"{DROP}:Drop", f"{DROP}:Drop", "--sync", "a:b"],
             "--sync: must be module:name",
         ),
     ],
 )
-def test_what_cannot_run_exits_with_2(arguments, words, capsys):
+def test_what_cannot_run_exits_with_2(arguments, words, capsys, tmp_path, monkeypatch):
+    (tmp_path / "broken.py").write_text("def (")
+    monkeypatch.syspath_prepend(tmp_path)
     assert main(arguments) == 2
     assert words in capsys.readouterr().err
 

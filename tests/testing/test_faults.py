@@ -10,15 +10,17 @@ import numpy as np
 import pytest
 
 from fastenv.errors import ConfigError
-from fastenv.testing import assert_correct, assert_same, check, compare
+from fastenv.testing import assert_correct, assert_same, check, compare, replay
 from fastenv.testing.factories import Source
 from fastenv.testing.jobs import Check, Compare
+from fastenv.testing.laws import Laws
 from fastenv.testing.play import Terms
 from fastenv.testing.recipes import RECIPES, as_sync
 from fastenv.testing.search import Search
+from fastenv.testing.tracks import make_track
 from tests.slow import late
 from tests.tables import walk
-from tests.testing import faulty
+from tests.testing import faulty, odd
 from tests.testing.games.bluff import Bluff
 from tests.testing.games.drop import Drop, DropVector
 from tests.testing.games.ferry import Ferry
@@ -85,6 +87,119 @@ def test_games_as_they_should_be_have_no_fault(game):
     assert report.episodes == 4
     assert report.steps > 20
     assert report.cells > 10
+
+
+@walk(
+    "env",
+    [
+        odd.WithObjects,
+        odd.WithLock,
+        odd.MasksOfParts,
+        odd.MaskInObservation,
+        odd.masked_in_the_middle,
+        odd.masked_lanes,
+        odd.masks_of_some_lanes,
+        odd.Wide,
+        odd.WideWhole,
+        odd.Numbered,
+    ],
+)
+def test_unusual_environments_have_no_fault(env):
+    report = checked(env, 2)
+    assert not report.faults, str(report)
+    assert report.steps > 10
+
+
+def test_a_mask_that_only_lanes_can_be_asked_for_counts():
+    track = make_track(odd.masked_lanes(), Laws())
+    track.reset(0)
+    assert [choice.allows(1) for choice in track.turn.values()] == [False, False]
+
+
+@walk(
+    ("fast", "reference"),
+    [
+        (odd.episode_statistics, odd.episode_statistics),
+        (odd.PaysNarrow, odd.Pays),
+        (odd.Pays, odd.PaysNarrow),
+    ],
+)
+def test_pairs_that_differ_in_nothing_that_counts_are_equal(fast, reference):
+    report = compared(fast, reference, 3)
+    assert not report.faults, str(report)
+    assert report.steps > 10
+
+
+@walk(
+    ("env", "rule"),
+    [
+        (odd.CloseOnce, "closing one, even twice, changes no other"),
+        (odd.CloseNeedsReset, "an environment can be closed at any time"),
+        (odd.Stuck, "step(None) takes the agent away whose episode is over"),
+        (odd.Remembers, "what happened in other episodes does not change an episode"),
+    ],
+)
+def test_a_fault_of_an_unusual_environment_is_found_and_played_again(env, rule):
+    report = checked(env, 5)
+    (finding,) = report.faults
+    assert finding.rule == rule
+    job = Check(Source(env), Terms(["info.t", "info.trace"]))
+    assert rule in [each.rule for each in job.find_again(list(finding.case), finding.stress)]
+
+
+def test_infos_that_vary_are_ignored_one_by_one():
+    """``info.t`` varies, and is a beginning of ``info.total``, which tells a fault."""
+    report = checked(odd.Remembers, 5)
+    notes = [each.rule.partition(" ")[0] for each in report.findings if each.kind == "note"]
+    assert notes == ["info.t", "info.trace"]
+    assert report.faults[0].field == "info.total"
+
+
+def test_a_short_case_stays_in_the_action_space():
+    report = checked(odd.FiveToSeven, 2)
+    assert {call[""] for call in report.faults[0].case[1:]} <= {5, 6, 7}
+    (finding,) = compared(odd.Narrow, odd.NarrowReference, 2).faults
+    assert all(1.5 <= call[""][0] <= 2.5 for call in finding.case[1:])
+
+
+@walk(
+    ("env", "twin", "words"),
+    [
+        (odd.masked_lanes, odd.coin_twin, "a twin is of one environment, and this is a vector"),
+        (odd.Numbered, odd.coin_twin, "no method shows what an agent sees now"),
+    ],
+)
+def test_where_nobody_can_look_a_twin_is_a_missing_capability(env, twin, words):
+    report = checked(env, 1, twin=twin)
+    (missing,) = [each for each in report.findings if "worlds" in each.rule]
+    assert missing.kind == "capability missing"
+    assert words in missing.rule
+
+
+def test_a_mask_that_tells_what_is_hidden_is_found():
+    report = checked(odd.Peeks, 2, twin=odd.coin_twin)
+    assert [each.rule for each in report.faults] == [
+        "an agent sees nothing of what is hidden from it: mask[1]"
+    ]
+
+
+def test_another_time_limit_is_found_beside_outcomes():
+    (finding,) = compared(odd.lake, "FrozenLake-v1", 3, sync=as_sync("FrozenLake")).faults
+    assert finding.where == "truncated, step 5 of episode 0"
+
+
+def test_episodes_are_cut_short_where_both_can_be_made_so():
+    report = compared(odd.Poles, "CartPole-v1", 12)
+    (finding,) = report.faults
+    assert finding.field == "terminated"
+    assert "('tests.testing.odd:Poles', {'max_episode_steps': " in finding.script
+
+
+def test_the_time_counts_within_a_case_and_what_was_not_asked_is_said():
+    report = Check(Source(odd.Slow), Terms()).run(Search(0.4))
+    assert report.seconds < 2
+    (note,) = [each for each in report.findings if each.kind == "note"]
+    assert note.rule.startswith("never asked: ")
 
 
 @walk("mode", ["SameStep", "NextStep", "Disabled"])
@@ -182,6 +297,24 @@ def test_assertions_are_for_tests():
         (lambda: compare(Ferry, Ferry, sync="Chess"), "sync='Chess': must be one of CartPole"),
         (lambda: compare(Ferry, Ferry, sync=3), "sync=3: must be a Sync, a function"),
         (lambda: compare(Ferry, Bluff, seconds=1), "they cannot be compared"),
+        (
+            lambda: compare(Ferry, Ferry, sync=lambda *_: None),
+            "sync: must be a function that can be",
+        ),
+        (lambda: check(Ferry, options=5), "options=5: must be a mapping"),
+        (lambda: check(Ferry, twin=5), "twin=5: must be a function (env, agent, rng)"),
+        (lambda: check(Ferry, twin="nowhere:twin"), "nowhere:twin: No module named 'nowhere'"),
+        (
+            lambda: check(Bluff, seconds=1, twin=odd.raising_twin),
+            "twin: ValueError: no other world",
+        ),
+        (lambda: check(odd.Words), "Words: actions must be of Box, Discrete, MultiDiscrete"),
+        (
+            lambda: compare(odd.NoReset, odd.NoReset, seconds=1),
+            "no case can be played: RuntimeError: needs options",
+        ),
+        (lambda: compare(Drop, DropVector), "the vector must be the first of both"),
+        (lambda: replay(env=Ferry, stress="copies", case=[0]), "stress='copies': must be one of"),
         (
             lambda: compare(
                 DropVector, ("tests.testing.games.drop:DropVector", {"mode": "NextStep"}), seconds=1
