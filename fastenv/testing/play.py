@@ -300,11 +300,15 @@ class Play:
     ) -> tuple[str, Any, Any] | None:
         """Step the reference too; return what differs that does not depend on chance, or None.
 
-        That is the time limit; and its mask, where chance made the same of both.
+        That is the time limit, where chance did not end one of both alone; and the mask, where it
+        made the same of both.
         """
         try:
-            observation, _, _, truncated, info = env.step(to_action(env.action_space, action))
+            result = env.step(to_action(env.action_space, action))
         except Exception:  # chance ended its episode before
+            return None
+        observation, _, terminated, truncated, info = result
+        if bool(terminated) != bool(a[who, "terminated"]):
             return None
         ours: Frame = {(who, "truncated"): bool(a[who, "truncated"])}
         theirs: Frame = {(who, "truncated"): bool(truncated)}
