@@ -167,7 +167,7 @@ def find(name: str) -> Any:
             found = importlib.import_module(module)
         for each in path.split("."):
             found = getattr(found, each)
-    except Exception as error:  # whatever the module raises
+    except (ImportError, AttributeError, ValueError, OSError) as error:
         raise ConfigError(f"{name}: {show_reason(error)}") from error
     except (Exception, SystemExit) as error:  # whatever a module does while it is imported
         reason = f"{type(error).__name__}: {show_reason(error)}"
