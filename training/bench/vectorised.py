@@ -1,7 +1,7 @@
 """Ways to play many environments side by side: the batch engine and Gymnasium's vector classes.
 
-Every cell, a way with a number of environments, is created, reset, warmed up and timed in repeats;
-what grows meanwhile is looked at behind the timing. A decision may last several frames (``tau``),
+Every way is created with a number of environments, reset and warmed up; what grows in a run is
+looked at before the timing, in whose repeats the ways take turns. A decision may last several frames (``tau``),
 which need not be simulated one by one: decisions a second are the figure to compare. CPU time is
 that of all processes together: ``AsyncVectorEnv`` plays in others, which use every core.
 """
@@ -15,7 +15,9 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import gymnasium
@@ -74,7 +76,8 @@ def rows(plan: Plan, ways: Sequence[str], sizes: Sequence[int]) -> list[Row]:
     Speed-ups are those over one environment of the same way, NaN-free: None where 1 is not among
     the sizes.
     """
-    measured = [cell(plan, way, n) for way in ways for n in sizes]
+    measured = [row for n in sizes for row in cells(plan, ways, n)]
+    measured.sort(key=lambda row: ways.index(row["vectorisation"]))
     alone = {row["vectorisation"]: row["fps_total"] for row in measured if row["num_envs"] == 1}
     for row in measured:
         base = alone.get(row["vectorisation"])
@@ -95,45 +98,58 @@ def make(plan: Plan, way: str, n: int) -> Any:
     return kind([one] * n)
 
 
-def cell(plan: Plan, way: str, n: int) -> dict[str, Any]:
-    """Measure one way with ``n`` environments."""
+def cells(plan: Plan, ways: Sequence[str], n: int) -> list[dict[str, Any]]:
+    """Measure ways with ``n`` environments each, repeat by repeat in turns.
+
+    So a slow moment of the machine meets all of them, and repeats can be compared.
+    """
     before = len(psutil.Process().children())
-    vec, create_s = _time(lambda: make(plan, way, n))
-    try:
-        stepper = VectorStepper(vec, plan)
-        described = ran_of(vec, plan, way)
-        _, reset_s = _time(stepper.reset)
-        _, warmup_s = _time(lambda: stepper.step(WARMUP))
-        blocks, memory = _measure_memory()
-        repeats = [stepper.step(plan.steps) for _ in range(plan.repeats)]
-        after_blocks, after_memory = _measure_memory()
-    finally:
-        vec.close()
-    row: Row = {
-        "kind": "vectorised",
-        "ran": described,
-        "vectorisation": way,
-        "env": short_id(plan.env),
-        "options": plan.options,
-        "actions": plan.actions,
-        "num_envs": n,
-        "steps": plan.steps,
-        "repeats": plan.repeats,
-        "env_create_s": create_s,
-        "reset_s": reset_s,
-        "warmup_s": warmup_s,
-    }
-    for name in REPEATED:
-        values = [each[name] for each in repeats]
-        row[name] = statistics.fmean(values)
-        row[f"{name}_std"] = statistics.pstdev(values)
-    row |= {"steps_per_s": row["dps_total"], "steps_per_cpu_s": row["dps_per_cpu_s"]}
-    row |= {"cpu_of": CPU_OF, "steps_per_cpu_s_all": [each["dps_per_cpu_s"] for each in repeats]}
-    return row | {
-        "leaked_blocks": after_blocks - blocks,
-        "rss_growth_mb": round(after_memory - memory, 3),
-        "left_processes": len(psutil.Process().children()) - before,
-    }
+    rows: list[Row] = []
+    with ExitStack() as stack:
+        steppers = []
+        for way in ways:
+            vec, create_s = _time(partial(make, plan, way, n))
+            stack.callback(vec.close)
+            stepper = VectorStepper(vec, plan)
+            described = ran_of(vec, plan, way)
+            _, reset_s = _time(stepper.reset)
+            _, warmup_s = _time(partial(stepper.step, WARMUP))
+            blocks, memory = _measure_memory()
+            stepper.step(plan.steps)  # not timed: what it leaves behind
+            after_blocks, after_memory = _measure_memory()
+            rows.append(
+                {
+                    "kind": "vectorised",
+                    "ran": described,
+                    "vectorisation": way,
+                    "env": short_id(plan.env),
+                    "options": plan.options,
+                    "actions": plan.actions,
+                    "num_envs": n,
+                    "steps": plan.steps,
+                    "repeats": plan.repeats,
+                    "env_create_s": create_s,
+                    "reset_s": reset_s,
+                    "warmup_s": warmup_s,
+                    "leaked_blocks": after_blocks - blocks,
+                    "rss_growth_mb": round(after_memory - memory, 3),
+                }
+            )
+            steppers.append(stepper)
+        turns = [[each.step(plan.steps) for each in steppers] for _ in range(plan.repeats)]
+    left = len(psutil.Process().children()) - before
+    for row, repeats in zip(rows, zip(*turns, strict=True), strict=True):
+        for name in REPEATED:
+            values = [each[name] for each in repeats]
+            row[name] = statistics.fmean(values)
+            row[f"{name}_std"] = statistics.pstdev(values)
+        row |= {"steps_per_s": row["dps_total"], "steps_per_cpu_s": row["dps_per_cpu_s"]}
+        row |= {
+            "cpu_of": CPU_OF,
+            "steps_per_cpu_s_all": [each["dps_per_cpu_s"] for each in repeats],
+        }
+        row["left_processes"] = left
+    return rows
 
 
 def ran_of(vec: Any, plan: Plan, way: str) -> ran.Ran:
