@@ -1,9 +1,10 @@
 """Ways to play many environments side by side: the batch engine and Gymnasium's vector classes.
 
 Every way is created with a number of environments, reset and warmed up; what grows in a run is
-looked at before the timing, in whose repeats the ways take turns. A decision may last several frames (``tau``),
-which need not be simulated one by one: decisions a second are the figure to compare. CPU time is
-that of all processes together: ``AsyncVectorEnv`` plays in others, which use every core.
+looked at before the timing, in whose repeats the ways take turns. A decision may last several
+frames (``tau``), which need not be simulated one by one: decisions a second are the figure to
+compare. CPU time is that of all processes together: ``AsyncVectorEnv`` plays in others, which use
+every core.
 """
 
 from __future__ import annotations
