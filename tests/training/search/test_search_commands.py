@@ -49,7 +49,7 @@ def test_a_run_is_evaluated_with_search_and_without(capsys, tmp_path, pytestconf
     search = record["search"]
     assert search["name"] == SEARCH
     assert search["options"]["worlds"] == 2
-    assert (search["options"]["rollouts"], search["options"]["horizon"]) == ("heuristic", "round")
+    assert (search["options"]["rollouts"], search["options"]["horizon"]) == ("model", "round")
     assert search["cpu_ms_per_decision"] > 0
     assert 0 < search["searched"] < search["decisions"]
     results = record["matches"]["results"]
