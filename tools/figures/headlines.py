@@ -128,6 +128,14 @@ def taken_at(taken: Sequence[Record]) -> str:
         loads = [record.head["load"] for record in taken]
         about = f"all at {rev} on {processor}, at a load of {min(loads)} to {max(loads)}"
         return f"Records: {', '.join(named)}, {about}."
+    processors = {processor for _, processor in every}
+    if len(processors) == 1:
+        loads = [record.head["load"] for record in taken]
+        at = [f"{n} at {r.head['git_rev'][:7]}" for n, r in zip(named, taken, strict=True)]
+        return (
+            f"All records are of one machine, {processors.pop()}, at a load of {min(loads)} to "
+            f"{max(loads)}. They are {', '.join(at)}."
+        )
     said = "; ".join(
         f"{name} at {record.head['git_rev'][:7]} on {machine.describe(record.head['host'])}, load "
         f"{record.head['load']}"
@@ -258,7 +266,7 @@ def _short(x: float) -> str:
 
 
 def _first_agent() -> str:
-    """Return what `make train` reaches, and stock MaskablePPO in as much time."""
+    """Return the wins and the time of `make train` and of stock MaskablePPO, in sentences."""
     said, names = [], []
     for pattern, who in (("make-train-*-seeds.json", "`make train`"), (_STOCK_SEEDS, _STOCK_WHO)):
         record = newest(pattern)
