@@ -145,7 +145,8 @@ class Session:
                 self._running = False
                 return False
         else:
-            action = self._thinker.decide(table, player)
+            real_time = self._shown is not None and self._shown.frame_time is not None
+            action = self._thinker.decide(table, player, real_time=real_time)
         self._decide(seat, action)
         return True
 

@@ -87,25 +87,27 @@ class Thinker:
                 "with other options. Begin a game with it as a player, then it can."
             ) from error
 
-    def decide(self, table: Table, player: Player) -> int:
+    def decide(self, table: Table, player: Player, *, real_time: bool = False) -> int:
         """Let a player decide; return its action, and remember why.
 
-        What is known of a decision stays until more is known of another: bots give no reasons.
+        What is known of a decision stays until more is known of another: bots give no reasons. In
+        real time networks give none either: their probabilities cost a second pass a frame.
         """
         engine, seat = table.engine, table.names[table.actor()]
         chances: np.ndarray | None = None
-        if self.on and isinstance(player, Weighs):  # before it acts, which it may remember
+        # Before it acts, which it may remember.
+        if self.on and not real_time and isinstance(player, Weighs):
             engine.refresh()
             chances = player.probabilities(engine, LANE)[0]
         action = int(player.act(engine, LANE)[0])
         thought = _get_thought(player)
+        if thought is None and chances is None:
+            return action
+        name = _namer(engine, engine.get_states([0])[0])
         if thought is not None:
-            name = _namer(engine, engine.get_states([0])[0])
             self._last = {"seat": seat, **_describe_thought(thought, name)}
-        elif chances is not None:
-            name = _namer(engine, engine.get_states([0])[0])
-            reason = explain_probabilities(chances, action, name)
-            self._last = {"seat": seat, "reason": reason} if reason else self._last
+        elif chances is not None and (reason := explain_probabilities(chances, action, name)):
+            self._last = {"seat": seat, "reason": reason}
         return action
 
     def message(self, table: Table, shown: Shown, *, secret: bool) -> dict[str, Any]:
