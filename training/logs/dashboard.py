@@ -70,10 +70,10 @@ class Dashboard:
         self._line_if_due()
 
     def event(self, kind: str, details: Mapping[str, Any]) -> None:
-        """Show an event, see :meth:`Status.event`; an evaluation, if need be, as a line."""
+        """Show an event, see :meth:`Status.event`; some, where there is no picture, as a line."""
         self._try(self.status.event, kind, details)
-        if kind == "evaluation" and self._live is None:
-            self._try(lambda: self.say(_format_evaluation(details)))
+        if kind in _LINES and self._live is None:
+            self._try(lambda: self.say(_LINES[kind](details)))
 
     def history(
         self, records: Iterable[Mapping[str, Any]], evaluations: Iterable[Mapping[str, Any]]
@@ -183,3 +183,12 @@ def _format_evaluation(details: Mapping[str, Any]) -> str:
         f"{name} {format_value(x)}" for name, x in section(details, "results").items()
     )
     return f"evaluation at {details.get('step') or 0:,}: {results}"
+
+
+def _format_quest(details: Mapping[str, Any]) -> str:
+    where = f"by lane {details.get('lane')} at decision {details.get('step') or 0:,}"
+    return f"quest {details.get('name')}: completed for the first time, {where}"
+
+
+# Events that are a line of their own where no picture is drawn.
+_LINES = {"evaluation": _format_evaluation, "quest": _format_quest}

@@ -87,7 +87,8 @@ def make_sections(
     if runs:
         sections += [_make_summary(runs), _make_results(runs)]
         sections += [] if groups is None else [_make_group_section(groups)]
-        sections += [_make_speed(runs), _make_options(runs), _make_machines(runs)]
+        sections += [_make_milestones(runs), _make_speed(runs)]
+        sections += [_make_options(runs), _make_machines(runs)]
     if seeds:
         sections.append(_make_seed_section(seeds))
     return [each for each in sections if each["parts"] or each["notes"]]
@@ -280,6 +281,23 @@ def _make_round_table(players: Players, names: Sequence[str]) -> Part:
         for name in names
     ]
     return _make_table(columns, rows, numbers=range(1, len(columns)))
+
+
+_MILESTONES = ("quest", "run", "first completed at decision", "times completed")
+
+
+def _make_milestones(runs: Sequence[RunData]) -> Section:
+    """Make the table of the quests of trackers: when each was first completed, and how often."""
+    rows: list[list[Any]] = []
+    for run in runs:
+        for name, first_steps in run.metrics.items():
+            tracker, is_first, quest = name.partition("/first/")
+            if is_first and tracker.startswith("trackers/"):
+                counts = run.column(f"{tracker}/{quest}")
+                numbers = (f"{np.nanmax(column):,.0f}" for column in (first_steps, counts))
+                rows.append([quest, _name_run(run, runs), *numbers])
+    parts = [_make_table(_MILESTONES, rows, range(2, 4))] if rows else []
+    return _make_section("Milestones", [], parts)
 
 
 # Of groups of seeds: rates by round are too many there.

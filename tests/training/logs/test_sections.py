@@ -2,12 +2,13 @@
 
 import json
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from training.evaluation.over_seeds import compare_groups
-from training.logs.run_data import compared, read_run, read_runs, smooth
+from training.logs.run_data import RunData, compared, read_run, read_runs, smooth
 from training.logs.sections import make_sections
 from training.logs.seed_groups import find_groups
 from training.run.config import RunConfig
@@ -238,3 +239,17 @@ def test_runs_of_the_same_name_are_told_apart(evaluated, tmp_path):
 def test_smoothing_leaves_out_what_is_missing():
     values = np.array([np.nan, 2.0, 4.0, np.nan, 6.0, 8.0, 10.0])
     np.testing.assert_array_equal(smooth(values), [np.nan, 2.0, 3.0, 3.0, 4.0, 5.0, 7.0])
+
+
+def test_quests_are_listed_with_their_first_completion():
+    metrics = {
+        "step": np.array([100.0, 200.0]),
+        "trackers/story/out": np.array([0.0, 3.0]),
+        "trackers/story/first/out": np.array([np.nan, 150.0]),
+        "trackers/story/home": np.array([0.0, 0.0]),
+    }
+    run = RunData("a", Path("a"), {"env": "GameBoyPixels-v0"}, metrics=metrics)
+    section = section_of(make_sections([run]), "Milestones")
+    assert section["parts"][0]["rows"] == [["out", "a", "150", "3"]]
+    del metrics["trackers/story/first/out"]
+    assert "Milestones" not in [each["title"] for each in make_sections([run])]

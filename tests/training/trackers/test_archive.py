@@ -7,7 +7,7 @@ import torch
 import fastenv
 from fastenv.errors import ConfigError
 from tests.training.trackers.trace import SIZES, Trace, run
-from training.callbacks.trackers import StateArchive, VisitCounter
+from training.callbacks.trackers import QuestReward, Stage, StateArchive, VisitCounter
 from training.run.checkpoint import CheckpointError
 
 CELLS = 20
@@ -179,3 +179,65 @@ def test_mistakes_are_named():
     for field, value in wrong:
         with pytest.raises(ConfigError, match=field):
             StateArchive(engine, cell_of, **{field: value})
+
+
+def swarm_of(engine, **options):
+    stages = [Stage("room", {"room": 3}), Stage("rich", {"value": (4, 4), "x": 0})]
+    quests = QuestReward(engine, stages)
+    return quests, StateArchive(engine, cell_of, swarm=quests, **options)
+
+
+def test_a_swarm_sends_every_lane_to_the_first_state_behind_a_quest():
+    engine = Trace(7, seed=1)
+    quests, archive = swarm_of(engine, p_archive=0)
+    sent, kept, furthest = np.zeros(7, bool), None, -1
+    for _ in range(300):
+        done = engine.step()
+        quests.observe(engine, None)
+        archive.observe(engine, None)
+        running = np.setdiff1d(np.arange(7), done)
+        ahead = [q for q in range(2) if q > furthest and (quests.completed[running] >> q & 1).any()]
+        if ahead:
+            furthest = ahead[-1]
+            first = running[np.flatnonzero(quests.completed[running] >> furthest & 1)[0]]
+            kept, sent = engine.rows[first], np.zeros(7, bool)
+        before = engine.rows.copy()
+        archive.reset(done)
+        quests.reset(done)
+        for lane in done:
+            goes = kept is not None and not sent[lane]
+            assert engine.rows[lane] == (kept if goes else before[lane])
+            assert archive.placed[lane] == goes
+            sent[lane] |= goes
+    assert furthest == 1
+    assert sent.all()
+
+
+def test_a_swarm_resumes_where_it_was():
+    engine = Trace(7, seed=1)
+    quests, archive = swarm_of(engine, p_archive=0.5)
+    for _ in run(engine, quests, 20):
+        archive.observe(engine, None)
+    assert archive.waiting.any()
+    again_quests, again = swarm_of(Trace(7), p_archive=0.5)
+    again_quests.load_state_dict(quests.state_dict())
+    again.load_state_dict(archive.state_dict())
+    assert again.furthest == archive.furthest
+    np.testing.assert_array_equal(again.milestone, archive.milestone)
+    np.testing.assert_array_equal(again.waiting, archive.waiting)
+
+
+def test_lanes_of_a_swarm_have_luck_of_their_own():
+    engine = fastenv.make_engine("Prospector-v0", 8)
+    engine.reset_many(seeds=3)
+    quests = QuestReward(engine, [Stage("begun", {"time_remaining": (0, np.inf)})])
+    archive = StateArchive(engine, lambda seen: np.zeros(8), swarm=quests, p_archive=0)
+    engine.step_many(fastenv.sample_legal(engine.mask, rng=0))
+    quests.observe(engine, None)
+    archive.observe(engine, None)
+    archive.reset(np.arange(8))
+    rows = engine.get_state(np.arange(8)).view(engine.spec.state_dtype)[:, 0]
+    assert archive.placed.all()
+    assert len(np.unique(rows["rng"])) == 8
+    others = [name for name in rows.dtype.names if name != "rng"]
+    assert [name for name in others if (rows[name] != rows[name][:1]).any()] == []

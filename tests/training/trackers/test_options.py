@@ -102,6 +102,17 @@ def test_trackers_find_each_other_whatever_their_order(engine):
     assert named["results"]._exclude is named["archive"].placed is built.placed
 
 
+def test_an_archive_finds_the_quests_of_its_swarm(engine):
+    archive = {"cell": "round", "swarm": "story"}
+    story = {"kind": "quests", "stages": [{"quest": "begun", "when": {"round": 0}}]}
+    built = options.build(engine, {"archive": archive, "story": story}, 1)
+    assert list(built.tensors()) == ["story", "archive"]
+    visits = {"visits": {"cell": "round", "num_cells": 11}}
+    for swarm, others in (("story", {}), ("visits", visits), (3, {})):
+        with pytest.raises(ConfigError, match=r"trackers.archive.swarm=.*of the kind quests"):
+            options.build(engine, {"archive": archive | {"swarm": swarm}, **others}, 1)
+
+
 def test_the_kind_of_a_tracker_is_what_its_option_says(engine):
     given = {"visits": {"kind": "episodes", "size": 5}, "episodes": {"size": 5}}
     named = options.build(engine, given, seed=0)._named

@@ -57,8 +57,9 @@ def test_rewards_equal_a_loop_over_environments(n, scope):
         if scope == "episode":
             for lane in done:
                 classic[lane] = ClassicQuests()
-    assert quests.metrics() == {q: finished.count(q) for q in ("door", "key", "rich")}
-    assert n == 1 or min(quests.metrics().values()) > 0
+    counts = {name: x for name, x in quests.metrics().items() if "/" not in name}
+    assert counts == {q: finished.count(q) for q in ("door", "key", "rich")}
+    assert n == 1 or min(counts.values()) > 0
 
 
 def test_a_state_is_restored():
@@ -82,3 +83,37 @@ def test_mistakes_are_named():
         QuestReward(engine, STAGES, "day")
     with pytest.raises(ConfigError, match="64 quests"):
         QuestReward(engine, [Stage(str(k), {"room": 1}) for k in range(64)])
+
+
+def test_first_completions_are_noted_once_and_survive_a_checkpoint():
+    engine = Trace(7, seed=2)
+    quests, firsts, steps = QuestReward(engine, STAGES), {}, 0
+    for _ in run(engine, quests, 60):
+        steps += 7
+        for details in quests.take_news():
+            assert details["name"] not in firsts
+            quest = quests.quests.index(details["name"])
+            lanes = np.flatnonzero(quests.completed >> quest & 1)
+            assert details["lane"] == lanes[0]
+            firsts[details["name"]] = details["step"]
+            assert details["step"] == steps
+    assert firsts
+    assert not quests.take_news()
+    noted = {k: v for k, v in quests.metrics().items() if k.startswith("first/")}
+    assert noted == {f"first/{name}": step for name, step in firsts.items()}
+    again = QuestReward(Trace(7), STAGES)
+    again.load_state_dict(quests.state_dict())
+    assert again.metrics() == quests.metrics()
+
+
+def test_states_without_first_completions_are_read():
+    engine = Trace(7, seed=2)
+    quests = QuestReward(engine, STAGES)
+    for _ in run(engine, quests, 60):
+        pass
+    state = quests.state_dict()
+    del state["first_steps"], state["steps"]
+    again = QuestReward(Trace(7), STAGES)
+    again.load_state_dict(state)
+    again.observe(Trace(7, seed=2), None)
+    assert not [d for d in again.take_news() if quests.metrics()[d["name"]] > 0]

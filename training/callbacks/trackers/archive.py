@@ -23,6 +23,7 @@ from training.callbacks.trackers.base import (
     ended_lanes,
     read,
 )
+from training.callbacks.trackers.quests import QuestReward
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
@@ -53,6 +54,9 @@ class StateArchive(Tracker):
         Probability that an episode begins in a state of the archive.
     sampling : "inverse_sqrt" or "least_visited"
         See :meth:`sample_frontier`.
+    swarm : QuestReward, optional
+        Quests, observed before. The first state behind a quest, of any lane, is where the next
+        episode of every lane begins. Only quests further down in their order come after it.
     afresh : bool
         Return and length of an episode count from the archived state on. Where episodes are cut
         off early, those that begin in the archive are then as long as others, and what they come
@@ -64,6 +68,12 @@ class StateArchive(Tracker):
     ----------
     placed : ndarray of bool, shape (n,)
         Lanes whose running episode began in the archive: no headline figure should include it.
+    furthest : int
+        Number of the last quest whose state was kept for a swarm; -1 before the first.
+    milestone : ndarray of uint8, shape (S,)
+        That state.
+    waiting : ndarray of bool, shape (n,)
+        Lanes whose next episode begins in it.
     cells, visits, scores, last_steps : ndarray, shape (cells,)
         Of each slot: its cell, how often it was seen since it was taken up, its greatest score,
         and the decision (over all lanes) at which it was last seen.
@@ -85,6 +95,7 @@ class StateArchive(Tracker):
         capture_min_visits: int = 3,
         p_archive: float = 0.5,
         sampling: Literal["inverse_sqrt", "least_visited"] = "inverse_sqrt",
+        swarm: QuestReward | None = None,
         afresh: bool = False,
         seed: int = 0,
     ) -> None:
@@ -111,6 +122,9 @@ class StateArchive(Tracker):
         self._owner = np.zeros(max_cells, np.int64)
         self._used = self.steps = self.restarts = 0
         self.placed = np.zeros(n, np.bool_)
+        self._swarm = swarm
+        self.furthest, self.waiting = -1, np.zeros(n, np.bool_)
+        self.milestone = np.zeros(engine.spec.state_dtype.itemsize, np.uint8)
 
     cells = property(lambda self: self._cells[: self._used])
     visits = property(lambda self: self._visits[: self._used])
@@ -182,22 +196,46 @@ class StateArchive(Tracker):
         """
         done, engine = np.asarray(done_idx), self._engine
         self.placed[done] = False
-        if not self._used:
-            return
-        lanes = done[self._rng.random(len(done)) < self._p]
+        waiting, others = done[self.waiting[done]], done[~self.waiting[done]]
+        drawn = others[self._rng.random(len(others)) < self._p] if self._used else others[:0]
+        lanes = np.concatenate([waiting, drawn])
         if not lanes.size:
             return
         outputs: tuple[Array, ...] = (engine.reward, engine.terminated, engine.truncated)
         before: list[Array] = [column[lanes].copy() for column in outputs]
-        blobs = self._blobs[self.sample_frontier(len(lanes))]
+        blobs = np.empty((len(lanes), self._blobs.shape[1]), np.uint8)
+        rows = blobs.view(engine.spec.state_dtype)[:, 0]
+        if waiting.size:
+            blobs[: len(waiting)] = self.milestone
+            self._renew_generators(rows[: len(waiting)])
+        if drawn.size:
+            blobs[len(waiting) :] = self._blobs[self.sample_frontier(len(drawn))]
         if self._afresh:
-            rows = blobs.view(engine.spec.state_dtype)
             rows["ep_return"], rows["ep_length"] = 0, 0
         engine.set_state(lanes, blobs)
         for column, values in zip(outputs, before, strict=True):
             column[lanes] = values
+        self.waiting[waiting] = False
         self.placed[lanes] = True
         self.restarts += len(lanes)
+
+    def _renew_generators(self, rows: Array) -> None:
+        """Give rows that are alike a generator each, so that their episodes do not stay alike."""
+        if "rng" in (rows.dtype.names or ()):
+            words = rows["rng"].shape
+            rows["rng"] = self._rng.integers(1, np.iinfo(np.int64).max, words).astype(np.uint64)
+
+    def _keep_milestone(self, swarm: QuestReward) -> None:
+        """Keep the state behind a quest that no lane had completed, for the next episodes."""
+        completed = swarm.completed >> (self.furthest + 1)
+        completed[ended_lanes(self._engine)] = 0  # their rows are those of the next episodes
+        if not completed.any():
+            return
+        furthest = int(completed.max()).bit_length() - 1
+        lane = int(np.flatnonzero(completed >> furthest & 1)[0])
+        self.furthest += furthest + 1
+        self.milestone[:] = self._engine.get_state(np.array([lane]))[0]
+        self.waiting[:] = True
 
     def observe(self, engine: Engine, actions: npt.ArrayLike, obs: Array | None = None) -> None:
         """Visit the cells of the lanes whose episodes go on; see :class:`Tracker`."""
@@ -210,6 +248,8 @@ class StateArchive(Tracker):
         scores = np.zeros(len(cell)) if self._score is None else read(self._score, seen)
         counts = None if self._counter is None else self._counter.count[lanes]
         self.maybe_add_many(cell[lanes], lanes, scores[lanes], self.steps, counts)
+        if self._swarm is not None:
+            self._keep_milestone(self._swarm)
 
     def metrics(self) -> dict[str, float]:
         """Return the number of cells, of episodes begun in them, and the greatest score."""
@@ -217,7 +257,8 @@ class StateArchive(Tracker):
         return {"cells": float(self._used), "restarts": float(self.restarts), **best}
 
     def _save(self) -> dict[str, Any]:
-        names = (*self.growing, "placed", "steps", "restarts")
+        swarm = () if self._swarm is None else ("furthest", "milestone", "waiting")
+        names = (*self.growing, "placed", "steps", "restarts", *swarm)
         rng = {"generator": self._rng.bit_generator.state}
         return {name: getattr(self, name) for name in names} | rng
 

@@ -183,6 +183,10 @@ class Tracker(ABC):
     def metrics(self) -> dict[str, float]:
         """Return figures for a log."""
 
+    def take_news(self) -> list[dict[str, Any]]:
+        """Return the quests completed for the first time since last asked, as details of events."""
+        return []
+
     def state_dict(self) -> dict[str, Any]:
         """Return everything that later steps depend on: tensors (copies) and plain values."""
         return {name: _pack(value) for name, value in self._save().items()}
@@ -294,6 +298,12 @@ class Trackers(Callback):
             if tracker is self._archive and tracker.placed is not None:
                 moved = done[tracker.placed[done]]
                 obs[moved], mask[moved] = engine.obs[moved], engine.mask[moved]
+
+    def end_iteration(self, loop: Progress) -> None:
+        """Log the quests that were completed for the first time."""
+        for name, tracker in self._named.items():
+            for details in tracker.take_news():
+                loop.log.event("quest", tracker=name, **details)
 
     @property
     def placed(self) -> Array | None:

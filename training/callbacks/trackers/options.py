@@ -37,8 +37,8 @@ KINDS: dict[str, type[Tracker]] = {
 }
 # Parameters that are not options: they are other trackers or the run's.
 _GIVEN = ("engine", "exclude", "seed")
-# An archive asks a counter of visits, and statistics of episodes ask the archive.
-_ORDER = {"visits": 0, "archive": 1}
+# An archive asks a counter of visits and quests, and statistics of episodes ask the archive.
+_ORDER = {"visits": 0, "quests": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")
 
 
@@ -138,6 +138,11 @@ def _make_arguments(
             is_counter = isinstance(counter, VisitCounter)
             require(is_counter, where, value, "the name of a tracker of the kind visits")
             values[name] = counter
+        elif name == "swarm" and value is not None:
+            quests = built.get(value) if isinstance(value, str) else None
+            is_quests = isinstance(quests, QuestReward)
+            require(is_quests, where, value, "the name of a tracker of the kind quests")
+            values[name] = quests
         elif name in ("stages", "events"):
             make = _make_stage if name == "stages" else _make_event
             values[name] = _make_items(engine, value, where, make)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
@@ -64,9 +65,11 @@ class QuestReward(Tracker):
         Stages done.
     completed : ndarray of int64, shape (n,)
         Sets of quests, as bits.
+    first_steps : ndarray of int64, shape (quests,)
+        Decision, over all lanes, at which each quest was completed for the first time; -1 before.
     """
 
-    kept = ("progress", "completed", "finished", "bonus")
+    kept = ("progress", "completed", "finished", "bonus", "first_steps", "steps")
 
     def __init__(
         self,
@@ -104,6 +107,9 @@ class QuestReward(Tracker):
         self.completed = np.zeros(n, np.int64)
         self.finished = np.zeros(len(self.quests), np.int64)
         self.bonus = np.zeros(n)
+        self.first_steps = np.full(len(self.quests), -1, np.int64)
+        self.steps = 0
+        self._news: list[dict[str, Any]] = []
 
     def reset(self, done_idx: npt.ArrayLike, obs: Array | None = None) -> None:
         """See :class:`Tracker`."""
@@ -122,10 +128,29 @@ class QuestReward(Tracker):
             *(self._values, self._first, self._low, self._high, self._reward, self._requires),
             *(self.progress, self.completed, self.finished, self.bonus),
         )
+        self.steps += engine.num_envs
+        new = (self.finished > 0) & (self.first_steps < 0)
+        if new.any():
+            self.first_steps[new] = self.steps
+            for quest in np.flatnonzero(new):
+                lane = int(np.flatnonzero(self.completed >> quest & 1)[0])
+                self._news.append({"name": self.quests[quest], "step": self.steps, "lane": lane})
+
+    def take_news(self) -> list[dict[str, Any]]:
+        """Return name, decision and lane of the quests first completed since last asked."""
+        news, self._news = self._news, []
+        return news
 
     def metrics(self) -> dict[str, float]:
-        """Return the number of completions of each quest."""
-        return {quest: float(n) for quest, n in zip(self.quests, self.finished, strict=True)}
+        """Return the completions of each quest, and the decision of the first (``first/quest``)."""
+        counts = {quest: float(n) for quest, n in zip(self.quests, self.finished, strict=True)}
+        firsts = zip(self.quests, self.first_steps, strict=True)
+        return counts | {f"first/{quest}": float(step) for quest, step in firsts if step >= 0}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Restore; a state of a version that did not note first completions has none."""
+        none = np.where(np.asarray(state.get("finished", self.finished)) > 0, 0, -1)
+        super().load_state_dict({"first_steps": torch.from_numpy(none), "steps": 0, **state})
 
 
 def _compile_conditions(
