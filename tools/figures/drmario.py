@@ -189,7 +189,8 @@ def look_ahead(name: str = "drmario-lookahead.json") -> str:
     heads = ("level", "who plays", "cleared", "frames to clear", _WORST)
     speeds = compared["decisions_per_cpu_s"].items()
     rates = ", ".join(f"{_asked(who)} {speed:,.0f}" for who, speed in speeds)
-    batch = f"Decisions a CPU second at the highest level, {compared['batch']} lanes: {rates}."
+    lanes = f"{compared['batch']} lanes (environments)"
+    batch = f"Decisions a CPU second at the highest level, {lanes}: {rates}."
     last = (less_first, "worst quarter likewise")
     return f"{table((*heads, *last), made)}\n\n{batch}\n\n{record.source}."
 

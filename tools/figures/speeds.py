@@ -115,8 +115,8 @@ def flags_verdict() -> str:
     rows, below = flag_rows(record), flags_below(record)
     *few, most = (f"{n}" for n in sorted({row["num_envs"] for row in rows}))
     where = (
-        f"Measured are {', '.join(few)} and {most} lanes (environments) of every id and of a game as `new-game` "
-        "writes it."
+        f"Measured are {', '.join(few)} and {most} lanes (environments) of every id and of "
+        "a game as `new-game` writes it."
     )
     asked = f"(median at least {FLAG_MEDIAN}, slowest repeat at least {FLAG_LEAST})"
     if not below:
