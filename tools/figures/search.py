@@ -76,7 +76,11 @@ def champion(name: str = "skullking-champion-search.json") -> str:
         cells += [f"{row['cpu_ms_per_decision']:.2f}" if searches else "", f"{row['games']:,}"]
         made.append([f"`{row['who']}`", f"3 x `{row['against']}`", *cells])
     heads = ("who plays", "against", "wins", "points", "CPU ms a decision", "games")
-    return f"{table(heads, made)}\n\n{record.source}: `{record.head['command']}`."
+    of_more = any("worlds=128" in row["who"] for row in record.head["rows"])
+    missing = (
+        "" if of_more else " The command plays more searches, which this record does not have."
+    )
+    return f"{table(heads, made)}\n\n{record.source}: `{record.head['command']}`.{missing}"
 
 
 def _groups(rows: Iterable[Row]) -> list[tuple[str, str, dict[str, Row]]]:

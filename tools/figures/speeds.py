@@ -183,12 +183,17 @@ def vectorised() -> str:
         for way, name in _SIDE_BY_SIDE.items():
             of = {row["num_envs"]: row for row in rows if row["vectorisation"] == way}
             whole = way != "async" or all("cpu_of" in row for row in of.values())
-            speeds = (of[n]["steps_per_cpu_s"] / 1e3 if whole else None for n in sizes)
+            speeds = (_median(of[n]) / 1e3 if whole else None for n in sizes)
             made.append([name, *("" if x is None else f"{x:,.1f} k" for x in speeds)])
         heads = (f"`{rows[0]['env']}`", *(f"{n:,}" for n in sizes))
         about = f"load {record.head['load']} before, on {machine.describe(record.head['host'])}"
         parts.append(f"{table(heads, made)}\n\n{record.source}, {about}.")
     return "\n\n".join(parts)
+
+
+def _median(row: Row) -> float:
+    """Return the median speed of the repeats; their mean where a record has no more."""
+    return statistics.median(row.get("steps_per_cpu_s_all", [row["steps_per_cpu_s"]]))
 
 
 _SIDE_BY_SIDE = {"engine": "engine", "sync": "`SyncVectorEnv`", "async": "`AsyncVectorEnv`"}
