@@ -35,6 +35,8 @@ OTHER = {
     "selfplay.weights": "winrate",
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
+    "hier.adaptive_epochs": True,
+    "hier.cards": "best",
 }
 
 

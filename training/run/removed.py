@@ -59,6 +59,10 @@ OPTIONS: dict[str, dict[str, Removed]] = {
         "rollout_buffer": Removed("stock", "Stable-Baselines3 stores the rollout"),
         "algorithm": Removed("stock", "Stable-Baselines3 collects the rollout"),
     },
+    "hier": {
+        "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
+        "cards": Removed("sample", "the Worker draws the Manager's cards from its policy"),
+    },
     "selfplay": {
         "weights": Removed("age", "newer snapshots are drawn more often"),
     },
