@@ -35,6 +35,12 @@ OTHER = {
     "selfplay.weights": "winrate",
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
+    "dqn.polyak": 0.005,
+    "dqn.head_width": 96,
+    "dqn.bonus_head": True,
+    "dqn.side_weight": 0.05,
+    "dqn.goal_weight": 0.1,
+    "dqn.warm_start": "runs/first",
     "hier.adaptive_epochs": True,
     "hier.cards": "best",
 }

@@ -35,6 +35,7 @@ class Removed(NamedTuple):
 
 
 _ONE_VALUE = "what trackers pay is added to the rewards of the game, and there is one value of both"
+_NOT_READ_OFF = "nothing of the observation is to be read off what the head sees"
 
 # By section and name.
 OPTIONS: dict[str, dict[str, Removed]] = {
@@ -58,6 +59,14 @@ OPTIONS: dict[str, dict[str, Removed]] = {
     "ppo": {
         "rollout_buffer": Removed("stock", "Stable-Baselines3 stores the rollout"),
         "algorithm": Removed("stock", "Stable-Baselines3 collects the rollout"),
+    },
+    "dqn": {
+        "polyak": Removed(None, "the network is copied into the target network"),
+        "head_width": Removed(0, "streams of the head have no hidden layers of their own"),
+        "bonus_head": Removed(False, "actions have quantiles alone"),
+        "side_weight": Removed(0.0, _NOT_READ_OFF),
+        "goal_weight": Removed(0.0, _NOT_READ_OFF),
+        "warm_start": Removed(None, "a training begins with parameters of its own"),
     },
     "hier": {
         "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
