@@ -33,6 +33,7 @@ OTHER = {
     "native.intrinsic_gamma": 0.9,
     "native.intrinsic_episodic": False,
     "selfplay.weights": "winrate",
+    "native.burn_in": 4,
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
     "dqn.polyak": 0.005,

@@ -595,9 +595,8 @@ class PPOTrainer(Trainer):
         """Compute logits (k, A) and values (k,) of the decisions of a piece."""
         if piece.states is None or piece.done is None:
             return self.net(piece.obs, piece.view)
-        burn_in = self.native.burn_in
-        logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done, burn_in)
-        return logits[burn_in:].flatten(0, 1), value[burn_in:].flatten(0, 1)
+        logits, value, _ = self.net.unroll(piece.obs, piece.states, piece.done)
+        return logits.flatten(0, 1), value.flatten(0, 1)
 
     def _optimizer_step(self, watch: diagnostics.StepWatch | None = None) -> Tensor:
         """Clip the gradients and step; return their norm before."""

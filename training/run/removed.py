@@ -52,6 +52,7 @@ OPTIONS: dict[str, dict[str, Removed]] = {
             "less of its memory",
         ),
         "clip_schedule": Removed("constant", "clip ranges do not change during a run"),
+        "burn_in": Removed(0, "all decisions of a chunk are learnt from"),
         "intrinsic_coef": Removed(None, _ONE_VALUE),
         "intrinsic_gamma": Removed(0.99, _ONE_VALUE),
         "intrinsic_episodic": Removed(True, _ONE_VALUE),

@@ -34,7 +34,7 @@ def test_ratio_of_bf16_is_one_at_the_first_minibatch(make_trainer):
 
 def gathered(trainer):
     """The observations of three decisions, as a pass is given them."""
-    return trainer.rollout.gather(Part(torch.arange(3), torch.arange(3), torch.zeros(3), 3)).obs
+    return trainer.rollout.gather(Part(torch.arange(3), torch.zeros(3), 3)).obs
 
 
 def test_rounded_observations_are_what_autocast_makes_of_them(make_trainer):
