@@ -34,6 +34,7 @@ OTHER = {
     "native.intrinsic_episodic": False,
     "selfplay.weights": "winrate",
     "native.burn_in": 4,
+    "evaluation.goals": "estimate",
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
     "dqn.polyak": 0.005,
@@ -98,7 +99,10 @@ def journal(_folder, section, name, value):
     base = json.loads(asked["base"])
     base[section] = {**(base.get(section) or {}), name: value}
     left = trials._drop_removed_options({**asked, "base": canonical_json(base)})
-    assert {**left, "base": None} == {**asked, "base": None}
+    played = {**json.loads(asked["evaluation"])}
+    assert played.pop("goals") == "uniform"
+    changed = {"base": left["base"], "evaluation": canonical_json(played)}
+    assert left == {**asked, **changed}
     return json.loads(left["base"])
 
 
@@ -191,6 +195,20 @@ def test_a_stored_run_is_checked_by_its_hash_before_they_are_left_out(tmp_path):
     (run / "config.json").write_text(json.dumps(record))
     with pytest.raises(RunError, match="its hash is wrong"):
         RunFolder.open(run)
+
+
+def test_the_evaluation_of_an_earlier_comparison_is_read_too(tmp_path):
+    config = RunFolder.open(SELF_PLAY).config
+    report = {"baseline": "a", "configs": {"a": config.to_dict()}, "seeds": [1]}
+    played = {**config.evaluation.to_dict(), "goals": "uniform"}
+    comparison.EarlierComparison(tmp_path, {**report, "evaluation": played}).check(
+        [1], config.evaluation
+    )
+    earlier = comparison.EarlierComparison(
+        tmp_path, {**report, "evaluation": {**played, "goals": "estimate"}}
+    )
+    with pytest.raises(ConfigError, match=r"evaluation\.goals='estimate' .*was removed"):
+        earlier.check([1], config.evaluation)
 
 
 def test_a_journal_of_something_else_stays_as_it_is():

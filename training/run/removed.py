@@ -69,6 +69,9 @@ OPTIONS: dict[str, dict[str, Removed]] = {
         "goal_weight": Removed(0.0, _NOT_READ_OFF),
         "warm_start": Removed(None, "a training begins with parameters of its own"),
     },
+    "evaluation": {
+        "goals": Removed("uniform", "goals of the comparison are any from 0 to N"),
+    },
     "hier": {
         "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
         "cards": Removed("sample", "the Worker draws the Manager's cards from its policy"),

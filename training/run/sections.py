@@ -99,10 +99,6 @@ class EvaluationConfig(Options):
     bids: Literal["rule_hard", "heuristic"] = option(
         "rule_hard", "who bids for a Worker in a whole game"
     )
-    goals: Literal["uniform", "estimate"] = option(
-        "uniform",
-        "goals of the comparison: any from 0 to N, or near what the hand promises",
-    )
     bootstrap: Whole = option(2000, "resamples of the 95 % intervals", ge=1)
     seed: Whole = option(
         0,
