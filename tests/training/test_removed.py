@@ -35,6 +35,8 @@ OTHER = {
     "selfplay.weights": "winrate",
     "native.burn_in": 4,
     "evaluation.goals": "estimate",
+    "selfplay.play": "best",
+    "gate.futility": False,
     "ppo.rollout_buffer": "fast",
     "ppo.algorithm": "batch",
     "dqn.polyak": 0.005,

@@ -72,12 +72,16 @@ OPTIONS: dict[str, dict[str, Removed]] = {
     "evaluation": {
         "goals": Removed("uniform", "goals of the comparison are any from 0 to N"),
     },
+    "gate": {
+        "futility": Removed(True, "a test of method eprocess ends once it is hopeless"),
+    },
     "hier": {
         "adaptive_epochs": Removed(False, "each policy has its n_epochs"),
         "cards": Removed("sample", "the Worker draws the Manager's cards from its policy"),
     },
     "selfplay": {
         "weights": Removed("age", "newer snapshots are drawn more often"),
+        "play": Removed("sample", "snapshots draw their actions, as the learner does"),
     },
 }
 # Of an event of the tracker progress.

@@ -168,9 +168,6 @@ class SelfPlayConfig(Options):
         "the newest most often",
         ge=1,
     )
-    play: Literal["sample", "best"] = option(
-        "sample", "whether snapshots draw their actions, as the learner does, or play the best"
-    )
     bots: Number = option(
         0.25,
         "share of the lanes, rounded, that keep the bots of ``env_options`` and ``schedules``",
