@@ -26,7 +26,7 @@ ROOT = Path(__file__).resolve().parents[2]
 CLOCK = ("time", "wall_s", "sps", "sps_cpu", "phases", "mem")
 WORKER = {
     "visits": {"cell": {"info": "round", "bin": 2}, "count_bonus": 0.01, "episode_bonus": 0.1},
-    "progress": {"events": [{"name": "tricks", "source": "won", "limit": 4}]},
+    "progress": {"events": [{"name": "tricks", "source": "won"}]},
     "quests": {"stages": [{"quest": "goal", "when": {"won": [1, None]}, "reward": 0.5}]},
     "episodes": {"success": {"info": "ended_won", "equals": "ended_bid"}},
     "archive": {"cell": "round", "p_archive": 0.3},
@@ -154,7 +154,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
     monkeypatch.setattr(MaskablePPO, "train", of_sb3)
     # Each step is the one stage of a quest, and is worth 1,000; rewards of the game are far less.
     stage = {"quest": "step", "when": {"round": [0, None]}, "reward": 1000}
-    quests = {"quests": {"stages": [dict(stage) for _ in range(200)], "scope": "episode"}}
+    quests = {"quests": {"stages": [dict(stage) for _ in range(200)]}}
     for trainer in ("native", "sb3"):
         flags = ("--trainer", trainer, "--set", f"trackers={json.dumps(quests)}")
         assert train(tmp_path, trainer, *flags, "--total-steps", 128) == 0

@@ -84,8 +84,33 @@ OPTIONS: dict[str, dict[str, Removed]] = {
         "play": Removed("sample", "snapshots draw their actions, as the learner does"),
     },
 }
-# Of an event of the tracker progress.
-EVENTS = {"weight": Removed(1.0, "each event is logged by itself")}
+# Of trackers, by kind.
+TRACKER_OPTIONS: dict[str, dict[str, Removed]] = {
+    "visits": {
+        "inverse_bonus": Removed(0.0, "count_bonus is divided by the root of the visits"),
+    },
+    "archive": {
+        "sampling": Removed("inverse_sqrt", "what was seldom seen is drawn more often"),
+        "capture_min_visits": Removed(3, "cells with more visits are not taken up"),
+    },
+    "quests": {
+        "scope": Removed("episode", "a lane begins its quests anew in each episode"),
+    },
+    "progress": {
+        "half_life": Removed(256.0, "what was counted has half its weight after 256 episodes"),
+    },
+}
+# Of the stages of quests and the events of progress.
+ITEMS: dict[str, dict[str, Removed]] = {
+    "stages": {
+        "requires": Removed([], "quests do not wait for each other"),
+    },
+    "events": {
+        "weight": Removed(1.0, "each event is logged by itself"),
+        "limit": Removed(None, "an event may happen in any step of an episode"),
+        "prior": Removed([1.0, 1.0], "both numbers of a posterior begin with 1"),
+    },
+}
 # Kinds of trackers, and what does something like it.
 TRACKERS = {
     "rnd": "visits pays for what is new",
@@ -119,9 +144,14 @@ def drop_from_section(section: str, values: Mapping[str, Any]) -> dict[str, Any]
     return _drop(OPTIONS[section], section, values)
 
 
-def drop_from_event(option: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Drop the removed options from those of an event that an option names; likewise."""
-    return _drop(EVENTS, option, values)
+def drop_from_tracker(kind: str, option: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the removed options from those of a tracker that an option names; likewise."""
+    return _drop(TRACKER_OPTIONS.get(kind, {}), option, values)
+
+
+def drop_from_item(items: str, option: str, values: Mapping[str, Any]) -> dict[str, Any]:
+    """Drop the removed options from those of a stage or an event; likewise."""
+    return _drop(ITEMS[items], option, values)
 
 
 def _drop(gone: Mapping[str, Removed], option: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BeforeValidator, create_model
+from pydantic import create_model
 
 from fastenv.errors import ConfigError
 from training.callbacks.trackers.archive import StateArchive
@@ -20,12 +20,12 @@ from training.callbacks.trackers.base import Tracker, Trackers
 from training.callbacks.trackers.episodes import EpisodeStats
 from training.callbacks.trackers.growth import GrowthReward
 from training.callbacks.trackers.progress import BayesProgressTracker, Event
-from training.callbacks.trackers.quests import Bit, QuestReward, Stage
+from training.callbacks.trackers.quests import QuestReward, Stage
 from training.callbacks.trackers.sources import is_number, source_of
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.engine import Engine
-from training.run.options import MAX_NAME, Number, Options, Text, Truth, Whole, refused, require
-from training.run.removed import drop_from_event, refuse_tracker
+from training.run.options import MAX_NAME, Number, Options, Text, Truth, Whole, require
+from training.run.removed import drop_from_item, drop_from_tracker, refuse_tracker
 
 KINDS: dict[str, type[Tracker]] = {
     "visits": VisitCounter,
@@ -42,26 +42,12 @@ _ORDER = {"visits": 0, "archive": 1}
 _SOURCES = ("cell", "place", "score", "source", "success")
 
 
-def _check_texts(value: Any) -> tuple[str, ...]:
-    if not _is_list(value) or not all(isinstance(each, str) for each in value):
-        raise refused("a list of texts")
-    return tuple(value)
-
-
-def _check_two(value: Any) -> tuple[float, float]:
-    if not _is_list(value) or len(value) != 2 or not all(map(is_number, value)):
-        raise refused("a list of two numbers")
-    return float(value[0]), float(value[1])
-
-
 # The types of options by the annotations of parameters; what is not here a class checks itself.
 _TYPES: dict[str, Any] = {
     "int": Whole,
     "float": Number,
     "bool": Truth,
     "str": Text,
-    "Sequence[str]": Annotated[tuple[str, ...], BeforeValidator(_check_texts)],
-    "tuple[float, float]": Annotated[tuple[float, float], BeforeValidator(_check_two)],
 }
 
 
@@ -128,6 +114,7 @@ def _make_arguments(
 ) -> dict[str, Any]:
     """Make the arguments of a tracker's class."""
     given = {name: value for name, value in given.items() if name != "kind"}
+    given = drop_from_tracker(kind, option, given)
     values = _check(KINDS[kind], given, option)
     for name, value in given.items():
         where = f"{option}.{name}"
@@ -140,7 +127,7 @@ def _make_arguments(
             values[name] = counter
         elif name in ("stages", "events"):
             make = _make_stage if name == "stages" else _make_event
-            values[name] = _make_items(engine, value, where, make)
+            values[name] = _make_items(engine, name, value, where, make)
     return values
 
 
@@ -174,6 +161,7 @@ def _is_list(value: Any) -> bool:
 
 def _make_items(
     engine: Engine,
+    name: str,
     given: Any,
     option: str,
     make: Callable[[Engine, Mapping[str, Any], str], Any],
@@ -183,12 +171,12 @@ def _make_items(
     for k, item in enumerate(given):
         where = f"{option}[{k}]"
         require(isinstance(item, Mapping), where, item, "a mapping of options")
-        items.append(make(engine, item, where))
+        items.append(make(engine, drop_from_item(name, where, item), where))
     return items
 
 
 def _make_event(engine: Engine, given: Mapping[str, Any], option: str) -> Event:
-    values = _check(Event, drop_from_event(option, given), option)
+    values = _check(Event, given, option)
     return Event(**{**values, "source": source_of(engine, values["source"], f"{option}.source")})
 
 
@@ -204,13 +192,10 @@ def _make_stage(_engine: Engine, given: Mapping[str, Any], option: str) -> Stage
 
 
 def _make_condition(given: Any, option: str) -> Any:
-    """Parse a value, an interval ``[low, high]`` (null: no end) or a bit ``{bit: 3}``."""
-    if isinstance(given, Mapping) and set(given) == {"bit"} and type(given["bit"]) is int:
-        return Bit(given["bit"])
+    """Parse a value or an interval ``[low, high]`` (null: no end)."""
     is_interval = isinstance(given, list | tuple) and len(given) == 2
     ends = [end for end in given if end is not None] if is_interval else [given]
-    allowed = "a number, [low, high] or {bit: number}"
-    require(all(map(is_number, ends)), option, given, allowed)
+    require(all(map(is_number, ends)), option, given, "a number or [low, high]")
     if not is_interval:
         return float(given)
     low, high = given

@@ -47,8 +47,6 @@ class VisitCounter(Tracker):
         Count-Based Exploration and Intrinsic Motivation, 2016).
     episode_bonus : float
         Bonus for the first visit of a cell in an episode.
-    inverse_bonus : float
-        Bonus ``inverse_bonus / visits of the cell`` for each step.
     transition_bonus, transition_limit : float, int
         Bonus ``transition_bonus / k`` for the k-th move, over all lanes, from one place into
         another; none beyond the limit.
@@ -73,7 +71,6 @@ class VisitCounter(Tracker):
         num_places: int = 0,
         count_bonus: float = 0.0,
         episode_bonus: float = 0.0,
-        inverse_bonus: float = 0.0,
         transition_bonus: float = 0.0,
         transition_limit: int = 100,
     ) -> None:
@@ -90,7 +87,7 @@ class VisitCounter(Tracker):
         self._limits = num_cells, num_places
         if transition_bonus and place is None:
             raise ConfigError(f"transition_bonus={transition_bonus}: must be given with place")
-        self._scales = count_bonus, episode_bonus, inverse_bonus
+        self._scales = count_bonus, episode_bonus
         self._by_transition, self._transition_limit = transition_bonus, transition_limit
         self._crossing = np.zeros(n, np.int64)
         self.growing = () if num_cells else ("cells", "counts", "pairs", "pair_stamps")
@@ -121,12 +118,10 @@ class VisitCounter(Tracker):
             kernels.count_transitions(place, self.previous, self.transitions, self._crossing)
         self.table.visit(cell, self.episode, self.count, self.first)
         if self.bonus is not None:
-            by_count, by_episode, inverse = self._scales
+            by_count, by_episode = self._scales
             np.sqrt(self.count, out=self.bonus)
             np.divide(by_count, self.bonus, out=self.bonus, where=self.count > 0)
             self.bonus += by_episode * self.first
-            if inverse:
-                self.bonus += np.where(self.count > 0, inverse / np.maximum(self.count, 1), 0.0)
             if self._by_transition:
                 rewarded = (self._crossing > 0) & (self._crossing <= self._transition_limit)
                 number = np.maximum(self._crossing, 1)
