@@ -170,7 +170,7 @@ def test_bonus_is_part_of_the_reward_that_is_stored(train, tmp_path, monkeypatch
         ({"visits": {"cell": "moon"}}, "trackers.visits.cell: source 'moon'"),
         ({"visits": {"cell": "round", "cells": 3}}, "'trackers.visits.cells' is not an option"),
         ({"visits": {"cell": "round", "num_cells": "many"}}, "trackers.visits.num_cells='many'"),
-        ({"visits": {"cell": "round", "num_cells": 0}}, "trackers.visits: num_cells=0"),
+        ({"visits": {"cell": "round", "num_cells": 0}}, "trackers.visits.num_cells=0"),
         ({"visits": {"cell": {"obs": 9999}}}, "trackers.visits.cell.obs=9999"),
         ({"visits": {"cell": {"info": "won", "bin": 0}}}, "trackers.visits.cell.bin=0"),
         ({"archive": {"cell": "round", "visits": "visits"}}, "trackers.archive.visits='visits'"),

@@ -169,8 +169,6 @@ def test_the_clock_of_an_episode_goes_on_or_begins_anew(afresh):
 
 
 def test_mistakes_are_named():
-    engine = Trace(2)
-    wrong = (("max_cells", 0), ("p_archive", 1.5), ("sampling", "best"), ("afresh", 1))
-    for field, value in wrong:
-        with pytest.raises(ConfigError, match=field):
-            StateArchive(engine, cell_of, **{field: value})
+    for field, value in (("max_cells", 0), ("p_archive", 1.5), ("p_archive", -0.5), ("afresh", 1)):
+        with pytest.raises(ConfigError, match=rf"^{field}={value} is not possible"):
+            StateArchive.OPTIONS(cell="room", **{field: value})

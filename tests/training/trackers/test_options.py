@@ -150,7 +150,7 @@ def test_conditions_are_values_and_intervals(engine):
         ({"when": {"won": [True, None]}}, "when.won=[True, None]", "a number or [low, high]"),
         ({"when": {"won": None}}, "when.won=None", "a number or [low, high]"),
         ({"when": {"won": {"bit": 0}}}, "when.won={'bit': 0}", "a number or [low, high]"),
-        ({"when": None}, "when=None", "a mapping"),
+        ({"when": None}, "when=None", "given"),
         ({"quest": []}, "quest=[]", "a text"),
         ({"quest": None}, "quest=None", "given"),
         ({"reward": "much"}, "reward='much'", "a number"),

@@ -9,9 +9,9 @@ from tests.training.trackers.trace import SIZES, Trace, run
 from training.callbacks.trackers import BayesProgressTracker, Event
 
 EVENTS = [
-    Event("gain", "value", 3),
-    Event("loss", "value", 4, kind="fall"),
-    Event("other room", lambda v: v["room"], kind="change"),
+    Event(name="gain", source="value", threshold=3),
+    Event(name="loss", source="value", threshold=4, kind="fall"),
+    Event(name="other room", source=lambda v: v["room"], kind="change"),
 ]
 
 
@@ -72,9 +72,8 @@ def test_a_restored_tracker_goes_on_alike():
 def test_mistakes_are_named():
     engine = Trace(2)
     for wrong, match in (
-        ([Event("a", "room", kind="jump")], "kind"),
-        ([Event("a", "rooms")], "'rooms'"),
-        ([Event("a", "room"), Event("a", "x")], "name of its own"),
+        ([Event(name="a", source="rooms")], "'rooms'"),
+        ([Event(name="a", source="room"), Event(name="a", source="x")], "name of its own"),
     ):
         with pytest.raises(ConfigError, match=match):
             BayesProgressTracker(engine, wrong)

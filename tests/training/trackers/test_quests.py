@@ -7,11 +7,11 @@ from tests.training.trackers.trace import SIZES, Trace, run
 from training.callbacks.trackers import QuestReward, Stage
 
 STAGES = [
-    Stage("door", {"room": 1}, reward=0.1),
-    Stage("door", {"room": 2, "x": (1, 3)}, reward=0.3),
-    Stage("key", {"flags": 4}, reward=1.7),
-    Stage("rich", {"value": (2.0, np.inf)}, reward=0.7),
-    Stage("rich", {"value": (3.0, np.inf), "flags": (8, 15)}, reward=0.01),
+    Stage(quest="door", when={"room": 1}, reward=0.1),
+    Stage(quest="door", when={"room": 2, "x": (1, 3)}, reward=0.3),
+    Stage(quest="key", when={"flags": 4}, reward=1.7),
+    Stage(quest="rich", when={"value": (2.0, np.inf)}, reward=0.7),
+    Stage(quest="rich", when={"value": (3.0, np.inf), "flags": (8, 15)}, reward=0.01),
 ]
 
 
@@ -77,6 +77,6 @@ def test_a_state_is_restored():
 def test_mistakes_are_named():
     engine = Trace(2)
     with pytest.raises(ConfigError, match="'purse'"):
-        QuestReward(engine, [Stage("rich", {"purse": 2})])
+        QuestReward(engine, [Stage(quest="rich", when={"purse": 2})])
     with pytest.raises(ConfigError, match="quest 'x': more than 255 stages"):
-        QuestReward(engine, [Stage("x", {"room": 1})] * 256)
+        QuestReward(engine, [Stage(quest="x", when={"room": 1})] * 256)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
@@ -26,8 +25,20 @@ from training.callbacks.trackers.base import (
 from training.callbacks.trackers.visits import VisitCounter
 from training.run.checkpoint import CheckpointError
 from training.run.engine import Engine
+from training.run.options import Number, Options, Text, Truth, Whole, option
 
 SELDOM = 3  # visits
+
+
+class ArchiveOptions(Options):
+    """Options of an archive of states; see :class:`StateArchive`."""
+
+    cell: Any = option(..., "source of the cells")
+    score: Any = option(None, "source of a value of which each cell keeps the greatest")
+    visits: Text | None = option(None, "name of the counter of visits of the same cells")
+    max_cells: Whole = option(1000, "cells that are kept", ge=1)
+    p_archive: Number = option(0.5, "how often an episode begins in the archive", ge=0, le=1)
+    afresh: Truth = option(False, "return and length count from the archived state on")
 
 
 class StateArchive(Tracker):
@@ -68,6 +79,7 @@ class StateArchive(Tracker):
         State rows.
     """
 
+    OPTIONS = ArchiveOptions
     growing = ("cells", "visits", "scores", "last_steps", "blobs")
     placed: Array
 
@@ -84,13 +96,7 @@ class StateArchive(Tracker):
         seed: int = 0,
     ) -> None:
         super().__init__(engine)
-        if max_cells < 1:
-            raise ConfigError(f"max_cells={max_cells}: must be at least 1")
         check_room("max_cells", max_cells, max_cells * (engine.spec.state_dtype.itemsize + 56))
-        if not 0.0 <= p_archive <= 1.0:
-            raise ConfigError(f"p_archive={p_archive}: must be from 0 to 1")
-        if not isinstance(afresh, bool):
-            raise ConfigError(f"afresh={show(afresh)}: must be true or false")
         self._cell = check_source(engine, cell)
         self._score = None if score is None else check_source(engine, score)
         self._counter, self._p, self._afresh = visits, p_archive, afresh

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from fastenv.errors import ConfigError, show
+from fastenv.errors import ConfigError
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import (
     Array,
-    Source,
     StepReader,
     Tracker,
     check_source,
@@ -21,6 +19,7 @@ from training.callbacks.trackers.base import (
     read,
 )
 from training.run.engine import Engine
+from training.run.options import Number, Options, Text, option
 
 _KINDS = {"rise": kernels.RISE, "fall": kernels.FALL, "change": kernels.CHANGE}
 HALF_LIFE = 256.0  # episodes
@@ -28,25 +27,21 @@ _KEPT = 0.5 ** (1.0 / HALF_LIFE)  # of what was counted, by each episode
 TAIL = (1.0 - 0.95) / 2.0  # of a posterior, on both sides of its interval
 
 
-@dataclass(frozen=True)
-class Event:
-    """Something that may happen in an episode.
+class Event(Options):
+    """Something that may happen in an episode."""
 
-    Parameters
-    ----------
-    name : str
-    source : str or callable
-        A value of each lane.
-    threshold : float
-        By how much at least it must differ from its value at the start of the episode.
-    kind : "rise", "fall" or "change"
-        In which direction.
-    """
+    name: Text
+    source: Any = option(..., "value of each lane: a source, as it is written or as it is read")
+    threshold: Number = option(
+        1.0, "by how much at least it must differ from its value at the start of the episode"
+    )
+    kind: Literal["rise", "fall", "change"] = option("rise", "in which direction")
 
-    name: str
-    source: Source
-    threshold: float = 1.0
-    kind: Literal["rise", "fall", "change"] = "rise"
+
+class ProgressOptions(Options):
+    """Options of shares of episodes; see :class:`BayesProgressTracker`."""
+
+    events: Any = option(..., "a list of :class:`Event`")
 
 
 class BayesProgressTracker(Tracker):
@@ -71,16 +66,13 @@ class BayesProgressTracker(Tracker):
         Values at their starts.
     """
 
+    OPTIONS = ProgressOptions
     kept = ("alpha", "beta", "hit", "baseline")
 
     def __init__(self, engine: Engine, events: Sequence[Event]) -> None:
         super().__init__(engine)
         for event in events:
             check_source(engine, event.source)
-            if event.kind not in _KINDS:
-                raise ConfigError(
-                    f"event {show(event.name)}: kind must be one of {', '.join(_KINDS)}"
-                )
         if len({event.name for event in events}) < len(events) or not events:
             raise ConfigError("events: at least one, each with a name of its own")
         self._events = tuple(events)

@@ -3,36 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
+from pydantic import BeforeValidator
 
 from fastenv.errors import ConfigError, show
 from training.callbacks.trackers import kernels
 from training.callbacks.trackers.base import Array, Source, StepReader, Tracker, check_source, read
+from training.callbacks.trackers.sources import is_number
 from training.run.engine import Engine
+from training.run.options import Number, Options, Text, option, refused
 
-Condition = float | tuple[float, float]
+
+def _read_condition(given: Any) -> tuple[float, float]:
+    """Read a value, or an interval ``[low, high]`` (null: no end), as its ends."""
+    is_interval = isinstance(given, list | tuple) and len(given) == 2
+    low, high = given if is_interval else (given, given)
+    ends = [end for end in (low, high) if end is not None or not is_interval]
+    if not all(map(is_number, ends)):
+        raise refused("a number or [low, high]")
+    return (
+        -float("inf") if low is None else float(low),
+        float("inf") if high is None else float(high),
+    )
 
 
-@dataclass(frozen=True)
-class Stage:
-    """A stage of a quest; the stages of a quest are met in the order in which they are given.
+class Stage(Options):
+    """A stage of a quest; the stages of a quest are met in the order in which they are given."""
 
-    Parameters
-    ----------
-    quest : str
-    when : mapping of str to condition
-        Column to the value it must have, or to the lowest and the highest (infinite where one does
-        not matter). All must hold in the state behind one step.
-    reward : float
-    """
+    quest: Text
+    when: dict[str, Annotated[Any, BeforeValidator(_read_condition)]] = option(
+        ...,
+        "column to the value it must have, or to the lowest and the highest, null where one does "
+        "not matter; all must hold in the state behind one step",
+    )
+    reward: Number = option(1.0, "of the step that meets it")
 
-    quest: str
-    when: Mapping[str, Condition]
-    reward: float = 1.0
+
+class QuestOptions(Options):
+    """Options of quests; see :class:`QuestReward`."""
+
+    stages: Any = option(..., "a list of :class:`Stage`")
 
 
 class QuestReward(Tracker):
@@ -51,6 +64,7 @@ class QuestReward(Tracker):
         Stages done.
     """
 
+    OPTIONS = QuestOptions
     kept = ("progress", "finished", "bonus")
 
     def __init__(self, engine: Engine, stages: Sequence[Stage]) -> None:
@@ -102,8 +116,7 @@ def _compile_conditions(
     limits: list[dict[int, tuple[float, float]]] = []
     for stage in stages:
         limits.append({})
-        for name, condition in stage.when.items():
-            ends = condition if isinstance(condition, tuple) else (condition, condition)
+        for name, ends in stage.when.items():
             limits[-1][columns.setdefault(name, len(columns))] = ends
     low, high = (np.full((len(stages), len(columns)), end) for end in (-np.inf, np.inf))
     for k, by_column in enumerate(limits):
