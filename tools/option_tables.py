@@ -6,6 +6,12 @@ import re
 from typing import Any
 
 from training.apps.skullking.hier.options import GateOptions, GoalShares, HierConfig
+from training.callbacks.trackers.archive import ArchiveOptions
+from training.callbacks.trackers.episodes import EpisodeOptions
+from training.callbacks.trackers.growth import GrowthOptions
+from training.callbacks.trackers.progress import Event, ProgressOptions
+from training.callbacks.trackers.quests import QuestOptions, Stage
+from training.callbacks.trackers.visits import VisitOptions
 from training.dqn.options import DQNConfig
 from training.ensemble.options import EnsembleConfig
 from training.expert.options import ExpertConfig
@@ -32,6 +38,14 @@ MODELS: tuple[tuple[str, type[Options]], ...] = (
     ("mask_schedule", DelayedAction),
     ("shaping", ShapingConfig),
     ("selfplay", SelfPlayConfig),
+    ("trackers: visits", VisitOptions),
+    ("trackers: archive", ArchiveOptions),
+    ("trackers: quests", QuestOptions),
+    ("a stage of quests", Stage),
+    ("trackers: growth", GrowthOptions),
+    ("trackers: progress", ProgressOptions),
+    ("an event of progress", Event),
+    ("trackers: episodes", EpisodeOptions),
     ("ppo", PPOConfig),
     ("native", NativeConfig),
     ("expert", ExpertConfig),
